@@ -1,0 +1,73 @@
+/**
+ * Sending: the mailbox is the transactional outbox.
+ *
+ * The rule: a letter is sent inside the caller's transaction, after its domain rows, and the doorbell rings after
+ * COMMIT. The update of the `actor` row makes `seq` order equal commit order per key. Lock order for everybody:
+ * domain rows first, `actor` rows last and in key order.
+ */
+import type { Query, Sql, Tx } from '../platform/db/pool.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import type { Doorbell, Envelope, Letter } from './types.ts'
+
+/** Stores letters of any number of actors in one statement. At most one letter per key in one call. */
+export async function send(tx: Query, letters: readonly Letter[]): Promise<readonly Envelope[]> {
+  if (letters.length === 0) return []
+  const sorted = letters.toSorted((a, b) => (a.key < b.key ? -1 : 1))
+  return tx<Envelope[]>`
+    with letter as (
+      select * from unnest(
+        ${sorted.map((letter) => letter.key)}::text[],
+        ${sorted.map((letter) => letter.type)}::text[],
+        ${sorted.map((letter) => JSON.stringify(letter.payload ?? {}))}::text[]
+      ) as l (key, type, payload)
+    ), numbered as (
+      insert into actor (key, mail) select key, 1 from letter order by key
+      on conflict (key) do update set mail = actor.mail + 1
+      returning key, mail
+    )
+    insert into actor_message (key, seq, type, payload)
+    select n.key, n.mail, l.type, l.payload::jsonb from numbered n join letter l using (key)
+    returning key, seq, type`
+}
+
+/**
+ * Like `send`, but leaves out a letter whose key already has one of the same type waiting. Only for actors that read
+ * everything from a watermark, and only where sender and turn lock the same domain row first: then a waiting message
+ * is one whose turn has not read yet.
+ */
+export async function sendUnlessWaiting(tx: Query, letters: readonly Letter[]): Promise<readonly Envelope[]> {
+  if (letters.length === 0) return []
+  const waiting = await tx<{ key: string; type: string }[]>`
+    select m.key, m.type from actor_message m
+    join unnest(${letters.map((l) => l.key)}::text[], ${letters.map((l) => l.type)}::text[]) as l (key, type)
+      on m.key = l.key and m.type = l.type`
+  if (waiting.length === 0) return send(tx, letters)
+  const known = new Set(waiting.map((row) => `${row.key} ${row.type}`))
+  return send(
+    tx,
+    letters.filter((letter) => !known.has(`${letter.key} ${letter.type}`)),
+  )
+}
+
+/** Collects what a transaction sent, so that the doorbell can ring when it has committed. */
+export interface Outbox {
+  send(letters: readonly Letter[]): Promise<void>
+  sendUnlessWaiting(letters: readonly Letter[]): Promise<void>
+}
+
+/** Runs `work` in one transaction with an outbox, and rings after COMMIT. */
+export async function transactionWithMail<T>(
+  deps: { readonly sql: Sql; readonly doorbell: Doorbell },
+  work: (tx: Tx, outbox: Outbox) => Promise<T>,
+): Promise<T> {
+  let sent: Envelope[] = []
+  const result = await transaction(deps.sql, async (tx) => {
+    sent = [] // a retried transaction starts over
+    return work(tx, {
+      send: async (letters) => void sent.push(...(await send(tx, letters))),
+      sendUnlessWaiting: async (letters) => void sent.push(...(await sendUnlessWaiting(tx, letters))),
+    })
+  })
+  if (sent.length > 0) deps.doorbell.ring(sent)
+  return result
+}

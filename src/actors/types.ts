@@ -1,0 +1,92 @@
+/**
+ * The vocabulary of the actor runtime. See README.md in this folder for the protocol.
+ *
+ * A *letter* is what a use case sends; an *envelope* is what travels on the stream (a hint, no promise); a *turn* is
+ * one message in the hands of the one worker thread that owns its actor at that moment.
+ */
+import type { Json, Tx } from '../platform/db/pool.ts'
+import type { Log } from '../platform/log.ts'
+
+/** Kinds of actors and the pool that runs them: `short` turns do SQL only, `long` turns may do any I/O. */
+export const ACTOR_POOLS = { session: 'short', analysis: 'long' } as const
+export type ActorKind = keyof typeof ACTOR_POOLS
+export type Pool = (typeof ACTOR_POOLS)[ActorKind]
+
+/** `<kind>:<uuid>`; also the primary key of the actor's row. */
+export type ActorKey = `${ActorKind}:${string}`
+
+export interface Letter {
+  readonly key: ActorKey
+  readonly type: string
+  /** Ids and decisions; large bodies stay in their own tables. */
+  readonly payload?: Json
+}
+
+export interface Envelope {
+  readonly key: ActorKey
+  readonly seq: number
+  readonly type: string
+}
+
+/** Sends letters in the turn's transaction; they leave if and only if it commits. */
+export type Send = (letters: readonly Letter[]) => Promise<void>
+
+export interface Message {
+  readonly key: ActorKey
+  /** The part of the key after the colon. */
+  readonly id: string
+  readonly seq: number
+  readonly type: string
+  readonly payload: Json
+  /** How often this message was tried before. */
+  readonly attempts: number
+}
+
+/**
+ * A short turn: everything it does is SQL on `tx`, which the runtime then fences and commits. Several turns of
+ * different actors may share one transaction, so a handler must touch rows of its own actor only.
+ * Resolving with `again` keeps the message at the head: there is more to do than one turn should.
+ */
+export type ShortHandler = (message: Message, tx: Tx, send: Send) => Promise<'done' | 'again'>
+
+/** What a long turn holds besides its message. */
+export interface LongTurn {
+  readonly message: Message
+  /** Aborted when the turn lost its ownership or the process stops: end all I/O at once. */
+  readonly signal: AbortSignal
+  readonly log: Log
+  /** An intermediate, fenced transaction. @throws Fenced where another worker has taken over. */
+  step<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T>
+  /** The last transaction of the turn: fenced, and removes the message. Called exactly once. */
+  finish<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T>
+}
+
+export type LongHandler = (turn: LongTurn) => Promise<void>
+
+/** What to do with a message that failed `maxAttempts` times, in a fenced transaction that removes it. */
+export type GiveUp = (
+  message: Message,
+  tx: Tx,
+  send: Send,
+  error: string,
+) => Promise<'handled' | 'dead_letter'>
+
+interface DefinitionBase {
+  readonly kind: ActorKind
+  readonly maxAttempts: number
+  readonly giveUp?: GiveUp
+}
+
+/** An actor kind and its handlers by message type. An unknown type is a failed turn (older code, newer message). */
+export type ActorDefinition = DefinitionBase &
+  (
+    | { readonly pool: 'short'; readonly handlers: Readonly<Record<string, ShortHandler>> }
+    | { readonly pool: 'long'; readonly handlers: Readonly<Record<string, LongHandler>> }
+  )
+
+/** Tells workers that letters are waiting. Called after COMMIT; a lost ring costs a sweep interval, never a message. */
+export interface Doorbell {
+  readonly name: 'redis' | 'postgres'
+  ring(envelopes: readonly Envelope[]): void
+  close(): Promise<void>
+}

@@ -1,0 +1,48 @@
+/**
+ * Mounts what the HTTP interface has, in a fixed order: error hook, request ids, docs, operations. No logic.
+ */
+import { Elysia } from 'elysia'
+import type { Deps } from './container.ts'
+import { createFeatures } from './features.ts'
+import { createAuthenticate } from './http/auth.ts'
+import { docs } from './http/docs.ts'
+import { renderError, toAppError } from './http/error-handler.ts'
+import { mount } from './http/mount.ts'
+import { createLimit } from './http/rate-limit.ts'
+import { REQUEST_ID_HEADER, requestIdOf } from './http/request-id.ts'
+import { requestLog } from './http/request-log.ts'
+import { AppError } from './platform/errors.ts'
+import { healthRoutes } from './platform/health.ts'
+
+/** The whole HTTP interface over one `Deps`. Not listening yet. */
+export function createApp(deps: Deps) {
+  const features = createFeatures(deps)
+  return new Elysia({
+    normalize: false,
+    // JSON operations cap their own bodies while reading; uploads are larger than any default.
+    serve: { maxRequestBodySize: Number.MAX_SAFE_INTEGER, idleTimeout: 60 },
+  })
+    .onRequest(({ request, set }) => {
+      set.headers[REQUEST_ID_HEADER] = requestIdOf(request, deps.newId)
+    })
+    .onError(({ code, error, request, set }) => {
+      const context = {
+        path: new URL(request.url).pathname,
+        requestId: String(set.headers[REQUEST_ID_HEADER] ?? ''),
+        now: deps.clock.now(),
+      }
+      const failure =
+        code === 'NOT_FOUND' ? new AppError('not_found', 'There is nothing at this address.') : error
+      return renderError(toAppError(failure, context, deps.log), context)
+    })
+    .use(requestLog(deps))
+    .use(healthRoutes(deps))
+    .use(docs(deps.config))
+    .use(
+      mount(features.operations, {
+        newId: deps.newId,
+        authenticate: createAuthenticate(features.identity),
+        limit: createLimit(deps),
+      }),
+    )
+}

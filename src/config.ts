@@ -1,0 +1,164 @@
+/**
+ * Settings: the only reader of the environment.
+ *
+ * `loadConfig` turns environment variables into one frozen object, or throws a `ConfigError` whose message is a
+ * single line that names the variable, its value and what is allowed. Values of secret variables are never
+ * repeated. Worker threads are handed the object, they do not read the environment again.
+ */
+import { cpus } from 'node:os'
+import { resolve } from 'node:path'
+
+export type Role = 'all' | 'api' | 'worker'
+
+export interface Config {
+  readonly role: Role
+  readonly host: string
+  readonly port: number
+  /** Absolute folder of everything kept by an embedded start: PostgreSQL, media, mail, keys. */
+  readonly dataDir: string
+  /** Scheme, host, port and prefix of every absolute URL given out, without a trailing slash; null: derived from the request. */
+  readonly publicBaseUrl: string | null
+  /** null: embedded PostgreSQL under `dataDir`. */
+  readonly databaseUrl: string | null
+  readonly databasePoolSize: number
+  /** null: an embedded Redis where a server binary exists, else none. */
+  readonly redisUrl: string | null
+  /** CIDR blocks whose `X-Forwarded-For` / `Forwarded` is believed. */
+  readonly trustedProxies: readonly string[]
+  readonly oidc: { readonly issuer: string; readonly audience: string; readonly jwksUrl: string } | null
+  /** OpenAI-compatible chat server for qualitative signals; null: the built-in local analyser. */
+  readonly analyze: { readonly url: string; readonly model: string; readonly apiKey: string | null } | null
+  readonly workerThreads: number
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
+  /** Requests a minute; 0 switches the limit off. */
+  readonly rateLimits: {
+    readonly reads: number
+    readonly writes: number
+    readonly agentIngest: number
+    readonly failedAuthentication: number
+  }
+}
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Variables whose value must not be repeated in a message. */
+const SECRET = /(_URL|_KEY|_SECRET|_PASSWORD|_TOKEN)$/
+
+function fail(name: string, value: string, allowed: string): never {
+  const shown = SECRET.test(name) ? '(value hidden)' : JSON.stringify(value)
+  throw new ConfigError(`${name} is ${shown}, but must be ${allowed}`)
+}
+
+function reader(env: Environment) {
+  const get = (name: string) => {
+    const value = env[name]?.trim()
+    return value === '' ? undefined : value
+  }
+  return {
+    text: (name: string) => get(name) ?? null,
+    integer(name: string, fallback: number, min: number, max: number) {
+      const value = get(name)
+      if (value === undefined) return fallback
+      const number = Number(value)
+      if (!/^\d+$/.test(value) || number < min || number > max)
+        fail(name, value, `a whole number from ${min} to ${max}`)
+      return number
+    },
+    oneOf<T extends string>(name: string, fallback: T, allowed: readonly T[]): T {
+      const value = get(name)
+      if (value === undefined) return fallback
+      const found = allowed.find((candidate) => candidate === value)
+      return found ?? fail(name, value, `one of ${allowed.join(', ')}`)
+    },
+    url(name: string, protocols: readonly string[]) {
+      const value = get(name)
+      if (value === undefined) return null
+      const allowed = `a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`
+      if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) fail(name, value, allowed)
+      return value.replace(/\/+$/, '')
+    },
+  }
+}
+
+const HTTP = ['http:', 'https:'] as const
+const CIDR = /^[0-9a-fA-F.:]+\/\d{1,3}$/
+
+/**
+ * Reads and checks every variable.
+ * @throws ConfigError with one line: variable, value, what is allowed.
+ */
+export function loadConfig(env: Environment): Config {
+  const read = reader(env)
+  const issuer = read.url('OIDC_ISSUER', HTTP)
+  const analyzeUrl = read.url('ANALYZE_URL', HTTP)
+  const config: Config = {
+    role: read.oneOf('ROLE', 'all', ['all', 'api', 'worker']),
+    host: read.text('HOST') ?? '0.0.0.0',
+    port: read.integer('PORT', 3000, 0, 65_535),
+    dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
+    publicBaseUrl: read.url('PUBLIC_BASE_URL', HTTP),
+    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
+    databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 2, 1000),
+    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:', 'redis+unix:']),
+    trustedProxies: cidrList(read.text('TRUSTED_PROXIES')),
+    oidc: issuer === null ? null : oidc(issuer, read.text('OIDC_AUDIENCE'), read.url('OIDC_JWKS_URL', HTTP)),
+    analyze:
+      analyzeUrl === null
+        ? null
+        : analyzer(analyzeUrl, read.text('ANALYZE_MODEL'), read.text('ANALYZE_API_KEY')),
+    workerThreads: read.integer('WORKER_THREADS', Math.min(8, cpus().length), 1, 64),
+    logLevel: read.oneOf('LOG_LEVEL', 'info', ['debug', 'info', 'warn', 'error', 'silent']),
+    rateLimits: {
+      reads: read.integer('RATE_LIMIT_READS', 6_000, 0, 100_000_000),
+      writes: read.integer('RATE_LIMIT_WRITES', 3_000, 0, 100_000_000),
+      agentIngest: read.integer('RATE_LIMIT_AGENT_INGEST', 60_000, 0, 100_000_000),
+      failedAuthentication: read.integer('RATE_LIMIT_FAILED_AUTHENTICATION', 30, 0, 100_000_000),
+    },
+  }
+  if (config.role === 'worker' && config.databaseUrl === null) {
+    throw new ConfigError(
+      'DATABASE_URL is not set, but ROLE=worker needs it: a worker joins a running service',
+    )
+  }
+  return deepFreeze(config)
+}
+
+function cidrList(value: string | null): readonly string[] {
+  const list = (value ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
+  for (const cidr of list) {
+    if (!CIDR.test(cidr))
+      fail('TRUSTED_PROXIES', cidr, 'a comma-separated list of CIDR blocks, such as 10.0.0.0/8')
+  }
+  return list
+}
+
+function oidc(issuer: string, audience: string | null, jwksUrl: string | null) {
+  if (audience === null)
+    throw new ConfigError(
+      'OIDC_AUDIENCE is not set, but must be the expected audience when OIDC_ISSUER is set',
+    )
+  if (jwksUrl === null)
+    throw new ConfigError('OIDC_JWKS_URL is not set, but must be the key set URL when OIDC_ISSUER is set')
+  return { issuer, audience, jwksUrl }
+}
+
+function analyzer(url: string, model: string | null, apiKey: string | null) {
+  if (model === null)
+    throw new ConfigError('ANALYZE_MODEL is not set, but must name the model when ANALYZE_URL is set')
+  return { url, model, apiKey }
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    for (const member of Object.values(value)) deepFreeze(member)
+    Object.freeze(value)
+  }
+  return value
+}

@@ -1,0 +1,61 @@
+/**
+ * Builds the one `Deps` object: everything with state or I/O that features are given. Used by the HTTP process, by
+ * every worker thread and by the command line; each builds its own and closes it.
+ */
+
+import { createDoorbell } from './actors/doorbell.ts'
+import type { Doorbell } from './actors/types.ts'
+import type { Config } from './config.ts'
+import { type Clock, systemClock } from './platform/clock.ts'
+import { connect, type Database, type Sql } from './platform/db/pool.ts'
+import { type NewId, newId } from './platform/ids.ts'
+import { createLog, type Log } from './platform/log.ts'
+import { createMetrics, type Metrics } from './platform/metrics.ts'
+import { openRedis, type Redis } from './platform/redis.ts'
+
+/** Where the servers are, after an embedded start has brought up its own. Plain data: it crosses to threads. */
+export interface Servers {
+  readonly database: Database
+  /** A Redis URL, or null where there is none: then the doorbell is PostgreSQL. */
+  readonly redis: string | null
+}
+
+export interface Deps {
+  readonly config: Config
+  readonly servers: Servers
+  readonly sql: Sql
+  readonly redis: Redis | null
+  readonly doorbell: Doorbell
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly log: Log
+  readonly metrics: Metrics
+}
+
+export interface Container extends Deps {
+  close(): Promise<void>
+}
+
+/** `name` appears in log lines and as the application name of the database connections. */
+export function createContainer(config: Config, servers: Servers, name: string): Container {
+  const log = createLog(config.logLevel, name)
+  const sql = connect(servers.database, { max: config.databasePoolSize, applicationName: name })
+  const redis = servers.redis === null ? null : openRedis(servers.redis, log)
+  const doorbell = createDoorbell({ sql, redis, log })
+  return {
+    config,
+    servers,
+    sql,
+    redis,
+    doorbell,
+    clock: systemClock,
+    newId,
+    log,
+    metrics: createMetrics(),
+    async close() {
+      await doorbell.close()
+      redis?.disconnect()
+      await sql.end({ timeout: 5 })
+    },
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * From bytes to a validated value: size cap while reading, UTF-8, JSON, shape.
+ *
+ * The rule: whatever passes here can be stored. PostgreSQL holds neither U+0000 nor unpaired surrogates, and
+ * refuses deep nesting; a number such as 1e400 has become Infinity by the time it is parsed (RFC 8259 section 6
+ * leaves its range open). All of these end as 400 here, never as 500 later.
+ */
+import type { Static, TSchema } from '@sinclair/typebox'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
+import { AppError, type ErrorDetail } from '../platform/errors.ts'
+
+/** Levels of arrays and objects in one body. */
+export const MAX_DEPTH = 64
+
+/** At most this many findings are reported for one request. */
+const MAX_DETAILS = 20
+
+/**
+ * Reads a body of at most `limit` bytes; the rest of a larger one is not read.
+ * @throws AppError 400 `payload_too_large`
+ */
+export async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
+  const declared = Number(request.headers.get('content-length') ?? 0)
+  if (declared > limit) throw tooLarge(limit, declared)
+  // A declared length was enforced by the HTTP parser: the body cannot be longer.
+  if (declared > 0) return new Uint8Array(await request.arrayBuffer())
+  if (request.body === null) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body) {
+    size += chunk.byteLength
+    if (size > limit) throw tooLarge(limit, size)
+    chunks.push(chunk)
+  }
+  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
+}
+
+function tooLarge(limit: number, actual: number): AppError {
+  return new AppError('payload_too_large', `The request body has more than ${limit} bytes.`, {
+    extra: { limitBytes: limit, actualBytes: actual },
+  })
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** An escape that could make U+0000 or a surrogate; only then are strings looked at one by one. */
+const SUSPICIOUS_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/
+
+/**
+ * Parses JSON text and checks that it can be stored.
+ * @throws AppError 400 `malformed_json`, or `validation_failed` naming the place
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  let text: string
+  let value: unknown
+  try {
+    text = utf8.decode(bytes)
+    value = JSON.parse(text)
+  } catch {
+    throw new AppError('malformed_json', 'The request body is not valid JSON in UTF-8.')
+  }
+  assertStorable(value, SUSPICIOUS_ESCAPE.test(text), '', 0)
+  return value
+}
+
+function assertStorable(value: unknown, strings: boolean, path: string, depth: number): void {
+  if (typeof value === 'string') {
+    if (strings && !isStorableText(value))
+      throw unstorable(path, 'must not contain U+0000 or an unpaired surrogate')
+  } else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw unstorable(path, 'is a number out of range')
+  } else if (typeof value === 'object' && value !== null) {
+    if (depth >= MAX_DEPTH) throw unstorable('', `must not be nested deeper than ${MAX_DEPTH} levels`)
+    if (Array.isArray(value)) {
+      for (let index = 0; index < value.length; index++)
+        assertStorable(value[index], strings, `${path}[${index}]`, depth + 1)
+    } else {
+      for (const key in value) {
+        if (strings && !isStorableText(key))
+          throw unstorable(path, 'must not contain U+0000 or an unpaired surrogate in a member name')
+        assertStorable(
+          (value as Record<string, unknown>)[key],
+          strings,
+          path === '' ? key : `${path}.${key}`,
+          depth + 1,
+        )
+      }
+    }
+  }
+}
+
+/** True for text that PostgreSQL can hold: no U+0000, every surrogate paired. */
+export function isStorableText(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed()
+}
+
+function unstorable(path: string, message: string): AppError {
+  return invalid([{ path, code: 'not_storable', message }])
+}
+
+/** 400 `validation_failed` with its findings; `unknown_member` where an unknown member is the only trouble. */
+export function invalid(details: readonly ErrorDetail[]): AppError {
+  const code =
+    details.length > 0 && details.every((d) => d.code === 'unknown_member')
+      ? 'unknown_member'
+      : 'validation_failed'
+  const first = details[0]
+  const message =
+    first === undefined ? 'The request is not valid.' : `${first.path || 'The request'}: ${first.message}`
+  return new AppError(code, message, { details })
+}
+
+const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>()
+
+/**
+ * Checks a value against a schema, compiled on first use.
+ * @throws AppError 400 with one finding per wrong place
+ */
+export function validate<S extends TSchema>(schema: S, value: unknown): Static<S> {
+  let check = compiled.get(schema)
+  if (check === undefined) {
+    check = TypeCompiler.Compile(schema as TSchema)
+    compiled.set(schema, check)
+  }
+  if (check.Check(value)) return value as Static<S>
+  throw invalid(findings(check.Errors(value)))
+}
+
+function findings(errors: Iterable<ValueError>): readonly ErrorDetail[] {
+  const byPath = new Map<string, ErrorDetail>()
+  for (const error of errors) {
+    const path = readablePath(error.path)
+    if (!byPath.has(path))
+      byPath.set(path, { path, code: findingCode(error), message: findingMessage(error) })
+    if (byPath.size >= MAX_DETAILS) break
+  }
+  return [...byPath.values()]
+}
+
+function findingCode(error: ValueError): string {
+  switch (error.type) {
+    case ValueErrorType.ObjectAdditionalProperties:
+      return 'unknown_member'
+    case ValueErrorType.ObjectRequiredProperty:
+      return 'required'
+    case ValueErrorType.StringMinLength:
+    case ValueErrorType.StringMaxLength:
+    case ValueErrorType.ArrayMinItems:
+    case ValueErrorType.ArrayMaxItems:
+      return 'length'
+    case ValueErrorType.NumberMinimum:
+    case ValueErrorType.NumberMaximum:
+    case ValueErrorType.IntegerMinimum:
+    case ValueErrorType.IntegerMaximum:
+      return 'range'
+    case ValueErrorType.StringPattern:
+      return 'pattern'
+    case ValueErrorType.Union:
+    case ValueErrorType.Literal:
+      return 'not_allowed'
+    default:
+      return 'type'
+  }
+}
+
+function findingMessage(error: ValueError): string {
+  const allowed = (error.schema.anyOf as { const?: unknown }[] | undefined)?.map((option) => option.const)
+  if (error.type === ValueErrorType.Union && allowed?.every((option) => option !== undefined)) {
+    return `must be one of ${allowed.map((option) => JSON.stringify(option)).join(', ')}`
+  }
+  if (error.type === ValueErrorType.ObjectRequiredProperty) return 'is required'
+  if (error.type === ValueErrorType.ObjectAdditionalProperties) return 'is not a member of this object'
+  return error.message.charAt(0).toLowerCase() + error.message.slice(1)
+}
+
+/** `/events/3/sequence` (RFC 6901) → `events[3].sequence`. */
+function readablePath(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce(
+      (path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`),
+      '',
+    )
+}

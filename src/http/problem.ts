@@ -1,0 +1,40 @@
+/**
+ * The error body of the website API: RFC 9457 problem details, with the member `error` kept as a string so that
+ * existing form clients go on working (specification, "Problem details").
+ */
+import { STATUS_CODES } from 'node:http'
+import type { AppError } from '../platform/errors.ts'
+import type { ErrorContext, RenderedError } from './rest-error.ts'
+
+/** Registered problem types (IANA "HTTP Problem Types"); everything else is `about:blank`. */
+const TYPES: Partial<Record<AppError['code'], string>> = {
+  rate_limited: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+}
+
+export function problem(error: AppError, context: ErrorContext): RenderedError {
+  return {
+    contentType: 'application/problem+json',
+    body: {
+      type: TYPES[error.code] ?? 'about:blank',
+      title: STATUS_CODES[error.status] ?? 'Error',
+      status: error.status,
+      detail: error.message,
+      instance: context.path,
+      error: error.message,
+      code: error.code,
+      requestId: context.requestId,
+      ...(error.details.length > 0
+        ? { errors: error.details.map((d) => ({ pointer: jsonPointer(d.path), detail: d.message })) }
+        : {}),
+    },
+  }
+}
+
+/** `values[0].name` → `#/values/0/name` (RFC 6901, as a URI fragment). */
+function jsonPointer(path: string): string {
+  const parts = path
+    .replaceAll(/\[(\d+)\]/g, '.$1')
+    .split('.')
+    .filter(Boolean)
+  return `#${parts.map((part) => `/${part.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')}`
+}

@@ -1,0 +1,32 @@
+/** The error body of `/v3/rest` and of everything outside `/api` (specification, "Errors", REST API). */
+import { STATUS_CODES } from 'node:http'
+import type { AppError } from '../platform/errors.ts'
+
+export interface ErrorContext {
+  readonly path: string
+  readonly requestId: string
+  readonly now: Date
+}
+
+export interface RenderedError {
+  readonly contentType: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** `{statusCode, timestamp, path, error, code, message, requestId, …extra, details?}`. */
+export function restError(error: AppError, context: ErrorContext): RenderedError {
+  return {
+    contentType: 'application/json',
+    body: {
+      statusCode: error.status,
+      timestamp: context.now.toISOString(),
+      path: context.path,
+      error: STATUS_CODES[error.status] ?? 'Error',
+      code: error.code,
+      message: error.message,
+      requestId: context.requestId,
+      ...error.extra,
+      ...(error.details.length > 0 ? { details: error.details } : {}),
+    },
+  }
+}

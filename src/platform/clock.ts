@@ -1,0 +1,9 @@
+/**
+ * The process clock, injected so that rules can be tested at any time of day.
+ * Leases and expiry never use it: they are judged by the database's `now()`.
+ */
+export interface Clock {
+  now(): Date
+}
+
+export const systemClock: Clock = { now: () => new Date() }

@@ -1,0 +1,55 @@
+/**
+ * Connections to PostgreSQL.
+ *
+ * `Database` says where the server is; `connect` opens a pool. int8 is read as a number and refused beyond 2^53,
+ * because every int8 of this schema (sequence, revision, mail, epoch) is a safe integer by construction.
+ */
+import postgres from 'postgres'
+
+export type Sql = postgres.Sql<{ bigint: number }>
+export type Tx = postgres.TransactionSql<{ bigint: number }>
+/** Either: a statement that does not care whether a transaction is open. */
+export type Query = Sql | Tx
+export type Json = postgres.JSONValue
+
+/** A PostgreSQL server: by URL, or by the folder of its Unix socket (embedded). */
+export type Database =
+  | { readonly url: string }
+  | { readonly socketDir: string; readonly user: string; readonly database: string }
+
+export interface ConnectOptions {
+  readonly max: number
+  readonly applicationName: string
+}
+
+const bigint = {
+  to: 20,
+  from: [20],
+  serialize: (value: number) => String(value),
+  parse: (text: string) => {
+    const value = Number(text)
+    if (!Number.isSafeInteger(value)) throw new RangeError(`int8 value ${text} is beyond 2^53`)
+    return value
+  },
+}
+
+/** Opens a pool; connections are made when first needed. */
+export function connect(database: Database, options: ConnectOptions): Sql {
+  const common = {
+    max: options.max,
+    types: { bigint },
+    onnotice: () => {},
+    connection: { application_name: options.applicationName, TimeZone: 'UTC' },
+    // Statement names are per connection and cost one parse each; every statement here is static text.
+    prepare: true,
+    connect_timeout: 10,
+  }
+  if ('url' in database) return postgres(database.url, common)
+  return postgres({
+    ...common,
+    host: database.socketDir,
+    user: database.user,
+    database: database.database,
+    port: 5432,
+  })
+}

@@ -1,0 +1,59 @@
+/**
+ * The only way to open a transaction.
+ *
+ * The rule: inside the callback nothing is awaited but SQL on the handle that it is given.
+ *
+ * Why not `sql.begin` itself: when the connection dies while the callback waits, `begin` of `postgres` 3.4 rejects
+ * but the callback goes on, and its next statement runs on whatever connection the pool opens next, inside another
+ * caller's transaction (porsager/postgres issues 1186 and 1216). Here a dead callback is refused every further
+ * statement and never settles, so the library cannot commit on its behalf.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Sql, Tx } from './pool.ts'
+import { isRetryable } from './sqlstate.ts'
+
+const ATTEMPTS = 3
+
+/**
+ * Runs `work` in one transaction and commits it. Retried up to three times on a serialization failure (40001) or a
+ * deadlock (40P01), so `work` must have no effect but its SQL.
+ */
+export async function transaction<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await once(sql, work)
+    } catch (error) {
+      if (attempt >= ATTEMPTS || !isRetryable(error)) throw error
+      await delay(Math.random() * 20 * attempt)
+    }
+  }
+}
+
+const NEVER = new Promise<never>(() => {})
+
+async function once<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
+  let ended: { readonly reason: unknown } | null = null
+  const guard = (tx: Tx): Tx =>
+    new Proxy(tx, {
+      apply(target, self, args) {
+        if (ended) throw ended.reason
+        return Reflect.apply(target, self, args)
+      },
+    })
+  try {
+    const result = await sql.begin(async (tx) => {
+      try {
+        const value = await work(guard(tx as Tx))
+        // `begin` rejected meanwhile: returning would make the library send COMMIT on a stranger's connection.
+        return { value: ended ? await NEVER : value }
+      } catch (error) {
+        if (ended) await NEVER
+        throw error
+      }
+    })
+    return (result as { value: T }).value
+  } catch (reason) {
+    ended = { reason }
+    throw reason
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The catalogue of every error that a caller can see, and the one class that carries it.
+ *
+ * A code is stable: clients branch on it, so it is never renamed. The status belongs to the code. Messages are
+ * for people and may change. Nothing internal (SQL text, stack, secret, path of a machine) goes into an `AppError`.
+ */
+
+/** Code → HTTP status. The closed enumeration of the OpenAPI document. */
+export const ERROR_STATUS = {
+  validation_failed: 400,
+  malformed_json: 400,
+  unknown_member: 400,
+  payload_too_large: 400,
+  too_many_events: 400,
+  event_too_large: 400,
+  environment_not_allowed: 400,
+  invalid_feedback_target: 400,
+  unauthenticated: 401,
+  invalid_agent_secret: 401,
+  user_required: 403,
+  not_found: 404,
+  agent_chats_disabled: 404,
+  agent_application_not_found: 404,
+  agent_secret_not_found: 404,
+  agent_session_not_found: 404,
+  method_not_allowed: 405,
+  name_exists: 409,
+  event_changed: 409,
+  event_sequence_moved: 409,
+  event_type_changed: 409,
+  sequence_occupied: 409,
+  event_finalized: 409,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  internal_error: 500,
+  unavailable: 503,
+} as const
+
+export type ErrorCode = keyof typeof ERROR_STATUS
+
+/** One finding about one place of the input. `path` reads like `events[3].sequence`. */
+export interface ErrorDetail {
+  readonly path: string
+  readonly code: string
+  readonly message: string
+}
+
+export interface AppErrorOptions {
+  readonly details?: readonly ErrorDetail[]
+  /** Additional members of the error body, such as the id of the object that already exists. */
+  readonly extra?: Readonly<Record<string, string | number>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly cause?: unknown
+}
+
+/** An error that the caller is told about. Services throw it, the error hook renders it, routes never catch it. */
+export class AppError extends Error {
+  override readonly name = 'AppError'
+  readonly status: number
+  readonly details: readonly ErrorDetail[]
+  readonly extra: Readonly<Record<string, string | number>>
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    options: AppErrorOptions = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.status = ERROR_STATUS[code]
+    this.details = options.details ?? []
+    this.extra = options.extra ?? {}
+    this.headers = options.headers ?? {}
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Prometheus metrics of one process or thread. A thread's registry is sent to the main thread as JSON and merged
+ * there, so `/metrics` speaks for the whole process.
+ */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+export interface Metrics {
+  readonly registry: Registry
+  readonly httpRequests: Histogram<'method' | 'route' | 'status'>
+  readonly agentEvents: Counter<'outcome'>
+  readonly turns: Counter<'kind' | 'outcome'>
+  readonly turnSeconds: Histogram<'kind'>
+  readonly activeActors: Gauge<'pool'>
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  return {
+    registry,
+    httpRequests: new Histogram({
+      name: 'earshot_http_request_seconds',
+      help: 'Time to answer an HTTP request',
+      labelNames: ['method', 'route', 'status'],
+      buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+      registers,
+    }),
+    agentEvents: new Counter({
+      name: 'earshot_agent_events_total',
+      help: 'Agent conversation events by outcome: accepted, deduplicated, revised',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    turns: new Counter({
+      name: 'earshot_actor_turns_total',
+      help: 'Actor turns by outcome: done, failed, fenced, dead_letter',
+      labelNames: ['kind', 'outcome'],
+      registers,
+    }),
+    turnSeconds: new Histogram({
+      name: 'earshot_actor_turn_seconds',
+      help: 'Time of one actor turn',
+      labelNames: ['kind'],
+      buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 10, 60, 600],
+      registers,
+    }),
+    activeActors: new Gauge({
+      name: 'earshot_actors_active',
+      help: 'Actors being processed at this moment',
+      labelNames: ['pool'],
+      registers,
+    }),
+  }
+}

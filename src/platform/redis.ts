@@ -1,0 +1,55 @@
+/**
+ * Redis connections. Redis carries envelopes and counters, never a promise, so a producer fails at once while it is
+ * away (`enableOfflineQueue: false`) and whoever called goes on without it.
+ */
+import { Redis } from 'ioredis'
+import type { Log } from './log.ts'
+
+export type { Redis }
+
+/** A producer connection to `redis://…`, `rediss://…` or `redis+unix:///path/to.sock`. */
+export function openRedis(url: string, log: Log): Redis {
+  return watch(
+    new Redis({
+      ...endpoint(url),
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      commandTimeout: 2_000,
+    }),
+    log,
+  )
+}
+
+/** A connection of its own for blocking reads; it waits for Redis for as long as it takes. */
+export function openBlockingRedis(url: string, log: Log): Redis {
+  return watch(new Redis({ ...endpoint(url), maxRetriesPerRequest: null }), log)
+}
+
+function endpoint(url: string) {
+  const retryStrategy = (times: number) => Math.min(50 * 2 ** Math.min(times, 6), 2_000)
+  if (url.startsWith('redis+unix://')) return { path: new URL(url).pathname, retryStrategy }
+  const { hostname, port, username, password, pathname, protocol } = new URL(url)
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? 6379 : Number(port),
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    db: Number(pathname.slice(1) || 0),
+    ...(protocol === 'rediss:' ? { tls: {} } : {}),
+    retryStrategy,
+  }
+}
+
+/** One log line when the connection is lost and one when it is back, however often it is retried. */
+function watch(redis: Redis, log: Log): Redis {
+  let lost = false
+  redis.on('error', (error: Error) => {
+    if (!lost) log.warn({ err: error.message }, 'redis connection lost')
+    lost = true
+  })
+  redis.on('ready', () => {
+    if (lost) log.info('redis connection is back')
+    lost = false
+  })
+  return redis
+}
