@@ -29,12 +29,9 @@ export type Rating = (typeof RATINGS)[number]
 
 export const BOUNDARIES = ['external', 'internal'] as const
 
+/** One of a fixed list of words. */
 export const oneOf = <const T extends readonly string[]>(values: T) =>
-  Type.Union(
-    values.map((value) => Type.Literal(value)) as {
-      [K in keyof T]: ReturnType<typeof Type.Literal<T[K] & string>>
-    },
-  )
+  Type.Unsafe<T[number]>(Type.Union(values.map((value) => Type.Literal(value))))
 
 const Identifier = Type.String({ minLength: 1, maxLength: MAX_NAME, pattern: '\\S' })
 const Label = Type.String({ minLength: 1, maxLength: MAX_NAME })
