@@ -56,10 +56,10 @@ create table agent_session (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (application_id, external_session_id)
-);
+) with (fillfactor = 70);                -- every ingest updates the row: room for it on the same page (HOT)
 create index agent_session_list on agent_session (organization_id, created_at desc, id desc);
+create index agent_session_application on agent_session (application_id, created_at desc, id desc);
 create index agent_session_gap on agent_session (gap_deadline) where gap_deadline is not null;
-create index agent_session_retention on agent_session (application_id, last_activity_at);
 
 -- No foreign key to agent_session: rows are only ever written under the session's row lock, and the check
 -- costs a lookup per event on the hottest path. Deleting a session deletes its events in the same statement.
@@ -152,3 +152,4 @@ create table agent_signal (
   unique (session_id, external_event_id, source, kind)
 );
 create index agent_signal_list on agent_signal (organization_id, created_at desc, id desc);
+create index agent_signal_session on agent_signal (session_id, sequence, id);

@@ -23,6 +23,8 @@ export const ERROR_STATUS = {
   agent_application_not_found: 404,
   agent_secret_not_found: 404,
   agent_session_not_found: 404,
+  agent_event_not_found: 404,
+  agent_signal_not_found: 404,
   method_not_allowed: 405,
   name_exists: 409,
   event_changed: 409,

@@ -1,0 +1,94 @@
+/**
+ * Lists page by page, by keyset: a page starts behind the last row of the one before, so its cost does not grow with
+ * depth and rows that arrive meanwhile neither repeat nor hide others.
+ *
+ * The rule: a cursor is opaque to callers and checked like any input. It carries the name of its list, so the cursor
+ * of another list or order is refused instead of being misread.
+ */
+import { type TSchema, Type } from '@sinclair/typebox'
+import { isUuid } from '../platform/ids.ts'
+import { invalid } from './json.ts'
+
+/** The longest cursor ever made is far below; anything longer is not one of ours. */
+const MAX_CURSOR_LENGTH = 512
+
+const PARTS = {
+  integer: (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0,
+  uuid: (value: unknown): value is string => typeof value === 'string' && isUuid(value),
+}
+type Part = keyof typeof PARTS
+type Values<P extends readonly Part[]> = { readonly [I in keyof P]: P[I] extends 'uuid' ? string : number }
+
+/** What one list is ordered by, and how its cursors are read and written. */
+export interface Keyset<P extends readonly Part[]> {
+  encode(values: Values<P>): string
+  /** The place to go on from; null: from the start. @throws AppError 400 where the text is no cursor of this list */
+  decode(cursor: string | undefined): Values<P> | null
+}
+
+/** `list` names the list and its order; `parts` are the types of the columns it is ordered by. */
+export function keyset<const P extends readonly Part[]>(list: string, parts: P): Keyset<P> {
+  return {
+    encode: (values) => Buffer.from(JSON.stringify([list, ...values])).toString('base64url'),
+    decode(cursor) {
+      if (cursor === undefined) return null
+      const [name, ...values] = parse(cursor)
+      const fits =
+        name === list &&
+        values.length === parts.length &&
+        parts.every((part, index) => PARTS[part](values[index]))
+      if (!fits) throw invalid([{ path: 'cursor', code: 'cursor', message: 'is not a cursor of this list' }])
+      return values as unknown as Values<P>
+    },
+  }
+}
+
+function parse(cursor: string): readonly unknown[] {
+  if (cursor.length > MAX_CURSOR_LENGTH || !/^[\w-]+$/.test(cursor)) return []
+  try {
+    const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
+    return Array.isArray(value) ? value : []
+  } catch {
+    return []
+  }
+}
+
+export interface Page<T> {
+  readonly data: readonly T[]
+  readonly limit: number
+  readonly has_more: boolean
+  readonly next_cursor: string | null
+}
+
+/**
+ * Makes a page out of up to `limit + 1` rows: the one too many only says that there is more.
+ * `cursor` gives the cursor behind a row, `item` its wire shape.
+ */
+export function toPage<R, T>(
+  rows: readonly R[],
+  limit: number,
+  cursor: (row: R) => string,
+  item: (row: R) => T,
+): Page<T> {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const more = rows.length > limit && last !== undefined
+  return { data: shown.map(item), limit, has_more: more, next_cursor: more ? cursor(last) : null }
+}
+
+/** The query parameters `limit` and `cursor`, to be spread into the query schema of a list. */
+export const pageQuery = (maximum: number, fallback: number) => ({
+  limit: Type.Integer({ minimum: 1, maximum, default: fallback, description: `1 to ${maximum}` }),
+  cursor: Type.Optional(
+    Type.String({ description: '`next_cursor` of the page before, with the other parameters unchanged' }),
+  ),
+})
+
+/** The answer of a list: `{data, limit, has_more, next_cursor}`. */
+export const pageOf = <S extends TSchema>(item: S) =>
+  Type.Object({
+    data: Type.Array(item),
+    limit: Type.Integer(),
+    has_more: Type.Boolean(),
+    next_cursor: Type.Union([Type.String(), Type.Null()], { description: 'null on the last page' }),
+  })
