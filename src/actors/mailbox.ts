@@ -10,7 +10,24 @@ import { transaction } from '../platform/db/transaction.ts'
 import type { Doorbell, Envelope, Letter } from './types.ts'
 
 /** Stores letters of any number of actors in one statement. At most one letter per key in one call. */
-export async function send(tx: Query, letters: readonly Letter[]): Promise<readonly Envelope[]> {
+export function send(tx: Query, letters: readonly Letter[]): Promise<readonly Envelope[]> {
+  return insertLetters(tx, letters, false)
+}
+
+/**
+ * Like `send`, but leaves out a letter whose key already has one of the same type waiting. Only for actors that read
+ * everything from a watermark, and only where sender and turn lock the same domain row first: then a waiting message
+ * is one whose turn has not read yet.
+ */
+export function sendUnlessWaiting(tx: Query, letters: readonly Letter[]): Promise<readonly Envelope[]> {
+  return insertLetters(tx, letters, true)
+}
+
+async function insertLetters(
+  tx: Query,
+  letters: readonly Letter[],
+  unlessWaiting: boolean,
+): Promise<readonly Envelope[]> {
   if (letters.length === 0) return []
   const sorted = letters.toSorted((a, b) => (a.key < b.key ? -1 : 1))
   return tx<Envelope[]>`
@@ -20,6 +37,8 @@ export async function send(tx: Query, letters: readonly Letter[]): Promise<reado
         ${sorted.map((letter) => letter.type)}::text[],
         ${sorted.map((letter) => JSON.stringify(letter.payload ?? {}))}::text[]
       ) as l (key, type, payload)
+      where not ${unlessWaiting}::boolean
+        or not exists (select 1 from actor_message m where m.key = l.key and m.type = l.type)
     ), numbered as (
       insert into actor (key, mail) select key, 1 from letter order by key
       on conflict (key) do update set mail = actor.mail + 1
@@ -28,25 +47,6 @@ export async function send(tx: Query, letters: readonly Letter[]): Promise<reado
     insert into actor_message (key, seq, type, payload)
     select n.key, n.mail, l.type, l.payload::jsonb from numbered n join letter l using (key)
     returning key, seq, type`
-}
-
-/**
- * Like `send`, but leaves out a letter whose key already has one of the same type waiting. Only for actors that read
- * everything from a watermark, and only where sender and turn lock the same domain row first: then a waiting message
- * is one whose turn has not read yet.
- */
-export async function sendUnlessWaiting(tx: Query, letters: readonly Letter[]): Promise<readonly Envelope[]> {
-  if (letters.length === 0) return []
-  const waiting = await tx<{ key: string; type: string }[]>`
-    select m.key, m.type from actor_message m
-    join unnest(${letters.map((l) => l.key)}::text[], ${letters.map((l) => l.type)}::text[]) as l (key, type)
-      on m.key = l.key and m.type = l.type`
-  if (waiting.length === 0) return send(tx, letters)
-  const known = new Set(waiting.map((row) => `${row.key} ${row.type}`))
-  return send(
-    tx,
-    letters.filter((letter) => !known.has(`${letter.key} ${letter.type}`)),
-  )
 }
 
 /** Collects what a transaction sent, so that the doorbell can ring when it has committed. */
