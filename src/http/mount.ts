@@ -10,7 +10,7 @@ import { Elysia } from 'elysia'
 import type { Principal } from '../identity/principal.ts'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
 import { isUuid, type NewId } from '../platform/ids.ts'
-import { invalid, parseJson, readBytes, validate } from './json.ts'
+import { invalid, isStorableText, parseJson, readBytes, validate } from './json.ts'
 import type { Access, Call, Method, Operation, Reply } from './operation.ts'
 import { operationDetail } from './operation-detail.ts'
 import { REQUEST_ID_HEADER } from './request-id.ts'
@@ -138,6 +138,8 @@ function readQuery(operation: Operation, request: Request): Record<string, unkno
     if (schema === undefined)
       throw invalid([{ path: name, code: 'unknown_member', message: 'is not a parameter of this operation' }])
     if (name in raw) throw invalid([{ path: name, code: 'repeated', message: 'must be given once' }])
+    if (!isStorableText(value))
+      throw invalid([{ path: name, code: 'not_storable', message: 'must not contain U+0000' }])
     raw[name] = coerce(schema, value)
   }
   for (const [name, schema] of Object.entries(properties)) {
