@@ -134,10 +134,11 @@ function readQuery(operation: Operation, request: Request): Record<string, unkno
   const properties: Record<string, TSchema> = operation.query?.properties ?? {}
   const raw: Record<string, unknown> = {}
   for (const [name, value] of new URL(request.url).searchParams) {
-    const schema = properties[name]
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (schema === undefined)
       throw invalid([{ path: name, code: 'unknown_member', message: 'is not a parameter of this operation' }])
-    if (name in raw) throw invalid([{ path: name, code: 'repeated', message: 'must be given once' }])
+    if (Object.hasOwn(raw, name))
+      throw invalid([{ path: name, code: 'repeated', message: 'must be given once' }])
     if (!isStorableText(value))
       throw invalid([{ path: name, code: 'not_storable', message: 'must not contain U+0000' }])
     raw[name] = coerce(schema, value)
