@@ -94,6 +94,11 @@ function createCall(
   requestId: string,
 ): Call<Access, TSchema, TObject> {
   const param = (name: string) => params[name] ?? ''
+  const parsedBody = async () => {
+    assertJson(request)
+    const bytes = await readBytes(request, operation.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES)
+    return { value: parseJson(bytes), bytes: bytes.byteLength }
+  }
   return {
     request,
     requestId,
@@ -106,10 +111,9 @@ function createCall(
     },
     async body() {
       if (operation.body === undefined) throw new Error(`${operation.id} declares no body`)
-      assertJson(request)
-      const bytes = await readBytes(request, operation.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES)
-      return validate(operation.body, parseJson(bytes))
+      return validate(operation.body, (await parsedBody()).value)
     },
+    parsedBody,
     query: () => readQuery(operation, request),
   }
 }

@@ -24,6 +24,11 @@ type PrincipalOf<A extends Access> = A extends 'public'
         ? Extract<Principal, { kind: 'user' }>
         : Extract<Principal, { kind: 'organization' | 'user' }>
 
+export interface ParsedBody {
+  readonly value: unknown
+  readonly bytes: number
+}
+
 /** One request on its way through an operation. */
 export interface Call<A extends Access, B extends TSchema, Q extends TObject> {
   readonly request: Request
@@ -38,6 +43,8 @@ export interface Call<A extends Access, B extends TSchema, Q extends TObject> {
    * @throws AppError 415, 400 `payload_too_large`, `malformed_json`, `validation_failed`, `unknown_member`
    */
   body(): Promise<Static<B>>
+  /** The first half of `body`: read and parsed, not yet validated, with its size in bytes. Instead of `body`. */
+  parsedBody(): Promise<ParsedBody>
   /** The validated query. @throws AppError 400 on an unknown, repeated or malformed parameter. */
   query(): Static<Q>
 }
