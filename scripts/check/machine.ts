@@ -1,0 +1,92 @@
+/**
+ * Programs that the tests need and npm does not carry: a Redis server, and for the browser tests a Chromium.
+ *
+ * The rule: what is missing is installed where that needs no question (root on Debian, Homebrew on macOS); elsewhere the
+ * check fails with one line that says what to install. It never skips.
+ */
+import { existsSync } from 'node:fs'
+
+/** `message` is one line for the person who runs the check. */
+export class ToolMissing extends Error {
+  override readonly name = 'ToolMissing'
+}
+
+interface Tool {
+  readonly what: string
+  /** Names on the PATH, or absolute paths; the first that exists is used. */
+  readonly candidates: readonly string[]
+  readonly apt: readonly string[]
+  readonly brew: readonly string[]
+}
+
+const REDIS: Tool = {
+  what: 'a Redis server',
+  candidates: ['redis-server', 'valkey-server'],
+  apt: ['redis-server'],
+  brew: ['redis'],
+}
+
+const CHROMIUM: Tool = {
+  what: 'Chromium',
+  candidates: [
+    'chromium',
+    'chromium-browser',
+    'google-chrome',
+    'google-chrome-stable',
+    '/Applications/Chromium.app/Contents/MacOS/Chromium',
+    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  ],
+  apt: ['chromium'],
+  brew: ['--cask', 'google-chrome'],
+}
+
+/** Path of a Redis server program. @throws ToolMissing */
+export const redisServer = (): string => findOrInstall(REDIS)
+
+/** Path of a Chromium, or null where none of the selected test files drives one. @throws ToolMissing */
+export function chromiumFor(files: readonly string[]): string | null {
+  if (!files.some((file) => file.includes('tests/browser/'))) return null
+  return process.env.TEST_CHROMIUM || findOrInstall(CHROMIUM)
+}
+
+function findOrInstall(tool: Tool): string {
+  const found = find(tool)
+  if (found !== null) return found
+  for (const command of installCommands(tool)) {
+    console.log(`Installing ${tool.what}: ${command.join(' ')}`)
+    const { success, stderr } = Bun.spawnSync(command, {
+      // No daemon of the distribution is wanted, only its program.
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
+      stdin: 'ignore',
+      stdout: 'ignore',
+      stderr: 'pipe',
+    })
+    if (!success) console.log(stderr.toString().trimEnd())
+  }
+  const installed = find(tool)
+  if (installed !== null) return installed
+  throw new ToolMissing(`The tests need ${tool.what}. Install it and run the check again: ${advice(tool)}`)
+}
+
+function find(tool: Tool): string | null {
+  for (const candidate of tool.candidates) {
+    const path = candidate.startsWith('/') ? (existsSync(candidate) ? candidate : null) : Bun.which(candidate)
+    if (path !== null) return path
+  }
+  return null
+}
+
+function installCommands(tool: Tool): string[][] {
+  if (process.platform === 'darwin' && Bun.which('brew')) return [['brew', 'install', ...tool.brew]]
+  if (process.getuid?.() !== 0 || !Bun.which('apt-get')) return []
+  return [
+    ['apt-get', 'update', '-q'],
+    ['apt-get', 'install', '-q', '-y', '--no-install-recommends', ...tool.apt],
+  ]
+}
+
+function advice(tool: Tool): string {
+  return process.platform === 'darwin'
+    ? `brew install ${tool.brew.join(' ')}`
+    : `sudo apt-get install ${tool.apt.join(' ')}`
+}

@@ -1,0 +1,64 @@
+/**
+ * The course of a check: what may run side by side does, and every step is counted. A step that is not a test (type
+ * check, lint, unused code) counts as one failed check when it fails and as nothing when it passes.
+ */
+import { chromiumFor, redisServer, ToolMissing } from './machine.ts'
+import { type Outcome, runStep } from './process.ts'
+import { startServers } from './servers.ts'
+import { runTests, selectTests, type TestCounts } from './tests.ts'
+
+const STATIC_STEPS = {
+  'type check': ['tsc', '-p', '.'],
+  lint: ['biome', 'ci', '--error-on-warnings', '--colors=off', '.'],
+  'unused code': ['knip-bun', '--no-progress'],
+} as const
+
+/** Runs everything. @returns the exit code of the process */
+export async function check(root: string, filters: readonly string[]): Promise<number> {
+  const interrupted = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => interrupted.abort(new Error(`stopped by ${signal}`)))
+  const started = performance.now()
+  const [steps, tests] = await Promise.all([
+    runStaticSteps(root, interrupted.signal),
+    runAllTests(root, filters, interrupted.signal),
+  ])
+  const broken = [...steps.filter((step) => step.failure !== null), ...tests.broken]
+  for (const { name, failure } of broken) console.log(`\n✗ ${name}\n${failure}`)
+  for (const title of tests.failed) console.log(`✗ ${title}`)
+  if (interrupted.signal.aborted) console.log(`\n✗ ${(interrupted.signal.reason as Error).message}`)
+  const failed = tests.failed.length + broken.length + (interrupted.signal.aborted ? 1 : 0)
+  console.log(`\nTook ${Math.round((performance.now() - started) / 1000)} s.`)
+  console.log(summary(tests.passed, failed, tests.skipped))
+  return failed === 0 ? 0 : 1
+}
+
+/** The last line that is printed. */
+function summary(passed: number, failed: number, skipped: number): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
+}
+
+function runStaticSteps(root: string, signal: AbortSignal): Promise<readonly Outcome[]> {
+  return Promise.all(
+    Object.entries(STATIC_STEPS).map(([name, [tool, ...rest]]) =>
+      runStep(name, [process.execPath, `node_modules/.bin/${tool}`, ...rest], { cwd: root, signal }),
+    ),
+  )
+}
+
+async function runAllTests(
+  root: string,
+  filters: readonly string[],
+  signal: AbortSignal,
+): Promise<TestCounts> {
+  try {
+    const files = selectTests(root, filters)
+    const [redis, chromium] = [redisServer(), chromiumFor(files)]
+    await using servers = await startServers(root, redis, signal)
+    return await runTests(root, files, { ...servers.environment, TEST_CHROMIUM: chromium ?? '' }, signal)
+  } catch (error) {
+    if (signal.aborted) return { passed: 0, skipped: 0, failed: [], broken: [] }
+    const failure = error instanceof ToolMissing ? error.message : Bun.inspect(error)
+    return { passed: 0, skipped: 0, failed: [], broken: [{ name: 'tests', failure }] }
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * PostgreSQL and Redis of one check, on free ports of the loopback interface, in a folder that is removed afterwards.
+ * Nothing is durable (`fsync=off`): the data lives as long as the check.
+ */
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { createConnection } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from '../../src/platform/db/pool.ts'
+import { postgresPrograms } from './postgres-programs.ts'
+import { startServer } from './process.ts'
+
+/** Attempts to start a server: another program may take a port between finding it free and using it. */
+const ATTEMPTS = 3
+const READY_TIMEOUT_MS = 60_000
+const POLL_MS = 20
+
+export interface TestServers extends AsyncDisposable {
+  /** What the test processes are told. */
+  readonly environment: { readonly TEST_DATABASE_URL: string; readonly TEST_REDIS_URL: string }
+}
+
+interface Place {
+  readonly folder: string
+  readonly signal: AbortSignal
+  readonly stack: AsyncDisposableStack
+}
+
+/** Starts both; disposing stops both and removes their folder. `redis` is the path of the server program. */
+export async function startServers(root: string, redis: string, signal: AbortSignal): Promise<TestServers> {
+  await using stack = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'earshot-check-'))
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
+  // Reachable, not readable: PostgreSQL may run as another user than the check.
+  await chmod(folder, 0o711)
+  const place = { folder, signal, stack }
+  const started = await Promise.allSettled([startPostgres(root, place), startRedis(redis, place)])
+  const [database, cache] = started.map((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  })
+  const kept = stack.move()
+  return {
+    environment: { TEST_DATABASE_URL: database as string, TEST_REDIS_URL: cache as string },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  }
+}
+
+async function startPostgres(root: string, place: Place): Promise<string> {
+  const programs = await postgresPrograms(root, place.folder)
+  const data = join(place.folder, 'postgres')
+  await mkdir(data, { mode: 0o700 })
+  programs.give(data)
+  await createCluster(
+    programs.command(
+      'initdb',
+      '-D',
+      data,
+      '-U',
+      'postgres',
+      '--auth=trust',
+      '--encoding=UTF8',
+      '--locale=C',
+      '--no-sync',
+    ),
+    place,
+  )
+  const settings = [
+    'fsync=off',
+    'synchronous_commit=off',
+    'full_page_writes=off',
+    'max_connections=400',
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+  ]
+  return startOnFreePort('PostgreSQL', place, {
+    command: (port) =>
+      programs.command(
+        'postgres',
+        '-D',
+        data,
+        '-p',
+        String(port),
+        ...settings.flatMap((setting) => ['-c', setting]),
+      ),
+    url: (port) => `postgres://postgres@127.0.0.1:${port}/postgres`,
+    // SIGINT is its fast shutdown: open connections are cut, not waited for.
+    stopSignal: 'INT',
+    answers: postgresAnswers,
+  })
+}
+
+async function createCluster(command: readonly string[], place: Place): Promise<void> {
+  const child = Bun.spawn([...command], {
+    cwd: place.folder,
+    env: { ...process.env, LC_ALL: 'C' },
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'pipe',
+    signal: place.signal,
+  })
+  const [message, code] = await Promise.all([child.stderr.text(), child.exited])
+  place.signal.throwIfAborted()
+  if (code !== 0) throw new Error(`initdb failed: ${message}`)
+}
+
+function startRedis(program: string, place: Place): Promise<string> {
+  return startOnFreePort('Redis', place, {
+    command: (port) => [
+      program,
+      '--bind',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+    ],
+    url: (port) => `redis://127.0.0.1:${port}`,
+    stopSignal: 'TERM',
+    answers: redisAnswers,
+  })
+}
+
+interface Startable {
+  command(port: number): readonly string[]
+  url(port: number): string
+  readonly stopSignal: 'INT' | 'TERM'
+  answers(url: string): Promise<boolean>
+}
+
+/** Starts the server, waits for its first answer and returns its URL. The stack stops it. */
+async function startOnFreePort(name: string, place: Place, startable: Startable): Promise<string> {
+  const log = join(place.folder, `${name}.log`)
+  for (let attempt = 1; ; attempt++) {
+    const port = freePort()
+    const server = startServer(startable.command(port), {
+      cwd: place.folder,
+      log,
+      stopSignal: startable.stopSignal,
+    })
+    const ended = server.exited.then(() => 'ended' as const)
+    const state = await Promise.race([ended, untilAnswers(startable, startable.url(port), place.signal)])
+    if (state === 'ready') {
+      place.stack.defer(server.stop)
+      return startable.url(port)
+    }
+    await server.stop()
+    place.signal.throwIfAborted()
+    if (attempt === ATTEMPTS) throw new Error(`${name} did not start:\n${await server.output()}`)
+  }
+}
+
+async function untilAnswers(
+  startable: Startable,
+  url: string,
+  signal: AbortSignal,
+): Promise<'ready' | 'silent'> {
+  const deadline = performance.now() + READY_TIMEOUT_MS
+  while (performance.now() < deadline && !signal.aborted) {
+    if (await startable.answers(url).catch(() => false)) return 'ready'
+    await Bun.sleep(POLL_MS)
+  }
+  return 'silent'
+}
+
+/** A port that nothing listens on at this moment. */
+function freePort(): number {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  const { port } = listener
+  listener.stop(true)
+  return port
+}
+
+async function postgresAnswers(url: string): Promise<boolean> {
+  const sql = connect({ url }, { max: 1, applicationName: 'check' })
+  try {
+    await sql`select 1`
+    return true
+  } finally {
+    await sql.end({ timeout: 0 })
+  }
+}
+
+/** Without data to load, Redis is ready as soon as it listens. */
+function redisAnswers(url: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const socket = createConnection({ host: '127.0.0.1', port: Number(new URL(url).port) })
+  socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+  return promise.finally(() => socket.destroy())
+}

@@ -1,0 +1,90 @@
+/**
+ * Runs the test files and counts from the runner's report. A selected file that is not in the report (it did not
+ * load, or holds no test) is a failure: a test that does not run must not look like one that passes.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readReport } from './report.ts'
+
+export interface TestCounts {
+  readonly passed: number
+  readonly skipped: number
+  /** `file › title` of every failed test. */
+  readonly failed: readonly string[]
+  /** What failed besides single tests. */
+  readonly broken: readonly { readonly name: string; readonly failure: string }[]
+}
+
+const TEST_TIMEOUT_MS = 60_000
+
+/** Test files whose path contains one of the filters; all without filters. Relative to `root`, sorted. */
+export function selectTests(root: string, filters: readonly string[]): readonly string[] {
+  const all = [...new Bun.Glob('tests/**/*.test.ts').scanSync({ cwd: root })].sort()
+  if (filters.length === 0) return all
+  return all.filter((file) => filters.some((filter) => file.includes(filter.replace(/^\.\//, ''))))
+}
+
+/** Runs the files in parallel processes; their output passes through, without that of passing tests. */
+export async function runTests(
+  root: string,
+  files: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<TestCounts> {
+  if (files.length === 0) return nothingRan('no test file matches')
+  const folder = mkdtempSync(join(tmpdir(), 'earshot-report-'))
+  const report = join(folder, 'report.xml')
+  try {
+    const child = Bun.spawn(
+      [process.execPath, 'test', ...runnerOptions(report), ...files.map((file) => `./${file}`)],
+      {
+        cwd: root,
+        env: { ...process.env, ...environment, NODE_ENV: 'test' },
+        stdin: 'ignore',
+        stdout: 'inherit',
+        stderr: 'inherit',
+        signal,
+      },
+    )
+    const code = await child.exited
+    const text = await Bun.file(report)
+      .text()
+      .catch(() => '')
+    return judge(files, text, code)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function runnerOptions(report: string): readonly string[] {
+  return [
+    '--parallel',
+    '--no-orphans',
+    '--only-failures',
+    `--timeout=${TEST_TIMEOUT_MS}`,
+    '--reporter=junit',
+    `--reporter-outfile=${report}`,
+  ]
+}
+
+function judge(files: readonly string[], text: string, code: number): TestCounts {
+  const report = readReport(text)
+  if (report === null) return nothingRan('the test runner wrote no report')
+  const broken = files
+    .filter((file) => !report.files.has(file))
+    .map((file) => ({ name: file, failure: 'did not load, or holds no test' }))
+  if (code !== 0 && broken.length === 0 && report.failed.length === 0)
+    broken.push({ name: 'test runner', failure: `ended with code ${code}` })
+  if (report.tests === 0) broken.push({ name: 'tests', failure: 'not a single test ran' })
+  return {
+    passed: report.tests - report.failed.length - report.skipped,
+    skipped: report.skipped,
+    failed: report.failed,
+    broken,
+  }
+}
+
+function nothingRan(failure: string): TestCounts {
+  return { passed: 0, skipped: 0, failed: [], broken: [{ name: 'tests', failure }] }
+}
