@@ -1,0 +1,195 @@
+/**
+ * What an ingest request must satisfy beyond its schema, before anything stored is looked at.
+ *
+ * The rule: one bad event refuses the whole request, and the error names it: its index in `eventIndex` and in the
+ * paths of the details, its id in `externalEventId` and in the message.
+ */
+import { AppError, type ErrorCode, type ErrorDetail } from '../platform/errors.ts'
+import { isUuid } from '../platform/ids.ts'
+import { isRfc3339 } from '../platform/rfc3339.ts'
+import {
+  type Event,
+  type Feedback,
+  type IngestRequest,
+  MAX_EVENT_BYTES,
+  MAX_EVENTS_PER_REQUEST,
+  type Participant,
+} from './model.ts'
+import type { AgentSettings } from './settings.ts'
+
+/** At most this many findings are reported for one request. */
+const MAX_DETAILS = 20
+
+/**
+ * Checks sizes, times, participants and feedback of a request that passed the schema.
+ * @param bodyBytes size of the request as sent; a body no larger than one event may be needs no measuring
+ * @throws AppError 400 `too_many_events`, `event_too_large`, `validation_failed`, `invalid_feedback_target`
+ */
+export function checkRequest(request: IngestRequest, bodyBytes: number): void {
+  const { events } = request
+  if (events.length > MAX_EVENTS_PER_REQUEST) {
+    throw new AppError(
+      'too_many_events',
+      `events: ${events.length} events are more than the ${MAX_EVENTS_PER_REQUEST} that one request may hold`,
+      { extra: { limit: MAX_EVENTS_PER_REQUEST, actual: events.length } },
+    )
+  }
+  if (bodyBytes > MAX_EVENT_BYTES) checkEventSizes(events)
+  throwFindings(request, [
+    ...participantFindings(request.participants ?? []),
+    ...events.flatMap((event, index) => eventFindings(event, `events[${index}]`)),
+  ])
+  checkTargetsAreNamed(events)
+}
+
+/** An error about one event of a request. `path` is the member within the event, or empty for the event itself. */
+export function eventError(
+  code: ErrorCode,
+  event: { readonly externalEventId: string },
+  index: number,
+  path: string,
+  message: string,
+  extra: Readonly<Record<string, string | number>> = {},
+): AppError {
+  const place = path === '' ? `events[${index}]` : `events[${index}].${path}`
+  return new AppError(code, `${place} (${event.externalEventId}): ${message}`, {
+    details: [{ path: place, code, message }],
+    extra: { eventIndex: index, externalEventId: event.externalEventId, ...extra },
+  })
+}
+
+/** The environment that an event belongs to: its own, else the request's, else the stored session's. */
+export function resolveEnvironment(
+  event: Pick<Event, 'context'>,
+  request: Pick<IngestRequest, 'context'>,
+  storedEnvironment: string | null,
+): string | null {
+  return event.context?.environment ?? request.context?.environment ?? storedEnvironment
+}
+
+/**
+ * Checks every event's environment against the allowed ones; an empty list allows everything.
+ * @throws AppError 400 `environment_not_allowed`
+ */
+export function checkEnvironments(
+  request: Pick<IngestRequest, 'context' | 'events'>,
+  storedEnvironment: string | null,
+  settings: Pick<AgentSettings, 'allowedEnvironments'>,
+): void {
+  if (settings.allowedEnvironments.length === 0) return
+  const allowed = new Set(settings.allowedEnvironments)
+  const sessionEnvironment = request.context?.environment
+  if (sessionEnvironment !== undefined && !allowed.has(sessionEnvironment)) {
+    const message = 'is not an allowed environment of this application'
+    throw new AppError('environment_not_allowed', `context.environment: ${message}`, {
+      details: [{ path: 'context.environment', code: 'environment_not_allowed', message }],
+    })
+  }
+  for (const [index, event] of request.events.entries()) {
+    const environment = resolveEnvironment(event, request, storedEnvironment)
+    if (environment !== null && allowed.has(environment)) continue
+    const message =
+      environment === null
+        ? 'is required: this application allows named environments only'
+        : 'is not an allowed environment of this application'
+    throw eventError('environment_not_allowed', event, index, 'context.environment', message)
+  }
+}
+
+/** Bytes of the event's own JSON in UTF-8, so that white space around it does not count. */
+function checkEventSizes(events: readonly Event[]): void {
+  for (const [index, event] of events.entries()) {
+    const bytes = Buffer.byteLength(JSON.stringify(event))
+    if (bytes <= MAX_EVENT_BYTES) continue
+    throw eventError('event_too_large', event, index, '', `has more than ${MAX_EVENT_BYTES} bytes`, {
+      limitBytes: MAX_EVENT_BYTES,
+      actualBytes: bytes,
+    })
+  }
+}
+
+/** Feedback is always about a message; that the message exists is judged against the session. */
+function checkTargetsAreNamed(events: readonly Event[]): void {
+  for (const [index, event] of events.entries()) {
+    if (event.type !== 'feedback' || event.feedback?.targetEventExternalId) continue
+    throw eventError(
+      'invalid_feedback_target',
+      event,
+      index,
+      'feedback.targetEventExternalId',
+      'is required: feedback names the assistant_message that it is about',
+    )
+  }
+}
+
+function eventFindings(event: Event, path: string): ErrorDetail[] {
+  const findings: ErrorDetail[] = []
+  if (!isRfc3339(event.occurredAt)) {
+    const message = 'must be an RFC 3339 date-time with offset, such as 2026-01-31T09:30:00Z'
+    findings.push({ path: `${path}.occurredAt`, code: 'date_time', message })
+  }
+  if (event.type !== 'feedback') {
+    if (event.feedback !== undefined) {
+      const message = 'is allowed on events of type feedback only'
+      findings.push({ path: `${path}.feedback`, code: 'not_allowed', message })
+    }
+  } else if (event.feedback === undefined) {
+    findings.push({ path: `${path}.feedback`, code: 'required', message: 'is required on a feedback event' })
+  } else if (saysNothing(event.feedback)) {
+    const message = 'must have a rating, labels or a comment'
+    findings.push({ path: `${path}.feedback`, code: 'required', message })
+  }
+  return findings
+}
+
+function saysNothing(feedback: Feedback): boolean {
+  return (
+    feedback.rating === undefined &&
+    (feedback.labels ?? []).length === 0 &&
+    (feedback.comment ?? '').trim() === ''
+  )
+}
+
+function participantFindings(participants: readonly Participant[]): ErrorDetail[] {
+  const findings: ErrorDetail[] = []
+  const known = new Map<string, Participant>()
+  for (const [index, participant] of participants.entries()) {
+    const path = `participants[${index}]`
+    const { externalId, personId } = participant
+    if (personId !== undefined && !isUuid(personId)) {
+      findings.push({ path: `${path}.personId`, code: 'uuid', message: 'must be a UUID' })
+    }
+    if (externalId === undefined) {
+      const { displayName, username, email } = participant
+      if ((displayName ?? username ?? email) === undefined) continue
+      const message = 'is required with displayName, username or email'
+      findings.push({ path: `${path}.externalId`, code: 'required', message })
+    } else if (contradicts(known.get(externalId) ?? {}, participant)) {
+      const message = 'names a participant that is given twice with different values'
+      findings.push({ path: `${path}.externalId`, code: 'duplicate', message })
+    } else {
+      known.set(externalId, { ...known.get(externalId), ...participant })
+    }
+  }
+  return findings
+}
+
+/** True where both give a member and differ; an absent member contradicts nothing. */
+function contradicts(known: Participant, sent: Participant): boolean {
+  const members = ['displayName', 'username', 'email', 'companyExternalId', 'boundary', 'personId'] as const
+  return members.some(
+    (name) => known[name] !== undefined && sent[name] !== undefined && known[name] !== sent[name],
+  )
+}
+
+function throwFindings(request: IngestRequest, findings: readonly ErrorDetail[]): void {
+  const first = findings[0]
+  if (first === undefined) return
+  const index = /^events\[(\d+)\]/.exec(first.path)?.[1]
+  const event = index === undefined ? undefined : request.events[Number(index)]
+  const named = event === undefined ? '' : ` (${event.externalEventId})`
+  throw new AppError('validation_failed', `${first.path}${named}: ${first.message}`, {
+    details: findings.slice(0, MAX_DETAILS),
+    extra: event === undefined ? {} : { eventIndex: Number(index), externalEventId: event.externalEventId },
+  })
+}

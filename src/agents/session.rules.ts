@@ -1,0 +1,69 @@
+/**
+ * How a session changes with a request: its status, its processing status, its participants.
+ *
+ * The rule: pure, and independent of the order in which agreeing requests arrive.
+ */
+import { canonicalJson } from './fingerprint.ts'
+import type { Participant, ProcessingStatus, SessionStatus } from './model.ts'
+import type { AgentSettings } from './settings.ts'
+
+/**
+ * From the present status and the requested one to the next. A terminal status does not open again; a session
+ * that was given up may turn out to have ended.
+ */
+const STATUS_MOVES = {
+  open: { open: 'open', ended: 'ended', abandoned: 'abandoned' },
+  abandoned: { open: 'abandoned', ended: 'ended', abandoned: 'abandoned' },
+  ended: { open: 'ended', ended: 'ended', abandoned: 'ended' },
+} as const satisfies Record<SessionStatus, Record<SessionStatus, SessionStatus>>
+
+/** The status after a request: a new session (null) starts open, and absent means unchanged. */
+export function nextStatus(
+  current: SessionStatus | null,
+  requested: SessionStatus | undefined,
+): SessionStatus {
+  const present = current ?? 'open'
+  return requested === undefined ? present : STATUS_MOVES[present][requested]
+}
+
+export function isTerminal(status: SessionStatus): boolean {
+  return status !== 'open'
+}
+
+/** What ingest answers for a request that changed something. */
+export function processingStatusFor(state: {
+  readonly captureContent: boolean
+  readonly creditsExhausted: boolean
+}): ProcessingStatus {
+  if (!state.captureContent) return 'capture_disabled'
+  return state.creditsExhausted ? 'billing_blocked' : 'pending'
+}
+
+/**
+ * The session's participants after a request: matched by `externalId`, absent members never overwrite; those without
+ * one are told apart by their values. `boundary` is the default for those that never named one; a request that
+ * names one later wins. Sorted, so that the result does not depend on the order of arrival.
+ * Returns `stored` itself where nothing changes.
+ */
+export function mergeParticipants(
+  stored: readonly Participant[],
+  sent: readonly Participant[],
+  boundary: AgentSettings['participantType'],
+): readonly Participant[] {
+  if (sent.length === 0) return stored
+  const merged = new Map(stored.map((participant) => [participantKey(participant), participant]))
+  for (const participant of sent) {
+    const named = { boundary, ...participant }
+    const key = participantKey(named)
+    merged.set(key, { boundary, ...merged.get(key), ...participant })
+  }
+  const result = [...merged].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, participant]) => participant)
+  return canonicalJson(result) === canonicalJson(stored) ? stored : result
+}
+
+/** Identity: the external id, else all the values. */
+function participantKey(participant: Participant): string {
+  return participant.externalId === undefined
+    ? `anonymous ${canonicalJson(participant)}`
+    : `id ${participant.externalId}`
+}
