@@ -1,0 +1,131 @@
+/**
+ * From a presented credential to the principal behind it. Every look-up goes through the cache; the note of when a
+ * credential was last used is written beside the request, never in its way.
+ */
+import type { Deps } from '../container.ts'
+import { isUuid } from '../platform/ids.ts'
+import { createCredentialCache, type Found } from './credential-cache.ts'
+import * as credentials from './credential-store.ts'
+import { hashKey, isKey } from './keys.ts'
+import type { Principal } from './principal.ts'
+import { type Memberships, selectMemberships } from './store.ts'
+import type { Tokens } from './tokens.ts'
+
+export type OrganizationPrincipal = Extract<Principal, { kind: 'organization' }>
+export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
+export type UserPrincipal = Extract<Principal, { kind: 'user' }>
+
+/** Why a token was not accepted: one sentence for the caller. */
+export interface Refusal {
+  readonly refused: string
+}
+
+export interface Authentication {
+  /** null: unknown or revoked. */
+  byApiKey(key: string): Promise<OrganizationPrincipal | null>
+  /** null: unknown or revoked. */
+  byAgentSecret(secret: string): Promise<AgentPrincipal | null>
+  /**
+   * `wanted` is the organization that the caller picked; null picks the only one of a user who is in exactly one.
+   * @throws AppError 503 where the keys of the token issuer cannot be read
+   */
+  byToken(token: string, wanted: string | null): Promise<UserPrincipal | Refusal>
+}
+
+export interface AuthenticationParts extends Authentication {
+  /** Forgets a credential in this process at once. */
+  forget(id: string): void
+}
+
+type AuthenticationDeps = Pick<Deps, 'sql' | 'log' | 'clock'>
+
+interface VerifiedToken extends Memberships {
+  readonly expiresAt: Date
+}
+
+export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): AuthenticationParts {
+  const apiKeys = createCredentialCache<OrganizationPrincipal>(deps)
+  const agentSecrets = createCredentialCache<AgentPrincipal>(deps)
+  const userTokens = createCredentialCache<VerifiedToken>(deps)
+
+  function noteUse(table: 'api_key' | 'agent_secret', organizationId: string, id: string): void {
+    credentials.touch(deps.sql, table, organizationId, id).catch((error: unknown) => {
+      deps.log.warn({ err: error }, 'could not note the use of a credential')
+    })
+  }
+
+  return {
+    forget(id) {
+      for (const cache of [apiKeys, agentSecrets, userTokens]) cache.revoke(id)
+    },
+    async byApiKey(key) {
+      if (!isKey('esk', key)) return null
+      const hash = hashKey(key)
+      return apiKeys.get(hash, async () => {
+        const row = await credentials.findApiKey(deps.sql, hash)
+        if (row === null) return null
+        if (row.stale) noteUse('api_key', row.organizationId, row.id)
+        return {
+          id: row.id,
+          value: { kind: 'organization', organizationId: row.organizationId, apiKeyId: row.id },
+        }
+      })
+    },
+    async byAgentSecret(secret) {
+      if (!isKey('eas', secret)) return null
+      const hash = hashKey(secret)
+      return agentSecrets.get(hash, async () => {
+        const row = await credentials.findAgentSecret(deps.sql, hash)
+        if (row === null) return null
+        if (row.stale) noteUse('agent_secret', row.organizationId, row.id)
+        const { id, organizationId, applicationId } = row
+        return { id, value: { kind: 'agent', organizationId, applicationId, secretId: id } }
+      })
+    },
+    async byToken(token, wanted) {
+      let refusal: Refusal = { refused: 'The access token is not valid.' }
+      const verified = await userTokens.get(hashKey(token), async () => {
+        const found = await verifyToken(deps, tokens, token)
+        if (!('refused' in found)) return found
+        refusal = found
+        return null
+      })
+      if (verified === null) return refusal
+      if (verified.expiresAt <= deps.clock.now()) return { refused: 'The access token has expired.' }
+      return pickOrganization(verified, wanted)
+    },
+  }
+}
+
+async function verifyToken(
+  deps: AuthenticationDeps,
+  tokens: Tokens,
+  token: string,
+): Promise<Found<VerifiedToken> | Refusal> {
+  const verdict = await tokens.verify(token)
+  if ('refused' in verdict) return verdict
+  const { subject, expiresAt } = verdict
+  const known =
+    'userId' in subject && !isUuid(subject.userId) ? null : await selectMemberships(deps.sql, subject)
+  if (known === null) return { refused: 'The access token is about nobody who is known here.' }
+  return { id: known.userId, value: { ...known, expiresAt } }
+}
+
+/** The organization that a user acts in: the wanted one, or the only one. Exported for its table test. */
+export function pickOrganization(user: Memberships, wanted: string | null): UserPrincipal | Refusal {
+  const { userId, organizationIds } = user
+  if (wanted !== null) {
+    const organizationId = organizationIds.find((id) => id === wanted.toLowerCase())
+    return organizationId === undefined
+      ? { refused: 'The user is not a member of the organization in X-Service-Organization-Key.' }
+      : { kind: 'user', organizationId, userId }
+  }
+  const [organizationId, ...others] = organizationIds
+  if (organizationId === undefined) return { refused: 'The user is not a member of any organization.' }
+  if (others.length > 0)
+    return {
+      refused:
+        'The user is a member of several organizations: name one by its id in X-Service-Organization-Key.',
+    }
+  return { kind: 'user', organizationId, userId }
+}

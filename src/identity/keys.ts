@@ -1,0 +1,50 @@
+/**
+ * The format of API keys and agent secrets: a readable prefix, then 256 random bits in base62.
+ *
+ * The rule: the clear text exists in the reply that hands it out and in the request that presents it, nowhere else.
+ * Storage, cache and look-up know its SHA-256 only. An attacker cannot steer a digest, so neither an index look-up nor
+ * a map access by digest tells anything through its timing; a salt or a slow hash adds nothing to 256 random bits.
+ */
+
+/** `esk`: an organization's API key; `eas`: a secret of an agent application. */
+export type KeyKind = 'esk' | 'eas'
+
+export interface NewKey {
+  /** Shown once. */
+  readonly secret: string
+  /** Its first characters: enough to tell keys apart in a list. */
+  readonly prefix: string
+  readonly hash: Buffer
+}
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+/** 62^43 is the first power of 62 beyond 2^256. */
+const DIGITS = 43
+const SHAPE = /^(esk|eas)_[0-9A-Za-z]{43}$/
+const SHOWN_CHARACTERS = 'esk_'.length + 6
+
+/** A new key from the system's random source. */
+export function createKey(kind: KeyKind): NewKey {
+  const secret = `${kind}_${base62(crypto.getRandomValues(new Uint8Array(32)))}`
+  return { secret, prefix: secret.slice(0, SHOWN_CHARACTERS), hash: hashKey(secret) }
+}
+
+/** SHA-256 of the whole key. */
+export function hashKey(secret: string): Buffer {
+  return new Bun.CryptoHasher('sha256').update(secret).digest()
+}
+
+/** False for text that cannot be a key of this kind, which spares the look-up. */
+export function isKey(kind: KeyKind, text: string): boolean {
+  return text.startsWith(kind) && SHAPE.test(text)
+}
+
+function base62(bytes: Uint8Array): string {
+  let rest = BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
+  let text = ''
+  for (let digit = 0; digit < DIGITS; digit++) {
+    text = ALPHABET.charAt(Number(rest % 62n)) + text
+    rest /= 62n
+  }
+  return text
+}

@@ -1,0 +1,190 @@
+/**
+ * Organizations, users and every credential: who exists, who is calling, and what is left on the account.
+ *
+ * The rule: a key or secret leaves this module once, in the answer that created it. Everything that belongs to an
+ * organization is looked up together with it, so another organization's object does not exist (404).
+ */
+
+import { transactionWithMail } from '../actors/mailbox.ts'
+import type { Deps } from '../container.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { AppError } from '../platform/errors.ts'
+import { isUuid } from '../platform/ids.ts'
+import { type Authentication, createAuthentication } from './authentication.ts'
+import * as credentials from './credential-store.ts'
+import { createKey } from './keys.ts'
+import * as store from './store.ts'
+import { createTokens } from './tokens.ts'
+
+export type { ApiKey, Credential } from './credential-store.ts'
+export type { Organization, User } from './store.ts'
+
+export type IdentityDeps = Pick<Deps, 'sql' | 'doorbell' | 'config' | 'clock' | 'newId' | 'log'>
+
+export interface Identity extends Authentication {
+  createOrganization(name: string): Promise<store.Organization>
+  listOrganizations(): Promise<readonly store.Organization[]>
+  /** By id or exact name. @throws AppError 404 where none or, by name, more than one matches */
+  findOrganization(idOrName: string): Promise<store.Organization>
+  /** Creates a user as a member; a person known by this e-mail address joins as well. @throws AppError 409 for a member */
+  createUser(
+    organizationId: string,
+    user: { readonly email: string; readonly name: string },
+  ): Promise<store.User>
+  listUsers(organizationId: string): Promise<readonly store.User[]>
+  /** A member by id or e-mail address. @throws AppError 404 */
+  findUser(organizationId: string, idOrEmail: string): Promise<store.User>
+  createApiKey(
+    organizationId: string,
+    name: string,
+  ): Promise<credentials.ApiKey & { readonly apiKey: string }>
+  listApiKeys(organizationId: string): Promise<readonly credentials.ApiKey[]>
+  /** Refused from now on, in every process. @throws AppError 404 */
+  revokeApiKey(organizationId: string, id: string): Promise<void>
+  /** @throws AppError 404 `agent_application_not_found` */
+  createSecret(
+    organizationId: string,
+    applicationId: string,
+  ): Promise<credentials.Credential & { readonly agentSecret: string }>
+  listSecrets(organizationId: string, applicationId: string): Promise<readonly credentials.Credential[]>
+  /** @throws AppError 404 `agent_secret_not_found` */
+  revokeSecret(organizationId: string, applicationId: string, id: string): Promise<void>
+  /** A token of this service for a user. @throws Error where an OpenID Connect issuer is configured */
+  createUserToken(userId: string, lifetimeSeconds: number): Promise<string>
+  /** Adds units and wakes the sessions that wait for them. @returns the balance; null: unlimited */
+  addCredits(organizationId: string, units: number, note?: string): Promise<number | null>
+  /** Sets the balance, null for unlimited, and wakes the sessions that wait. */
+  setCredits(organizationId: string, units: number | null, note?: string): Promise<void>
+}
+
+export function createIdentity(deps: IdentityDeps): Identity {
+  const tokens = createTokens(deps)
+  const { forget, ...authentication } = createAuthentication(deps, tokens)
+  return {
+    ...authentication,
+    ...organizations(deps),
+    ...apiKeys(deps, forget),
+    ...agentSecrets(deps, forget),
+    ...credits(deps),
+    createUserToken: tokens.sign,
+  }
+}
+
+function organizations({ sql, newId }: IdentityDeps) {
+  return {
+    createOrganization: (name: string) =>
+      store.insertOrganization(sql, { id: newId(), name: trimmed('name', name) }),
+    listOrganizations: () => store.selectOrganizations(sql),
+    async findOrganization(idOrName: string) {
+      const [organization, another] = await store.selectOrganizationsNamed(sql, idOrName)
+      if (organization === undefined) throw notFound(`organization ${JSON.stringify(idOrName)}`)
+      if (another !== undefined)
+        throw new AppError('not_found', `Several organizations have the name ${idOrName}: use the id.`)
+      return organization
+    },
+    async createUser(organizationId: string, user: { readonly email: string; readonly name: string }) {
+      const email = trimmed('email', user.email)
+      if (!EMAIL.test(email))
+        throw new AppError('validation_failed', `${JSON.stringify(email)} is not an e-mail address.`)
+      return transaction(sql, async (tx) => {
+        const row = await store.upsertUser(tx, { id: newId(), email, name: trimmed('name', user.name) })
+        if (await store.insertMembership(tx, organizationId, row.id)) return row
+        throw new AppError('name_exists', `${email} is a member already.`)
+      })
+    },
+    listUsers: (organizationId: string) => store.selectUsers(sql, organizationId),
+    async findUser(organizationId: string, idOrEmail: string) {
+      const user = await store.selectMember(sql, organizationId, idOrEmail)
+      if (user === null) throw notFound(`user ${JSON.stringify(idOrEmail)} in the organization`)
+      return user
+    },
+  }
+}
+
+function apiKeys({ sql, newId }: IdentityDeps, forget: (id: string) => void) {
+  return {
+    async createApiKey(organizationId: string, name: string) {
+      const { secret, prefix, hash } = createKey('esk')
+      const row = { id: newId(), organizationId, name: trimmed('name', name), prefix, hash }
+      return { ...(await credentials.insertApiKey(sql, row)), apiKey: secret }
+    },
+    listApiKeys: (organizationId: string) => credentials.selectApiKeys(sql, organizationId),
+    async revokeApiKey(organizationId: string, id: string) {
+      const revoked = isUuid(id) && (await credentials.revokeApiKey(sql, organizationId, id))
+      if (!revoked) throw notFound('API key in the organization')
+      forget(id.toLowerCase())
+    },
+  }
+}
+
+function agentSecrets({ sql, newId }: IdentityDeps, forget: (id: string) => void) {
+  return {
+    async createSecret(organizationId: string, applicationId: string) {
+      const { secret, prefix, hash } = createKey('eas')
+      const row = { id: newId(), organizationId, applicationId, prefix, hash }
+      const created = await credentials.insertAgentSecret(sql, row)
+      if (created === null)
+        throw new AppError('agent_application_not_found', 'There is no such agent application.')
+      return { ...created, agentSecret: secret }
+    },
+    listSecrets: (organizationId: string, applicationId: string) =>
+      credentials.selectAgentSecrets(sql, organizationId, applicationId),
+    async revokeSecret(organizationId: string, applicationId: string, id: string) {
+      const revoked =
+        isUuid(id) && (await credentials.revokeAgentSecret(sql, organizationId, applicationId, id))
+      if (!revoked) throw new AppError('agent_secret_not_found', 'The application has no such secret.')
+      forget(id.toLowerCase())
+    },
+  }
+}
+
+function credits(deps: IdentityDeps) {
+  /**
+   * Runs `change`, which locks the organization's row, and then wakes what is blocked. Metering locks the same row
+   * before it blocks a response: either it sees the new balance, or its blocked response is seen here.
+   */
+  const changeAndWake = <T>(
+    organizationId: string,
+    change: (tx: Parameters<typeof store.addCredits>[0]) => Promise<T>,
+  ) =>
+    transactionWithMail(deps, async (tx, outbox) => {
+      const result = await change(tx)
+      const blocked = await store.selectBlockedSessions(tx, organizationId)
+      await outbox.sendUnlessWaiting(
+        blocked.map((id) => ({ key: `session:${id}` as const, type: 'credits_added' })),
+      )
+      return result
+    })
+  return {
+    async addCredits(organizationId: string, units: number, note?: string) {
+      if (!Number.isSafeInteger(units) || units <= 0)
+        throw new AppError('validation_failed', 'Credits are added as a whole number from 1.')
+      const entry = { id: deps.newId(), organizationId, amount: units, note: note ?? null }
+      const balance = await changeAndWake(organizationId, (tx) => store.addCredits(tx, entry))
+      if (balance === undefined) throw notFound('organization')
+      return balance
+    },
+    async setCredits(organizationId: string, units: number | null, note?: string) {
+      if (units !== null && (!Number.isSafeInteger(units) || units < 0))
+        throw new AppError('validation_failed', 'A balance is a whole number from 0, or unlimited.')
+      const entry = { id: deps.newId(), organizationId, balance: units, note: note ?? null }
+      const found = await changeAndWake(organizationId, (tx) => store.setCredits(tx, entry))
+      if (!found) throw notFound('organization')
+    },
+  }
+}
+
+/** One `@` between two parts without spaces: whether mail arrives only mail can tell. */
+const EMAIL = /^[^\s@]+@[^\s@]+$/
+const MAX_NAME = 255
+
+function trimmed(what: string, value: string): string {
+  const text = value.trim()
+  if (text === '' || [...text].length > MAX_NAME)
+    throw new AppError('validation_failed', `The ${what} must have 1 to ${MAX_NAME} characters.`)
+  return text
+}
+
+function notFound(what: string): AppError {
+  return new AppError('not_found', `There is no ${what}.`)
+}

@@ -1,0 +1,198 @@
+/** The SQL of organizations, users and credits. Rows come back in the shape that the service hands out. */
+import type { Query, Tx } from '../platform/db/pool.ts'
+
+export interface Organization {
+  readonly id: string
+  readonly name: string
+  readonly agentChatsEnabled: boolean
+  readonly recordingAllowed: boolean
+  /** Remaining `agent_response_processed` units; null: unlimited. */
+  readonly responseCredits: number | null
+  readonly createdAt: Date
+}
+
+export interface User {
+  readonly id: string
+  readonly email: string
+  readonly name: string
+  readonly createdAt: Date
+}
+
+const organizationColumns = (sql: Query) => sql`
+  id, name, agent_chats_enabled as "agentChatsEnabled", recording_allowed as "recordingAllowed",
+  response_credits as "responseCredits", created_at as "createdAt"`
+
+const userColumns = (sql: Query) => sql`u.id, u.email, u.name, u.created_at as "createdAt"`
+
+export async function insertOrganization(
+  sql: Query,
+  row: { id: string; name: string },
+): Promise<Organization> {
+  const [created] = await sql<Organization[]>`
+    insert into organization (id, name)
+    values (${row.id}, ${row.name})
+    returning ${organizationColumns(sql)}`
+  return created as Organization
+}
+
+export async function selectOrganizations(sql: Query): Promise<readonly Organization[]> {
+  return sql<Organization[]>`
+    select ${organizationColumns(sql)}
+    from organization
+    order by created_at, id`
+}
+
+/** Those with this id or exactly this name: names are not unique. */
+export async function selectOrganizationsNamed(
+  sql: Query,
+  idOrName: string,
+): Promise<readonly Organization[]> {
+  return sql<Organization[]>`
+    select ${organizationColumns(sql)}
+    from organization
+    where id::text = ${idOrName.toLowerCase()} or name = ${idOrName}
+    order by created_at, id
+    limit 2`
+}
+
+export async function hasOrganization(sql: Query, id: string | null = null): Promise<boolean> {
+  const rows = await sql`
+    select 1
+    from organization
+    where ${id}::uuid is null or id = ${id}
+    limit 1`
+  return rows.length > 0
+}
+
+/** Inserts the user, or finds the one with this e-mail address: one person may be in several organizations. */
+export async function upsertUser(
+  sql: Query,
+  row: { id: string; email: string; name: string },
+): Promise<User> {
+  const [user] = await sql<User[]>`
+    insert into app_user as u (id, email, name)
+    values (${row.id}, ${row.email}, ${row.name})
+    on conflict (lower(email)) do update set email = u.email
+    returning ${userColumns(sql)}`
+  return user as User
+}
+
+/** @returns false where the user was a member before. */
+export async function insertMembership(sql: Query, organizationId: string, userId: string): Promise<boolean> {
+  const rows = await sql`
+    insert into membership (organization_id, user_id)
+    values (${organizationId}, ${userId})
+    on conflict do nothing
+    returning user_id`
+  return rows.length > 0
+}
+
+export async function selectUsers(sql: Query, organizationId: string): Promise<readonly User[]> {
+  return sql<User[]>`
+    select ${userColumns(sql)}
+    from membership m
+    join app_user u on u.id = m.user_id
+    where m.organization_id = ${organizationId}
+    order by u.created_at, u.id`
+}
+
+/** The member with this id or e-mail address. */
+export async function selectMember(
+  sql: Query,
+  organizationId: string,
+  idOrEmail: string,
+): Promise<User | null> {
+  const [user] = await sql<User[]>`
+    select ${userColumns(sql)}
+    from membership m
+    join app_user u on u.id = m.user_id
+    where m.organization_id = ${organizationId}
+      and (u.id::text = ${idOrEmail.toLowerCase()} or lower(u.email) = lower(${idOrEmail}))`
+  return user ?? null
+}
+
+export interface Memberships {
+  readonly userId: string
+  readonly organizationIds: readonly string[]
+}
+
+/** Credential look-up: the user that a token is about, with every organization that he or she belongs to. */
+export async function selectMemberships(
+  sql: Query,
+  by: { readonly userId: string } | { readonly email: string },
+): Promise<Memberships | null> {
+  const match = 'userId' in by ? sql`u.id = ${by.userId}` : sql`lower(u.email) = lower(${by.email})`
+  const [row] = await sql<Memberships[]>`
+    select u.id as "userId",
+      coalesce(array_agg(m.organization_id) filter (where m.organization_id is not null), '{}') as "organizationIds"
+    from app_user u
+    left join membership m on m.user_id = u.id
+    where ${match}
+    group by u.id`
+  return row ?? null
+}
+
+/** Adds units (null balance stays unlimited) and keeps the entry. @returns the new balance, or undefined: no such organization. */
+export async function addCredits(
+  tx: Tx,
+  entry: {
+    readonly id: string
+    readonly organizationId: string
+    readonly amount: number
+    readonly note: string | null
+  },
+): Promise<number | null | undefined> {
+  const [row] = await tx<{ balance: number | null }[]>`
+    with updated as (
+      update organization
+      set response_credits = response_credits + ${entry.amount}
+      where id = ${entry.organizationId}
+      returning response_credits as balance
+    ), entered as (
+      insert into credit_entry (id, organization_id, amount, note)
+      select ${entry.id}, ${entry.organizationId}, ${entry.amount}, ${entry.note}
+      from updated
+    )
+    select balance from updated`
+  return row?.balance
+}
+
+/** Sets the balance; null: unlimited. The difference is kept as an entry, so that entries add up where both are limited. */
+export async function setCredits(
+  tx: Tx,
+  entry: {
+    readonly id: string
+    readonly organizationId: string
+    readonly balance: number | null
+    readonly note: string | null
+  },
+): Promise<boolean> {
+  const rows = await tx`
+    with old as (
+      select id, response_credits
+      from organization
+      where id = ${entry.organizationId}
+      for update
+    ), updated as (
+      update organization o
+      set response_credits = ${entry.balance}
+      from old
+      where o.id = old.id
+      returning o.id
+    )
+    insert into credit_entry (id, organization_id, amount, note)
+    select ${entry.id}, old.id, coalesce(${entry.balance}::bigint, 0) - coalesce(old.response_credits, 0), ${entry.note}
+    from old
+    join updated using (id)
+    returning id`
+  return rows.length > 0
+}
+
+/** Sessions with responses that wait for credits. */
+export async function selectBlockedSessions(sql: Query, organizationId: string): Promise<readonly string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select distinct session_id as id
+    from agent_response
+    where organization_id = ${organizationId} and state = 'billing_blocked'`
+  return rows.map((row) => row.id)
+}

@@ -1,0 +1,162 @@
+/**
+ * User access tokens: JSON Web Tokens (RFC 7519) of an OpenID Connect issuer where one is configured, else of this
+ * service's own key.
+ *
+ * The rule: the algorithm comes from a list of ours and never from the token alone (RFC 8725 section 3.1), and issuer,
+ * audience and expiry are always checked. `jose` is loaded with the first token, which keeps the start short.
+ */
+import type { JWTPayload, JWTVerifyGetKey } from 'jose'
+import type { Config } from '../config.ts'
+import type { Clock } from '../platform/clock.ts'
+import { AppError } from '../platform/errors.ts'
+import { ensureSigningKey, readSigningKey } from './signing-key.ts'
+
+const OWN_ISSUER = 'earshot'
+const OWN_AUDIENCE = 'earshot-api'
+const OIDC_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+]
+/** Seconds by which the clocks of an issuer and of this machine may differ. */
+const CLOCK_TOLERANCE = 5
+const KEY_SET_TIMEOUT_MS = 5_000
+
+/** `jose` codes that speak about the key set's server and not about the token. */
+const KEY_SET_UNREACHABLE = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'])
+
+/** Whom a good token is about: own tokens carry the user's id, those of an issuer an e-mail address. */
+export type Subject = { readonly userId: string } | { readonly email: string }
+
+export type Verdict =
+  | { readonly subject: Subject; readonly expiresAt: Date }
+  /** One sentence for the caller. */
+  | { readonly refused: string }
+
+export interface Tokens {
+  /** @throws AppError 503 where the issuer's keys cannot be read */
+  verify(token: string): Promise<Verdict>
+  /** Signs a token for `lifetimeSeconds`. @throws Error where an issuer is configured: then it makes the tokens. */
+  sign(userId: string, lifetimeSeconds: number): Promise<string>
+}
+
+type TokenDeps = { readonly config: Pick<Config, 'dataDir' | 'oidc'>; readonly clock: Clock }
+
+export function createTokens(deps: TokenDeps): Tokens {
+  const { oidc } = deps.config
+  return oidc === null ? ownTokens(deps) : issuerTokens(deps, oidc)
+}
+
+function ownTokens({ config, clock }: TokenDeps): Tokens {
+  let key: ReturnType<typeof load> | null = null
+  async function load() {
+    const jwk = await readSigningKey(config.dataDir)
+    if (jwk === null) return null
+    const { importJWK } = await import('jose')
+    const { d: _, ...publicJwk } = jwk
+    return importJWK(publicJwk, 'EdDSA')
+  }
+  return {
+    async verify(token) {
+      key ??= load()
+      const publicKey = await key.catch((error: unknown) => {
+        key = null
+        throw error
+      })
+      if (publicKey === null) {
+        key = null // another process may make one later
+        return { refused: 'The access token was not signed by this service.' }
+      }
+      const { jwtVerify } = await import('jose')
+      return judge(clock, async (options) => {
+        const { payload } = await jwtVerify(token, publicKey, {
+          ...options,
+          algorithms: ['EdDSA'],
+          issuer: OWN_ISSUER,
+          audience: OWN_AUDIENCE,
+        })
+        return typeof payload.sub === 'string' ? { payload, subject: { userId: payload.sub } } : null
+      })
+    },
+    async sign(userId, lifetimeSeconds) {
+      const { importJWK, SignJWT } = await import('jose')
+      const jwk = await ensureSigningKey(config.dataDir)
+      const issuedAt = Math.floor(clock.now().getTime() / 1000)
+      return new SignJWT({})
+        .setProtectedHeader({ alg: 'EdDSA', typ: 'JWT', kid: jwk.kid })
+        .setSubject(userId)
+        .setIssuer(OWN_ISSUER)
+        .setAudience(OWN_AUDIENCE)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + lifetimeSeconds)
+        .sign(await importJWK(jwk, 'EdDSA'))
+    },
+  }
+}
+
+function issuerTokens({ clock }: TokenDeps, oidc: NonNullable<Config['oidc']>): Tokens {
+  let keySet: JWTVerifyGetKey | null = null
+  return {
+    async verify(token) {
+      const { createRemoteJWKSet, jwtVerify } = await import('jose')
+      keySet ??= createRemoteJWKSet(new URL(oidc.jwksUrl), { timeoutDuration: KEY_SET_TIMEOUT_MS })
+      const keys = keySet
+      return judge(clock, async (options) => {
+        const { payload } = await jwtVerify(token, keys, {
+          ...options,
+          algorithms: OIDC_ALGORITHMS,
+          // Some issuers end in a slash, which the configuration has lost; the comparison is by characters.
+          issuer: [oidc.issuer, `${oidc.issuer}/`],
+          audience: oidc.audience,
+          clockTolerance: CLOCK_TOLERANCE,
+        })
+        const verified = typeof payload.email === 'string' && payload.email_verified !== false
+        return verified ? { payload, subject: { email: payload.email as string } } : null
+      })
+    },
+    async sign() {
+      throw new Error('Tokens are made by the issuer in OIDC_ISSUER; this service signs none.')
+    },
+  }
+}
+
+interface Checked {
+  readonly payload: JWTPayload
+  readonly subject: Subject
+}
+
+/** Runs one verification and turns the errors of `jose` into a verdict. */
+async function judge(
+  clock: Clock,
+  check: (options: { currentDate: Date; requiredClaims: string[] }) => Promise<Checked | null>,
+): Promise<Verdict> {
+  try {
+    const checked = await check({ currentDate: clock.now(), requiredClaims: ['sub', 'exp'] })
+    if (checked === null) return { refused: 'The access token names no verified e-mail address.' }
+    return { subject: checked.subject, expiresAt: new Date((checked.payload.exp ?? 0) * 1000) }
+  } catch (error) {
+    const { errors } = await import('jose')
+    if (error instanceof errors.JWTExpired) return { refused: 'The access token has expired.' }
+    if (error instanceof errors.JOSEError && !KEY_SET_UNREACHABLE.has(error.code))
+      return { refused: 'The access token is not valid.' }
+    if (error instanceof errors.JOSEError || isFetchError(error))
+      throw new AppError('unavailable', 'The keys of the token issuer cannot be read at the moment.', {
+        headers: { 'retry-after': '1' },
+        cause: error,
+      })
+    throw error
+  }
+}
+
+/** Bun's `fetch` rejects with an `Error` that carries a `code`; other runtimes with a `TypeError`. */
+function isFetchError(error: unknown): boolean {
+  return error instanceof Error && (error instanceof TypeError || 'code' in error)
+}
