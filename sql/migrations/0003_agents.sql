@@ -113,10 +113,13 @@ create table agent_response (
   external_event_id text not null,
   sequence bigint not null,
   revision bigint not null,
+  -- Rises when the response or what its reader said around it changed: an analysis of an older one is not accepted.
+  version int not null default 1,
   state text not null check (state in ('billing_blocked', 'metered', 'analyzed', 'failed')),
   updated_at timestamptz not null default now(),
   primary key (session_id, external_event_id)
 );
+create index agent_response_open on agent_response (session_id, sequence) where state <> 'analyzed';
 create index agent_response_blocked on agent_response (organization_id) where state = 'billing_blocked';
 
 -- The billing ledger: one unit per response, ever. Outlives the session.

@@ -7,7 +7,7 @@
  */
 import type { Query, Sql, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
-import type { Doorbell, Envelope, Letter } from './types.ts'
+import type { ActorKey, Doorbell, Envelope, Letter } from './types.ts'
 
 /** Stores letters of any number of actors in one statement. At most one letter per key in one call. */
 export function send(tx: Query, letters: readonly Letter[]): Promise<readonly Envelope[]> {
@@ -70,4 +70,30 @@ export async function transactionWithMail<T>(
   })
   if (sent.length > 0) deps.doorbell.ring(sent)
   return result
+}
+
+/**
+ * Whether the actor has a letter of this type waiting. For turns, whose `Send` sends always; to be asked under the
+ * domain row's lock, like `sendUnlessWaiting`.
+ */
+export async function isWaiting(tx: Query, key: ActorKey, type: string): Promise<boolean> {
+  const [row] = await tx<{ waiting: boolean }[]>`
+    select exists (select 1 from actor_message where key = ${key} and type = ${type}) as waiting`
+  return row?.waiting ?? false
+}
+
+/**
+ * Deletes actors with their letters and dead letters, together with what they act for and never before: a key that
+ * came back would start its epochs anew. A turn that is under way finds no row for its fence and rolls back.
+ */
+export async function deleteActors(tx: Query, keys: readonly ActorKey[]): Promise<void> {
+  const sorted = keys.toSorted()
+  await Promise.all([
+    tx`
+      with locked as materialized (
+        select key from actor where key = any(${sorted}::text[]) order by key for update
+      )
+      delete from actor where key in (select key from locked)`,
+    tx`delete from actor_dead_letter where key = any(${sorted}::text[])`,
+  ])
 }
