@@ -1,0 +1,145 @@
+/**
+ * The real service as child processes: what a test starts here is a program of its own that may be killed.
+ *
+ * The rule: whatever was started must have ended when the file is done, its own child processes included. What is left
+ * is killed and the file fails.
+ */
+import { afterAll } from 'bun:test'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { eventually } from './eventually.ts'
+
+const ROOT = resolve(import.meta.dir, '../..')
+const START_TIMEOUT_MS = 60_000
+const URL_IN_OUTPUT = /\bhttps?:\/\/[^\s/"]+:(\d+)/
+
+export interface ServiceOptions {
+  /** Defaults to the source tree: `bun src/main.ts`. */
+  readonly command?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  /**
+   * When the service counts as started: `http` (default) when `/ready` answers 200 on the address that it printed,
+   * a pattern when the output matches, `none` at once.
+   */
+  readonly ready?: 'http' | 'none' | RegExp
+}
+
+export interface Service {
+  /** Scheme, host and port; empty unless `ready` is `http`. */
+  readonly baseUrl: string
+  readonly pid: number
+  /** Exit code, or the name of the signal that ended it. */
+  readonly exited: Promise<number | string>
+  /** Everything written to standard output and standard error so far. */
+  output(): string
+  /** Sends the signal (default `SIGTERM`) and waits for the end. SIGSTOP and SIGCONT are only sent. */
+  kill(signal?: NodeJS.Signals): Promise<number | string | null>
+}
+
+export interface Services {
+  /** A private folder; `DATA_DIR` is `data` in it unless told otherwise. */
+  readonly folder: string
+  start(options?: ServiceOptions): Promise<Service>
+}
+
+/** Registers the clean-up of this test file (or `describe` block) and returns the starter. */
+export function useServices(): Services {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'earshot-test-')))
+  const started: Service[] = []
+  afterAll(async () => {
+    const left = [...started.map((service) => service.pid).filter(isAlive), ...processesNaming(folder)]
+    for (const pid of new Set(left)) process.kill(pid, 'SIGKILL')
+    await Promise.all(started.map((service) => service.exited))
+    rmSync(folder, { recursive: true, force: true })
+    if (left.length > 0)
+      throw new Error(`still running at the end of the file: ${[...new Set(left)].join(', ')}`)
+  })
+  return {
+    folder,
+    async start(options = {}) {
+      const spawned = spawnService(folder, options)
+      started.push(spawned)
+      return { ...spawned, baseUrl: await untilReady(spawned, options.ready ?? 'http') }
+    },
+  }
+}
+
+function spawnService(folder: string, options: ServiceOptions): Service {
+  let output = ''
+  const child = Bun.spawn([...(options.command ?? [process.execPath, 'src/main.ts'])], {
+    cwd: ROOT,
+    // Nothing but what is said here: a variable of the developer's shell must not change a test.
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: folder,
+      TMPDIR: process.env.TMPDIR ?? tmpdir(),
+      HOST: '127.0.0.1',
+      PORT: '0',
+      DATA_DIR: join(folder, 'data'),
+      ...options.env,
+    },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder()
+    for await (const chunk of stream) output += decoder.decode(chunk, { stream: true })
+  }
+  void collect(child.stdout)
+  void collect(child.stderr)
+  const exited = child.exited.then((code) => child.signalCode ?? code)
+  return {
+    baseUrl: '',
+    pid: child.pid,
+    exited,
+    output: () => output,
+    async kill(signal = 'SIGTERM') {
+      child.kill(signal)
+      return signal === 'SIGSTOP' || signal === 'SIGCONT' ? null : exited
+    },
+  }
+}
+
+async function untilReady(service: Service, ready: 'http' | 'none' | RegExp): Promise<string> {
+  if (ready === 'none') return ''
+  let gone = false
+  const ended = service.exited.then((code): never => {
+    gone = true
+    throw new Error(`the service ended with ${code} before it was ready:\n${service.output()}`)
+  })
+  const answers = eventually(
+    async () => {
+      if (gone) return ''
+      if (ready instanceof RegExp) return ready.test(service.output()) && ''
+      const port = URL_IN_OUTPUT.exec(service.output())?.[1]
+      if (port === undefined) return false
+      const baseUrl = `http://127.0.0.1:${port}`
+      return (await fetch(`${baseUrl}/ready`)).ok && baseUrl
+    },
+    { deadlineMs: START_TIMEOUT_MS },
+  )
+  return Promise.race([answers, ended]).catch((error: Error) => {
+    throw new Error(`${error.message}\n${service.output()}`)
+  })
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Processes whose command line names the folder: servers that the service started under it. */
+function processesNaming(folder: string): readonly number[] {
+  const { stdout } = Bun.spawnSync(['ps', '-axww', '-o', 'pid=,command='])
+  return stdout
+    .toString()
+    .split('\n')
+    .filter((line) => line.includes(folder))
+    .map((line) => Number.parseInt(line, 10))
+}
