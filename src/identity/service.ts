@@ -7,6 +7,7 @@
 
 import { transactionWithMail } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
+import type { Query } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
@@ -41,12 +42,17 @@ export interface Identity extends Authentication {
   listApiKeys(organizationId: string): Promise<readonly credentials.ApiKey[]>
   /** Refused from now on, in every process. @throws AppError 404 */
   revokeApiKey(organizationId: string, id: string): Promise<void>
-  /** @throws AppError 404 `agent_application_not_found` */
+  /** In the caller's transaction where it gives one. @throws AppError 404 `agent_application_not_found` */
   createSecret(
     organizationId: string,
     applicationId: string,
+    query?: Query,
   ): Promise<credentials.Credential & { readonly agentSecret: string }>
-  listSecrets(organizationId: string, applicationId: string): Promise<readonly credentials.Credential[]>
+  listSecrets(
+    organizationId: string,
+    applicationId: string,
+    query?: Query,
+  ): Promise<readonly credentials.Credential[]>
   /** @throws AppError 404 `agent_secret_not_found` */
   revokeSecret(organizationId: string, applicationId: string, id: string): Promise<void>
   /** A token of this service for a user. @throws Error where an OpenID Connect issuer is configured */
@@ -119,16 +125,16 @@ function apiKeys({ sql, newId }: IdentityDeps, forget: (id: string) => void) {
 
 function agentSecrets({ sql, newId }: IdentityDeps, forget: (id: string) => void) {
   return {
-    async createSecret(organizationId: string, applicationId: string) {
+    async createSecret(organizationId: string, applicationId: string, query: Query = sql) {
       const { secret, prefix, hash } = createKey('eas')
       const row = { id: newId(), organizationId, applicationId, prefix, hash }
-      const created = await credentials.insertAgentSecret(sql, row)
+      const created = await credentials.insertAgentSecret(query, row)
       if (created === null)
         throw new AppError('agent_application_not_found', 'There is no such agent application.')
       return { ...created, agentSecret: secret }
     },
-    listSecrets: (organizationId: string, applicationId: string) =>
-      credentials.selectAgentSecrets(sql, organizationId, applicationId),
+    listSecrets: (organizationId: string, applicationId: string, query: Query = sql) =>
+      credentials.selectAgentSecrets(query, organizationId, applicationId),
     async revokeSecret(organizationId: string, applicationId: string, id: string) {
       const revoked =
         isUuid(id) && (await credentials.revokeAgentSecret(sql, organizationId, applicationId, id))
