@@ -8,7 +8,7 @@ import { createAuthenticate } from './http/auth.ts'
 import { docs } from './http/docs.ts'
 import { renderError, toAppError } from './http/error-handler.ts'
 import { mount } from './http/mount.ts'
-import { createLimit } from './http/rate-limit.ts'
+import { createFailureLimit, createLimit } from './http/rate-limit.ts'
 import { REQUEST_ID_HEADER, requestIdOf } from './http/request-id.ts'
 import { requestLog } from './http/request-log.ts'
 import { AppError } from './platform/errors.ts'
@@ -41,7 +41,10 @@ export function createApp(deps: Deps) {
     .use(
       mount(features.operations, {
         newId: deps.newId,
-        authenticate: createAuthenticate(features.identity),
+        authenticate: createAuthenticate({
+          identity: features.identity,
+          countFailure: createFailureLimit(deps),
+        }),
         limit: createLimit(deps),
       }),
     )

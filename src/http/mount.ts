@@ -19,8 +19,12 @@ export const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
 
 export interface MountDeps {
   readonly newId: NewId
-  /** @throws AppError 401 or 403 */
-  readonly authenticate: (request: Request, access: Access) => Promise<Principal | null>
+  /** `peer` finds the address of the connection's other end, null where unknown. @throws AppError 401 or 403 */
+  readonly authenticate: (
+    request: Request,
+    access: Access,
+    peer: () => string | null,
+  ) => Promise<Principal | null>
   /** Counts the request against its limits and returns the headers to send. @throws AppError 429 */
   readonly limit: (
     operation: Operation,
@@ -40,8 +44,9 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
     app.route(
       operation.method,
       path,
-      async ({ request, params, set }) => {
-        const principal = await deps.authenticate(request, operation.access)
+      async ({ request, params, set, server }) => {
+        const peer = () => server?.requestIP(request)?.address ?? null
+        const principal = await deps.authenticate(request, operation.access, peer)
         Object.assign(set.headers, await deps.limit(operation, principal, request))
         const requestId = String(set.headers[REQUEST_ID_HEADER])
         const reply = await operation.handler(createCall(operation, request, params, principal, requestId))

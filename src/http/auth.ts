@@ -1,0 +1,123 @@
+/**
+ * From the headers of a request to the principal who sent it, or 401 / 403 (specification, "Authentication").
+ *
+ * The rule: every credential that is presented where it counts must be good. A bad token beside a good key is 401 and
+ * never a silent fall-back to the key, which would hide a client's mistake until the day the key is gone.
+ */
+import type { Authentication, OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
+import type { Principal } from '../identity/principal.ts'
+import { AppError, type ErrorCode } from '../platform/errors.ts'
+import type { Access } from './operation.ts'
+
+export interface AuthenticateDeps {
+  readonly identity: Authentication
+  /** Counts a failure of the client. @returns headers of the reply. @throws AppError 429 */
+  readonly countFailure: (request: Request, peer: string | null) => Promise<Record<string, string>>
+}
+
+/** Finds the address of the connection's other end; only asked for when an authentication fails. */
+export type Peer = () => string | null
+
+const API_KEY = 'x-service-api-key'
+const AGENT_SECRET = 'x-service-agent-key'
+const ORGANIZATION = 'x-service-organization-key'
+
+const CHALLENGES: Record<Exclude<Access, 'public'>, string> = {
+  agent: 'ApiKey realm="earshot", header="X-Service-Agent-Key"',
+  organization: 'ApiKey realm="earshot", header="X-Service-Api-Key"',
+  user: 'Bearer realm="earshot"',
+  organizationOrUser: 'Bearer realm="earshot", ApiKey realm="earshot", header="X-Service-Api-Key"',
+}
+
+/** RFC 6750 section 2.1: the scheme is compared without regard to case. */
+const BEARER = /^bearer +([\w.~+/-]+=*)$/i
+
+/** A 401 on its way out; `challenge` is the value of `WWW-Authenticate` (RFC 9110 section 11.6.1). */
+class Unauthenticated extends Error {
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    readonly challenge: string | null = null,
+  ) {
+    super(message)
+  }
+}
+
+/** What `mount` asks before every operation. @throws AppError 401, 403, 429 or 503 */
+export function createAuthenticate({ identity, countFailure }: AuthenticateDeps) {
+  return async (request: Request, access: Access, peer: Peer): Promise<Principal | null> => {
+    if (access === 'public') return null
+    try {
+      return await authenticate(identity, request.headers, access)
+    } catch (error) {
+      if (!(error instanceof Unauthenticated)) throw error
+      const headers = await countFailure(request, peer())
+      throw new AppError(error.code, error.message, {
+        headers: { ...headers, 'www-authenticate': error.challenge ?? CHALLENGES[access] },
+      })
+    }
+  }
+}
+
+async function authenticate(
+  identity: Authentication,
+  headers: Headers,
+  access: Exclude<Access, 'public'>,
+): Promise<Principal> {
+  if (access === 'agent') return byAgentSecret(identity, headers)
+  const user = await byToken(identity, headers)
+  const organization = await byApiKey(identity, headers)
+  if (user !== null && organization !== null && user.organizationId !== organization.organizationId)
+    throw new Unauthenticated('unauthenticated', 'The token and the API key are of different organizations.')
+  const principal = access === 'organization' ? organization : user
+  if (principal !== null) return principal
+  if (access === 'organizationOrUser' && organization !== null) return organization
+  if (access === 'user' && organization !== null)
+    throw new AppError('user_required', 'This needs a user: an API key alone is not enough.')
+  throw new Unauthenticated('unauthenticated', MISSING[access])
+}
+
+const MISSING: Record<'organization' | 'user' | 'organizationOrUser', string> = {
+  organization: 'The API key is missing: send it in X-Service-Api-Key.',
+  user: 'The access token is missing: send it as Authorization: Bearer.',
+  organizationOrUser: 'Send an API key in X-Service-Api-Key or an access token as Authorization: Bearer.',
+}
+
+async function byAgentSecret(identity: Authentication, headers: Headers): Promise<Principal> {
+  const secret = headers.get(AGENT_SECRET)
+  if (secret === null)
+    throw new Unauthenticated(
+      'invalid_agent_secret',
+      'The agent secret is missing: send it in X-Service-Agent-Key.',
+    )
+  const principal = await identity.byAgentSecret(secret)
+  if (principal !== null) return principal
+  throw new Unauthenticated('invalid_agent_secret', 'The agent secret is unknown or has been revoked.')
+}
+
+/** null where no API key was sent. */
+async function byApiKey(identity: Authentication, headers: Headers): Promise<OrganizationPrincipal | null> {
+  const key = headers.get(API_KEY)
+  if (key === null) return null
+  const principal = await identity.byApiKey(key)
+  if (principal !== null) return principal
+  throw new Unauthenticated('unauthenticated', 'The API key is unknown or has been revoked.')
+}
+
+/** null where no `Authorization` was sent. */
+async function byToken(identity: Authentication, headers: Headers): Promise<UserPrincipal | null> {
+  const authorization = headers.get('authorization')
+  if (authorization === null) return null
+  const token = BEARER.exec(authorization)?.[1]
+  const principal =
+    token === undefined
+      ? { refused: 'The Authorization header must be: Bearer, a space, and the access token.' }
+      : await identity.byToken(token, headers.get(ORGANIZATION))
+  if (!('refused' in principal)) return principal
+  throw new Unauthenticated(
+    'unauthenticated',
+    principal.refused,
+    // RFC 6750 section 3: says that a token came and was not accepted, unlike the bare challenge.
+    `Bearer realm="earshot", error="invalid_token", error_description="${principal.refused}"`,
+  )
+}

@@ -1,0 +1,128 @@
+/**
+ * Requests a minute: per caller for reads and writes, per application for agent ingestion, per client address for failed
+ * authentications.
+ *
+ * The rule: with Redis the count is shared by all processes and exact; without it, and while it is away, each process
+ * counts for itself, because a limiter must never be the reason that the service does not answer. Every counted
+ * response tells where the caller stands (draft-ietf-httpapi-ratelimit-headers, and the older X-RateLimit-*).
+ */
+import {
+  type RateLimiterAbstract,
+  RateLimiterMemory,
+  RateLimiterRedis,
+  RateLimiterRes,
+} from 'rate-limiter-flexible'
+import type { Deps } from '../container.ts'
+import type { Principal } from '../identity/principal.ts'
+import { AppError } from '../platform/errors.ts'
+import { clientIp, countingKey, trustedProxies } from './client-ip.ts'
+import type { Operation } from './operation.ts'
+
+const WINDOW_SECONDS = 60
+/** How long Redis is left alone after it failed to answer: a hanging one would delay every request by its time-out. */
+const REDIS_PAUSE_MS = 2_000
+
+type LimitDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log'>
+type LimitHeaders = Record<string, string>
+
+/** Counts one request of `key`. @returns the headers to send. @throws AppError 429 */
+type Count = (key: string) => Promise<LimitHeaders>
+
+/** The limit of every operation, as `mount` asks for it. An operation that is open to the public has none. */
+export function createLimit(deps: LimitDeps) {
+  const { reads, writes, agentIngest } = deps.config.rateLimits
+  const count = {
+    reads: createCounter(deps, 'reads', reads),
+    writes: createCounter(deps, 'writes', writes),
+    'agent-ingest': createCounter(deps, 'agent-ingest', agentIngest),
+  }
+  return async (operation: Operation, principal: Principal | null): Promise<LimitHeaders> => {
+    if (principal === null) return {}
+    if (principal.kind === 'agent') return count['agent-ingest'](principal.applicationId)
+    return count[operation.method === 'GET' ? 'reads' : 'writes'](callerKey(principal))
+  }
+}
+
+function callerKey(principal: Exclude<Principal, { kind: 'agent' }>): string {
+  return principal.kind === 'organization'
+    ? `key:${principal.apiKeyId}`
+    : `user:${principal.organizationId}:${principal.userId}`
+}
+
+/**
+ * Counts a failed authentication of the client behind `peer`. Only failures are counted and only failures are refused:
+ * a good credential goes on working beside somebody else's bad one behind the same address, which with a proxy that is
+ * not in `TRUSTED_PROXIES` is everybody's address.
+ */
+export function createFailureLimit(deps: LimitDeps) {
+  const count = createCounter(deps, 'failed-authentication', deps.config.rateLimits.failedAuthentication)
+  const isTrusted = trustedProxies(deps.config.trustedProxies)
+  return async (request: Request, peer: string | null): Promise<LimitHeaders> => {
+    const address = clientIp(peer, request.headers, isTrusted)
+    return address === null ? {} : count(countingKey(address))
+  }
+}
+
+/** `limit` requests a minute and key; 0: not counted, no headers. */
+export function createCounter(deps: LimitDeps, policy: string, limit: number): Count {
+  if (limit === 0) return async () => ({})
+  const consume = createConsume(deps, policy, limit)
+  return async (key) => {
+    const { allowed, remaining, resetMs } = await consume(key)
+    const seconds = Math.max(1, Math.ceil(resetMs / 1000))
+    const headers = {
+      'ratelimit-policy': `"${policy}";q=${limit};w=${WINDOW_SECONDS}`,
+      ratelimit: `"${policy}";r=${remaining};t=${seconds}`,
+      'x-ratelimit-limit': String(limit),
+      'x-ratelimit-remaining': String(remaining),
+      'x-ratelimit-reset': String(Math.ceil((deps.clock.now().getTime() + resetMs) / 1000)),
+    }
+    if (allowed) return headers
+    throw new AppError('rate_limited', `Too many requests: ${limit} a minute. Try again in ${seconds} s.`, {
+      headers: { ...headers, 'retry-after': String(seconds) },
+    })
+  }
+}
+
+interface Consumed {
+  readonly allowed: boolean
+  readonly remaining: number
+  readonly resetMs: number
+}
+
+function createConsume({ redis, log }: LimitDeps, policy: string, limit: number) {
+  const options = { keyPrefix: `earshot:limit:${policy}`, points: limit, duration: WINDOW_SECONDS }
+  const local = new RateLimiterMemory(options)
+  if (redis === null) return (key: string) => take(local, key)
+  const shared = new RateLimiterRedis({
+    ...options,
+    storeClient: redis,
+    rejectIfRedisNotReady: true,
+    // A caller who is over the limit is refused from memory: a flood costs Redis nothing.
+    inMemoryBlockOnConsumed: limit,
+  })
+  let pausedUntil = 0
+  return async (key: string): Promise<Consumed> => {
+    if (performance.now() < pausedUntil) return take(local, key)
+    try {
+      return await take(shared, key)
+    } catch (error) {
+      // Of the requests that were in flight together, one says so.
+      const alreadyKnown = performance.now() < pausedUntil
+      pausedUntil = performance.now() + REDIS_PAUSE_MS
+      if (!alreadyKnown) log.warn({ err: error, policy }, 'rate limits are counted by this process alone')
+      return take(local, key)
+    }
+  }
+}
+
+/** The library rejects with a result where the limit is reached, and with an error where the store failed. */
+async function take(limiter: RateLimiterAbstract, key: string): Promise<Consumed> {
+  try {
+    const result = await limiter.consume(key)
+    return { allowed: true, remaining: result.remainingPoints, resetMs: result.msBeforeNext }
+  } catch (reason) {
+    if (!(reason instanceof RateLimiterRes)) throw reason
+    return { allowed: false, remaining: 0, resetMs: reason.msBeforeNext }
+  }
+}
