@@ -5,6 +5,7 @@
  * parameter ends as a failed cast in PostgreSQL.
  */
 import { Type } from '@sinclair/typebox'
+import { toUtc } from '../platform/rfc3339.ts'
 import { invalid } from './json.ts'
 
 /** A UUID in its text form, upper or lower case. */
@@ -18,26 +19,14 @@ export const uuidParameter = (description: string) =>
 export const momentParameter = (description: string) =>
   Type.String({ description: `${description} RFC 3339 date-time with offset`, maxLength: 64 })
 
-const RFC_3339 =
-  /^(\d{4})-(\d{2})-(0[1-9]|[12]\d|3[01])[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
-
 /**
- * An RFC 3339 date-time as a `Date`; a missing parameter stays undefined.
+ * An RFC 3339 date-time in UTC, with the microseconds that PostgreSQL keeps; a missing parameter stays undefined.
  * @throws AppError 400 where it is malformed, has no offset, or names a day that does not exist
  */
-export function moment(path: string, value: string | undefined): Date | undefined {
+export function moment(path: string, value: string | undefined): string | undefined {
   if (value === undefined) return undefined
-  const [, year, month, day] = (RFC_3339.exec(value) ?? []).map(Number)
-  const date = new Date(value.toUpperCase())
-  // An offset can carry a moment out of the years that PostgreSQL and RFC 3339 can both write.
-  const inRange = date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9999
-  if (inRange && year !== undefined && month !== undefined && day !== undefined && day <= daysIn(year, month))
-    return date
+  const utc = toUtc(value)
+  if (utc !== null) return utc
   const message = 'must be an RFC 3339 date-time with offset, such as 2026-01-02T03:04:05Z (write + as %2B)'
   throw invalid([{ path, code: 'date_time', message }])
-}
-
-function daysIn(year: number, month: number): number {
-  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
-  return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] ?? 0
 }

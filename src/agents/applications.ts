@@ -1,0 +1,174 @@
+/**
+ * Use cases of administration: applications, their settings, secrets and usage. Also what the command line and the
+ * first start use.
+ *
+ * The rule: settings are versioned. A change is decided and written under the lock of the application's row, so that
+ * two changes at once both take effect, each as a version of its own.
+ */
+import type { Identity } from '../identity/service.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { TimeSlice } from '../platform/db/keyset.ts'
+import type { Sql } from '../platform/db/pool.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { AppError, type ErrorDetail } from '../platform/errors.ts'
+import type { NewId } from '../platform/ids.ts'
+import type { Log } from '../platform/log.ts'
+import {
+  type Application,
+  type CreateApplication,
+  DEFAULT_USAGE_DAYS,
+  MAX_LIVE_SECRETS,
+  type UpdateApplication,
+  USAGE_UNIT,
+} from './applications.model.ts'
+import { changeSettings, checkName, type Outcome, strangers, usagePeriod } from './applications.rules.ts'
+import * as store from './applications.store.ts'
+import type { Period } from './conversations.model.ts'
+import { type AgentSettings, DEFAULT_SETTINGS } from './settings.ts'
+
+export type { IngestApplication } from './applications.store.ts'
+export type Applications = ReturnType<typeof createApplications>
+
+export interface ApplicationsDeps {
+  readonly sql: Sql
+  readonly newId: NewId
+  readonly clock: Clock
+  readonly log: Log
+  readonly identity: Pick<Identity, 'createSecret' | 'listSecrets' | 'revokeSecret'>
+}
+
+export function createApplications(deps: ApplicationsDeps) {
+  const { sql } = deps
+  return {
+    /** @throws AppError 400; 409 `name_exists` where the organization has an application with this key */
+    create: (organizationId: string, input: CreateApplication) => create(deps, organizationId, input),
+
+    /** @throws AppError 404 */
+    async get(organizationId: string, id: string): Promise<Application> {
+      return (await store.findApplication(sql, organizationId, id)) ?? notFound()
+    },
+
+    /** Newest first, up to `limit + 1` rows. */
+    list: (organizationId: string, agentKey: string | undefined, slice: TimeSlice) =>
+      store.listApplications(sql, organizationId, agentKey, slice),
+
+    /** Changes the name, any of the settings, or both. @throws AppError 404, 400 */
+    update: (organizationId: string, id: string, change: UpdateApplication) =>
+      update(deps, organizationId, id, change),
+
+    /** One query. @throws AppError 404 */
+    async loadForIngest(organizationId: string, id: string): Promise<store.IngestApplication> {
+      return (await store.findForIngest(sql, organizationId, id)) ?? notFound()
+    },
+
+    ...secrets(deps),
+
+    /** Units metered in the period, the last 30 days unless given, by day. @throws AppError 400 */
+    async usage(organizationId: string, id: string, period: Period) {
+      const { from, until } = accept(usagePeriod(period, deps.clock.now(), DEFAULT_USAGE_DAYS))
+      const days = await store.usageByDay(sql, organizationId, id, USAGE_UNIT, { from, until })
+      const total = days.reduce((sum, day) => sum + day.count, 0)
+      return { unit: USAGE_UNIT, total, from, until, days }
+    },
+  }
+}
+
+async function create(
+  { sql, newId, log }: ApplicationsDeps,
+  organizationId: string,
+  input: CreateApplication,
+): Promise<Application> {
+  const name = accept(checkName(input.name))
+  const settings = accept(changeSettings(DEFAULT_SETTINGS, input.settings ?? {}))
+  const id = newId()
+  const application = await transaction(sql, async (tx) => {
+    await refuseStrangers(tx, organizationId, settings)
+    const row = { id, organizationId, agentKey: input.agentKey, name, settings }
+    if (!(await store.insertApplication(tx, row)))
+      throw new AppError('name_exists', `The organization has an application ${input.agentKey} already.`)
+    return store.findApplication(tx, organizationId, id)
+  })
+  log.info({ organizationId, applicationId: id }, 'agent application created')
+  return application ?? notFound()
+}
+
+async function update(
+  { sql, log }: ApplicationsDeps,
+  organizationId: string,
+  id: string,
+  change: UpdateApplication,
+): Promise<Application> {
+  const application = await transaction(sql, async (tx) => {
+    if (!(await store.lockApplication(tx, organizationId, id))) notFound()
+    const present = (await store.findApplication(tx, organizationId, id)) ?? notFound()
+    const name = change.name === undefined ? present.name : accept(checkName(change.name))
+    const settings = accept(changeSettings(present.settings, change.settings ?? {}))
+    const changed = !Bun.deepEquals(settings, present.settings)
+    if (!changed && name === present.name) return present
+    const settingsVersion = present.settingsVersion + (changed ? 1 : 0)
+    if (changed) {
+      await refuseStrangers(tx, organizationId, settings)
+      await store.insertSettings(tx, organizationId, id, settingsVersion, settings)
+    }
+    await store.updateApplication(tx, organizationId, id, { name, settingsVersion })
+    return (await store.findApplication(tx, organizationId, id)) ?? notFound()
+  })
+  log.info(
+    { organizationId, applicationId: id, settingsVersion: application.settingsVersion },
+    'agent application updated',
+  )
+  return application
+}
+
+function secrets({ sql, identity, log }: ApplicationsDeps) {
+  return {
+    /** The answer is the only one that holds the secret. @throws AppError 404; 400 beyond the most live secrets */
+    async createSecret(organizationId: string, applicationId: string) {
+      const created = await transaction(sql, async (tx) => {
+        if (!(await store.lockApplication(tx, organizationId, applicationId))) notFound()
+        const present = await identity.listSecrets(organizationId, applicationId, tx)
+        if (present.filter((secret) => secret.revokedAt === null).length >= MAX_LIVE_SECRETS)
+          throw new AppError(
+            'validation_failed',
+            `The application has ${MAX_LIVE_SECRETS} live secrets. Delete one that is no longer used first.`,
+          )
+        return identity.createSecret(organizationId, applicationId, tx)
+      })
+      log.info({ organizationId, applicationId, secretId: created.id }, 'agent secret created')
+      return created
+    },
+
+    listSecrets: (organizationId: string, applicationId: string) =>
+      identity.listSecrets(organizationId, applicationId),
+
+    /** Refused from now on, in every process. Revoking again changes nothing. @throws AppError 404 */
+    async revokeSecret(organizationId: string, applicationId: string, secretId: string): Promise<void> {
+      await identity.revokeSecret(organizationId, applicationId, secretId)
+      log.info({ organizationId, applicationId, secretId }, 'agent secret revoked')
+    },
+  }
+}
+
+async function refuseStrangers(
+  tx: Parameters<typeof store.selectMembers>[0],
+  organizationId: string,
+  settings: AgentSettings,
+): Promise<void> {
+  const access = settings.conversationAccess
+  if (access.type === 'workspace') return
+  const findings = strangers(settings, await store.selectMembers(tx, organizationId, access.userIds))
+  if (findings.length > 0) refuse(findings)
+}
+
+function accept<T>(outcome: Outcome<T>): T {
+  return outcome.ok ? outcome.value : refuse(outcome.findings)
+}
+
+function refuse(findings: readonly ErrorDetail[]): never {
+  const first = findings[0]
+  throw new AppError('validation_failed', `${first?.path}: ${first?.message}`, { details: findings })
+}
+
+function notFound(): never {
+  throw new AppError('agent_application_not_found', 'There is no such agent application.')
+}
