@@ -7,18 +7,14 @@ import { createDoorbell } from './actors/doorbell.ts'
 import type { Doorbell } from './actors/types.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
-import { connect, type Database, type Sql } from './platform/db/pool.ts'
+import { connect, type Sql } from './platform/db/pool.ts'
 import { type NewId, newId } from './platform/ids.ts'
 import { createLog, type Log } from './platform/log.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
 import { openRedis, type Redis } from './platform/redis.ts'
+import type { Servers } from './platform/servers.ts'
 
-/** Where the servers are, after an embedded start has brought up its own. Plain data: it crosses to threads. */
-export interface Servers {
-  readonly database: Database
-  /** A Redis URL, or null where there is none: then the doorbell is PostgreSQL. */
-  readonly redis: string | null
-}
+export type { Servers }
 
 export interface Deps {
   readonly config: Config

@@ -27,7 +27,9 @@ export function openBlockingRedis(url: string, log: Log): Redis {
 
 function endpoint(url: string) {
   const retryStrategy = (times: number) => Math.min(50 * 2 ** Math.min(times, 6), 2_000)
-  if (url.startsWith('redis+unix://')) return { path: new URL(url).pathname, retryStrategy }
+  if (url.startsWith('redis+unix://')) {
+    return { path: decodeURIComponent(new URL(url).pathname), retryStrategy }
+  }
   const { hostname, port, username, password, pathname, protocol } = new URL(url)
   return {
     host: hostname.replace(/^\[|\]$/g, ''),

@@ -1,0 +1,131 @@
+/**
+ * Child processes of the embedded servers.
+ *
+ * The rule: a server is started in a session of its own, so that Ctrl-C in a terminal reaches only this process, which
+ * then stops its servers in order. Its output goes to a file, never to a pipe, because it may outlive this process.
+ */
+import { closeSync, openSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
+
+/** Beyond this size a server's log starts anew. */
+const MAX_LOG_BYTES = 10 * 1024 * 1024
+
+export interface Server {
+  readonly pid: number
+  /** Resolves when the process has ended, with its exit code or the name of the signal. */
+  readonly exited: Promise<number | string>
+  kill(signal: NodeJS.Signals): void
+}
+
+/** Starts a long-lived server that writes to `logFile`. */
+export function spawnServer(command: readonly string[], cwd: string, logFile: string): Server {
+  const output = openSync(logFile, sizeOf(logFile) > MAX_LOG_BYTES ? 'w' : 'a', 0o600)
+  try {
+    const child = Bun.spawn([...command], {
+      cwd,
+      env: SERVER_ENVIRONMENT,
+      stdin: 'ignore',
+      stdout: output,
+      stderr: output,
+      detached: true,
+    })
+    return {
+      pid: child.pid,
+      exited: child.exited.then((code) => child.signalCode ?? code),
+      kill: (signal) => child.kill(signal),
+    }
+  } finally {
+    closeSync(output)
+  }
+}
+
+/** Nothing of this process's environment, with its credentials, is handed to a server. */
+const SERVER_ENVIRONMENT = {
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+  LC_ALL: 'C',
+}
+
+export interface Outcome {
+  readonly ok: boolean
+  readonly output: string
+}
+
+/** Runs a short command to its end. A command that cannot be started at all is an outcome too. */
+export async function run(command: readonly string[], cwd: string): Promise<Outcome> {
+  try {
+    const child = Bun.spawn([...command], {
+      cwd,
+      env: SERVER_ENVIRONMENT,
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
+    return { ok: code === 0, output: `${out}${err}`.trim() }
+  } catch (error) {
+    return { ok: false, output: String(error) }
+  }
+}
+
+/** True while a process of that id exists, whoever owns it. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** True where `pid` is a PostgreSQL server whose data folder is `dataDir`: its working folder is the data folder. */
+export async function isPostgresOf(pid: number, dataDir: string): Promise<boolean> {
+  if (!isAlive(pid)) return false
+  if (process.platform === 'linux') {
+    try {
+      return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(dataDir) && !isZombie(pid)
+    } catch {
+      return false
+    }
+  }
+  const { output } = await run(['ps', '-o', 'command=', '-p', String(pid)], '/')
+  return output.includes('postgres') && output.includes(dataDir)
+}
+
+function isZombie(pid: number): boolean {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z')
+}
+
+/** True where somebody accepts connections on the Unix socket. */
+export function accepts(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(socketPath)
+    const settle = (answer: boolean) => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.once('connect', () => settle(true))
+    socket.once('error', () => settle(false))
+  })
+}
+
+/**
+ * Polls `condition` every few milliseconds until it holds.
+ * @returns false when `budgetMs` went by first
+ */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  budgetMs: number,
+  everyMs = 2,
+): Promise<boolean> {
+  const deadline = performance.now() + budgetMs
+  while (!(await condition())) {
+    if (performance.now() > deadline) return false
+    await Bun.sleep(everyMs)
+  }
+  return true
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
+}

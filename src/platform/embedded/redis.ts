@@ -1,0 +1,147 @@
+/**
+ * The embedded Redis server: a child process without persistence, because it carries only hints and counters.
+ *
+ * The rule: it is a help, not a need. Where no program is found or it does not start, the service goes on without it.
+ * Its socket has a name of its own at every start, so that two processes that start at once never take each other's away.
+ */
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Log } from '../log.ts'
+import { type Server, spawnServer, until } from './processes.ts'
+import { privateFolder, socketFolder } from './socket-folder.ts'
+
+const SOCKET = /^redis-[0-9a-f]{8}\.sock$/
+const START_BUDGET_MS = 5_000
+const STOP_BUDGET_MS = 3_000
+const MAX_RESPAWN_DELAY_MS = 5_000
+
+export interface EmbeddedRedis {
+  /** `redis+unix:///path/to.sock` */
+  readonly url: string
+  readonly program: string
+  stop(): Promise<void>
+  /** Ends it without waiting. */
+  abandon(): void
+}
+
+/** Starts a Redis, and again whenever it ends unasked. Null where the machine has no such program. */
+export async function startRedis(dataDir: string, log: Log): Promise<EmbeddedRedis | null> {
+  const program = Bun.which('redis-server') ?? Bun.which('valkey-server')
+  if (program === null) return null
+  const folder = redisFolder(dataDir)
+  const socket = join(folder, newSocketName())
+  let server = spawnRedis(program, folder, socket)
+  let stopping = false
+  const supervise = async () => {
+    for (let failures = 0; ; failures++) {
+      const startedAt = performance.now()
+      const code = await server.exited
+      if (stopping) return
+      if (performance.now() - startedAt > MAX_RESPAWN_DELAY_MS) failures = 0
+      log.warn({ code }, 'the embedded Redis ended: starting it again')
+      await Bun.sleep(Math.min(20 * 2 ** failures, MAX_RESPAWN_DELAY_MS))
+      if (stopping) return
+      server = spawnRedis(program, folder, socket)
+    }
+  }
+  const supervised = supervise()
+  const end = (signal: NodeJS.Signals) => {
+    stopping = true
+    server.kill(signal)
+  }
+  if (!(await until(() => answersPing(socket), START_BUDGET_MS))) {
+    end('SIGKILL')
+    log.warn({ program, folder }, 'the embedded Redis does not answer: going on without it')
+    return null
+  }
+  return {
+    url: redisUrl(socket),
+    program,
+    async stop() {
+      end('SIGTERM')
+      if (!(await settles(supervised, STOP_BUDGET_MS))) server.kill('SIGKILL')
+      rmSync(socket, { force: true })
+    },
+    abandon: () => end('SIGKILL'),
+  }
+}
+
+/** The URL of a Redis that the service process of this folder runs, or null. */
+export async function findRedis(dataDir: string): Promise<string | null> {
+  for (const socket of sockets(redisFolder(dataDir))) {
+    if (await answersPing(socket)) return redisUrl(socket)
+  }
+  return null
+}
+
+/** Ends what processes that were killed left behind. Only the owner of the data folder may call it. */
+export async function endOrphans(dataDir: string, own: EmbeddedRedis): Promise<void> {
+  for (const socket of sockets(redisFolder(dataDir))) {
+    if (redisUrl(socket) === own.url) continue
+    await command(socket, 'SHUTDOWN NOSAVE')
+    rmSync(socket, { force: true })
+  }
+}
+
+function redisFolder(dataDir: string): string {
+  const preferred = join(dataDir, 'redis')
+  const folder = socketFolder(preferred, newSocketName())
+  const self = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 }
+  mkdirSync(preferred, { recursive: true })
+  privateFolder(folder, self, [self.uid])
+  return folder
+}
+
+function newSocketName(): string {
+  return `redis-${crypto.randomUUID().slice(0, 8)}.sock`
+}
+
+function sockets(folder: string): readonly string[] {
+  return readdirSync(folder)
+    .filter((name) => SOCKET.test(name))
+    .map((name) => join(folder, name))
+}
+
+function redisUrl(socket: string): string {
+  return `redis+unix://${pathToFileURL(socket).pathname}`
+}
+
+function spawnRedis(program: string, folder: string, socket: string): Server {
+  const options = {
+    port: '0',
+    unixsocket: socket,
+    unixsocketperm: '700',
+    save: '',
+    appendonly: 'no',
+    'maxmemory-policy': 'noeviction',
+    dir: folder,
+  }
+  const argv = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
+  return spawnServer([program, ...argv], '/', join(folder, 'redis.log'))
+}
+
+async function answersPing(socket: string): Promise<boolean> {
+  return (await command(socket, 'PING'))?.startsWith('+PONG') ?? false
+}
+
+/** Sends one inline command and resolves with the first bytes of the answer, or null where there is none. */
+function command(socket: string, text: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    const connection = connect(socket)
+    const settle = (answer: string | null) => {
+      connection.destroy()
+      resolve(answer)
+    }
+    connection.setTimeout(1_000, () => settle(null))
+    connection.once('connect', () => connection.write(`${text}\r\n`))
+    connection.once('data', (bytes) => settle(bytes.toString()))
+    connection.once('error', () => settle(null))
+    connection.once('close', () => settle(null))
+  })
+}
+
+function settles(promise: Promise<unknown>, budgetMs: number): Promise<boolean> {
+  return Promise.race([promise.then(() => true), Bun.sleep(budgetMs).then(() => false)])
+}

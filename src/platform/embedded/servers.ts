@@ -1,0 +1,236 @@
+/**
+ * Brings up what the settings do not name: without `DATABASE_URL` a PostgreSQL server of our own below `DATA_DIR`, and
+ * beside it a Redis server where the machine has the program.
+ *
+ * The rule: one service process for a data folder, and one server of a kind. With `DATABASE_URL` nothing is started,
+ * not even Redis: other processes of the same service could not see it.
+ */
+import { mkdirSync, realpathSync } from 'node:fs'
+import type { Config } from '../../config.ts'
+import type { Log } from '../log.ts'
+import type { Servers } from '../servers.ts'
+import { oneLine, StartError } from '../start-error.ts'
+import {
+  ensurePostgres,
+  postgresFolders,
+  type RunningPostgres,
+  signalPostgres,
+  stopPostgres,
+} from './postgres.ts'
+import { type EmbeddedRedis, endOrphans, findRedis, startRedis } from './redis.ts'
+import type { Folders } from './runner.ts'
+import { DataDirInUse, openSession, type Session } from './session.ts'
+
+const MAX_RETRY_DELAY_MS = 5_000
+/** A server that ends as soon as it is ready is not asked for a session for ever. */
+const SESSION_ATTEMPTS = 10
+
+export interface StartedServers {
+  readonly servers: Servers
+  readonly embedded: { readonly postgres: boolean; readonly redis: boolean }
+  /** What runs, for people: one line for each. */
+  readonly describe: readonly string[]
+  /** Rejects when another process has taken the data folder over: this one must end. */
+  readonly displaced: Promise<never>
+  stop(): Promise<void>
+  /** Ends the servers without waiting, for a process that exits at once. */
+  abandon(): void
+}
+
+const NEVER = new Promise<never>(() => {})
+
+/**
+ * Connects or starts the servers of a service process.
+ * @throws StartError with one line on what is in the way
+ */
+export async function startServers(config: Config, log: Log): Promise<StartedServers> {
+  if (config.databaseUrl !== null) return external(config, config.databaseUrl)
+  const dataDir = prepareDataDir(config)
+  const redisAtStart = config.redisUrl === null ? redisOrNone(dataDir, log) : Promise.resolve(null)
+  try {
+    const postgres = await keepPostgres(dataDir, config, log)
+    const redis = await redisAtStart
+    if (redis !== null) await endOrphans(dataDir, redis)
+    return assemble(postgres, config, redis)
+  } catch (error) {
+    await (await redisAtStart)?.stop()
+    throw error
+  }
+}
+
+/** Redis is a help, not a need: whatever is in its way is logged, not thrown. */
+async function redisOrNone(dataDir: string, log: Log): Promise<EmbeddedRedis | null> {
+  try {
+    return await startRedis(dataDir, log)
+  } catch (error) {
+    log.warn({ err: oneLine(error) }, 'the embedded Redis cannot be started: going on without it')
+    return null
+  }
+}
+
+/**
+ * Connects the servers of a command: joins a running embedded server, else starts one and stops it at the end unless
+ * somebody else uses it by then.
+ */
+export async function openServers(config: Config, log: Log): Promise<StartedServers> {
+  if (config.databaseUrl !== null) return external(config, config.databaseUrl)
+  const dataDir = prepareDataDir(config)
+  const folders = postgresFolders(dataDir)
+  const { running, session } = await join(folders, config, log)
+  return {
+    servers: { database: databaseOf(running), redis: config.redisUrl ?? (await findRedis(dataDir)) },
+    embedded: { postgres: true, redis: false },
+    describe: [`PostgreSQL (embedded, ${folders.home})`],
+    displaced: NEVER,
+    async stop() {
+      const isLast = await session.isLast()
+      if (isLast) await stopPostgres(folders, running.pid, log)
+      await session.close()
+    },
+    abandon: () => {},
+  }
+}
+
+function external(config: Config, databaseUrl: string): StartedServers {
+  return {
+    servers: { database: { url: databaseUrl }, redis: config.redisUrl },
+    embedded: { postgres: false, redis: false },
+    describe: [`PostgreSQL at ${address(databaseUrl)}`, describeRedis(config, null)],
+    displaced: NEVER,
+    async stop() {},
+    abandon() {},
+  }
+}
+
+function assemble(postgres: KeptPostgres, config: Config, redis: EmbeddedRedis | null): StartedServers {
+  return {
+    servers: { database: databaseOf(postgres.running), redis: config.redisUrl ?? redis?.url ?? null },
+    embedded: { postgres: true, redis: redis !== null },
+    describe: [`PostgreSQL (embedded, ${postgres.folders.home})`, describeRedis(config, redis)],
+    displaced: postgres.displaced,
+    async stop() {
+      await Promise.all([postgres.stop(), redis?.stop()])
+    },
+    abandon() {
+      postgres.abandon()
+      redis?.abandon()
+    },
+  }
+}
+
+function describeRedis(config: Config, redis: EmbeddedRedis | null): string {
+  if (config.redisUrl !== null) return `Redis at ${address(config.redisUrl)}`
+  if (redis !== null) return `Redis (embedded, ${redis.program})`
+  return 'no Redis: the doorbell is PostgreSQL LISTEN/NOTIFY'
+}
+
+/** Host and path of a URL: never its credentials. */
+function address(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `${host}${pathname}`
+}
+
+function databaseOf({ socketDir }: RunningPostgres): Servers['database'] {
+  return { socketDir, user: 'postgres', database: 'postgres' }
+}
+
+/** The real path, so that two names of one folder are one folder. */
+function prepareDataDir({ dataDir }: Config): string {
+  try {
+    // Others may pass through but not look: an unprivileged server user has its own folder inside.
+    mkdirSync(dataDir, { recursive: true, mode: 0o711 })
+    return realpathSync(dataDir)
+  } catch (error) {
+    throw new StartError(
+      `DATA_DIR is ${JSON.stringify(dataDir)}, but must be a folder that can be written: ${oneLine(error)}`,
+    )
+  }
+}
+
+interface Joined {
+  readonly running: RunningPostgres
+  readonly session: Session
+}
+
+/** A running server and a session on it. */
+async function join(folders: Folders, config: Config, log: Log): Promise<Joined> {
+  for (let attempt = 1; ; attempt++) {
+    const running = await ensurePostgres(folders, maxConnections(config), log)
+    try {
+      return { running, session: await openSession(running.socketDir) }
+    } catch (error) {
+      // It was about to stop: a command that had started it has ended.
+      if (attempt >= SESSION_ATTEMPTS)
+        throw new StartError(
+          `The embedded PostgreSQL in ${folders.home} refuses connections: ${oneLine(error)}`,
+        )
+      await Bun.sleep(20 * attempt)
+    }
+  }
+}
+
+/** Enough for the pool of this process and of each of its threads, and some for people and commands. */
+function maxConnections({ databasePoolSize, workerThreads }: Config): number {
+  return Math.max(100, (workerThreads + 1) * (databasePoolSize + 2) + 20)
+}
+
+interface KeptPostgres extends Joined {
+  readonly folders: Folders
+  readonly displaced: Promise<never>
+  stop(): Promise<void>
+  abandon(): void
+}
+
+/** Owns the server of the folder: brings it back when it ends unasked, and its lock when the connection is lost. */
+async function keepPostgres(dataDir: string, config: Config, log: Log): Promise<KeptPostgres> {
+  const folders = postgresFolders(dataDir)
+  let joined = await join(folders, config, log)
+  try {
+    await joined.session.own(dataDir)
+  } catch (error) {
+    await joined.session.close()
+    throw error
+  }
+  const displaced = Promise.withResolvers<never>()
+  displaced.promise.catch(() => {})
+  let stopping = false
+  let recovery: Promise<void> = Promise.resolve()
+  const recover = async () => {
+    for (let failures = 0; !stopping; failures++) {
+      try {
+        joined = await join(folders, config, log)
+        await joined.session.own(dataDir)
+        return log.info('the embedded PostgreSQL is back')
+      } catch (error) {
+        await joined.session.close()
+        if (error instanceof DataDirInUse) return displaced.reject(error)
+        log.error({ err: oneLine(error) }, 'the embedded PostgreSQL does not come back: trying again')
+        await Bun.sleep(Math.min(100 * 2 ** failures, MAX_RETRY_DELAY_MS))
+      }
+    }
+  }
+  const watch = (session: Session) =>
+    void session.closed.then(async () => {
+      if (stopping) return
+      log.warn('connection to the embedded PostgreSQL lost: looking after it')
+      recovery = recover()
+      await recovery
+      watch(joined.session)
+    })
+  watch(joined.session)
+  return {
+    ...joined,
+    folders,
+    displaced: displaced.promise,
+    async stop() {
+      stopping = true
+      await recovery
+      await stopPostgres(folders, joined.running.pid, log)
+      await joined.session.close()
+    },
+    abandon() {
+      stopping = true
+      signalPostgres(joined.running.pid, 'SIGINT')
+    },
+  }
+}

@@ -1,0 +1,13 @@
+/**
+ * A reason not to start that the operator can do something about. It is shown as one line, without a stack, so its
+ * message says what is wrong, where, and what to do; never a credential.
+ */
+export class StartError extends Error {
+  override readonly name = 'StartError'
+}
+
+/** Any thrown value as one line of text. */
+export function oneLine(error: unknown): string {
+  const text = error instanceof Error ? error.message || error.name : String(error)
+  return text.replaceAll(/\s*\n\s*/g, ' ').trim()
+}
