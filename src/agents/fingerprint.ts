@@ -38,23 +38,42 @@ function sha256(text: string): Uint8Array {
 }
 
 /**
- * JSON text as RFC 8785 canonicalises it: members sorted by UTF-16 code units, no white space, numbers and strings as
- * ECMAScript writes them. Members that are undefined are left out. For values of bounded depth, as parsed requests are.
+ * JSON text in which equal values are equal texts: members in one fixed order, no white space. Only objects that are out
+ * of order are copied, and the engine writes the text, which is several times faster than writing it here. That
+ * is why names like array indices come first, where RFC 8785 sorts them among the others.
+ * For values of bounded depth, as parsed requests are.
  */
 export function canonicalJson(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  return JSON.stringify(inOrder(value)) ?? 'null'
+}
+
+/** The value itself where every object in it has its members in order, else a copy that has. */
+function inOrder(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {
-    let text = '['
+    let copy: unknown[] | null = null
     for (let index = 0; index < value.length; index++) {
-      text += index === 0 ? canonicalJson(value[index]) : `,${canonicalJson(value[index])}`
+      const item = inOrder(value[index])
+      if (item === value[index]) continue
+      copy ??= value.slice()
+      copy[index] = item
     }
-    return `${text}]`
+    return copy ?? value
   }
-  const members = value as Readonly<Record<string, unknown>>
-  let text = ''
-  for (const name of Object.keys(members).sort()) {
-    if (members[name] === undefined) continue
-    text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${canonicalJson(members[name])}`
+  return membersInOrder(value as Readonly<Record<string, unknown>>)
+}
+
+function membersInOrder(value: Readonly<Record<string, unknown>>): unknown {
+  let same = true
+  let previous = ''
+  const members: [string, unknown][] = []
+  for (const name of Object.keys(value)) {
+    const member = inOrder(value[name])
+    if (member !== value[name] || name < previous) same = false
+    members.push([name, member])
+    previous = name
   }
-  return `{${text}}`
+  if (same) return value
+  // Defines members rather than assigning them: one may be called `__proto__`.
+  return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -35,7 +35,8 @@ export const oneOf = <const T extends readonly string[]>(values: T) =>
 
 const Identifier = Type.String({ minLength: 1, maxLength: MAX_NAME, pattern: '\\S' })
 const Label = Type.String({ minLength: 1, maxLength: MAX_NAME })
-const Text = Type.String({ maxLength: MAX_EVENT_BYTES })
+/** Bounded by the size of its event, not here, so that a text too long gets the code of a large event. */
+const Text = Type.String()
 const SafeInteger = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 const NonNegative = Type.Number({ minimum: 0 })
 
