@@ -5,7 +5,7 @@
 import type { Deps } from '../container.ts'
 import { isUuid } from '../platform/ids.ts'
 import { createCredentialCache, type Found } from './credential-cache.ts'
-import * as credentials from './credential-store.ts'
+import * as credentials from './credentials.store.ts'
 import { hashKey, isKey } from './keys.ts'
 import type { Principal } from './principal.ts'
 import { type Memberships, selectMemberships } from './store.ts'

@@ -26,7 +26,12 @@ const SHOWN_CHARACTERS = 'esk_'.length + 6
 /** A new key from the system's random source. */
 export function createKey(kind: KeyKind): NewKey {
   const secret = `${kind}_${base62(crypto.getRandomValues(new Uint8Array(32)))}`
-  return { secret, prefix: secret.slice(0, SHOWN_CHARACTERS), hash: hashKey(secret) }
+  return { secret, prefix: shownPrefix(secret), hash: hashKey(secret) }
+}
+
+/** The part of a key that may be stored and shown. */
+export function shownPrefix(secret: string): string {
+  return secret.slice(0, SHOWN_CHARACTERS)
 }
 
 /** SHA-256 of the whole key. */

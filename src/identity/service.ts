@@ -12,12 +12,12 @@ import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
-import * as credentials from './credential-store.ts'
+import * as credentials from './credentials.store.ts'
 import { createKey } from './keys.ts'
 import * as store from './store.ts'
 import { createTokens } from './tokens.ts'
 
-export type { ApiKey, Credential } from './credential-store.ts'
+export type { ApiKey, Credential } from './credentials.store.ts'
 export type { Organization, User } from './store.ts'
 
 export type IdentityDeps = Pick<Deps, 'sql' | 'doorbell' | 'config' | 'clock' | 'newId' | 'log'>

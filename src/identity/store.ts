@@ -64,6 +64,14 @@ export async function hasOrganization(sql: Query, id: string | null = null): Pro
   return rows.length > 0
 }
 
+/** An arbitrary constant that no other user of the database is likely to lock. */
+const FIRST_ORGANIZATION_LOCK = 0x64_65_6d_6f
+
+/** Until the transaction ends, nobody else makes the first organization. */
+export async function lockForFirstOrganization(tx: Tx): Promise<void> {
+  await tx`select pg_advisory_xact_lock(${FIRST_ORGANIZATION_LOCK})`
+}
+
 /** Inserts the user, or finds the one with this e-mail address: one person may be in several organizations. */
 export async function upsertUser(
   sql: Query,

@@ -1,0 +1,144 @@
+/**
+ * The first start on an empty database: an organization, a user, an API key, an agent application with a secret and a
+ * user token, all named `demo`, and their credentials in `DATA_DIR/credentials.json`.
+ *
+ * The rule: whoever has the rows has the file. Secrets are stored as digests only, so credentials that are lost between
+ * COMMIT and the file are lost for good. Hence they are written first, as `credentials.json.<organization id>`; the rows
+ * are then made from that file; then it gets its final name. A start that was cut short is completed by the next one:
+ * every step can be repeated.
+ */
+import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Deps } from '../container.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { isUuid } from '../platform/ids.ts'
+import { insertAgentSecret, insertApiKey } from './credentials.store.ts'
+import { createKey, hashKey, shownPrefix } from './keys.ts'
+import type { Identity } from './service.ts'
+import {
+  hasOrganization,
+  insertMembership,
+  insertOrganization,
+  lockForFirstOrganization,
+  upsertUser,
+} from './store.ts'
+
+export interface DemoCredentials {
+  readonly organizationId: string
+  readonly apiKey: string
+  readonly agentKey: string
+  readonly agentSecret: string
+  readonly userId: string
+  /** null where an OpenID Connect issuer makes the tokens. */
+  readonly userToken: string | null
+}
+
+export interface DemoDeps extends Pick<Deps, 'config' | 'sql' | 'newId'> {
+  readonly identity: Pick<Identity, 'createUserToken'>
+  /** The agent applications' use cases. */
+  readonly applications: {
+    create(
+      organizationId: string,
+      input: { readonly agentKey: string; readonly name: string },
+    ): Promise<{ readonly id: string }>
+    list(
+      organizationId: string,
+      agentKey: string,
+      slice: { readonly after: null; readonly limit: number },
+    ): Promise<readonly { readonly id: string }[]>
+  }
+}
+
+const NAME = 'demo'
+const EMAIL = 'demo@example.com'
+const FILE = 'credentials.json'
+const TOKEN_LIFETIME_SECONDS = 365 * 24 * 60 * 60
+
+/**
+ * Creates the demo where there is no organization at all, or completes one that was cut short.
+ * @returns the credentials that are now in the file; null where there was nothing to do.
+ */
+export async function bootstrapDemo(deps: DemoDeps): Promise<DemoCredentials | null> {
+  const interrupted = await findInterrupted(deps)
+  if (interrupted !== null) return complete(deps, interrupted)
+  if (await hasOrganization(deps.sql)) return null
+  const credentials = await invent(deps)
+  await writePending(deps, credentials)
+  if (await insertOwner(deps, credentials)) return complete(deps, credentials)
+  await unlink(pendingPath(deps, credentials.organizationId)) // another process was first
+  return null
+}
+
+async function invent({ config, newId, identity }: DemoDeps): Promise<DemoCredentials> {
+  const userId = newId()
+  return {
+    organizationId: newId(),
+    apiKey: createKey('esk').secret,
+    agentKey: NAME,
+    agentSecret: createKey('eas').secret,
+    userId,
+    userToken: config.oidc === null ? await identity.createUserToken(userId, TOKEN_LIFETIME_SECONDS) : null,
+  }
+}
+
+/** @returns false where an organization exists by now. */
+async function insertOwner({ sql, newId }: DemoDeps, credentials: DemoCredentials): Promise<boolean> {
+  const { organizationId, apiKey, userId } = credentials
+  return transaction(sql, async (tx) => {
+    await lockForFirstOrganization(tx)
+    if (await hasOrganization(tx)) return false
+    await insertOrganization(tx, { id: organizationId, name: NAME })
+    await upsertUser(tx, { id: userId, email: EMAIL, name: NAME })
+    await insertMembership(tx, organizationId, userId)
+    await insertApiKey(tx, {
+      id: newId(),
+      organizationId,
+      name: NAME,
+      prefix: shownPrefix(apiKey),
+      hash: hashKey(apiKey),
+    })
+    return true
+  })
+}
+
+/** The application with its secret, and then the file under its final name. */
+async function complete(deps: DemoDeps, credentials: DemoCredentials): Promise<DemoCredentials> {
+  const { organizationId, agentKey, agentSecret } = credentials
+  const [existing] = await deps.applications.list(organizationId, agentKey, { after: null, limit: 1 })
+  const application = existing ?? (await deps.applications.create(organizationId, { agentKey, name: NAME }))
+  await insertAgentSecret(deps.sql, {
+    id: deps.newId(),
+    organizationId,
+    applicationId: application.id,
+    prefix: shownPrefix(agentSecret),
+    hash: hashKey(agentSecret),
+  })
+  await rename(pendingPath(deps, organizationId), join(deps.config.dataDir, FILE))
+  return credentials
+}
+
+function pendingPath({ config }: DemoDeps, organizationId: string): string {
+  return join(config.dataDir, `${FILE}.${organizationId}`)
+}
+
+async function writePending(deps: DemoDeps, credentials: DemoCredentials): Promise<void> {
+  await mkdir(deps.config.dataDir, { recursive: true })
+  const file = await open(pendingPath(deps, credentials.organizationId), 'wx', 0o600)
+  try {
+    await file.writeFile(`${JSON.stringify(credentials, null, 2)}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** A file whose rows were committed. One whose rows were not is left alone: its process may be about to. */
+async function findInterrupted(deps: DemoDeps): Promise<DemoCredentials | null> {
+  const names = await readdir(deps.config.dataDir).catch(() => [])
+  for (const name of names) {
+    const organizationId = name.startsWith(`${FILE}.`) ? name.slice(FILE.length + 1) : ''
+    if (!isUuid(organizationId) || !(await hasOrganization(deps.sql, organizationId))) continue
+    return JSON.parse(await readFile(join(deps.config.dataDir, name), 'utf8'))
+  }
+  return null
+}
