@@ -163,6 +163,29 @@ export async function findForIngest(
   return row
 }
 
+/** True where an application of the organization has this key. */
+export async function hasAgentKey(sql: Query, organizationId: string, agentKey: string): Promise<boolean> {
+  const rows = await sql`
+    select 1 from agent_application
+    where organization_id = ${organizationId}
+      and agent_key = ${agentKey}`
+  return rows.length > 0
+}
+
+/** The given versions of an application's settings, those that exist. */
+export async function selectSettings(
+  sql: Query,
+  organizationId: string,
+  applicationId: string,
+  versions: readonly number[],
+): Promise<readonly { readonly version: number; readonly settings: AgentSettings }[]> {
+  return sql<{ version: number; settings: AgentSettings }[]>`
+    select version, settings from agent_application_settings
+    where organization_id = ${organizationId}
+      and application_id = ${applicationId}
+      and version = any(${versions as number[]}::int[])`
+}
+
 export interface UsageDay {
   /** UTC, `2026-01-02`. */
   readonly date: string

@@ -5,6 +5,8 @@
  * before the lock was granted.
  */
 import type { Query } from '../platform/db/pool.ts'
+import type { StoredEvent } from './event.rules.ts'
+import type { PreparedEvent } from './fingerprint.ts'
 import type { Context, Participant, ProcessingStatus, SessionStatus } from './model.ts'
 
 export interface SessionKey {
@@ -20,31 +22,22 @@ export interface SessionRow {
   readonly agentVersion: string | null
   readonly source: { readonly sdk?: string; readonly version?: string } | null
   readonly context: Context | null
+  readonly environment: string | null
   readonly participants: readonly Participant[]
   readonly watermark: number
 }
 
-export interface StoredEventRow {
-  readonly externalEventId: string
-  readonly sequence: number
-  readonly revision: number
-  readonly type: string
-  readonly final: boolean
-  /** SHA-256, hexadecimal. */
-  readonly fingerprint: string
-  readonly settingsVersion: number
-}
+/** The members of a session that a request writes. */
+export type SessionValues = Omit<SessionRow, 'id' | 'watermark'>
 
-/** What an event's row is written from. `body` is JSON text. */
-export interface EventRow extends StoredEventRow {
-  readonly occurredAt: string
-  readonly body: string
+export interface StoredEventRow extends StoredEvent {
+  readonly externalEventId: string
 }
 
 export interface RevisionRow {
   readonly externalEventId: string
   readonly revision: number
-  readonly fingerprint: string
+  readonly fingerprint: Uint8Array
   readonly settingsVersion: number
 }
 
@@ -53,7 +46,7 @@ export async function lockSession(tx: Query, key: SessionKey): Promise<SessionRo
   const [row] = await tx<SessionRow[]>`
     select
       id, status, processing_status as "processingStatus", agent_version as "agentVersion", source, context,
-      participants, watermark
+      environment, participants, watermark
     from agent_session
     where organization_id = ${key.organizationId}
       and application_id = ${key.applicationId}
@@ -84,7 +77,7 @@ export async function readStoredEvents(
     )
     select
       e.external_event_id as "externalEventId", e.sequence, e.revision, e.type, e.final,
-      encode(e.fingerprint, 'hex') as fingerprint, e.settings_version as "settingsVersion"
+      e.fingerprint, e.settings_version as "settingsVersion"
     from hit join agent_event e using (session_id, external_event_id)
     where e.organization_id = ${key.organizationId}`
 }
@@ -98,8 +91,7 @@ export async function readRevisions(
 ): Promise<readonly RevisionRow[]> {
   return tx<RevisionRow[]>`
     select
-      external_event_id as "externalEventId", revision, encode(fingerprint, 'hex') as fingerprint,
-      settings_version as "settingsVersion"
+      external_event_id as "externalEventId", revision, fingerprint, settings_version as "settingsVersion"
     from agent_event_revision
     where organization_id = ${organizationId}
       and session_id = ${sessionId}
@@ -107,40 +99,41 @@ export async function readRevisions(
 }
 
 /** @returns false where another request created the same session meanwhile: start again. */
-export async function insertSession(tx: Query, key: SessionKey, id: string): Promise<boolean> {
+export async function insertSession(
+  tx: Query,
+  key: SessionKey,
+  id: string,
+  values: SessionValues,
+): Promise<boolean> {
   const rows = await tx`
-    insert into agent_session (id, organization_id, application_id, external_session_id, status, processing_status)
-    values (${id}, ${key.organizationId}, ${key.applicationId}, ${key.externalSessionId}, 'open', 'pending')
+    insert into agent_session (
+      id, organization_id, application_id, external_session_id, status, processing_status, agent_version, source, context,
+      environment, participants
+    ) values (
+      ${id}, ${key.organizationId}, ${key.applicationId}, ${key.externalSessionId}, ${values.status},
+      ${values.processingStatus}, ${values.agentVersion}, ${json(values.source)}::text::jsonb,
+      ${json(values.context)}::text::jsonb, ${values.environment}, ${json(values.participants)}::text::jsonb
+    )
     on conflict (application_id, external_session_id) do nothing
     returning id`
   return rows.length === 1
-}
-
-export interface SessionUpdate {
-  readonly status: SessionStatus
-  readonly processingStatus: ProcessingStatus
-  readonly agentVersion: string | null
-  readonly source: object | null
-  readonly context: object | null
-  readonly environment: string | null
-  readonly participants: readonly object[]
 }
 
 export async function updateSession(
   tx: Query,
   organizationId: string,
   id: string,
-  update: SessionUpdate,
+  values: SessionValues,
 ): Promise<void> {
   await tx`
     update agent_session set
-      status = ${update.status},
-      processing_status = ${update.processingStatus},
-      agent_version = ${update.agentVersion},
-      source = ${json(update.source)}::text::jsonb,
-      context = ${json(update.context)}::text::jsonb,
-      environment = ${update.environment},
-      participants = ${JSON.stringify(update.participants)}::text::jsonb,
+      status = ${values.status},
+      processing_status = ${values.processingStatus},
+      agent_version = ${values.agentVersion},
+      source = ${json(values.source)}::text::jsonb,
+      context = ${json(values.context)}::text::jsonb,
+      environment = ${values.environment},
+      participants = ${json(values.participants)}::text::jsonb,
       last_activity_at = now(),
       updated_at = now()
     where organization_id = ${organizationId} and id = ${id}`
@@ -155,7 +148,8 @@ export async function insertEvents(
   tx: Query,
   organizationId: string,
   sessionId: string,
-  rows: readonly EventRow[],
+  version: number,
+  rows: readonly PreparedEvent[],
 ): Promise<void> {
   if (rows.length === 0) return
   await tx`
@@ -163,9 +157,9 @@ export async function insertEvents(
       organization_id, session_id, external_event_id, sequence, revision, type, final, occurred_at, body,
       fingerprint, settings_version
     )
-    select ${organizationId}, ${sessionId}, id, seq, rev, type, final, at, body, decode(hash, 'hex'), version
+    select ${organizationId}, ${sessionId}, id, seq, rev, type, final, at, body, decode(hash, 'hex'), ${version}
     from json_to_recordset(${recordset(rows)}::text::json) as r (
-      id text, seq int8, rev int8, type text, final bool, at timestamptz, body jsonb, hash text, version int
+      id text, seq int8, rev int8, type text, final bool, at timestamptz, body jsonb, hash text
     )`
 }
 
@@ -174,13 +168,14 @@ export async function reviseEvents(
   tx: Query,
   organizationId: string,
   sessionId: string,
-  rows: readonly EventRow[],
+  version: number,
+  rows: readonly PreparedEvent[],
 ): Promise<void> {
   if (rows.length === 0) return
   await tx`
     with incoming as materialized (
       select * from json_to_recordset(${recordset(rows)}::text::json) as r (
-        id text, seq int8, rev int8, type text, final bool, at timestamptz, body jsonb, hash text, version int
+        id text, seq int8, rev int8, type text, final bool, at timestamptz, body jsonb, hash text
       )
     ), kept as (
       insert into agent_event_revision (
@@ -195,19 +190,21 @@ export async function reviseEvents(
     )
     update agent_event e set
       revision = i.rev, final = i.final, occurred_at = i.at, body = i.body, fingerprint = decode(i.hash, 'hex'),
-      settings_version = i.version, updated_at = now()
+      settings_version = ${version}, updated_at = now()
     from incoming i
     where e.organization_id = ${organizationId} and e.session_id = ${sessionId} and e.external_event_id = i.id`
 }
 
 /** The rows as one JSON array. Bodies are JSON text already and go in as they are. */
-function recordset(rows: readonly EventRow[]): string {
-  const parts = rows.map(
-    (row) =>
-      `{"id":${JSON.stringify(row.externalEventId)},"seq":${row.sequence},"rev":${row.revision},"type":"${row.type}",` +
-      `"final":${row.final},"at":${JSON.stringify(row.occurredAt)},"body":${row.body},"hash":"${row.fingerprint}",` +
-      `"version":${row.settingsVersion}}`,
-  )
+function recordset(rows: readonly PreparedEvent[]): string {
+  const parts = rows.map(({ event, body, fingerprint }) => {
+    const { externalEventId, sequence, revision, type, final, occurredAt } = event
+    const hash = Buffer.from(fingerprint).toString('hex')
+    return (
+      `{"id":${JSON.stringify(externalEventId)},"seq":${sequence},"rev":${revision},"type":"${type}","final":${final},` +
+      `"at":"${occurredAt}","body":${body},"hash":"${hash}"}`
+    )
+  })
   return `[${parts.join(',')}]`
 }
 
@@ -216,11 +213,12 @@ export async function insertRevisits(
   tx: Query,
   organizationId: string,
   sessionId: string,
-  ids: readonly string[],
+  late: readonly PreparedEvent[],
 ): Promise<void> {
-  if (ids.length === 0) return
+  if (late.length === 0) return
+  const ids = late.map(({ event }) => event.externalEventId)
   await tx`
     insert into agent_revisit (organization_id, session_id, external_event_id)
-    select ${organizationId}, ${sessionId}, id from unnest(${ids as string[]}::text[]) as t (id)
+    select ${organizationId}, ${sessionId}, id from unnest(${ids}::text[]) as t (id)
     on conflict (session_id, external_event_id) do nothing`
 }

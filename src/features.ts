@@ -1,0 +1,39 @@
+/**
+ * Builds every feature over one `Deps` and says what each has to offer: operations for the HTTP interface, actors for
+ * the worker threads, maintenance for the clock. The list of features is here and nowhere else.
+ */
+import type { ActorDefinition, MaintenanceTask } from './actors/types.ts'
+import { sessionActor } from './agents/actor.ts'
+import { applicationOperations } from './agents/applications.routes.ts'
+import { type Applications, createApplications } from './agents/applications.ts'
+import { conversationOperations } from './agents/conversations.routes.ts'
+import { createConversations } from './agents/conversations.ts'
+import { ingestOperations } from './agents/ingest.routes.ts'
+import { createIngest } from './agents/ingest.ts'
+import type { Deps } from './container.ts'
+import type { Operation } from './http/operation.ts'
+import { createIdentity, type Identity } from './identity/service.ts'
+
+export interface Features {
+  readonly identity: Identity
+  readonly applications: Applications
+  readonly operations: readonly Operation[]
+  readonly actors: readonly ActorDefinition[]
+  readonly maintenance: readonly MaintenanceTask[]
+}
+
+export function createFeatures(deps: Deps): Features {
+  const identity = createIdentity(deps)
+  const applications = createApplications({ ...deps, identity })
+  return {
+    identity,
+    applications,
+    operations: [
+      ...ingestOperations(createIngest(deps, applications)),
+      ...conversationOperations(createConversations(deps)),
+      ...applicationOperations(applications),
+    ],
+    actors: [sessionActor(deps)],
+    maintenance: [],
+  }
+}
