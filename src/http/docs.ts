@@ -1,0 +1,63 @@
+/**
+ * `/openapi.json` and Swagger UI at `/docs`. Nothing is built before somebody asks for it, and then it is kept: routes
+ * do not change while the service runs.
+ */
+import { Elysia, type InternalRoute } from 'elysia'
+import type { Config } from '../config.ts'
+import { buildDocument } from './openapi/document.ts'
+import { type Representation, representation } from './openapi/representation.ts'
+import { ASSETS, contentSecurityPolicy, PAGE } from './openapi/ui.ts'
+
+/** The documentation of every route of the application that uses this plugin. */
+export function docs(config: Pick<Config, 'publicBaseUrl'>) {
+  const kept = new Map<string, Promise<Representation>>()
+  const keep = (name: string, make: () => Promise<Representation>) => {
+    const made = kept.get(name) ?? make()
+    kept.set(name, made)
+    return made
+  }
+  const app = new Elysia({ name: 'docs' })
+  const hidden = { detail: { hide: true } }
+  const origin = config.publicBaseUrl === null ? null : new URL(config.publicBaseUrl).origin
+  // The routes of the whole application. Only subclasses may read them by type; the swagger plugin does it like this.
+  const routes = () => (app as unknown as { getGlobalRoutes(): InternalRoute[] }).getGlobalRoutes()
+  app.get(
+    '/openapi.json',
+    async ({ request }) => {
+      const document = await keep('openapi.json', async () =>
+        representation(encode(JSON.stringify(await buildDocument(routes(), config))), {
+          'content-type': 'application/json',
+          'access-control-allow-origin': '*',
+        }),
+      )
+      return document.respond(request)
+    },
+    hidden,
+  )
+  app.get(
+    '/docs',
+    async ({ request }) => {
+      // The page's addresses are relative to its own without a trailing slash.
+      if (new URL(request.url).pathname.endsWith('/'))
+        return new Response(null, { status: 308, headers: { location: '../docs' } })
+      const page = await keep('page', async () =>
+        representation(encode(PAGE), {
+          'content-type': 'text/html; charset=utf-8',
+          'content-security-policy': contentSecurityPolicy(origin),
+          'referrer-policy': 'no-referrer',
+          'x-content-type-options': 'nosniff',
+        }),
+      )
+      return page.respond(request)
+    },
+    hidden,
+  )
+  for (const [name, { type, read }] of Object.entries(ASSETS)) {
+    const load = async () =>
+      representation(await read(), { 'content-type': type, 'x-content-type-options': 'nosniff' })
+    app.get(`/docs/${name}`, async ({ request }) => (await keep(name, load)).respond(request), hidden)
+  }
+  return app
+}
+
+const encode = (text: string) => new TextEncoder().encode(text)

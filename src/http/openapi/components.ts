@@ -1,0 +1,113 @@
+/** The parts of the OpenAPI document that operations share: who may call, how errors look, which headers come back. */
+import { ERROR_STATUS } from '../../platform/errors.ts'
+
+/** Every tag that an operation may carry, in the order of the document. */
+export const TAGS = [
+  {
+    name: 'Agent conversations',
+    description:
+      'Chat sessions of AI agents, sent as events by your servers. Sending is idempotent: repeat a request freely ' +
+      'until it is answered.',
+  },
+  {
+    name: 'Signals',
+    description:
+      'What conversations say: feedback given explicitly, and signals read out of the conversation.',
+  },
+  {
+    name: 'Agent applications',
+    description: 'The applications that may send conversations: their settings, secrets and usage.',
+  },
+  { name: 'Service', description: 'Whether the service is alive and ready, and its metrics.' },
+] as const
+
+export const SECURITY_SCHEMES = {
+  apiKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Service-Api-Key',
+    description: 'API key of an organization (`esk_…`).',
+  },
+  agentSecret: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Service-Agent-Key',
+    description:
+      'Secret of an agent application (`eas_…`): sends conversations, and nothing else. For servers only.',
+  },
+  userToken: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description:
+      'Access token of a user. A user of several organizations picks one with the header ' +
+      '`X-Service-Organization-Key: <organization id>`.',
+  },
+} as const
+
+/** The error body of the REST API. `code` is closed: clients may branch on it. */
+export const ERROR_SCHEMA = {
+  type: 'object',
+  description:
+    'Why a request was refused. Branch on `code` or the status; `message` is for people and may change.',
+  required: ['statusCode', 'timestamp', 'path', 'error', 'code', 'message', 'requestId'],
+  properties: {
+    statusCode: { type: 'integer' },
+    timestamp: { type: 'string', format: 'date-time' },
+    path: { type: 'string', description: 'Path of the request, without its query.' },
+    error: { type: 'string', description: 'Reason phrase of the status.' },
+    code: { type: 'string', enum: Object.keys(ERROR_STATUS) },
+    message: { type: 'string' },
+    requestId: {
+      type: 'string',
+      description: 'Same as the header `X-Request-Id`; quote it when asking for help.',
+    },
+    details: {
+      type: 'array',
+      description: 'What is wrong with the input, place by place.',
+      items: {
+        type: 'object',
+        required: ['path', 'code', 'message'],
+        properties: {
+          path: { type: 'string', description: 'Such as `events[3].sequence`.' },
+          code: { type: 'string' },
+          message: { type: 'string' },
+        },
+      },
+    },
+  },
+} as const
+
+const text = (description: string, example: string) => ({ description, schema: { type: 'string' }, example })
+const count = (description: string, example: number) => ({
+  description,
+  schema: { type: 'integer' },
+  example,
+})
+
+export const HEADERS = {
+  'X-Request-Id': text(
+    'Identifies the request in the logs. A caller’s own of 1 to 128 visible ASCII characters is kept.',
+    '0197f3a5-7c1e-7d3b-9f52-1b2c3d4e5f60',
+  ),
+  'RateLimit-Policy': text(
+    'The limit that applies, and its window in seconds.',
+    '"agent-ingest";q=60000;w=60',
+  ),
+  RateLimit: text(
+    'What is left of it, and in how many seconds it is full again.',
+    '"agent-ingest";r=59999;t=42',
+  ),
+  'X-RateLimit-Limit': count('Requests in the window.', 60_000),
+  'X-RateLimit-Remaining': count('Requests left in the window.', 59_999),
+  'X-RateLimit-Reset': count('End of the window in Unix seconds.', 1_767_344_460),
+  'Retry-After': count('Seconds to wait.', 42),
+  Location: text(
+    'Address of the created object.',
+    '/v3/rest/agent-applications/0197f3a5-7c1e-7d3b-9f52-1b2c3d4e5f60',
+  ),
+  Allow: text('Methods that the address knows.', 'GET, HEAD'),
+  'WWW-Authenticate': text('How to authenticate (RFC 9110 section 11.6.1).', 'Bearer realm="earshot"'),
+} as const
+
+export type HeaderName = keyof typeof HEADERS

@@ -1,0 +1,117 @@
+/**
+ * The OpenAPI 3.1 document: `@elysiajs/swagger` collects the routes, then the result is brought from 3.0.3 to 3.1 and
+ * completed with what all operations share.
+ *
+ * The rule: nothing here says what an operation takes or answers. That is declared once, with the operation.
+ */
+import { Elysia, type InternalRoute } from 'elysia'
+import { version } from '../../../package.json'
+import type { Config } from '../../config.ts'
+import { ERROR_SCHEMA, HEADERS, type HeaderName, SECURITY_SCHEMES, TAGS } from './components.ts'
+import { readable } from './schema.ts'
+
+interface Response31 {
+  readonly headers?: Record<string, { $ref: string }>
+}
+interface Operation31 {
+  readonly tags?: readonly string[]
+  readonly responses: Record<string, Response31>
+}
+type Paths31 = Record<string, Record<string, Operation31>>
+
+/** Headers beside those of every response, by status. */
+const HEADERS_BY_STATUS: Readonly<Record<string, readonly HeaderName[]>> = {
+  '201': ['Location'],
+  '401': ['WWW-Authenticate'],
+  '405': ['Allow'],
+  '429': ['Retry-After'],
+}
+
+const RATE_LIMIT_HEADERS: readonly HeaderName[] = [
+  'RateLimit-Policy',
+  'RateLimit',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+]
+
+/** Builds the document of all routes that are not hidden. */
+export async function buildDocument(
+  routes: readonly InternalRoute[],
+  config: Pick<Config, 'publicBaseUrl'>,
+): Promise<Record<string, unknown>> {
+  const paths = withSharedHeaders(readable(await collectPaths(routes)) as Paths31)
+  const used = new Set(
+    Object.values(paths).flatMap((item) => Object.values(item).flatMap((one) => one.tags ?? [])),
+  )
+  return {
+    openapi: '3.1.0',
+    info: INFO,
+    servers: [{ url: config.publicBaseUrl ?? '/', description: 'This service' }],
+    tags: TAGS.filter((tag) => used.has(tag.name)),
+    paths,
+    components: {
+      securitySchemes: SECURITY_SCHEMES,
+      schemas: { Error: ERROR_SCHEMA },
+      headers: usedHeaders(paths),
+    },
+  }
+}
+
+const INFO = {
+  title: 'Earshot',
+  version,
+  summary: 'A self-hostable service through which a company hears its customers.',
+  description: [
+    'Press **Authorize** and paste a credential; the first start writes a set named `demo` to `credentials.json` in the',
+    'data folder. The examples work as they stand with it.',
+    '',
+    'Every response carries `X-Request-Id`. Errors have one shape, `Error`, whose `code` is stable.',
+  ].join('\n'),
+  license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+}
+
+/** An application of its own with the same routes: the plugin would otherwise serve a page that loads from elsewhere. */
+async function collectPaths(routes: readonly InternalRoute[]): Promise<unknown> {
+  const { swagger } = await import('@elysiajs/swagger')
+  const app = new Elysia().use(swagger({ path: '/page', specPath: '/document', excludeStaticFile: false }))
+  for (const { method, path, hooks } of routes) {
+    if (hooks?.detail?.hide !== true && hooks?.detail?.operationId !== undefined)
+      app.route(method, path, () => '', { detail: hooks.detail })
+  }
+  const response = await app.handle(new Request('http://localhost/document'))
+  return ((await response.json()) as { paths: unknown }).paths
+}
+
+function withSharedHeaders(paths: Paths31): Paths31 {
+  return mapValues(paths, (item) => mapValues(item, withHeaders))
+}
+
+function withHeaders(operation: Operation31): Operation31 {
+  const limited = '429' in operation.responses
+  return {
+    ...operation,
+    responses: mapValues(operation.responses, (response, status) => {
+      const names: readonly HeaderName[] = [
+        'X-Request-Id',
+        ...(limited ? RATE_LIMIT_HEADERS : []),
+        ...(HEADERS_BY_STATUS[status] ?? []),
+      ]
+      const headers = Object.fromEntries(
+        names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+      )
+      return { ...response, headers: { ...headers, ...response.headers } }
+    }),
+  }
+}
+
+function usedHeaders(paths: Paths31): Record<string, unknown> {
+  const text = JSON.stringify(paths)
+  return Object.fromEntries(
+    Object.entries(HEADERS).filter(([name]) => text.includes(`"#/components/headers/${name}"`)),
+  )
+}
+
+function mapValues<A, B>(record: Record<string, A>, change: (value: A, key: string) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]))
+}
