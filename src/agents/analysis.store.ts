@@ -1,0 +1,108 @@
+/**
+ * The SQL of analysis: which responses wait for it, what their readers said around them, and what came of it.
+ *
+ * The rule: an answer counts only for the version of the response that was asked about; a response that changed
+ * meanwhile is still `metered` and is asked about again.
+ */
+import type { Query } from '../platform/db/pool.ts'
+import type { SessionScope } from './walk.store.ts'
+
+/** User messages behind a response that analysis looks at. */
+const FOLLOW_UPS = 10
+
+interface UserMessage {
+  readonly content?: unknown
+  readonly participantExternalId?: string
+}
+
+export interface PendingResponse {
+  readonly externalEventId: string
+  readonly version: number
+  readonly content: unknown
+  /** The last user message before the response. */
+  readonly question: UserMessage | null
+  /** The user messages up to the next response. */
+  readonly followUps: readonly UserMessage[]
+}
+
+/** Metered responses of the session in order of sequence. Empty where the session was deleted. */
+export function readPending(tx: Query, sessionId: string, limit: number) {
+  return tx<PendingResponse[]>`
+    select
+      r.external_event_id as "externalEventId", r.version, e.body -> 'content' as content,
+      question.body as question, coalesce(follow_up.bodies, '[]') as "followUps"
+    from agent_session s
+    join agent_response r
+      on r.organization_id = s.organization_id and r.session_id = s.id and r.state = 'metered'
+    join agent_event e
+      on e.organization_id = r.organization_id and e.session_id = r.session_id
+      and e.external_event_id = r.external_event_id
+    left join lateral (
+      select m.body
+      from agent_event m
+      where m.organization_id = r.organization_id
+        and m.session_id = r.session_id
+        and m.sequence < r.sequence
+        and m.type = 'user_message'
+        and m.final
+      order by m.sequence desc
+      limit 1
+    ) question on true
+    left join lateral (
+      select n.sequence
+      from agent_event n
+      join agent_response following
+        on following.organization_id = n.organization_id and following.session_id = n.session_id
+        and following.external_event_id = n.external_event_id
+      where n.organization_id = r.organization_id
+        and n.session_id = r.session_id
+        and n.sequence > r.sequence
+        and n.type = 'assistant_message'
+      order by n.sequence
+      limit 1
+    ) next_response on true
+    left join lateral (
+      select jsonb_agg(m.body order by m.sequence) as bodies
+      from (
+        select u.sequence, u.body
+        from agent_event u
+        where u.organization_id = r.organization_id
+          and u.session_id = r.session_id
+          and u.sequence > r.sequence
+          and u.sequence <= s.watermark
+          and (next_response.sequence is null or u.sequence < next_response.sequence)
+          and u.type = 'user_message'
+          and u.final
+        order by u.sequence
+        limit ${FOLLOW_UPS}
+      ) m
+    ) follow_up on true
+    where s.id = ${sessionId}
+    order by r.sequence
+    limit ${limit}`
+}
+
+/**
+ * Closes responses as analysed or failed, where they are still what was asked about.
+ * @returns the ids of those that were.
+ */
+export async function closeResponses(
+  tx: Query,
+  { organizationId, sessionId }: SessionScope,
+  responses: readonly Pick<PendingResponse, 'externalEventId' | 'version'>[],
+  state: 'analyzed' | 'failed',
+): Promise<readonly string[]> {
+  const rows = await tx<{ id: string }[]>`
+    update agent_response r set state = ${state}, updated_at = now()
+    from unnest(
+      ${responses.map((response) => response.externalEventId)}::text[],
+      ${responses.map((response) => response.version)}::int[]
+    ) as asked (id, version)
+    where r.organization_id = ${organizationId}
+      and r.session_id = ${sessionId}
+      and r.external_event_id = asked.id
+      and r.version = asked.version
+      and r.state = 'metered'
+    returning r.external_event_id as id`
+  return rows.map((row) => row.id)
+}
