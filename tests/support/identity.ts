@@ -1,0 +1,44 @@
+/** An identity service over a test database, as one of possibly several processes of the service would hold it. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Config, loadConfig } from '../../src/config.ts'
+import { createIdentity, type Identity } from '../../src/identity/service.ts'
+import { type Clock, systemClock } from '../../src/platform/clock.ts'
+import { connect, type Sql } from '../../src/platform/db/pool.ts'
+import { newId } from '../../src/platform/ids.ts'
+import { createLog } from '../../src/platform/log.ts'
+
+export interface IdentityProcess {
+  readonly identity: Identity
+  readonly config: Config
+  readonly sql: Sql
+  close(): Promise<void>
+}
+
+export interface IdentityProcessOptions {
+  readonly databaseUrl: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly clock?: Clock
+  /** Shared by processes that sign and verify each other's tokens; a private one unless given. */
+  readonly dataDir?: string
+}
+
+/** Its pool, caches and keys are its own; only the database is shared. */
+export function openIdentity(options: IdentityProcessOptions): IdentityProcess {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'earshot-identity-'))
+  const config = loadConfig({ DATA_DIR: dataDir, LOG_LEVEL: 'silent', ...options.env })
+  const log = createLog('silent', 'test')
+  const sql = connect({ url: options.databaseUrl }, { max: 4, applicationName: 'test-identity' })
+  const doorbell = { name: 'postgres' as const, ring: () => {}, close: async () => {} }
+  const clock = options.clock ?? systemClock
+  return {
+    config,
+    sql,
+    identity: createIdentity({ sql, doorbell, config, clock, newId, log }),
+    async close() {
+      await sql.end({ timeout: 5 })
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}

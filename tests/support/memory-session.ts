@@ -1,0 +1,82 @@
+/**
+ * A session in memory that applies the decisions of the event rules as the store does: the model that the rules are
+ * tested against.
+ */
+import {
+  type DecideInput,
+  decide,
+  revisionKey,
+  type StoredEvent,
+  type StoredFingerprint,
+} from '../../src/agents/event.rules.ts'
+import { type PreparedEvent, prepareEvent } from '../../src/agents/fingerprint.ts'
+import type { Event } from '../../src/agents/model.ts'
+import { compileRedaction } from '../../src/agents/redaction.ts'
+import { sanitizeEvent } from '../../src/agents/sanitize.ts'
+import { type AgentSettings, DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
+
+interface Row extends StoredEvent {
+  readonly body: string
+}
+
+export class MemorySession {
+  readonly rows = new Map<string, Row>()
+  readonly #history = new Map<string, StoredFingerprint>()
+  readonly #versions: AgentSettings[] = [DEFAULT_SETTINGS]
+
+  /** Writes a new version of the settings. */
+  changeSettings(change: Partial<AgentSettings>): void {
+    this.#versions.push({ ...DEFAULT_SETTINGS, ...change })
+  }
+
+  /** Sends one request; the counts are accepted, deduplicated, revised. @throws AppError and stores nothing */
+  send(events: readonly Event[]): [number, number, number] {
+    const input = this.inputFor(events)
+    const decision = decide(input)
+    for (const prepared of [...decision.inserts, ...decision.revisions]) this.#store(prepared)
+    return [decision.acceptedEventCount, decision.deduplicatedEventCount, decision.revisedEventCount]
+  }
+
+  inputFor(events: readonly Event[]): DecideInput {
+    return {
+      events: events.map((event) => this.prepare(event)),
+      settingsVersion: this.#versions.length,
+      stored: this.rows,
+      occupied: new Map([...this.rows].map(([id, row]) => [row.sequence, id])),
+      history: this.#history,
+      rejudge: (index, version) => this.prepare(events[index] as Event, version).fingerprint,
+    }
+  }
+
+  prepare(event: Event, version = this.#versions.length): PreparedEvent {
+    const settings = this.#versions[version - 1] as AgentSettings
+    return prepareEvent(sanitizeEvent(event, settings, compileRedaction(settings)))
+  }
+
+  /** Loses an event, as retention does. */
+  forget(externalEventId: string): void {
+    this.rows.delete(externalEventId)
+  }
+
+  /** What is stored, independent of the order in which it was. */
+  snapshot(): readonly unknown[] {
+    return [...this.rows]
+      .map(([id, { body, sequence, revision, type, final }]) => ({
+        id,
+        body,
+        sequence,
+        revision,
+        type,
+        final,
+      }))
+      .sort((a, b) => a.sequence - b.sequence)
+  }
+
+  #store({ event, body, fingerprint }: PreparedEvent): void {
+    const { externalEventId, sequence, revision, type, final } = event
+    const previous = this.rows.get(externalEventId)
+    if (previous !== undefined) this.#history.set(revisionKey(externalEventId, previous.revision), previous)
+    const settingsVersion = this.#versions.length
+    this.rows.set(externalEventId, { sequence, revision, type, final, body, fingerprint, settingsVersion })
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * The service inside the test process: a database of its own, the real container, real HTTP on a free port of the
+ * loopback interface. Limits of requests a minute are off unless `env` sets them.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SettingsChange } from '../../src/agents/applications.model.ts'
+import { createApp } from '../../src/app.ts'
+import { loadConfig } from '../../src/config.ts'
+import { type Container, createContainer } from '../../src/container.ts'
+import { createFeatures, type Features } from '../../src/features.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
+
+export interface TestServerOptions {
+  /** Variables as the service reads them, such as `RATE_LIMIT_READS`. */
+  readonly env?: Readonly<Record<string, string>>
+  /** A Redis that this test has for itself (see private-redis.ts); without one the service runs without Redis. */
+  readonly redis?: string
+}
+
+/** An organization with what is needed to act for it. */
+export interface TestTenant {
+  readonly organizationId: string
+  readonly apiKey: string
+  readonly userId: string
+  readonly userToken: string
+}
+
+export interface TestApplication {
+  readonly applicationId: string
+  readonly agentKey: string
+  readonly agentSecret: string
+  readonly secretId: string
+}
+
+export interface TestServer {
+  readonly baseUrl: string
+  readonly database: TestDatabase
+  readonly deps: Container
+  readonly features: Features
+  createTenant(name?: string): Promise<TestTenant>
+  createUser(organizationId: string): Promise<Pick<TestTenant, 'userId' | 'userToken'>>
+  createApplication(
+    organizationId: string,
+    options?: { readonly agentKey?: string; readonly settings?: SettingsChange },
+  ): Promise<TestApplication>
+  /** Sends requests with one credential; see `clientOf`. */
+  as(credential: Credential): Client
+  stop(): Promise<void>
+}
+
+export type Credential =
+  | { readonly apiKey: string }
+  | { readonly agentSecret: string }
+  | { readonly userToken: string }
+  | 'nobody'
+
+const LIMITS_OFF = {
+  RATE_LIMIT_READS: '0',
+  RATE_LIMIT_WRITES: '0',
+  RATE_LIMIT_AGENT_INGEST: '0',
+  RATE_LIMIT_FAILED_AUTHENTICATION: '0',
+}
+
+/** Starts it; `stop` drops the database too. */
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'earshot-data-'))
+  const database = await createTestDatabase()
+  const config = loadConfig({ LOG_LEVEL: 'silent', DATA_DIR: dataDir, ...LIMITS_OFF, ...options.env })
+  const servers = { database: { url: database.url }, redis: options.redis ?? null }
+  const deps = createContainer(config, servers, 'test')
+  const features = createFeatures(deps)
+  const app = createApp(deps).listen({ hostname: '127.0.0.1', port: 0 })
+  const baseUrl = `http://127.0.0.1:${app.server?.port}`
+  return {
+    baseUrl,
+    database,
+    deps,
+    features,
+    ...tenants(features),
+    as: (credential) => clientOf(baseUrl, credential),
+    async stop() {
+      await app.stop(true)
+      await deps.close()
+      await database.drop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+const TOKEN_LIFETIME_SECONDS = 3600
+
+function tenants({ identity, applications }: Features) {
+  const createUser = async (organizationId: string) => {
+    const name = crypto.randomUUID()
+    const { id } = await identity.createUser(organizationId, { email: `${name}@example.com`, name })
+    return { userId: id, userToken: await identity.createUserToken(id, TOKEN_LIFETIME_SECONDS) }
+  }
+  return {
+    createUser,
+    async createTenant(name = `tenant ${crypto.randomUUID()}`): Promise<TestTenant> {
+      const { id: organizationId } = await identity.createOrganization(name)
+      const { apiKey } = await identity.createApiKey(organizationId, 'test')
+      return { organizationId, apiKey, ...(await createUser(organizationId)) }
+    },
+    async createApplication(
+      organizationId: string,
+      options: { readonly agentKey?: string; readonly settings?: SettingsChange } = {},
+    ): Promise<TestApplication> {
+      const { agentKey = 'demo', settings = {} } = options
+      const { id } = await applications.create(organizationId, { agentKey, name: agentKey, settings })
+      const secret = await applications.createSecret(organizationId, id)
+      return { applicationId: id, agentKey, agentSecret: secret.agentSecret, secretId: secret.id }
+    },
+  }
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  /** Parsed JSON; null without a body. Tests look into it with `expect`, so it has no type. */
+  // biome-ignore lint/suspicious/noExplicitAny: what comes over the wire is for the test to judge
+  readonly body: any
+}
+
+export interface Client {
+  get(path: string, headers?: Record<string, string>): Promise<Answer>
+  delete(path: string, headers?: Record<string, string>): Promise<Answer>
+  /** Sends `body` as JSON; a string or bytes go as they are. */
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
+  patch(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
+  send(method: string, path: string, init?: RequestInit): Promise<Answer>
+}
+
+/** A JSON client for `baseUrl` with one credential. */
+export function clientOf(baseUrl: string, credential: Credential): Client {
+  const send = async (method: string, path: string, init: RequestInit = {}): Promise<Answer> => {
+    const headers = { ...credentialHeaders(credential), ...(init.headers as Record<string, string>) }
+    const response = await fetch(`${baseUrl}${path}`, { ...init, method, headers })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
+  }
+  const sendJson = (method: string, path: string, body: unknown, headers: Record<string, string> = {}) =>
+    send(method, path, {
+      body:
+        typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+  return {
+    get: (path, headers = {}) => send('GET', path, { headers }),
+    delete: (path, headers = {}) => send('DELETE', path, { headers }),
+    post: (path, body, headers) => sendJson('POST', path, body, headers),
+    patch: (path, body, headers) => sendJson('PATCH', path, body, headers),
+    send,
+  }
+}
+
+function credentialHeaders(credential: Credential): Record<string, string> {
+  if (credential === 'nobody') return {}
+  if ('apiKey' in credential) return { 'x-service-api-key': credential.apiKey }
+  if ('agentSecret' in credential) return { 'x-service-agent-key': credential.agentSecret }
+  return { authorization: `Bearer ${credential.userToken}` }
+}
