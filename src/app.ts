@@ -33,7 +33,9 @@ export function createApp(deps: Deps) {
       }
       const failure =
         code === 'NOT_FOUND' ? new AppError('not_found', 'There is nothing at this address.') : error
-      return renderError(toAppError(failure, context, deps.log), context)
+      const response = renderError(toAppError(failure, context, deps.log), context)
+      set.status = response.status
+      return response
     })
     .use(requestLog(deps))
     .use(healthRoutes(deps))

@@ -4,8 +4,13 @@
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
+/** The registries of other threads, each as `registry.getMetricsAsJSON()` gives it. */
+export type MetricsSource = () => Promise<readonly object[]>
+
 export interface Metrics {
   readonly registry: Registry
+  /** Asked whenever `/metrics` is. Whoever starts threads adds them. */
+  readonly sources: MetricsSource[]
   readonly httpRequests: Histogram<'method' | 'route' | 'status'>
   readonly agentEvents: Counter<'outcome'>
   readonly turns: Counter<'kind' | 'outcome'>
@@ -18,6 +23,7 @@ export function createMetrics(): Metrics {
   const registers = [registry]
   return {
     registry,
+    sources: [],
     httpRequests: new Histogram({
       name: 'earshot_http_request_seconds',
       help: 'Time to answer an HTTP request',

@@ -194,14 +194,19 @@ async function startServer(
   return explain(folders, server, state.ended)
 }
 
-/** Why the server did not become ready: null where another one holds the folder. */
+/** Why the server did not become ready: null where it is worth another look at the folder. */
 async function explain(folders: Folders, server: Server, ended: boolean): Promise<null> {
   if (!ended) {
     server.kill('SIGINT')
     throw new StartError(`The embedded PostgreSQL did not become ready: see ${logFile(folders)}`)
   }
   if ((await findRunning(folders)) !== null) return null
-  const words = readFileSync(logFile(folders), 'utf8')
+  const words = server.words()
+  // The workers of a server that was killed take a moment to notice.
+  if (words.includes('pre-existing shared memory block')) {
+    await Bun.sleep(50)
+    return null
+  }
   throw new StartError(`The embedded PostgreSQL did not start: ${lastError(words)} (see ${logFile(folders)})`)
 }
 

@@ -15,11 +15,15 @@ export interface Server {
   /** Resolves when the process has ended, with its exit code or the name of the signal. */
   readonly exited: Promise<number | string>
   kill(signal: NodeJS.Signals): void
+  /** What it has written since it was started. */
+  words(): string
 }
 
 /** Starts a long-lived server that writes to `logFile`. */
 export function spawnServer(command: readonly string[], cwd: string, logFile: string): Server {
-  const output = openSync(logFile, sizeOf(logFile) > MAX_LOG_BYTES ? 'w' : 'a', 0o600)
+  const isFull = sizeOf(logFile) > MAX_LOG_BYTES
+  const offset = isFull ? 0 : sizeOf(logFile)
+  const output = openSync(logFile, isFull ? 'w' : 'a', 0o600)
   try {
     const child = Bun.spawn([...command], {
       cwd,
@@ -33,6 +37,7 @@ export function spawnServer(command: readonly string[], cwd: string, logFile: st
       pid: child.pid,
       exited: child.exited.then((code) => child.signalCode ?? code),
       kill: (signal) => child.kill(signal),
+      words: () => readFileSync(logFile).subarray(offset).toString(),
     }
   } finally {
     closeSync(output)
@@ -67,13 +72,22 @@ export async function run(command: readonly string[], cwd: string): Promise<Outc
   }
 }
 
-/** True while a process of that id exists, whoever owns it. */
+/** True while a process of that id runs, whoever owns it. One that has ended but was not waited for does not run. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return true
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+  return process.platform !== 'linux' || !isZombie(pid)
+}
+
+function isZombie(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z')
+  } catch {
+    return false
   }
 }
 
@@ -82,18 +96,13 @@ export async function isPostgresOf(pid: number, dataDir: string): Promise<boolea
   if (!isAlive(pid)) return false
   if (process.platform === 'linux') {
     try {
-      return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(dataDir) && !isZombie(pid)
+      return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(dataDir)
     } catch {
       return false
     }
   }
   const { output } = await run(['ps', '-o', 'command=', '-p', String(pid)], '/')
   return output.includes('postgres') && output.includes(dataDir)
-}
-
-function isZombie(pid: number): boolean {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z')
 }
 
 /** True where somebody accepts connections on the Unix socket. */

@@ -83,7 +83,8 @@ export async function openServers(config: Config, log: Log): Promise<StartedServ
     describe: [`PostgreSQL (embedded, ${folders.home})`],
     displaced: NEVER,
     async stop() {
-      const isLast = await session.isLast()
+      // Where the connection is lost, the service process has stopped the server already.
+      const isLast = await session.isLast().catch(() => false)
       if (isLast) await stopPostgres(folders, running.pid, log)
       await session.close()
     },

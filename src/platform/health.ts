@@ -1,0 +1,109 @@
+/**
+ * What machines ask this process: is it alive, is it ready, how does it do.
+ *
+ * The rule: `/health` touches nothing, so that a database outage does not get healthy processes restarted; `/ready`
+ * asks every dependency that this process works with, and says what it is.
+ */
+import { Elysia } from 'elysia'
+import { AggregatorRegistry } from 'prom-client'
+import { MIGRATIONS } from '../../sql/migrations.ts'
+import type { Config } from '../config.ts'
+import { assertMigrated } from './db/migrate.ts'
+import type { Sql } from './db/pool.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import type { Redis } from './redis.ts'
+import type { Servers } from './servers.ts'
+import { oneLine } from './start-error.ts'
+
+const CHECK_BUDGET_MS = 2_000
+
+interface HealthDeps {
+  readonly config: Config
+  readonly servers: Servers
+  readonly sql: Sql
+  readonly redis: Redis | null
+  readonly doorbell: { readonly name: string }
+  readonly metrics: Metrics
+  readonly log: Log
+}
+
+interface Check {
+  readonly status: 'ok' | 'failed'
+  /** What it is that was asked, for people. */
+  readonly kind: string
+}
+
+/** `GET /health`, `GET /ready` and `GET /metrics`. */
+export function healthRoutes(deps: HealthDeps) {
+  const hidden = { detail: { hide: true } }
+  return new Elysia({ name: 'health' })
+    .get('/health', () => json(200, { status: 'ok' }), hidden)
+    .get(
+      '/ready',
+      async () => {
+        const checks = await runChecks(deps)
+        const isReady = Object.values(checks).every(({ status }) => status === 'ok')
+        return json(isReady ? 200 : 503, {
+          status: isReady ? 'ready' : 'not_ready',
+          role: deps.config.role,
+          checks,
+        })
+      },
+      hidden,
+    )
+    .get('/metrics', () => metricsText(deps), hidden)
+}
+
+async function runChecks(deps: HealthDeps): Promise<Readonly<Record<string, Check>>> {
+  const { servers, sql, redis, doorbell } = deps
+  const database = 'url' in servers.database ? 'PostgreSQL' : 'PostgreSQL (embedded)'
+  const [databaseCheck, migrations, redisCheck] = await Promise.all([
+    check(deps, database, () => sql`select 1`),
+    check(deps, `${MIGRATIONS.length} migrations`, () => assertMigrated(sql, MIGRATIONS)),
+    redis === null ? null : check(deps, redisKind(servers.redis), () => redis.ping()),
+  ])
+  return {
+    database: databaseCheck,
+    migrations,
+    ...(redisCheck === null ? {} : { redis: redisCheck }),
+    // The doorbell has no connection of its own to ask: it is as well as the server that it rings through.
+    doorbell: { status: (redisCheck ?? databaseCheck).status, kind: doorbell.name },
+  }
+}
+
+function redisKind(url: string | null): string {
+  return url?.startsWith('redis+unix:') ? 'Redis (embedded)' : 'Redis'
+}
+
+/** The reason of a failure is logged, not shown: it may name hosts and users. */
+async function check({ log }: HealthDeps, kind: string, ask: () => PromiseLike<unknown>): Promise<Check> {
+  let timer: Timer | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${CHECK_BUDGET_MS} ms`)), CHECK_BUDGET_MS)
+  })
+  try {
+    await Promise.race([ask(), late])
+    return { status: 'ok', kind }
+  } catch (error) {
+    log.warn({ check: kind, err: oneLine(error) }, 'not ready')
+    return { status: 'failed', kind }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** This thread's registry and those of the worker threads, merged. */
+async function metricsText({ metrics }: HealthDeps): Promise<Response> {
+  const own = await metrics.registry.getMetricsAsJSON()
+  const others = await Promise.all(metrics.sources.map((source) => source()))
+  const text = await AggregatorRegistry.aggregate([own, ...others.flat()]).metrics()
+  return new Response(text, { headers: { 'content-type': metrics.registry.contentType } })
+}
+
+function json(status: number, body: unknown): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+  })
+}
