@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { signalOf, type WalkedEvent, type WalkInput, walk } from '../../src/agents/walk.rules.ts'
+
+interface Numbered {
+  readonly sequence: number
+}
+
+const events = (...sequences: number[]): Numbered[] => sequences.map((sequence) => ({ sequence }))
+
+const INPUT: WalkInput<Numbered> = {
+  watermark: -1,
+  terminal: false,
+  gapsPermanentThrough: null,
+  next: [],
+  hasMore: false,
+}
+
+describe('the walk of a session', () => {
+  test.each<[string, Partial<WalkInput<Numbered>>, number[], number, boolean]>([
+    ['nothing stored: nothing to do', {}, [], -1, false],
+    ['numbering starts at 0', { next: events(0, 1, 2) }, [0, 1, 2], 2, false],
+    ['numbering starts at 1', { next: events(1, 2) }, [1, 2], 2, false],
+    ['a lowest sequence of 2 waits for 1', { next: events(2, 3) }, [], -1, true],
+    ['goes on above the watermark', { watermark: 2, next: events(3, 4) }, [3, 4], 4, false],
+    ['an open session waits at a gap', { next: events(0, 1, 3, 4) }, [0, 1], 1, true],
+    ['an open session waits right above the watermark', { watermark: 1, next: events(3) }, [], 1, true],
+    ['1 is waited for after 0', { watermark: 0, next: events(2) }, [], 0, true],
+    [
+      'a terminal session takes gaps as permanent',
+      { terminal: true, next: events(2, 5, 9) },
+      [2, 5, 9],
+      9,
+      false,
+    ],
+    [
+      'gaps below the declared point are permanent',
+      { gapsPermanentThrough: 5, next: events(2, 5, 7) },
+      [2, 5],
+      5,
+      true,
+    ],
+    [
+      'the declared point itself is reached',
+      { gapsPermanentThrough: 5, watermark: 1, next: events(5) },
+      [5],
+      5,
+      false,
+    ],
+    [
+      'a gap that ends above the declared point is open',
+      { gapsPermanentThrough: 5, next: events(6) },
+      [],
+      -1,
+      true,
+    ],
+    [
+      'no gap above the declared point: goes on',
+      { gapsPermanentThrough: 2, next: events(2, 3) },
+      [2, 3],
+      3,
+      false,
+    ],
+  ])('%s', (_, input, processed, newWatermark, waitingAtGap) => {
+    const step = walk({ ...INPUT, ...input })
+    expect(step.process.map((event) => event.sequence)).toEqual(processed)
+    expect(step).toMatchObject({ newWatermark, waitingAtGap, again: false })
+  })
+
+  test('goes on at once after a full page, but not past a gap', () => {
+    expect(walk({ ...INPUT, next: events(0, 1), hasMore: true }).again).toBe(true)
+    expect(walk({ ...INPUT, next: events(0, 2), hasMore: true }).again).toBe(false)
+  })
+
+  test('processes each sequence exactly once and in order, whatever the order of arrival', () => {
+    const numbers = fc
+      .tuple(fc.constantFrom(0, 1), fc.integer({ min: 1, max: 30 }))
+      .map(([first, count]) => Array.from({ length: count }, (_, index) => first + index))
+    const arrivals = numbers.chain((all) =>
+      fc.tuple(
+        fc.constant(all),
+        fc.shuffledSubarray(all, { minLength: all.length }),
+        fc.infiniteStream(fc.integer({ min: 1, max: 5 })),
+        fc.integer({ min: 1, max: 4 }),
+      ),
+    )
+    fc.assert(
+      fc.property(arrivals, ([all, order, batchSizes, pageSize]) => {
+        // A session numbered from 0 shows its 0 before anything is walked: without it, 1 is a start.
+        const arriving = all[0] === 0 ? [0, ...order.filter((sequence) => sequence !== 0)] : order
+        const session = new WalkedSession(pageSize)
+        while (arriving.length > 0) session.arrive(arriving.splice(0, batchSizes.next().value as number))
+        expect(session.walked).toEqual(all)
+      }),
+    )
+  })
+
+  test('a terminal session misses only what never came', () => {
+    const gappy = fc.uniqueArray(fc.nat({ max: 40 }), { minLength: 1 })
+    fc.assert(
+      fc.property(
+        gappy,
+        fc.nat({ max: 10 }),
+        fc.integer({ min: 1, max: 4 }),
+        (sequences, before, pageSize) => {
+          const session = new WalkedSession(pageSize)
+          const early = [...sequences.slice(0, before)].sort((a, b) => a - b)
+          // Early ones come in order, so that none is late; what is late is revisited, not walked.
+          for (const sequence of early) session.arrive([sequence])
+          const floor = session.watermark
+          const rest = sequences.slice(before).filter((sequence) => sequence > floor)
+          session.end(rest)
+          expect(session.walked).toEqual([...early, ...rest].sort((a, b) => a - b))
+        },
+      ),
+    )
+  })
+})
+
+/** The actor of one session over a list in memory. */
+class WalkedSession {
+  readonly walked: number[] = []
+  watermark = -1
+  #terminal = false
+  readonly #stored: number[] = []
+
+  constructor(readonly pageSize: number) {}
+
+  arrive(sequences: readonly number[]): void {
+    this.#stored.push(...sequences)
+    this.#stored.sort((a, b) => a - b)
+    while (this.#turn()) {
+      // walks page by page
+    }
+  }
+
+  end(sequences: readonly number[]): void {
+    this.#terminal = true
+    this.arrive(sequences)
+  }
+
+  #turn(): boolean {
+    const above = this.#stored.filter((sequence) => sequence > this.watermark)
+    const step = walk({
+      watermark: this.watermark,
+      terminal: this.#terminal,
+      gapsPermanentThrough: null,
+      next: events(...above.slice(0, this.pageSize)),
+      hasMore: above.length > this.pageSize,
+    })
+    this.walked.push(...step.process.map((event) => event.sequence))
+    this.watermark = step.newWatermark
+    return step.again
+  }
+}
+
+describe('the explicit-feedback signal', () => {
+  const feedback: WalkedEvent = {
+    externalEventId: 'f',
+    sequence: 2,
+    revision: 3,
+    type: 'feedback',
+    final: true,
+    body: {
+      participantExternalId: 'u',
+      feedback: { targetEventExternalId: 'a', rating: 'negative', labels: ['slow'], comment: 'Hm' },
+    },
+  }
+
+  test('holds what the feedback event says', () => {
+    expect(signalOf(feedback)).toEqual({
+      source: 'explicit_feedback',
+      kind: 'message_feedback',
+      externalEventId: 'f',
+      targetEventExternalId: 'a',
+      sequence: 2,
+      revision: 3,
+      rating: 'negative',
+      labels: ['slow'],
+      comment: 'Hm',
+      participantExternalId: 'u',
+    })
+  })
+
+  test('has empty members where nothing was given or kept', () => {
+    expect(signalOf({ ...feedback, body: { feedback: { targetEventExternalId: 'a' } } })).toMatchObject({
+      targetEventExternalId: 'a',
+      rating: null,
+      labels: [],
+      comment: null,
+      participantExternalId: null,
+    })
+  })
+
+  test('is made of final feedback events only', () => {
+    expect(signalOf({ ...feedback, final: false })).toBeNull()
+    expect(signalOf({ ...feedback, type: 'user_message' })).toBeNull()
+  })
+})
