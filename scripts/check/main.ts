@@ -54,7 +54,7 @@ async function runAllTests(
   try {
     const files = selectTests(root, filters)
     const [redis, chromium] = [redisServer(), chromiumFor(files)]
-    await using servers = await startServers(root, redis, signal)
+    await using servers = await startServers(redis, signal)
     return await runTests(root, files, { ...servers.environment, TEST_CHROMIUM: chromium ?? '' }, signal)
   } catch (error) {
     if (signal.aborted) return { passed: 0, skipped: 0, failed: [], broken: [] }

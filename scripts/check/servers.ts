@@ -2,18 +2,29 @@
  * PostgreSQL and Redis of one check, on free ports of the loopback interface, in a folder that is removed afterwards.
  * Nothing is durable (`fsync=off`): the data lives as long as the check.
  */
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from '../../src/platform/db/pool.ts'
-import { postgresPrograms } from './postgres-programs.ts'
+import { findBinaries } from '../../src/platform/embedded/binaries.ts'
+import { chooseRunner } from '../../src/platform/embedded/runner.ts'
 import { startServer } from './process.ts'
 
 /** Attempts to start a server: another program may take a port between finding it free and using it. */
 const ATTEMPTS = 3
 const READY_TIMEOUT_MS = 60_000
 const POLL_MS = 20
+
+const CLUSTER = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync']
+const SETTINGS = [
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  'max_connections=400',
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+].flatMap((setting) => ['-c', setting])
 
 export interface TestServers extends AsyncDisposable {
   /** What the test processes are told. */
@@ -27,14 +38,14 @@ interface Place {
 }
 
 /** Starts both; disposing stops both and removes their folder. `redis` is the path of the server program. */
-export async function startServers(root: string, redis: string, signal: AbortSignal): Promise<TestServers> {
+export async function startServers(redis: string, signal: AbortSignal): Promise<TestServers> {
   await using stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'earshot-check-'))
   stack.defer(() => rm(folder, { recursive: true, force: true }))
   // Reachable, not readable: PostgreSQL may run as another user than the check.
   await chmod(folder, 0o711)
   const place = { folder, signal, stack }
-  const started = await Promise.allSettled([startPostgres(root, place), startRedis(redis, place)])
+  const started = await Promise.allSettled([startPostgres(place), startRedis(redis, place)])
   const [database, cache] = started.map((result) => {
     if (result.status === 'rejected') throw result.reason
     return result.value
@@ -46,43 +57,15 @@ export async function startServers(root: string, redis: string, signal: AbortSig
   }
 }
 
-async function startPostgres(root: string, place: Place): Promise<string> {
-  const programs = await postgresPrograms(root, place.folder)
-  const data = join(place.folder, 'postgres')
-  await mkdir(data, { mode: 0o700 })
-  programs.give(data)
-  await createCluster(
-    programs.command(
-      'initdb',
-      '-D',
-      data,
-      '-U',
-      'postgres',
-      '--auth=trust',
-      '--encoding=UTF8',
-      '--locale=C',
-      '--no-sync',
-    ),
-    place,
-  )
-  const settings = [
-    'fsync=off',
-    'synchronous_commit=off',
-    'full_page_writes=off',
-    'max_connections=400',
-    'listen_addresses=127.0.0.1',
-    'unix_socket_directories=',
-  ]
+async function startPostgres(place: Place): Promise<string> {
+  const home = join(place.folder, 'postgres')
+  const data = join(home, 'data')
+  const folders = { root: place.folder, home, data, socket: join(home, 'socket') }
+  const { prefix, binaries } = await chooseRunner(folders, await findBinaries(place.folder))
+  const program = (name: string) => [...prefix, join(binaries.folder, 'bin', name)]
+  await createCluster([...program('initdb'), '-D', data, ...CLUSTER], place)
   return startOnFreePort('PostgreSQL', place, {
-    command: (port) =>
-      programs.command(
-        'postgres',
-        '-D',
-        data,
-        '-p',
-        String(port),
-        ...settings.flatMap((setting) => ['-c', setting]),
-      ),
+    command: (port) => [...program('postgres'), '-D', data, '-p', String(port), ...SETTINGS],
     url: (port) => `postgres://postgres@127.0.0.1:${port}/postgres`,
     // SIGINT is its fast shutdown: open connections are cut, not waited for.
     stopSignal: 'INT',
