@@ -125,7 +125,21 @@ export async function insertSession(
     ...values,
   }
   await sql`insert into agent_session ${sql(row)}`
+  await setCreated(sql, 'agent_session', row)
   return id
+}
+
+/** With microseconds, which the driver cuts from a timestamptz parameter. */
+async function setCreated(
+  sql: Sql,
+  table: string,
+  row: { readonly id: string; readonly created_at?: unknown },
+) {
+  if (row.created_at === undefined) return
+  await sql`
+    update ${sql(table)}
+    set created_at = ${String(row.created_at)}::text::timestamptz
+    where id = ${row.id}`
 }
 
 /** Writes an event of type `user_message` unless told. */
@@ -174,5 +188,6 @@ export async function insertSignal(
     ...values,
   }
   await sql`insert into agent_signal ${sql(row)}`
+  await setCreated(sql, 'agent_signal', row)
   return id
 }
