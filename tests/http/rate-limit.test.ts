@@ -1,0 +1,285 @@
+/** Requests a minute: exact counts, shared through Redis, and what a response says about them. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { Elysia } from 'elysia'
+import { type Config, loadConfig } from '../../src/config.ts'
+import { createAuthenticate } from '../../src/http/auth.ts'
+import { renderError, toAppError } from '../../src/http/error-handler.ts'
+import { mount } from '../../src/http/mount.ts'
+import { created, noContent, type Operation, ok, operation } from '../../src/http/operation.ts'
+import { createCounter, createFailureLimit, createLimit } from '../../src/http/rate-limit.ts'
+import type { Authentication } from '../../src/identity/authentication.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { AppError } from '../../src/platform/errors.ts'
+import { newId } from '../../src/platform/ids.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { openRedis, type Redis } from '../../src/platform/redis.ts'
+import { eventually } from '../support/eventually.ts'
+import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
+
+const log = createLog('silent', 'test')
+let server: PrivateRedis
+const cleanups: (() => unknown)[] = []
+
+beforeAll(async () => {
+  server = await startPrivateRedis()
+})
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup()
+})
+afterAll(() => server.stop())
+
+/** What one process of the service counts with. */
+function counterDeps(redis: Redis | null, env: Record<string, string> = {}) {
+  return { config: loadConfig(env), redis, clock: systemClock, log }
+}
+
+async function connected(): Promise<Redis> {
+  const redis = openRedis(server.url, log)
+  cleanups.push(() => redis.disconnect())
+  await eventually(() => redis.status === 'ready')
+  return redis
+}
+
+/** Calls `count` for one key `times` times at once: how many were let through. */
+async function allowed(
+  count: (key: string) => Promise<unknown>,
+  key: string,
+  times: number,
+): Promise<number> {
+  const outcomes = await Promise.allSettled(Array.from({ length: times }, () => count(key)))
+  for (const outcome of outcomes)
+    if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'rate_limited' })
+  return outcomes.filter((outcome) => outcome.status === 'fulfilled').length
+}
+
+describe('a limit', () => {
+  test('is exact under parallel requests in one process', async () => {
+    const count = createCounter(counterDeps(null), 'writes', 50)
+    expect(await allowed(count, 'a', 200)).toBe(50)
+    expect(await allowed(count, 'b', 10)).toBe(10)
+  })
+
+  test('is exact under parallel requests of two processes on one Redis', async () => {
+    const [one, two] = [await connected(), await connected()]
+    const counts = [one, two].map((redis) => createCounter(counterDeps(redis), 'writes', 50))
+    const key = crypto.randomUUID()
+    const outcomes = await Promise.all(counts.map((count) => allowed(count, key, 100)))
+    expect(outcomes.reduce((sum, n) => sum + n)).toBe(50)
+  })
+
+  test('of 0 is none: nothing is counted and nothing is said', async () => {
+    const count = createCounter(counterDeps(null), 'writes', 0)
+    expect(await allowed(count, 'a', 100)).toBe(100)
+    expect(await count('a')).toEqual({})
+  })
+
+  test('says where the caller stands', async () => {
+    const count = createCounter(counterDeps(null), 'writes', 2)
+    const before = Date.now() / 1000
+    const headers = (await count('a')) as Record<string, string>
+    expect(headers).toMatchObject({
+      'ratelimit-policy': '"writes";q=2;w=60',
+      ratelimit: '"writes";r=1;t=60',
+      'x-ratelimit-limit': '2',
+      'x-ratelimit-remaining': '1',
+    })
+    const reset = Number(headers['x-ratelimit-reset'])
+    expect(reset).toBeGreaterThanOrEqual(Math.floor(before) + 60)
+    expect(reset).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 61)
+  })
+
+  test('that is reached says when to try again', async () => {
+    for (const redis of [null, await connected()]) {
+      const count = createCounter(counterDeps(redis), 'writes', 1)
+      const key = crypto.randomUUID()
+      await count(key)
+      for (let repetition = 0; repetition < 2; repetition++) {
+        const error = await count(key).then(
+          () => null,
+          (reason: AppError) => reason,
+        )
+        const wait = Number(error?.headers['retry-after'])
+        expect(wait).toBeWithin(1, 61)
+        expect(error?.headers.ratelimit).toBe(`"writes";r=0;t=${wait}`)
+        expect(error?.headers['x-ratelimit-remaining']).toBe('0')
+      }
+    }
+  })
+})
+
+describe('without Redis', () => {
+  test('killed between two requests: the process counts by itself, and with Redis again when it is back', async () => {
+    const redis = await connected()
+    const count = createCounter(counterDeps(redis), 'writes', 3)
+    const key = crypto.randomUUID()
+    expect(await allowed(count, key, 2)).toBe(2)
+    await server.kill()
+    expect(await allowed(count, key, 10)).toBe(3)
+    await server.restart()
+    await eventually(async () => {
+      await count(key).catch(() => {})
+      return (await server.command('GET', `earshot:limit:writes:${key}`)) !== null
+    })
+  })
+
+  test('hanging: it is asked once and then left alone', async () => {
+    const count = createCounter(counterDeps(await connected()), 'writes', 100)
+    const key = crypto.randomUUID()
+    server.signal('SIGSTOP')
+    try {
+      await count(key)
+      expect(await allowed(count, key, 20)).toBe(20)
+    } finally {
+      server.signal('SIGCONT')
+    }
+    // What it was sent while it hung it has done by the time it answers this.
+    expect(await server.command('GET', `earshot:limit:writes:${key}`)).toBe('1')
+  })
+})
+
+const ORGANIZATION = crypto.randomUUID()
+/** Credentials that name their principal: who is calling is not what this file is about. */
+const identity: Authentication = {
+  byApiKey: async (key) =>
+    key === 'bad' ? null : { kind: 'organization', organizationId: ORGANIZATION, apiKeyId: key },
+  byAgentSecret: async (secret) =>
+    secret === 'bad'
+      ? null
+      : { kind: 'agent', organizationId: ORGANIZATION, applicationId: secret.slice(0, 1), secretId: secret },
+  byToken: async (token) => ({ kind: 'user', organizationId: ORGANIZATION, userId: token }),
+}
+
+const OPERATIONS: readonly Operation[] = [
+  declare('GET', '/read', 'organizationOrUser', async () => ok({})),
+  declare('POST', '/write', 'organizationOrUser', async () => created('/x', {})),
+  declare('DELETE', '/write', 'organizationOrUser', async () => noContent()),
+  declare('POST', '/conflict', 'organizationOrUser', async () => {
+    throw new AppError('name_exists', 'There is one.', { headers: { 'x-own': '1' } })
+  }),
+  declare('POST', '/ingest', 'agent', async () => ok({})),
+]
+
+function declare(
+  method: Operation['method'],
+  path: string,
+  access: Operation['access'],
+  handler: Operation['handler'],
+): Operation {
+  const success = { status: 200, description: 'Done' } as const
+  return operation({ id: `${method}${path}`, method, path, tag: 't', summary: 's', access, success, handler })
+}
+
+/** The operations above behind a real server. */
+function serve(env: Record<string, string>) {
+  const deps = { ...counterDeps(null), config: loadConfig(env) as Config }
+  const app = new Elysia({ normalize: false })
+    .onRequest(({ set }) => {
+      set.headers['x-request-id'] = 'r'
+    })
+    .onError(({ error, request }) => {
+      const context = { path: new URL(request.url).pathname, requestId: 'r', now: new Date() }
+      return renderError(toAppError(error, context, log), context)
+    })
+    .use(
+      mount(OPERATIONS, {
+        newId,
+        authenticate: createAuthenticate({ identity, countFailure: createFailureLimit(deps) }),
+        limit: createLimit(deps),
+      }),
+    )
+    .listen({ port: 0, hostname: '127.0.0.1' })
+  cleanups.push(() => app.stop(true))
+  return (method: string, path: string, headers: Record<string, string>) =>
+    fetch(`http://127.0.0.1:${app.server?.port}${path}`, { method, headers })
+}
+
+const key = (value: string) => ({ 'x-service-api-key': value })
+
+describe('the limits of operations', () => {
+  test('reads and writes are counted apart, each for its caller', async () => {
+    const send = serve({ RATE_LIMIT_READS: '2', RATE_LIMIT_WRITES: '1' })
+    const status = async (...request: Parameters<typeof send>) => (await send(...request)).status
+    expect(await status('GET', '/read', key('a'))).toBe(200)
+    expect(await status('POST', '/write', key('a'))).toBe(201)
+    expect(await status('DELETE', '/write', key('a'))).toBe(429)
+    expect(await status('GET', '/read', key('a'))).toBe(200)
+    expect(await status('GET', '/read', key('a'))).toBe(429)
+    expect(await status('GET', '/read', key('b'))).toBe(200)
+    expect(await status('POST', '/write', { authorization: 'Bearer ann' })).toBe(201)
+    expect(await status('POST', '/write', { authorization: 'Bearer bob' })).toBe(201)
+    expect(await status('POST', '/write', { authorization: 'Bearer bob' })).toBe(429)
+  })
+
+  test('agent ingestion is counted for the application, over all of its secrets', async () => {
+    const send = serve({ RATE_LIMIT_AGENT_INGEST: '2' })
+    const status = async (secret: string) =>
+      (await send('POST', '/ingest', { 'x-service-agent-key': secret })).status
+    expect([await status('A1'), await status('A2'), await status('A1'), await status('B1')]).toEqual([
+      200, 200, 429, 200,
+    ])
+  })
+
+  test('the headers are on every reply, errors too', async () => {
+    const send = serve({})
+    for (const [method, path, expected] of [
+      ['GET', '/read', 200],
+      ['POST', '/write', 201],
+      ['DELETE', '/write', 204],
+      ['POST', '/conflict', 409],
+    ] as const) {
+      const reply = await send(method, path, key('a'))
+      expect(reply.status).toBe(expected)
+      expect(reply.headers.get('ratelimit-policy')).toMatch(/^"(reads|writes)";q=\d+;w=60$/)
+      expect(reply.headers.get('ratelimit')).toMatch(/^"(reads|writes)";r=\d+;t=\d+$/)
+      expect(reply.headers.get('x-ratelimit-reset')).toMatch(/^\d{10}$/)
+      expect(reply.headers.get('x-request-id')).toBe('r')
+      if (expected === 409) expect(reply.headers.get('x-own')).toBe('1')
+    }
+  })
+
+  test('a refused request is 429 with Retry-After and the headers', async () => {
+    const send = serve({ RATE_LIMIT_WRITES: '1' })
+    await send('POST', '/write', key('a'))
+    const reply = await send('POST', '/write', key('a'))
+    expect(reply.status).toBe(429)
+    expect(await reply.json()).toMatchObject({ statusCode: 429, code: 'rate_limited' })
+    expect(reply.headers.get('ratelimit')).toBe(`"writes";r=0;t=${reply.headers.get('retry-after')}`)
+  })
+})
+
+describe('failed authentications', () => {
+  test('are counted for the client, whatever it tried', async () => {
+    const send = serve({ RATE_LIMIT_FAILED_AUTHENTICATION: '3' })
+    const tries: readonly Record<string, string>[] = [
+      key('bad'),
+      { 'x-service-agent-key': 'bad' },
+      {},
+      key('bad'),
+      {},
+    ]
+    const statuses: number[] = []
+    for (const headers of tries)
+      statuses.push(
+        (await send('POST', 'x-service-agent-key' in headers ? '/ingest' : '/write', headers)).status,
+      )
+    expect(statuses).toEqual([401, 401, 401, 429, 429])
+  })
+
+  test('do not hurt a good credential behind the same address', async () => {
+    const send = serve({ RATE_LIMIT_FAILED_AUTHENTICATION: '1' })
+    for (let i = 0; i < 3; i++) await send('POST', '/write', key('bad'))
+    expect((await send('POST', '/write', key('good'))).status).toBe(201)
+  })
+
+  test('are counted for the client behind a trusted proxy', async () => {
+    const trusting = serve({ RATE_LIMIT_FAILED_AUTHENTICATION: '1', TRUSTED_PROXIES: '127.0.0.0/8' })
+    const from = async (send: typeof trusting, address: string) =>
+      (await send('POST', '/write', { ...key('bad'), 'x-forwarded-for': address })).status
+    expect(await from(trusting, '192.0.2.1')).toBe(401)
+    expect(await from(trusting, '192.0.2.2')).toBe(401)
+    expect(await from(trusting, '192.0.2.1')).toBe(429)
+    const wary = serve({ RATE_LIMIT_FAILED_AUTHENTICATION: '1' })
+    expect(await from(wary, '192.0.2.1')).toBe(401)
+    expect(await from(wary, '192.0.2.2')).toBe(429)
+  })
+})
