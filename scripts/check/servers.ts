@@ -1,6 +1,6 @@
 /**
  * PostgreSQL and Redis of one check, on free ports of the loopback interface, in a folder that is removed afterwards.
- * Nothing is durable (`fsync=off`): the data lives as long as the check.
+ * For a check nothing is durable (`fsync=off`): the data lives as long as the check. A benchmark asks for `durable`.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { createConnection } from 'node:net'
@@ -17,34 +17,37 @@ const READY_TIMEOUT_MS = 60_000
 const POLL_MS = 20
 
 const CLUSTER = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync']
-const SETTINGS = [
-  'fsync=off',
-  'synchronous_commit=off',
-  'full_page_writes=off',
-  'max_connections=400',
-  'listen_addresses=127.0.0.1',
-  'unix_socket_directories=',
-].flatMap((setting) => ['-c', setting])
+const SETTINGS = ['max_connections=400', 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
+const VOLATILE = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
 
 export interface TestServers extends AsyncDisposable {
   /** What the test processes are told. */
   readonly environment: { readonly TEST_DATABASE_URL: string; readonly TEST_REDIS_URL: string }
 }
 
-interface Place {
+export interface ServerOptions {
+  /** PostgreSQL as it comes: what it has committed survives. */
+  readonly durable?: boolean
+}
+
+interface Place extends ServerOptions {
   readonly folder: string
   readonly signal: AbortSignal
   readonly stack: AsyncDisposableStack
 }
 
 /** Starts both; disposing stops both and removes their folder. `redis` is the path of the server program. */
-export async function startServers(redis: string, signal: AbortSignal): Promise<TestServers> {
+export async function startServers(
+  redis: string,
+  signal: AbortSignal,
+  options: ServerOptions = {},
+): Promise<TestServers> {
   await using stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'earshot-check-'))
   stack.defer(() => rm(folder, { recursive: true, force: true }))
   // Reachable, not readable: PostgreSQL may run as another user than the check.
   await chmod(folder, 0o711)
-  const place = { folder, signal, stack }
+  const place = { ...options, folder, signal, stack }
   const started = await Promise.allSettled([startPostgres(place), startRedis(redis, place)])
   const [database, cache] = started.map((result) => {
     if (result.status === 'rejected') throw result.reason
@@ -64,8 +67,9 @@ async function startPostgres(place: Place): Promise<string> {
   const { prefix, binaries } = await chooseRunner(folders, await findBinaries(place.folder))
   const program = (name: string) => [...prefix, join(binaries.folder, 'bin', name)]
   await createCluster([...program('initdb'), '-D', data, ...CLUSTER], place)
+  const settings = [...SETTINGS, ...(place.durable ? [] : VOLATILE)].flatMap((setting) => ['-c', setting])
   return startOnFreePort('PostgreSQL', place, {
-    command: (port) => [...program('postgres'), '-D', data, '-p', String(port), ...SETTINGS],
+    command: (port) => [...program('postgres'), '-D', data, '-p', String(port), ...settings],
     url: (port) => `postgres://postgres@127.0.0.1:${port}/postgres`,
     // SIGINT is its fast shutdown: open connections are cut, not waited for.
     stopSignal: 'INT',

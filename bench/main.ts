@@ -1,0 +1,17 @@
+/** `bun run bench [name …]`: runs the benchmarks, all of them unless some are named. */
+import { benchIngest } from './ingest.ts'
+
+const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = { ingest: benchIngest }
+
+const wanted = process.argv.slice(2)
+const unknown = wanted.filter((name) => !(name in BENCHMARKS))
+if (unknown.length > 0) {
+  console.error(
+    `There is no benchmark ${unknown.join(', ')}. There are: ${Object.keys(BENCHMARKS).join(', ')}`,
+  )
+  process.exit(1)
+}
+for (const [name, run] of Object.entries(BENCHMARKS)) {
+  if (wanted.length === 0 || wanted.includes(name)) await run()
+}
+process.exit(0)
