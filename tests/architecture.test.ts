@@ -1,0 +1,229 @@
+/**
+ * The shape of the source tree, read from its import lines. A rule is broken by accident once and by habit afterwards;
+ * this file is where the first time is noticed.
+ */
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { dirname, join, normalize, resolve } from 'node:path'
+
+const ROOT = resolve(import.meta.dir, '..')
+const MAX_LINES = 350
+
+/** Folders under `src` that are not features. */
+const SHARED = new Set(['platform', 'http', 'actors', 'cli'])
+
+interface Source {
+  /** Relative to the repository. */
+  readonly path: string
+  readonly text: string
+  /** Own files that it imports; `typesOnly` where nothing of them exists at run time. */
+  readonly imports: readonly { readonly path: string; readonly typesOnly: boolean }[]
+  /** Packages and built-in modules that it imports for more than types. */
+  readonly packages: readonly string[]
+}
+
+function readSources(patterns: readonly string[]): readonly Source[] {
+  return patterns
+    .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync({ cwd: ROOT })])
+    .sort()
+    .map((path) => readSource(path, readFileSync(join(ROOT, path), 'utf8')))
+}
+
+/** `import … from '…'`, `export … from '…'`, `import '…'` and `import('…')`. */
+const IMPORT = /\b(?:import|export)\s+(type\b)?([^'"`;()]*?\bfrom\s*)?'([^']+)'|\bimport\(\s*'([^']+)'/g
+
+function readSource(path: string, text: string): Source {
+  const code = text.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, '')
+  const found = [...code.matchAll(IMPORT)].map(([, type, names = '', specifier, dynamic]) => ({
+    specifier: specifier ?? dynamic ?? '',
+    typesOnly: type !== undefined || isTypesOnly(names),
+  }))
+  return {
+    path,
+    text,
+    imports: found
+      .filter(({ specifier }) => specifier.startsWith('.'))
+      .map(({ specifier, typesOnly }) => ({ path: normalize(join(dirname(path), specifier)), typesOnly })),
+    packages: found
+      .filter(({ specifier, typesOnly }) => !specifier.startsWith('.') && !typesOnly)
+      .map(({ specifier }) => specifier),
+  }
+}
+
+/** `{ type A, type B } from` */
+function isTypesOnly(names: string): boolean {
+  const list = /^\s*\{([^}]*)\}\s*from\s*$/.exec(names)?.[1]
+  return list?.split(',').every((name) => name.trim() === '' || name.trim().startsWith('type ')) ?? false
+}
+
+/** `src/agents/ingest.store.ts` → feature `agents`, layer `store`; null for files that belong to no feature. */
+function placeOf(path: string): { readonly feature: string; readonly layer: string } | null {
+  const [, folder, file] = /^src\/([^/]+)\/(.+)\.ts$/.exec(path) ?? []
+  if (folder === undefined || file === undefined || SHARED.has(folder)) return null
+  return {
+    feature: folder,
+    layer: /(?:^|[.-])(store|routes|actor|rules|model)$/.exec(file)?.[1] ?? 'service',
+  }
+}
+
+/** Every import that breaks the rule, as `from → to`. */
+function violations(isForbidden: (from: Source, to: string) => boolean): readonly string[] {
+  return sources.flatMap((source) =>
+    source.imports
+      .filter(({ path }) => isForbidden(source, path))
+      .map(({ path }) => `${source.path} → ${path}`),
+  )
+}
+
+const sources = readSources(['src/**/*.ts', 'workers/**/*.ts', 'sql/*.ts'])
+const byPath = new Map(sources.map((source) => [source.path, source]))
+
+describe('architecture', () => {
+  test('the import lines are understood: every import of an own file leads to a file', () => {
+    const dangling = violations((_, to) => /\.ts$/.test(to) && !byPath.has(to))
+    expect(dangling).toEqual([])
+    expect(sources.flatMap((source) => source.imports).length).toBeGreaterThan(100)
+  })
+
+  test("a feature does not reach into another feature's store, routes or actor", () => {
+    const hidden = new Set(['store', 'routes', 'actor'])
+    expect(
+      violations((from, to) => {
+        const [source, target] = [placeOf(from.path), placeOf(to)]
+        return (
+          source !== null && target !== null && source.feature !== target.feature && hidden.has(target.layer)
+        )
+      }),
+    ).toEqual([])
+  })
+
+  test('a store is used by its own feature only', () => {
+    expect(
+      violations((from, to) => {
+        const target = placeOf(to)
+        return target?.layer === 'store' && placeOf(from.path)?.feature !== target.feature
+      }),
+    ).toEqual([])
+  })
+
+  test('platform and the actor runtime know no feature', () => {
+    expect(
+      violations((from, to) => /^src\/(?:platform|actors)\//.test(from.path) && placeOf(to) !== null),
+    ).toEqual([])
+  })
+
+  test('rules are pure: they wait for nothing, ask neither clock nor chance, and import no I/O', () => {
+    const rules = sources.filter((source) => placeOf(source.path)?.layer === 'rules')
+    expect(rules.length).toBeGreaterThan(0)
+    const impure = rules.flatMap(({ path, text }) => [
+      ...(IMPURE.test(withoutStrings(withoutComments(text))) ? [path] : []),
+      ...[path, ...reachable(path)].filter(doesInputOrOutput).map((other) => `${path} → … → ${other}`),
+    ])
+    expect(impure).toEqual([])
+  })
+
+  test('no import cycle', () => {
+    expect(findCycles()).toEqual([])
+  })
+
+  test('the environment is read in src/config.ts only', () => {
+    const readers = sources.filter(
+      ({ path, text }) =>
+        path !== 'src/config.ts' && /\b(?:process|Bun|import\.meta)\.env\b/.test(withoutComments(text)),
+    )
+    const allowed = new Set(['src/main.ts', 'src/cli.ts'])
+    expect(readers.map(({ path }) => path).filter((path) => !allowed.has(path))).toEqual([])
+    // The entries hand it over, once.
+    for (const { path, text } of readers)
+      expect([path, withoutComments(text).match(/process\.env\b/g)?.length]).toEqual([path, 1])
+  })
+
+  test('SQL is in stores, in the actor runtime and in platform only', () => {
+    const outside = sources.filter(
+      ({ path, text }) => /\b(?:sql|tx|query)(?:<[^`]*?>)?`/.test(withoutComments(text)) && !mayHoldSql(path),
+    )
+    expect(outside.map(({ path }) => path)).toEqual([])
+  })
+
+  test(`no file of src is longer than ${MAX_LINES} lines`, () => {
+    const long = sources.filter(
+      ({ path, text }) => path.startsWith('src/') && text.split('\n').length > MAX_LINES,
+    )
+    expect(long.map(({ path }) => path)).toEqual([])
+  })
+
+  test('acceptance tests import nothing of src', () => {
+    const tests = readSources(['tests/acceptance/**/*.ts'])
+    const reaching = tests.filter(({ imports }) => imports.some(({ path }) => path.startsWith('src/')))
+    expect(reaching.map(({ path }) => path)).toEqual([])
+  })
+})
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+}
+
+function mayHoldSql(path: string): boolean {
+  return /^src\/(?:actors|platform)\//.test(path) || ['store', 'actor'].includes(placeOf(path)?.layer ?? '')
+}
+
+/** Own files that exist at run time behind a file's imports. */
+function reachable(start: string): readonly string[] {
+  const seen = new Set<string>()
+  const visit = (path: string) => {
+    for (const next of byPath.get(path)?.imports ?? []) {
+      if (next.typesOnly || seen.has(next.path)) continue
+      seen.add(next.path)
+      visit(next.path)
+    }
+  }
+  visit(start)
+  return [...seen]
+}
+
+const PURE_PACKAGES = new Set([
+  '@sinclair/typebox',
+  '@sinclair/typebox/compiler',
+  '@sinclair/typebox/errors',
+  're2js',
+  'ipaddr.js',
+])
+
+/** Waiting, clocks, chance, the machine. */
+const IMPURE =
+  /\b(?:await|async|fetch|setTimeout|process\.\w+|Date\.now|Math\.random)\b|\bnew Date\(\)|\bcrypto\.(?:random|getRandom)/
+
+function doesInputOrOutput(path: string): boolean {
+  const packages = byPath.get(path)?.packages ?? []
+  return packages.some((name) => !PURE_PACKAGES.has(name)) || placeOf(path)?.layer === 'store'
+}
+
+function withoutStrings(text: string): string {
+  return text.replaceAll(/'(?:[^'\\\n]|\\.)*'/g, "''")
+}
+
+/** Strongly connected components with more than one file (Tarjan), each as its sorted paths. Imports of types count not. */
+function findCycles(): readonly (readonly string[])[] {
+  const state = {
+    next: 0,
+    index: new Map<string, number>(),
+    low: new Map<string, number>(),
+    stack: [] as string[],
+  }
+  const cycles: string[][] = []
+  const visit = (path: string) => {
+    state.index.set(path, state.next)
+    state.low.set(path, state.next++)
+    state.stack.push(path)
+    for (const { path: to, typesOnly } of byPath.get(path)?.imports ?? []) {
+      if (typesOnly || !byPath.has(to)) continue
+      if (!state.index.has(to)) visit(to)
+      if (state.stack.includes(to)) state.low.set(path, Math.min(state.low.get(path)!, state.low.get(to)!))
+    }
+    if (state.low.get(path) !== state.index.get(path)) return
+    const component = state.stack.splice(state.stack.indexOf(path))
+    if (component.length > 1) cycles.push(component.sort())
+  }
+  for (const { path } of sources) if (!state.index.has(path)) visit(path)
+  return cycles
+}
