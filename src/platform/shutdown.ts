@@ -1,55 +1,100 @@
 /**
  * The end of a process, in order.
  *
- * The rule: what was started last is stopped first, each with a budget of its own. A phase that takes longer, or fails,
- * is logged and left behind; it never keeps the next one from its turn.
+ * The rule: what was started last is stopped first, each part with a budget of its own. A part that takes longer, or
+ * fails, is logged and left behind; it never keeps the next one from its turn.
  */
 import type { Log } from './log.ts'
 import { oneLine } from './start-error.ts'
 
+/** How long a start that is under way is waited for: what it is about to have started must be stopped too. */
+const START_BUDGET_MS = 15_000
+
+/** A second signal ends the process at once, but not one that a launcher only repeats: Ctrl-C reaches both. */
+const REPEATED_SIGNAL_MS = 300
+
+const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
+
 export interface Shutdown {
-  /** Adds a phase that is run before those that were added earlier. */
+  readonly hasBegun: () => boolean
+  /** Adds a part that is stopped before those that were added earlier. */
   add(name: string, budgetMs: number, stop: () => unknown): void
-  /** Runs all phases. Called again it waits for the same run. */
-  run(): Promise<void>
+  /** Stops everything and exits the process. Once begun, further calls change nothing. */
+  end(exitCode: number): void
 }
 
-interface Phase {
+interface Part {
   readonly name: string
   readonly budgetMs: number
   readonly stop: () => unknown
 }
 
-export function createShutdown(log: Log): Shutdown {
-  const phases: Phase[] = []
-  let running: Promise<void> | null = null
-  const runAll = async () => {
-    for (let phase = phases.pop(); phase !== undefined; phase = phases.pop()) await runPhase(phase, log)
+/** `started` settles when the start has come to an end, well or not. */
+export function createShutdown(log: Log, started: Promise<unknown>): Shutdown {
+  const parts: Part[] = []
+  let begun = false
+  const run = async (exitCode: number) => {
+    await withinBudget(started, START_BUDGET_MS)
+    for (let part = parts.pop(); part !== undefined; part = parts.pop()) await stopPart(part, log)
+    process.exit(exitCode)
   }
   return {
-    add(name, budgetMs, stop) {
-      phases.push({ name, budgetMs, stop })
-    },
-    run() {
-      running ??= runAll()
-      return running
+    hasBegun: () => begun,
+    add: (name, budgetMs, stop) => void parts.push({ name, budgetMs, stop }),
+    end(exitCode) {
+      if (begun) return
+      begun = true
+      void run(exitCode)
     },
   }
 }
 
-async function runPhase({ name, budgetMs, stop }: Phase, log: Log): Promise<void> {
+/**
+ * Ends the process on SIGHUP, SIGINT, SIGTERM, and with exit code 1 on an error that nobody handled. A second signal
+ * calls `abandon`, which must not wait for anything, and exits.
+ */
+export function endOnSignals(shutdown: Shutdown, log: Log, abandon: () => void): void {
+  let first: number | null = null
+  for (const [signal, number] of Object.entries(SIGNALS)) {
+    process.on(signal, () => {
+      const now = performance.now()
+      if (first !== null && now - first < REPEATED_SIGNAL_MS) return
+      if (first !== null) {
+        abandon()
+        process.exit(128 + number)
+      }
+      first = now
+      log.info({ signal }, 'stopping')
+      shutdown.end(0)
+    })
+  }
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (error) => {
+      log.fatal({ err: error }, event)
+      shutdown.end(1)
+    })
+  }
+}
+
+async function stopPart({ name, budgetMs, stop }: Part, log: Log): Promise<void> {
   const startedAt = performance.now()
+  const elapsed = () => Math.round(performance.now() - startedAt)
+  try {
+    if (await withinBudget(Promise.resolve(stop()), budgetMs))
+      log.debug({ part: name, ms: elapsed() }, 'stopped')
+    else log.warn({ part: name, ms: elapsed() }, 'takes too long to stop: going on')
+  } catch (error) {
+    log.error({ part: name, err: oneLine(error) }, 'failed to stop: going on')
+  }
+}
+
+async function withinBudget(work: Promise<unknown>, budgetMs: number): Promise<boolean> {
   let timer: Timer | undefined
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(resolve, budgetMs, 'late')
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, budgetMs, false)
   })
   try {
-    const outcome = await Promise.race([stop(), late])
-    const ms = Math.round(performance.now() - startedAt)
-    if (outcome === 'late') log.warn({ phase: name, ms }, 'shutdown phase took too long: going on')
-    else log.debug({ phase: name, ms }, 'shutdown phase done')
-  } catch (error) {
-    log.error({ phase: name, err: oneLine(error) }, 'shutdown phase failed: going on')
+    return await Promise.race([work.then(() => true), late])
   } finally {
     clearTimeout(timer)
   }

@@ -6,6 +6,7 @@
  * first line is `--! breaking` makes older code refuse to start on the newer schema.
  */
 import { AppError } from '../errors.ts'
+import { StartError } from '../start-error.ts'
 import type { Sql } from './pool.ts'
 import { transaction } from './transaction.ts'
 
@@ -28,7 +29,7 @@ interface Applied {
 /**
  * Brings the schema up to the newest of `migrations`.
  * @returns the numbers that were applied now; empty where nothing was pending.
- * @throws Error with one line where a released migration was edited or the schema is newer and breaking.
+ * @throws StartError where a released migration was edited or the schema is newer and breaking.
  */
 export async function migrate(sql: Sql, migrations: readonly Migration[]): Promise<readonly number[]> {
   if (await isCurrent(sql, migrations)) return []
@@ -77,12 +78,12 @@ function verify(applied: readonly Applied[], migrations: readonly Migration[]): 
   for (const row of applied) {
     const migration = known.get(row.number)
     if (migration === undefined && row.breaking) {
-      throw new Error(
+      throw new StartError(
         `The database has migration ${row.number} (${row.name}), which this older version cannot work with`,
       )
     }
     if (migration !== undefined && checksum(migration) !== row.checksum) {
-      throw new Error(
+      throw new StartError(
         `Migration ${row.number} (${row.name}) was changed after it had been applied to this database`,
       )
     }

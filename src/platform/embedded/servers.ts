@@ -28,7 +28,9 @@ const SESSION_ATTEMPTS = 10
 export interface StartedServers {
   readonly servers: Servers
   readonly embedded: { readonly postgres: boolean; readonly redis: boolean }
-  /** What runs, for people: one line for each. */
+  /** The PostgreSQL server, for people: never with a password. */
+  readonly databaseName: string
+  /** What runs, for people: one line for each server. */
   readonly describe: readonly string[]
   /** Rejects when another process has taken the data folder over: this one must end. */
   readonly displaced: Promise<never>
@@ -77,10 +79,12 @@ export async function openServers(config: Config, log: Log): Promise<StartedServ
   const dataDir = prepareDataDir(config)
   const folders = postgresFolders(dataDir)
   const { running, session } = await join(folders, config, log)
+  const databaseName = embeddedName(folders)
   return {
     servers: { database: databaseOf(running), redis: config.redisUrl ?? (await findRedis(dataDir)) },
     embedded: { postgres: true, redis: false },
-    describe: [`PostgreSQL (embedded, ${folders.home})`],
+    databaseName,
+    describe: [databaseName],
     displaced: NEVER,
     async stop() {
       // Where the connection is lost, the service process has stopped the server already.
@@ -93,10 +97,12 @@ export async function openServers(config: Config, log: Log): Promise<StartedServ
 }
 
 function external(config: Config, databaseUrl: string): StartedServers {
+  const databaseName = `PostgreSQL at ${address(databaseUrl)}`
   return {
     servers: { database: { url: databaseUrl }, redis: config.redisUrl },
     embedded: { postgres: false, redis: false },
-    describe: [`PostgreSQL at ${address(databaseUrl)}`, describeRedis(config, null)],
+    databaseName,
+    describe: [databaseName, describeRedis(config, null)],
     displaced: NEVER,
     async stop() {},
     abandon() {},
@@ -104,10 +110,12 @@ function external(config: Config, databaseUrl: string): StartedServers {
 }
 
 function assemble(postgres: KeptPostgres, config: Config, redis: EmbeddedRedis | null): StartedServers {
+  const databaseName = embeddedName(postgres.folders)
   return {
     servers: { database: databaseOf(postgres.running), redis: config.redisUrl ?? redis?.url ?? null },
     embedded: { postgres: true, redis: redis !== null },
-    describe: [`PostgreSQL (embedded, ${postgres.folders.home})`, describeRedis(config, redis)],
+    databaseName,
+    describe: [databaseName, describeRedis(config, redis)],
     displaced: postgres.displaced,
     async stop() {
       await Promise.all([postgres.stop(), redis?.stop()])
@@ -117,6 +125,10 @@ function assemble(postgres: KeptPostgres, config: Config, redis: EmbeddedRedis |
       redis?.abandon()
     },
   }
+}
+
+function embeddedName({ home }: Folders): string {
+  return `PostgreSQL (embedded, ${home})`
 }
 
 function describeRedis(config: Config, redis: EmbeddedRedis | null): string {

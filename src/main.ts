@@ -1,0 +1,58 @@
+/**
+ * The service process: settings → servers → the service itself (`service.ts`), and back in reverse order.
+ *
+ * The rule: whatever an operator can put right ends the start with one line on standard error and exit code 1. This file
+ * imports little, so that the servers start at once; the rest of the service is loaded while they do.
+ */
+import { type Config, ConfigError, loadConfig } from './config.ts'
+import { type StartedServers, startServers } from './platform/embedded/servers.ts'
+import { createLog, type Log } from './platform/log.ts'
+import { createShutdown, endOnSignals } from './platform/shutdown.ts'
+import { oneLine, StartError } from './platform/start-error.ts'
+
+/** PostgreSQL writes everything out when it stops, which is worth waiting for. */
+const SERVERS_STOP_BUDGET_MS = 30_000
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Runs the service until a signal ends it. Resolves when it is up; where it cannot start, the process exits. */
+export async function serve(env: Environment): Promise<void> {
+  const config = readConfig(env)
+  const log = createLog(config.logLevel, 'earshot')
+  const started = Promise.withResolvers<void>()
+  const shutdown = createShutdown(log, started.promise)
+  const fail = (error: unknown) => {
+    if (!shutdown.hasBegun()) report(error, log)
+    shutdown.end(1)
+  }
+  let servers: StartedServers | null = null
+  endOnSignals(shutdown, log, () => servers?.abandon())
+  try {
+    const loading = import('./service.ts')
+    servers = await startServers(config, log)
+    shutdown.add('servers', SERVERS_STOP_BUDGET_MS, servers.stop)
+    servers.displaced.catch(fail)
+    const { startService } = await loading
+    await startService({ config, log, shutdown }, servers)
+  } catch (error) {
+    fail(error)
+  } finally {
+    started.resolve()
+  }
+}
+
+function readConfig(env: Environment): Config {
+  try {
+    return loadConfig(env)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(1)
+  }
+}
+
+/** One line where the operator can help, everything that is known where only a developer can. */
+function report(error: unknown, log: Log): void {
+  if (error instanceof StartError) process.stderr.write(`${oneLine(error)}\n`)
+  else log.fatal({ err: error }, 'the service cannot start')
+}

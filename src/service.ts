@@ -1,0 +1,110 @@
+/**
+ * The service between its servers and its port: migrations, demo credentials, HTTP, worker threads, banner.
+ *
+ * The rule: each part is entered for the shutdown before it can do anything, in an order whose reverse is the order of
+ * stopping: requests first, then threads, then connections.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Elysia } from 'elysia'
+import { version } from '../package.json'
+import { MIGRATIONS } from '../sql/migrations.ts'
+import { startThreads, type Threads } from './actors/threads.ts'
+import { createApp } from './app.ts'
+import type { Config } from './config.ts'
+import { type Container, createContainer } from './container.ts'
+import { createFeatures } from './features.ts'
+import { requestLog } from './http/request-log.ts'
+import { bootstrapDemo } from './identity/demo.ts'
+import { migrate } from './platform/db/migrate.ts'
+import { assertServer } from './platform/db/server-version.ts'
+import type { StartedServers } from './platform/embedded/servers.ts'
+import { healthRoutes } from './platform/health.ts'
+import type { Log } from './platform/log.ts'
+import type { Shutdown } from './platform/shutdown.ts'
+import { oneLine, StartError } from './platform/start-error.ts'
+
+const BUDGET_MS = { requests: 10_000, threads: 15_000, connections: 6_000 } as const
+
+/** What of the budget is left to end threads by force. */
+const FORCE_MS = 1_000
+
+export interface Run {
+  readonly config: Config
+  readonly log: Log
+  readonly shutdown: Shutdown
+}
+
+/**
+ * Brings the service up on servers that run.
+ * @throws StartError with one line on what is in the way
+ */
+export async function startService({ config, log, shutdown }: Run, servers: StartedServers): Promise<void> {
+  const container = createContainer(config, servers.servers, 'earshot')
+  shutdown.add('connections', BUDGET_MS.connections, () => container.close())
+  await prepareDatabase(container, servers, log)
+  if (shutdown.hasBegun()) return
+  let threads: Threads | null = null
+  shutdown.add('threads', BUDGET_MS.threads, () => threads?.stop(BUDGET_MS.threads - FORCE_MS))
+  const port = listen(container, shutdown)
+  process.stdout.write(banner(config, servers, port))
+  if (config.role === 'api') return
+  threads = await startThreads(container)
+  const source = threads
+  container.metrics.sources.push(() => source.metricsJson())
+}
+
+async function prepareDatabase(container: Container, servers: StartedServers, log: Log): Promise<void> {
+  const { sql } = container
+  await assertServer(sql, servers.databaseName)
+  const applied = await migrate(sql, MIGRATIONS)
+  if (applied.length > 0) log.info({ applied }, 'database migrated')
+  if (servers.embedded.postgres) await bootstrapDemo({ ...container, ...createFeatures(container) })
+}
+
+/** Opens the port. A worker answers only what machines ask of it. @returns the port */
+function listen(container: Container, shutdown: Shutdown): number {
+  const { config } = container
+  const app = config.role === 'worker' ? createProbeApp(container) : createApp(container)
+  try {
+    // Without this two processes would share one port without a word.
+    app.listen({ hostname: config.host, port: config.port, reusePort: false })
+  } catch (error) {
+    throw new StartError(whyNotListening(config, error))
+  }
+  const { server } = app
+  if (server === null) throw new Error('listening without a server')
+  shutdown.add('requests', BUDGET_MS.requests, () => server.stop())
+  return server.port ?? config.port
+}
+
+function createProbeApp(container: Container) {
+  return new Elysia().use(requestLog(container)).use(healthRoutes(container))
+}
+
+function whyNotListening({ host, port }: Config, error: unknown): string {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return `PORT is ${port}, but something else listens there: stop it, or choose another port`
+    case 'EACCES':
+      return `PORT is ${port}, but this user may not listen there: choose a port from 1024 to 65535`
+    default:
+      return `HOST is ${JSON.stringify(host)} and PORT is ${port}, but it is not possible to listen there: ${oneLine(error)}`
+  }
+}
+
+/** What somebody who has just typed the start command needs next. */
+function banner(config: Config, servers: StartedServers, port: number): string {
+  const host = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : config.host
+  const url = config.publicBaseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const credentials = join(config.dataDir, 'credentials.json')
+  const rows = [
+    ['Address', url],
+    ...(config.role === 'worker' ? [] : [['Swagger UI', `${url}/docs`]]),
+    ...(servers.embedded.postgres && existsSync(credentials) ? [['Credentials', credentials]] : []),
+    ...servers.describe.map((line, index) => [index === 0 ? 'Runs on' : '', line]),
+    ...(config.role === 'api' ? [] : [['', `${config.workerThreads} worker threads`]]),
+  ]
+  const lines = rows.map(([name = '', value]) => `  ${name.padEnd(12)} ${value}`)
+  return `\nEarshot ${version}\n\n${lines.join('\n')}\n\n`
+}
