@@ -17,15 +17,8 @@ export async function lockGapsDue(tx: Query, limit: number): Promise<readonly st
   return rows.map((row) => row.id)
 }
 
-/**
- * Locks sessions that have responses waiting for credits although their organization has some.
- * @param organizationId null: of any organization.
- */
-export async function lockPayable(
-  tx: Query,
-  organizationId: string | null,
-  limit: number,
-): Promise<readonly string[]> {
+/** Locks sessions that have responses waiting for credits although their organization has some. */
+export async function lockPayable(tx: Query, limit: number): Promise<readonly string[]> {
   const rows = await tx<{ id: string }[]>`
     select s.id
     from agent_session s
@@ -34,7 +27,6 @@ export async function lockPayable(
         from agent_response r
         join organization o on o.id = r.organization_id
         where r.state = 'billing_blocked'
-          and (${organizationId}::uuid is null or r.organization_id = ${organizationId}::uuid)
           and (o.response_credits is null or o.response_credits > 0)
       )
     order by s.id

@@ -5,7 +5,6 @@
 import { type Outbox, transactionWithMail } from '../actors/mailbox.ts'
 import type { ActorKey, MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
-import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { lockExpired, lockGapsDue, lockPayable } from './maintenance.store.ts'
 import { deleteSessions } from './sessions.store.ts'
@@ -30,19 +29,11 @@ async function sendGapTimeouts(deps: MaintenanceDeps): Promise<void> {
   })
 }
 
-/** Catches what `announceCredits` could not reach: more sessions than one batch, and sessions that were locked. */
+/** Adding credits wakes what is blocked at that moment; this is for what became blocked beside it. */
 async function sendCreditsAdded(deps: MaintenanceDeps): Promise<void> {
   await transactionWithMail(deps, async (tx, outbox) => {
-    await sendToSessions(outbox, await lockPayable(tx, null, LETTERS), 'credits_added')
+    await sendToSessions(outbox, await lockPayable(tx, LETTERS), 'credits_added')
   })
-}
-
-/**
- * Wakes the sessions of an organization whose responses wait for credits. To be called last in the transaction that
- * added them.
- */
-export async function announceCredits(tx: Tx, outbox: Outbox, organizationId: string): Promise<void> {
-  await sendToSessions(outbox, await lockPayable(tx, organizationId, LETTERS), 'credits_added')
 }
 
 async function sendToSessions(outbox: Outbox, ids: readonly string[], type: string): Promise<void> {

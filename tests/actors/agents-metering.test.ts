@@ -1,0 +1,173 @@
+/** Metering: one unit per visible finalised assistant response, ever, as far as the credits reach. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { sessionActor } from '../../src/agents/actor.ts'
+import { newId } from '../../src/platform/ids.ts'
+import {
+  assistant,
+  createApplication,
+  createSession,
+  creditsOf,
+  feedback,
+  ledger,
+  responseStates,
+  runSession,
+  sessionRow,
+  signalRows,
+  storeEvents,
+  user,
+} from '../support/agent-sessions.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+const actor = sessionActor({ newId })
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.drop())
+
+const run = (id: string, type?: string) => runSession(database.sql, actor, id, type)
+
+test('a visible finalised response costs one unit; retries and revisions cost none', async () => {
+  const { sql } = database
+  const application = await createApplication(sql, { credits: 10 })
+  const id = await createSession(sql, application)
+  await storeEvents(sql, id, [user(0), assistant(1), assistant(2)])
+  await run(id)
+  await run(id)
+  expect(await creditsOf(sql, application)).toBe(8)
+  await storeEvents(sql, id, [{ ...assistant(1, 'Better.'), revision: 2 }])
+  await run(id)
+  expect(await ledger(sql, id)).toEqual(['a1', 'a2'])
+  expect(await creditsOf(sql, application)).toBe(8)
+})
+
+test('partial and invisible responses cost nothing until they are final and visible', async () => {
+  const { sql } = database
+  const application = await createApplication(sql, { credits: 10 })
+  const id = await createSession(sql, application)
+  await storeEvents(sql, id, [
+    user(0),
+    { ...assistant(1), final: false },
+    { ...assistant(2), body: { content: [{ type: 'tool_use' }] } },
+    { id: 'n3', sequence: 3, type: 'note', body: { content: 'x' } },
+  ])
+  await run(id)
+  expect(await ledger(sql, id)).toEqual([])
+  expect(await creditsOf(sql, application)).toBe(10)
+  await storeEvents(sql, id, [{ ...assistant(1), revision: 2 }])
+  await run(id)
+  expect(await ledger(sql, id)).toEqual(['a1'])
+})
+
+test('a response that is revised to be invisible is withdrawn, and shown again costs no second unit', async () => {
+  const { sql } = database
+  const application = await createApplication(sql, { credits: 10 })
+  const id = await createSession(sql, application)
+  await storeEvents(sql, id, [user(0), assistant(1)])
+  await run(id)
+  await storeEvents(sql, id, [{ ...assistant(1), revision: 2, body: { content: '' } }])
+  await run(id)
+  expect(await responseStates(sql, id)).toEqual([])
+  await storeEvents(sql, id, [{ ...assistant(1), revision: 3 }])
+  await run(id)
+  expect(await responseStates(sql, id)).toEqual(['a1 metered'])
+  expect(await creditsOf(sql, application)).toBe(9)
+})
+
+test('credits that run out block the later responses, and explicit feedback is processed regardless', async () => {
+  const { sql } = database
+  const application = await createApplication(sql, { credits: 2 })
+  const id = await createSession(sql, application)
+  await storeEvents(sql, id, [
+    ...[5, 3, 1, 4, 2].map((sequence) => assistant(sequence)),
+    user(0),
+    feedback(6, 'a5'),
+  ])
+  const { letters } = await run(id)
+  expect(await responseStates(sql, id)).toEqual([
+    'a1 metered',
+    'a2 metered',
+    'a3 billing_blocked',
+    'a4 billing_blocked',
+    'a5 billing_blocked',
+  ])
+  expect(letters).toHaveLength(1)
+  expect(await creditsOf(sql, application)).toBe(0)
+  expect((await sessionRow(sql, id)).processingStatus).toBe('billing_blocked')
+  expect(await signalRows(sql, id)).toHaveLength(1)
+})
+
+test('credits that come back meter what waited, in order of sequence, with nothing lost', async () => {
+  const { sql } = database
+  const application = await createApplication(sql, { credits: 0 })
+  const { organizationId } = application
+  const id = await createSession(sql, application)
+  await storeEvents(sql, id, [user(0), assistant(1), assistant(2), assistant(3)])
+  await run(id)
+  await sql`update organization set response_credits = 2 where id = ${organizationId}`
+  await run(id, 'credits_added')
+  expect(await ledger(sql, id)).toEqual(['a1', 'a2'])
+  expect((await sessionRow(sql, id)).processingStatus).toBe('billing_blocked')
+  // A newer response stands behind those that wait.
+  await storeEvents(sql, id, [assistant(4)])
+  await sql`update organization set response_credits = 1 where id = ${organizationId}`
+  await run(id)
+  expect(await ledger(sql, id)).toEqual(['a1', 'a2', 'a3'])
+  await sql`update organization set response_credits = null where id = ${organizationId}`
+  await run(id, 'credits_added')
+  expect(await ledger(sql, id)).toEqual(['a1', 'a2', 'a3', 'a4'])
+  expect((await sessionRow(sql, id)).processingStatus).toBe('processing')
+  expect(await creditsOf(sql, application)).toBeNull()
+})
+
+test('a revision of a metered response is free when the credits are gone', async () => {
+  const { sql } = database
+  const application = await createApplication(sql, { credits: 1 })
+  const id = await createSession(sql, application)
+  await storeEvents(sql, id, [user(0), assistant(1)])
+  await run(id)
+  await storeEvents(sql, id, [{ ...assistant(1, 'Better.'), revision: 2 }])
+  await run(id)
+  expect(await responseStates(sql, id)).toEqual(['a1 metered'])
+})
+
+test('sessions that are walked at once never spend more than there is', async () => {
+  const { sql } = database
+  const application = await createApplication(sql, { credits: 13 })
+  const ids = await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      const id = await createSession(sql, application)
+      await storeEvents(sql, id, [user(0), assistant(1), assistant(2), assistant(3)])
+      return id
+    }),
+  )
+  await Promise.all(ids.map((id) => run(id)))
+  const units = await Promise.all(ids.map((id) => ledger(sql, id)))
+  expect(units.flat()).toHaveLength(13)
+  expect(await creditsOf(sql, application)).toBe(0)
+})
+
+test('content capture switched off: no metering, no analysis, but feedback', async () => {
+  const { sql } = database
+  const application = await createApplication(sql, { credits: 5, settings: { captureContent: false } })
+  const id = await createSession(sql, application)
+  await storeEvents(sql, id, [user(0), assistant(1), feedback(2, 'a1')])
+  const { letters } = await run(id)
+  expect(letters).toEqual([])
+  expect(await ledger(sql, id)).toEqual([])
+  expect(await creditsOf(sql, application)).toBe(5)
+  expect((await sessionRow(sql, id)).processingStatus).toBe('capture_disabled')
+  expect(await signalRows(sql, id)).toHaveLength(1)
+})
+
+test('unlimited credits count units all the same', async () => {
+  const { sql } = database
+  const application = await createApplication(sql)
+  const id = await createSession(sql, application)
+  await storeEvents(sql, id, [user(0), assistant(1)])
+  await run(id)
+  await run(id)
+  expect(await ledger(sql, id)).toEqual(['a1'])
+  expect((await sessionRow(sql, id)).processingStatus).toBe('processing')
+})

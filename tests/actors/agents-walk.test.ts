@@ -1,0 +1,232 @@
+/** The session's actor on a real database: order, gaps, revisions, late events, feedback signals, paging. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { sessionActor } from '../../src/agents/actor.ts'
+import { newId } from '../../src/platform/ids.ts'
+import {
+  assistant,
+  createApplication,
+  createSession,
+  feedback,
+  ledger,
+  runSession,
+  sendLetters,
+  sessionRow,
+  signalRows,
+  storeEvents,
+  type TestApplication,
+  type TestEvent,
+  user,
+} from '../support/agent-sessions.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+let application: TestApplication
+const actor = sessionActor({ newId })
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  application = await createApplication(database.sql)
+})
+afterAll(() => database.drop())
+
+async function sessionWith(...events: TestEvent[]): Promise<string> {
+  const id = await createSession(database.sql, application)
+  await storeEvents(database.sql, id, events)
+  return id
+}
+const store = (id: string, ...events: TestEvent[]) => storeEvents(database.sql, id, events)
+const run = (id: string, type?: string) => runSession(database.sql, actor, id, type)
+const session = (id: string) => sessionRow(database.sql, id)
+const setStatus = (id: string, status: string) =>
+  database.sql`update agent_session set status = ${status} where id = ${id}`
+
+describe('the walk', () => {
+  test('takes events in order of sequence, whatever order they came in', async () => {
+    const id = await sessionWith(feedback(3, 'a1'), feedback(2, 'a1'))
+    await store(id, user(0), assistant(1))
+    await run(id)
+    const signals = await signalRows(database.sql, id)
+    expect(signals.map((signal) => signal.event)).toEqual(['f2', 'f3'])
+    expect((await session(id)).watermark).toBe(3)
+  })
+
+  for (const lowest of [0, 1]) {
+    test(`does not wait when the lowest sequence is ${lowest}`, async () => {
+      const id = await sessionWith(user(lowest), feedback(lowest + 1, 'a'))
+      await run(id)
+      expect(await session(id)).toMatchObject({ watermark: lowest + 1, gapDeadline: null })
+    })
+  }
+
+  test('of an open session waits at a gap, says until when, and goes on when it is filled', async () => {
+    const id = await sessionWith(user(0), feedback(2, 'a1'), feedback(3, 'a1'))
+    await run(id)
+    expect(await session(id)).toMatchObject({ watermark: 0, processingStatus: 'pending' })
+    expect((await session(id)).gapDeadline).not.toBeNull()
+    expect(await signalRows(database.sql, id)).toEqual([])
+    await store(id, user(1))
+    await run(id)
+    expect(await session(id)).toMatchObject({
+      watermark: 3,
+      gapDeadline: null,
+      processingStatus: 'completed',
+      gapsPermanentThrough: null,
+    })
+    expect(await signalRows(database.sql, id)).toHaveLength(2)
+  })
+
+  for (const status of ['ended', 'abandoned']) {
+    test(`takes the gaps of a session that is ${status} as permanent`, async () => {
+      const id = await sessionWith(user(4), feedback(7, 'a5'))
+      await run(id)
+      expect((await session(id)).watermark).toBe(-1)
+      await setStatus(id, status)
+      await run(id)
+      expect(await session(id)).toMatchObject({
+        watermark: 7,
+        gapDeadline: null,
+        processingStatus: 'completed',
+      })
+    })
+  }
+
+  test('goes back for an event that comes after a terminal status below the watermark', async () => {
+    const id = await sessionWith(user(0), feedback(5, 'a1'))
+    await setStatus(id, 'ended')
+    await run(id)
+    await store(id, feedback(2, 'a1', { rating: 'negative' }))
+    await run(id)
+    const signals = await signalRows(database.sql, id)
+    expect(signals.map((signal) => signal.event)).toEqual(['f2', 'f5'])
+    expect((await session(id)).watermark).toBe(5)
+    expect(await database.sql`select 1 from agent_revisit where session_id = ${id}`).toHaveLength(0)
+  })
+
+  test('of 2,500 events takes several turns and misses none', async () => {
+    const events = Array.from({ length: 2_500 }, (_, sequence) =>
+      sequence % 5 === 0
+        ? feedback(sequence, 'a1')
+        : sequence % 5 === 1
+          ? assistant(sequence)
+          : user(sequence),
+    )
+    const id = await sessionWith(...events)
+    const { turns, letters } = await run(id)
+    expect(turns).toBe(3)
+    expect((await session(id)).watermark).toBe(2_499)
+    expect(await signalRows(database.sql, id)).toHaveLength(500)
+    expect(await ledger(database.sql, id)).toHaveLength(500)
+    expect(letters[0]).toEqual({ key: `analysis:${id}`, type: 'analyze' })
+  })
+
+  test('of a deleted session is done', async () => {
+    expect(await run(crypto.randomUUID())).toEqual({ turns: 1, letters: [] })
+  })
+})
+
+describe('the idle time-out', () => {
+  const age = (id: string, seconds: number) =>
+    database.sql`
+      update agent_session set last_activity_at = now() - make_interval(secs => ${seconds}::int) where id = ${id}`
+
+  test('declares the gaps of an idle open session permanent and says through where', async () => {
+    const id = await sessionWith(user(0), feedback(2, 'a1'), feedback(6, 'a1'))
+    await run(id)
+    await age(id, 86_401)
+    await run(id, 'gap_timeout')
+    expect(await session(id)).toMatchObject({ watermark: 6, gapsPermanentThrough: 6, gapDeadline: null })
+    expect(await signalRows(database.sql, id)).toHaveLength(2)
+    await store(id, user(8))
+    await run(id)
+    expect(await session(id)).toMatchObject({
+      watermark: 6,
+      gapsPermanentThrough: 6,
+      processingStatus: 'pending',
+    })
+  })
+
+  test('is judged anew: activity in the meantime keeps the session waiting', async () => {
+    const id = await sessionWith(user(0), user(2))
+    await run(id)
+    await age(id, 86_000)
+    await run(id, 'gap_timeout')
+    expect(await session(id)).toMatchObject({ watermark: 0, gapsPermanentThrough: null })
+  })
+
+  test('declares nothing of an idle session without gaps', async () => {
+    const id = await sessionWith(user(0), user(1))
+    await age(id, 90_000)
+    await run(id, 'gap_timeout')
+    expect(await session(id)).toMatchObject({ watermark: 1, gapsPermanentThrough: null })
+  })
+})
+
+describe('explicit feedback', () => {
+  test('becomes one signal with rating, labels, comment, target and participant', async () => {
+    const id = await sessionWith(
+      user(0),
+      assistant(1),
+      feedback(2, 'a1', { rating: 'negative', labels: ['slow', 'wrong'], comment: 'No.' }),
+    )
+    await run(id)
+    const [signal] = await signalRows(database.sql, id)
+    expect(signal).toMatchObject({
+      source: 'explicit_feedback',
+      rating: 'negative',
+      labels: ['slow', 'wrong'],
+      comment: 'No.',
+      event: 'f2',
+      target: 'a1',
+      revision: 1,
+      participant: 'anna',
+    })
+  })
+
+  test('that is revised replaces its signal', async () => {
+    const id = await sessionWith(
+      user(0),
+      feedback(1, 'a0', { rating: 'positive', labels: ['nice'], comment: 'Yes' }),
+    )
+    await run(id)
+    const [before] = await signalRows(database.sql, id)
+    await store(id, { ...feedback(1, 'a0', { rating: 'negative' }), revision: 3 })
+    await run(id)
+    const after = await signalRows(database.sql, id)
+    expect(after).toHaveLength(1)
+    expect(after[0]).toMatchObject({
+      id: before!.id,
+      rating: 'negative',
+      labels: [],
+      comment: null,
+      revision: 3,
+    })
+  })
+
+  test('that is partial makes no signal until it is final', async () => {
+    const id = await sessionWith(user(0), { ...feedback(1, 'a0'), final: false })
+    await run(id)
+    expect(await session(id)).toMatchObject({ watermark: 1 })
+    expect(await signalRows(database.sql, id)).toEqual([])
+    await store(id, { ...feedback(1, 'a0'), revision: 2 })
+    await run(id)
+    expect(await signalRows(database.sql, id)).toHaveLength(1)
+  })
+})
+
+test('a turn that is repeated changes nothing', async () => {
+  const id = await sessionWith(user(0), assistant(1), feedback(2, 'a1'))
+  await run(id)
+  const [state, signals] = [await session(id), await signalRows(database.sql, id)]
+  await run(id)
+  expect(await session(id)).toEqual(state)
+  expect(await signalRows(database.sql, id)).toEqual(signals)
+})
+
+test('a turn sends no letter for analysis while one is waiting', async () => {
+  const id = await sessionWith(user(0), assistant(1))
+  const first = await run(id)
+  expect(first.letters).toHaveLength(1)
+  await sendLetters(database.sql, first.letters)
+  await store(id, assistant(2))
+  expect((await run(id)).letters).toEqual([])
+})

@@ -1,0 +1,237 @@
+/**
+ * Sessions of agent conversations as their actors find them: stored by SQL the way ingestion stores them, and turns
+ * run directly in transactions.
+ */
+import { transactionWithMail } from '../../src/actors/mailbox.ts'
+import type { ActorDefinition, Letter, LongTurn, Message } from '../../src/actors/types.ts'
+import { type AgentSettings, DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
+import type { Json, Sql } from '../../src/platform/db/pool.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
+import { createLog } from '../../src/platform/log.ts'
+
+export interface TestApplication {
+  readonly organizationId: string
+  readonly applicationId: string
+}
+
+export interface TestEvent {
+  readonly id: string
+  readonly sequence: number
+  readonly type: string
+  readonly revision?: number
+  readonly final?: boolean
+  readonly body?: Json
+  readonly settingsVersion?: number
+}
+
+export const user = (sequence: number, text = 'How do I export?'): TestEvent => ({
+  id: `u${sequence}`,
+  sequence,
+  type: 'user_message',
+  body: { content: text, participantExternalId: 'anna' },
+})
+
+export const assistant = (sequence: number, text = 'Open the menu.'): TestEvent => ({
+  id: `a${sequence}`,
+  sequence,
+  type: 'assistant_message',
+  body: { content: text, visible: true },
+})
+
+export const feedback = (
+  sequence: number,
+  target: string,
+  body: { readonly [name: string]: Json } = { rating: 'positive' },
+): TestEvent => ({
+  id: `f${sequence}`,
+  sequence,
+  type: 'feedback',
+  body: { feedback: { targetEventExternalId: target, ...body }, participantExternalId: 'anna' },
+})
+
+export async function createApplication(
+  sql: Sql,
+  options: { readonly credits?: number | null; readonly settings?: Partial<AgentSettings> } = {},
+): Promise<TestApplication> {
+  const organizationId = crypto.randomUUID()
+  const applicationId = crypto.randomUUID()
+  const settings = { ...DEFAULT_SETTINGS, ...options.settings }
+  await sql`
+    insert into organization (id, name, response_credits) values (${organizationId}, 'Test', ${options.credits ?? null})`
+  await sql`
+    insert into agent_application (id, organization_id, agent_key, name)
+    values (${applicationId}, ${organizationId}, ${`key-${applicationId}`}, 'Test')`
+  await sql`
+    insert into agent_application_settings (organization_id, application_id, version, settings)
+    values (${organizationId}, ${applicationId}, 1, ${sql.json(settings as unknown as Json)})`
+  return { organizationId, applicationId }
+}
+
+export async function createSession(sql: Sql, application: TestApplication): Promise<string> {
+  const id = crypto.randomUUID()
+  await sql`
+    insert into agent_session (id, organization_id, application_id, external_session_id, status, processing_status)
+    values (${id}, ${application.organizationId}, ${application.applicationId}, ${id}, 'open', 'pending')`
+  return id
+}
+
+/** Stores or revises events, and marks those that the walk has passed. */
+export async function storeEvents(sql: Sql, sessionId: string, events: readonly TestEvent[]): Promise<void> {
+  const rows = events.map((event) => ({
+    ...event,
+    revision: event.revision ?? 1,
+    final: event.final ?? true,
+    body: event.body ?? {},
+    settingsVersion: event.settingsVersion ?? 1,
+  }))
+  await transaction(sql, async (tx) => {
+    await tx`select 1 from agent_session where id = ${sessionId} for update`
+    await tx`
+      insert into agent_event (
+        organization_id, session_id, external_event_id, sequence, revision, type, final, occurred_at, body,
+        fingerprint, settings_version
+      )
+      select s.organization_id, s.id, e.id, e.sequence, e.revision, e.type, e.final, now(), e.body, '', e."settingsVersion"
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as e (
+        id text, sequence int8, revision int8, type text, final bool, body jsonb, "settingsVersion" int
+      )
+      join agent_session s on s.id = ${sessionId}
+      on conflict (session_id, external_event_id) do update set
+        revision = excluded.revision, final = excluded.final, body = excluded.body`
+    await tx`
+      insert into agent_revisit (organization_id, session_id, external_event_id)
+      select e.organization_id, e.session_id, e.external_event_id
+      from agent_event e join agent_session s on s.id = e.session_id
+      where s.id = ${sessionId}
+        and e.external_event_id = any(${rows.map((row) => row.id)}::text[])
+        and e.sequence <= s.watermark
+      on conflict do nothing`
+    await tx`update agent_session set last_activity_at = now() where id = ${sessionId}`
+  })
+}
+
+function message(key: Message['key'], type: string): Message {
+  return { key, id: key.slice(key.indexOf(':') + 1), seq: 1, type, payload: {}, attempts: 0 }
+}
+
+/** Runs a session's turns until one says `done`. Returns how many there were and what they sent. */
+export async function runSession(
+  sql: Sql,
+  definition: ActorDefinition,
+  sessionId: string,
+  type = 'events_stored',
+): Promise<{ readonly turns: number; readonly letters: readonly Letter[] }> {
+  if (definition.pool !== 'short') throw new Error('not a short actor')
+  const handler = definition.handlers[type]!
+  const letters: Letter[] = []
+  for (let turns = 1; ; turns++) {
+    const outcome = await transaction(sql, (tx) =>
+      handler(message(`session:${sessionId}`, type), tx, async (sent) => void letters.push(...sent)),
+    )
+    if (outcome === 'done') return { turns, letters }
+  }
+}
+
+/** Runs analysis turns for as long as they write to themselves. */
+export async function runAnalysis(sql: Sql, definition: ActorDefinition, sessionId: string): Promise<number> {
+  if (definition.pool !== 'long') throw new Error('not a long actor')
+  for (let turns = 1; ; turns++) {
+    const letters: Letter[] = []
+    const inTransaction: LongTurn['step'] = (work) =>
+      transaction(sql, (tx) => work(tx, async (sent) => void letters.push(...sent)))
+    await definition.handlers.analyze!({
+      message: message(`analysis:${sessionId}`, 'analyze'),
+      signal: new AbortController().signal,
+      log: createLog('silent', 'test'),
+      step: inTransaction,
+      finish: inTransaction,
+    })
+    if (letters.length === 0) return turns
+  }
+}
+
+/** Gives an analysis up, as the runtime does after the last attempt. */
+export async function giveUpAnalysis(
+  sql: Sql,
+  definition: ActorDefinition,
+  sessionId: string,
+): Promise<readonly Letter[]> {
+  const letters: Letter[] = []
+  await transaction(sql, (tx) =>
+    definition.giveUp!(
+      message(`analysis:${sessionId}`, 'analyze'),
+      tx,
+      async (sent) => void letters.push(...sent),
+      'failed',
+    ),
+  )
+  return letters
+}
+
+/** Puts letters into mailboxes, as a use case would. */
+export async function sendLetters(sql: Sql, letters: readonly Letter[]): Promise<void> {
+  const doorbell = { name: 'postgres', ring: () => {}, close: async () => {} } as const
+  await transactionWithMail({ sql, doorbell }, (_, outbox) => outbox.send(letters))
+}
+
+export async function sessionRow(sql: Sql, id: string) {
+  const [row] = await sql<
+    {
+      status: string
+      processingStatus: string
+      watermark: number
+      gapsPermanentThrough: number | null
+      gapDeadline: Date | null
+    }[]
+  >`
+    select
+      status, processing_status as "processingStatus", watermark, gaps_permanent_through as "gapsPermanentThrough",
+      gap_deadline as "gapDeadline"
+    from agent_session where id = ${id}`
+  return row!
+}
+
+export interface TestSignal {
+  readonly id: string
+  readonly source: string
+  readonly kind: string
+  readonly rating: string | null
+  readonly labels: readonly string[]
+  readonly comment: string | null
+  readonly event: string
+  readonly target: string | null
+  readonly revision: number
+  readonly participant: string | null
+}
+
+/** The signals of a session, in order of sequence and kind. */
+export async function signalRows(sql: Sql, sessionId: string): Promise<TestSignal[]> {
+  const rows = await sql<TestSignal[]>`
+    select
+      id, source, kind, rating, labels, comment, external_event_id as event, target_event_external_id as target, revision,
+      participant_external_id as participant
+    from agent_signal where session_id = ${sessionId} order by sequence, kind`
+  return [...rows]
+}
+
+/** `event state` of each response, in order of sequence. */
+export async function responseStates(sql: Sql, sessionId: string): Promise<readonly string[]> {
+  const rows = await sql<{ event: string; state: string }[]>`
+    select external_event_id as event, state from agent_response where session_id = ${sessionId} order by sequence`
+  return rows.map((row) => `${row.event} ${row.state}`)
+}
+
+/** The events that the ledger has a unit for, in order of sequence. */
+export async function ledger(sql: Sql, sessionId: string): Promise<readonly string[]> {
+  const rows = await sql<{ event: string }[]>`
+    select u.external_event_id as event
+    from agent_usage u left join agent_event e using (session_id, external_event_id)
+    where session_id = ${sessionId} order by e.sequence`
+  return rows.map((row) => row.event)
+}
+
+export async function creditsOf(sql: Sql, { organizationId }: TestApplication): Promise<number | null> {
+  const [row] = await sql<{ credits: number | null }[]>`
+    select response_credits as credits from organization where id = ${organizationId}`
+  return row!.credits
+}
