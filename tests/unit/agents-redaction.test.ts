@@ -23,6 +23,7 @@ describe('redacted text patterns', () => {
 
   test('overlapping and touching matches of several patterns become one', () => {
     expect(redactor([], ['abc', 'bcd', 'ef']).text('xabcdefx')).toBe('x[redacted]x')
+    expect(redactor([], ['abcdef', 'cd']).text('xabcdefx')).toBe('x[redacted]x')
   })
 
   test('the order of the patterns does not matter, and no pattern sees a replacement', () => {
