@@ -50,7 +50,9 @@ describe('the built-in analyser', () => {
 
   test('ends when it is aborted', async () => {
     const exchange: Exchange = { eventId: 'a1', question: null, answer: '', followUps: ['No.'] }
-    await expect(analyzer.analyze([exchange], AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped')
+    await expect(analyzer.analyze([exchange], AbortSignal.abort(new Error('stopped')))).rejects.toThrow(
+      'stopped',
+    )
   })
 })
 
