@@ -224,6 +224,12 @@ test('usage counts the units of a period by UTC day, days without units included
       { date: '2026-03-04', count: 1 },
     ],
   })
+  const midday = await usage('?since=2026-03-01T23:59:59.999Z&until=2026-03-02T12:00:00Z')
+  expect(midday.body.days).toEqual([
+    { date: '2026-03-01', count: 1 },
+    { date: '2026-03-02', count: 1 },
+  ])
+  expect((await usage('?since=2026-03-02T12:00:00Z&until=2026-03-03T00:00:00Z')).body.total).toBe(1)
   expect((await usage('')).body.days.length).toBeGreaterThanOrEqual(30)
   for (const bad of [
     '?since=2026-02-30T00:00:00Z',
@@ -251,7 +257,7 @@ test('applications are listed newest first, page by page, or found by agent key'
 
 test('failures come in the order 401, 404, 400, 409', async () => {
   const broken = '{"agentKey":'
-  const nobody = { 'x-service-api-key': 'esk_wrong' }
+  const nobody = { apiKey: 'esk_wrong' }
   const missing = `${PATH}/${newId()}`
   expect((await agents.call(nobody, 'POST', PATH, broken)).status).toBe(401)
   expect((await agents.call(nobody, 'PATCH', missing, broken)).status).toBe(401)

@@ -5,14 +5,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Operation } from '../../src/http/operation.ts'
 import { newId } from '../../src/platform/ids.ts'
-import {
-  type Agents,
-  type Caller,
-  insertEvent,
-  insertSession,
-  insertSignal,
-  startAgents,
-} from '../support/agents-http.ts'
+import { type Agents, insertEvent, insertSession, insertSignal, startAgents } from '../support/agents-http.ts'
+import type { Credential } from '../support/server.ts'
 
 let agents: Agents
 /** Path parameters that name objects of the other organization. */
@@ -33,7 +27,7 @@ afterAll(() => agents?.stop())
 const fill = (path: string, value: (name: string) => string) =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => value(name))
 
-const send = (caller: Caller, operation: Operation, path: string) =>
+const send = (caller: Credential, operation: Operation, path: string) =>
   agents.call(caller, operation.method, path, operation.body === undefined ? undefined : {})
 
 /** What the whole database holds of the other organization. */
@@ -51,7 +45,7 @@ describe('every operation', () => {
     expect(agents.operations.length).toBeGreaterThan(10)
     for (const operation of agents.operations) {
       const path = `${fill(operation.path, () => 'not-an-id')}?colour=red`
-      const callers: Caller[] = [{}, { 'x-service-api-key': 'esk_wrong' }, { authorization: 'Bearer wrong' }]
+      const callers: Credential[] = ['nobody', { apiKey: 'esk_wrong' }, { userToken: 'wrong' }]
       for (const caller of callers) {
         const answer = await send(caller, operation, path)
         expect([operation.id, answer.status]).toEqual([operation.id, 401])

@@ -1,14 +1,8 @@
 /** Reading sessions, events, revisions and signals over HTTP: every filter, paging, conversation access, deletion. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
-import {
-  type Agents,
-  type Caller,
-  insertEvent,
-  insertSession,
-  insertSignal,
-  startAgents,
-} from '../support/agents-http.ts'
+import { type Agents, insertEvent, insertSession, insertSignal, startAgents } from '../support/agents-http.ts'
+import type { Credential } from '../support/server.ts'
 
 const SESSIONS = '/v3/rest/agent-conversations/sessions'
 const SIGNALS = '/v3/rest/signals'
@@ -20,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => agents?.stop())
 
 const organizationId = () => agents.organization.id
-const get = (path: string, caller: Caller = agents.organization.key) => agents.call(caller, 'GET', path)
+const get = (path: string, caller: Credential = agents.organization.key) => agents.call(caller, 'GET', path)
 const ids = (answer: { body: { data: { id: string }[] } }) => answer.body.data.map((item) => item.id)
 
 /** An application of its own per test keeps tests apart: `agentKey` filters its rows. */
@@ -324,7 +318,7 @@ test('restricted conversation access: listed users and the organization key read
     `${SIGNALS}?sessionId=${id}`,
     `${SIGNALS}?agentKey=${application.agentKey}`,
   ]
-  const may = async (caller: Caller, yes: boolean) => {
+  const may = async (caller: Credential, yes: boolean) => {
     for (const path of paths) expect((await get(path, caller)).status).toBe(yes ? 200 : 404)
     for (const path of lists) expect(ids(await get(path, caller))).toHaveLength(yes ? 1 : 0)
   }

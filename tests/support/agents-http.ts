@@ -1,109 +1,51 @@
 /**
- * The agent operations behind a real HTTP server on a database of its own, with two organizations. Rows of sessions,
- * events and signals are written directly, so that a test of reading says exactly what is stored.
+ * The service with two organizations of two users each. Rows of sessions, events and signals are written directly, so
+ * that a test of reading says exactly what is stored.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { Elysia } from 'elysia'
-import { applicationOperations } from '../../src/agents/applications.routes.ts'
-import { createApplications } from '../../src/agents/applications.ts'
-import { conversationOperations } from '../../src/agents/conversations.routes.ts'
-import { createConversations } from '../../src/agents/conversations.ts'
-import { loadConfig } from '../../src/config.ts'
-import { createAuthenticate } from '../../src/http/auth.ts'
-import { renderError, toAppError } from '../../src/http/error-handler.ts'
-import { mount } from '../../src/http/mount.ts'
-import { createIdentity } from '../../src/identity/service.ts'
-import { systemClock } from '../../src/platform/clock.ts'
+import type { Identity } from '../../src/identity/service.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
-import { AppError } from '../../src/platform/errors.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { createLog } from '../../src/platform/log.ts'
-import { createTestDatabase } from './database.ts'
+import { type Answer, type Credential, clientOf, startTestServer } from './server.ts'
 
 export type Agents = Awaited<ReturnType<typeof startAgents>>
 
-/** Who calls: the headers of a credential. */
-export type Caller = Readonly<Record<string, string>>
-
-export interface Answer {
-  readonly status: number
-  readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
-  readonly body: any
-}
+const TAGS = new Set(['Agent conversations', 'Signals', 'Agent applications'])
 
 export async function startAgents() {
-  const database = await createTestDatabase()
-  const { sql } = database
-  const dataDir = await mkdtemp(join(tmpdir(), 'earshot-test-'))
-  const config = loadConfig({ DATABASE_URL: database.url, DATA_DIR: dataDir, LOG_LEVEL: 'silent' })
-  const log = createLog('silent', 'test')
-  const doorbell = { name: 'postgres', ring() {}, async close() {} } as const
-  const deps = { sql, newId, clock: systemClock, log, config, doorbell }
-  const identity = createIdentity(deps)
-  const applications = createApplications({ ...deps, identity })
-  const conversations = createConversations(deps)
-  const operations = [...applicationOperations(applications), ...conversationOperations(conversations)]
-  const app = new Elysia({ normalize: false })
-    .onError(({ code, error, request }) => {
-      const context = { path: new URL(request.url).pathname, requestId: '-', now: new Date() }
-      const failure = code === 'NOT_FOUND' ? new AppError('not_found', 'Nothing here.') : error
-      return renderError(toAppError(failure, context, log), context)
-    })
-    .use(
-      mount(operations, {
-        newId,
-        authenticate: createAuthenticate({ identity, countFailure: async () => ({}) }),
-        limit: async () => ({}),
-      }),
-    )
-    .listen({ port: 0, hostname: '127.0.0.1' })
-  const base = `http://127.0.0.1:${app.server?.port}`
-  const organization = await createOrganization(identity, 'Acme')
-  const stranger = await createOrganization(identity, 'Other')
+  const server = await startTestServer()
+  const { identity, applications, operations } = server.features
   return {
-    sql,
+    sql: server.database.sql,
     identity,
     applications,
-    operations,
-    organization,
-    stranger,
+    /** Those of agent conversations. */
+    operations: operations.filter((operation) => TAGS.has(operation.tag)),
+    organization: await createOrganization(identity, 'Acme'),
+    stranger: await createOrganization(identity, 'Other'),
     /** Sends one request; `body` as JSON, a string as it is. */
-    async call(caller: Caller, method: string, path: string, body?: unknown): Promise<Answer> {
-      const response = await fetch(`${base}${path}`, {
-        method,
-        headers: { ...caller, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      })
-      const text = await response.text()
-      return {
-        status: response.status,
-        headers: response.headers,
-        body: text === '' ? null : JSON.parse(text),
-      }
+    call(caller: Credential, method: string, path: string, body?: unknown): Promise<Answer> {
+      const init =
+        body === undefined
+          ? {}
+          : {
+              body: typeof body === 'string' ? body : JSON.stringify(body),
+              headers: { 'content-type': 'application/json' },
+            }
+      return clientOf(server.baseUrl, caller).send(method, path, init)
     },
-    async stop() {
-      await app.stop(true)
-      await database.drop()
-      await rm(dataDir, { recursive: true })
-    },
+    stop: () => server.stop(),
   }
 }
 
 /** An organization with its key and two users. */
-async function createOrganization(identity: ReturnType<typeof createIdentity>, name: string) {
+async function createOrganization(identity: Identity, name: string) {
   const { id } = await identity.createOrganization(name)
-  const { apiKey } = await identity.createApiKey(id, 'test')
+  const key: Credential = await identity.createApiKey(id, 'test')
   const user = async (who: string) => {
     const created = await identity.createUser(id, { email: `${who}@${name}.example`, name: who })
-    return {
-      id: created.id,
-      caller: { authorization: `Bearer ${await identity.createUserToken(created.id, 600)}` } as Caller,
-    }
+    const caller: Credential = { userToken: await identity.createUserToken(created.id, 600) }
+    return { id: created.id, caller }
   }
-  const key: Caller = { 'x-service-api-key': apiKey }
   return { id, key, ada: await user('ada'), bob: await user('bob') }
 }
 
