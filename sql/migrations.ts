@@ -3,9 +3,15 @@ import type { Migration } from '../src/platform/db/migrate.ts'
 import identity from './migrations/0001_identity.sql' with { type: 'text' }
 import actors from './migrations/0002_actors.sql' with { type: 'text' }
 import agents from './migrations/0003_agents.sql' with { type: 'text' }
+import people from './migrations/0004_people.sql' with { type: 'text' }
+import metadata from './migrations/0005_metadata.sql' with { type: 'text' }
+import recordings from './migrations/0006_recordings.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
   { number: 2, name: 'actors', source: actors },
   { number: 3, name: 'agents', source: agents },
+  { number: 4, name: 'people', source: people },
+  { number: 5, name: 'metadata', source: metadata },
+  { number: 6, name: 'recordings', source: recordings },
 ]
