@@ -37,7 +37,8 @@ export function createContainer(config: Config, servers: Servers, name: string):
   const log = createLog(config.logLevel, name)
   const sql = connect(servers.database, { max: config.databasePoolSize, applicationName: name })
   const redis = servers.redis === null ? null : openRedis(servers.redis, log)
-  const doorbell = createDoorbell({ sql, redis, log })
+  const metrics = createMetrics()
+  const doorbell = createDoorbell({ sql, redis, log, metrics })
   return {
     config,
     servers,
@@ -47,7 +48,7 @@ export function createContainer(config: Config, servers: Servers, name: string):
     clock: systemClock,
     newId,
     log,
-    metrics: createMetrics(),
+    metrics,
     async close() {
       await doorbell.close()
       redis?.disconnect()

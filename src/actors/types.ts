@@ -11,9 +11,20 @@ import type { Log } from '../platform/log.ts'
 export const ACTOR_POOLS = { session: 'short', analysis: 'long' } as const
 export type ActorKind = keyof typeof ACTOR_POOLS
 export type Pool = (typeof ACTOR_POOLS)[ActorKind]
+export const POOLS = ['short', 'long'] as const satisfies readonly Pool[]
 
 /** `<kind>:<uuid>`; also the primary key of the actor's row. */
 export type ActorKey = `${ActorKind}:${string}`
+
+/** The kind in a key; null for one that this version does not know (a newer process wrote it). */
+export function kindOf(key: string): ActorKind | null {
+  const kind = key.slice(0, key.indexOf(':'))
+  return isKind(kind) ? kind : null
+}
+
+function isKind(kind: string): kind is ActorKind {
+  return Object.hasOwn(ACTOR_POOLS, kind)
+}
 
 export interface Letter {
   readonly key: ActorKey
@@ -28,7 +39,10 @@ export interface Envelope {
   readonly type: string
 }
 
-/** Sends letters in the turn's transaction; they leave if and only if it commits. */
+/**
+ * Sends letters in the turn's transaction; they leave if and only if it commits. They are stored when the handler has
+ * ended, with those of the turns that share its transaction, because `actor` rows are locked last.
+ */
 export type Send = (letters: readonly Letter[]) => Promise<void>
 
 export interface Message {
@@ -42,9 +56,18 @@ export interface Message {
   readonly attempts: number
 }
 
+/** Another worker owns the actor by now: nothing of this turn was committed, and the new owner does it over. */
+export class Fenced extends Error {
+  override readonly name = 'Fenced'
+}
+
 /**
- * A short turn: everything it does is SQL on `tx`, which the runtime then fences and commits. Several turns of
- * different actors may share one transaction, so a handler must touch rows of its own actor only.
+ * A short turn: everything it does is SQL on `tx`, which the runtime then fences and commits.
+ *
+ * Turns of different actors share one transaction and run at the same time on it. So a handler touches rows of its
+ * own actor only, opens no savepoint (refused: it would take in the others' statements), and does not catch the
+ * error of a statement, since the transaction is lost with it. Where a turn of the transaction fails, each is done
+ * over, alone in a transaction.
  * Resolving with `again` keeps the message at the head: there is more to do than one turn should.
  */
 export type ShortHandler = (message: Message, tx: Tx, send: Send) => Promise<'done' | 'again'>
@@ -84,9 +107,18 @@ export type ActorDefinition = DefinitionBase &
     | { readonly pool: 'long'; readonly handlers: Readonly<Record<string, LongHandler>> }
   )
 
+/** Work by the clock, for the whole service: at most one process starts it, at most once per `everySeconds`. */
+export interface MaintenanceTask {
+  readonly name: string
+  readonly everySeconds: number
+  run(): Promise<void>
+}
+
 /** Tells workers that letters are waiting. Called after COMMIT; a lost ring costs a sweep interval, never a message. */
 export interface Doorbell {
   readonly name: 'redis' | 'postgres'
+  /** Returns at once and never throws; rings of one moment travel together. */
   ring(envelopes: readonly Envelope[]): void
+  /** Resolves when what was rung before has left, or could not. */
   close(): Promise<void>
 }

@@ -16,6 +16,7 @@ export interface Metrics {
   readonly turns: Counter<'kind' | 'outcome'>
   readonly turnSeconds: Histogram<'kind'>
   readonly activeActors: Gauge<'pool'>
+  readonly lostRings: Counter
 }
 
 export function createMetrics(): Metrics {
@@ -54,6 +55,11 @@ export function createMetrics(): Metrics {
       name: 'earshot_actors_active',
       help: 'Actors being processed at this moment',
       labelNames: ['pool'],
+      registers,
+    }),
+    lostRings: new Counter({
+      name: 'earshot_doorbell_lost_total',
+      help: 'Doorbell rings that could not be delivered; the sweep finds their actors',
       registers,
     }),
   }

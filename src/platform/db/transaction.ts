@@ -10,6 +10,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql, Tx } from './pool.ts'
+import { Revocation } from './revocation.ts'
 import { isRetryable } from './sqlstate.ts'
 
 const ATTEMPTS = 3
@@ -29,31 +30,13 @@ export async function transaction<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Pr
   }
 }
 
-const NEVER = new Promise<never>(() => {})
-
 async function once<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
-  let ended: { readonly reason: unknown } | null = null
-  const guard = (tx: Tx): Tx =>
-    new Proxy(tx, {
-      apply(target, self, args) {
-        if (ended) throw ended.reason
-        return Reflect.apply(target, self, args)
-      },
-    })
+  const revocation = new Revocation()
   try {
-    const result = await sql.begin(async (tx) => {
-      try {
-        const value = await work(guard(tx as Tx))
-        // `begin` rejected meanwhile: returning would make the library send COMMIT on a stranger's connection.
-        return { value: ended ? await NEVER : value }
-      } catch (error) {
-        if (ended) await NEVER
-        throw error
-      }
-    })
+    const result = await sql.begin(async (tx) => ({ value: await revocation.run(tx as Tx, work) }))
     return (result as { value: T }).value
   } catch (reason) {
-    ended = { reason }
+    revocation.revoke(reason)
     throw reason
   }
 }

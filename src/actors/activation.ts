@@ -1,0 +1,219 @@
+/**
+ * Activations of actors with short turns: claim, then head and turn until nothing is due, then release.
+ *
+ * Many actors run together through shared statements and transactions; that is where the throughput comes from.
+ * The rule that keeps it correct: only a turn that is alone in its transaction can fail. Whatever goes wrong in a
+ * shared one is rolled back, counts for nobody, and is done over alone.
+ */
+import type { Context, Handover } from './context.ts'
+import { givingUp, isSpent, shortPerform } from './perform.ts'
+import { errorText, retryDelayMs } from './retry.ts'
+import {
+  abandon,
+  claim,
+  type Held,
+  type Mailbox,
+  readMailboxes,
+  recordFailure,
+  release,
+  takeOver,
+  type WaitingMessage,
+} from './statements.ts'
+import { commitTurns, TurnFailed, type Work } from './turn.ts'
+import { type ActorKey, Fenced, type Message } from './types.ts'
+
+/** Failures in a row after which a group is split up for good. */
+const MAX_FAILURES = 4
+
+/** Runs the due, fresh messages of many actors. Heads that have failed before are handed over to run alone. */
+export async function runTogether(
+  context: Context,
+  keys: readonly ActorKey[],
+  handover: Handover,
+): Promise<void> {
+  const group = new Group(context, handover)
+  await group.claim(keys)
+  for (let failures = 0; group.size > 0; ) {
+    const works = await group.sortOut()
+    if (works.length === 0) continue
+    try {
+      const { released } = await commitTurns(context, works, context.options.batchPatienceMs)
+      group.settle(works, released)
+      failures = 0
+    } catch (error) {
+      failures += 1
+      // Fenced the first time: the next look at the mailboxes shows who is lost, and the others go on together.
+      if (!(error instanceof Fenced) || failures > 1) await group.separate(works, error, failures)
+    }
+  }
+}
+
+/** The actors of one shared activation, fewer and fewer. */
+class Group {
+  readonly #held = new Map<ActorKey, { readonly held: Held; turns: number }>()
+
+  constructor(
+    private readonly context: Context,
+    private readonly handover: Handover,
+  ) {}
+
+  get size(): number {
+    return this.#held.size
+  }
+
+  async claim(keys: readonly ActorKey[]): Promise<void> {
+    const { sql, worker } = this.context
+    for (const held of await claim(sql, worker, keys)) this.#held.set(held.key, { held, turns: 0 })
+    for (const key of keys) if (!this.#held.has(key)) this.handover.leave(key, 0)
+  }
+
+  /** Looks at every mailbox; lets go of actors that are lost, idle, tired or suspect; returns what to do next. */
+  async sortOut(): Promise<readonly Work[]> {
+    const { sql, options, stopping } = this.context
+    const all = [...this.#held.values()].map((one) => one.held)
+    const mailboxes = await readMailboxes(sql, all, options.batchMessages)
+    const idle: (Held & { readonly mail: number })[] = []
+    const suspect: Held[] = []
+    const tired: (Held & { readonly head: Message })[] = []
+    const works: Work[] = []
+    for (const { held, turns } of this.#held.values()) {
+      const mailbox = mailboxes.get(held.key)
+      const head = mailbox?.due[0]
+      if (mailbox === undefined) this.#leave(held.key, 0)
+      else if (head === undefined) idle.push({ ...held, mail: mailbox.mail })
+      else if (stopping.aborted || turns >= options.fairShare) tired.push({ ...held, head })
+      else if (head.attempts > 0) suspect.push(held)
+      else works.push(this.#work(held, mailbox))
+    }
+    await this.#letGo(idle, tired, suspect)
+    return works.sort((a, b) => (a.key < b.key ? -1 : 1))
+  }
+
+  /** After COMMIT. */
+  settle(works: readonly Work[], released: ReadonlySet<ActorKey>): void {
+    for (const work of works) {
+      const state = this.#held.get(work.key)
+      if (state !== undefined) state.turns += work.messages.length
+      if (released.has(work.key)) this.#leave(work.key, work.mail)
+    }
+  }
+
+  /** After ROLLBACK: the turn that failed goes on alone; where it is not known which, or it goes on, all of them do. */
+  async separate(works: readonly Work[], error: unknown, failures: number): Promise<void> {
+    const culprit = error instanceof TurnFailed && failures < MAX_FAILURES ? error.culprit : null
+    await this.#alone(culprit === null ? works : works.filter((work) => work.key === culprit))
+  }
+
+  #work(held: Held, mailbox: Mailbox): Work {
+    const stop = mailbox.due.findIndex((message) => message.attempts > 0)
+    const messages = stop === -1 ? mailbox.due : mailbox.due.slice(0, stop)
+    const complete = stop === -1 && mailbox.complete
+    return { ...held, mail: mailbox.mail, messages, complete, perform: shortPerform(this.context) }
+  }
+
+  async #letGo(
+    idle: readonly (Held & { readonly mail: number })[],
+    tired: readonly (Held & { readonly head: Message })[],
+    suspect: readonly Held[],
+  ): Promise<void> {
+    const { sql, worker, doorbell } = this.context
+    const released = await release(sql, worker, idle)
+    for (const one of idle) if (released.has(one.key)) this.#leave(one.key, one.mail)
+    await abandon(sql, worker, tired)
+    for (const one of tired) this.#leave(one.key, 0)
+    if (tired.length > 0) doorbell.ring(tired.map(({ head }) => head))
+    await this.#alone(suspect)
+  }
+
+  async #alone(some: readonly Held[]): Promise<void> {
+    await abandon(this.context.sql, this.context.worker, some)
+    for (const { key } of some) {
+      this.#leave(key, 0)
+      this.handover.later(key, 0)
+    }
+  }
+
+  #leave(key: ActorKey, seen: number): void {
+    this.#held.delete(key)
+    this.handover.leave(key, seen)
+  }
+}
+
+/** Runs one actor with short turns, one message a transaction. Here a failed turn counts, and a message can be given up. */
+export async function runAlone(
+  context: Context,
+  key: ActorKey,
+  dead: boolean,
+  handover: Handover,
+): Promise<void> {
+  const { sql, options } = context
+  const held = await acquire(context, key, dead)
+  for (let turns = 0; held !== null; turns++) {
+    const mailbox = (await readMailboxes(sql, [held], 2)).get(key)
+    if (mailbox === undefined) return // fenced off
+    const head = mailbox.due[0]
+    if (head === undefined) {
+      const released = await release(sql, context.worker, [{ ...held, mail: mailbox.mail }])
+      if (released.has(key)) return handover.leave(key, mailbox.mail)
+      continue
+    }
+    if (turns >= options.fairShare || context.stopping.aborted) return goToTheEnd(context, held, head)
+    try {
+      const { released } = await commitTurns(
+        context,
+        [aloneWork(context, held, mailbox, head)],
+        options.turnTimeoutMs,
+      )
+      if (released.has(key)) return handover.leave(key, mailbox.mail)
+    } catch (error) {
+      const cause = error instanceof TurnFailed ? error.cause : error
+      return failTurn(context, held, head, cause, handover)
+    }
+  }
+}
+
+/** The actor in our hands, or null where somebody else has it. `dead`: to be taken from a worker that died. */
+export async function acquire(context: Context, key: ActorKey, dead: boolean): Promise<Held | null> {
+  const { sql, worker, options } = context
+  if (dead) return takeOver(sql, worker, key, options.leaseMs)
+  return (await claim(sql, worker, [key]))[0] ?? null
+}
+
+/** The head of a mailbox as the only turn of its transaction. */
+export function aloneWork(context: Context, held: Held, mailbox: Mailbox, head: WaitingMessage): Work {
+  const spent = isSpent(context, head)
+  return {
+    ...held,
+    mail: mailbox.mail,
+    messages: [head],
+    complete: mailbox.due.length === 1,
+    perform: spent ? givingUp(context, head) : shortPerform(context),
+  }
+}
+
+/** Fairness: the actor is given back with work waiting, and its bell rings behind all others. */
+export async function goToTheEnd(context: Context, held: Held, head: Message): Promise<void> {
+  await abandon(context.sql, context.worker, [held])
+  context.doorbell.ring([head])
+}
+
+/** Counts the failure, gives the actor back, and comes back to it when the waiting time is over. */
+export async function failTurn(
+  context: Context,
+  held: Held,
+  message: WaitingMessage,
+  error: unknown,
+  handover: Handover,
+): Promise<void> {
+  const { key, type, seq, attempts } = message
+  const kind = key.split(':')[0] ?? ''
+  const outcome = error instanceof Fenced ? 'fenced' : 'failed'
+  context.metrics.turns.inc({ kind, outcome })
+  if (error instanceof Fenced) return
+  const spent = isSpent(context, { ...message, attempts: attempts + 1 }) && !isSpent(context, message)
+  const delayMs = spent ? 0 : retryDelayMs(attempts, context.options, Math.random)
+  context.log.warn({ key, type, seq, attempt: attempts + 1, retryInMs: delayMs, err: error }, 'turn failed')
+  await recordFailure(context.sql, held, { seq, error: errorText(error), delayMs })
+  handover.leave(key, 0)
+  handover.later(key, delayMs)
+}

@@ -1,0 +1,35 @@
+/** What every part of one worker's runtime is given. */
+
+import type { Sql } from '../platform/db/pool.ts'
+import type { Log } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import type { RuntimeOptions } from './options.ts'
+import type { ActorDefinition, ActorKey, ActorKind, Doorbell } from './types.ts'
+
+export interface Context {
+  readonly sql: Sql
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly doorbell: Doorbell
+  /** This worker's id: unique for ever. */
+  readonly worker: string
+  readonly options: RuntimeOptions
+  readonly definitions: ReadonlyMap<ActorKind, ActorDefinition>
+  /** Aborted when the worker stops: finish what is at hand, begin nothing. */
+  readonly stopping: AbortSignal
+  /** Long turns at hand; the heartbeat aborts those whose actor was taken away. */
+  readonly longTurns: Map<ActorKey, { readonly epoch: number; readonly controller: AbortController }>
+}
+
+/**
+ * Tells the dispatcher that a key is not in hand any more. `seen` is the newest message that was looked at (0: none):
+ * a doorbell that rang meanwhile for a later one starts the key again.
+ */
+export type Leave = (key: ActorKey, seen: number) => void
+
+/** How an activation starts others. */
+export interface Handover {
+  readonly leave: Leave
+  /** Starts `key` alone, at once or after a delay. */
+  later(key: ActorKey, delayMs: number): void
+}

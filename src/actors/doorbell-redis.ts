@@ -1,0 +1,140 @@
+/**
+ * The doorbell on Redis Streams: one stream and one consumer group a pool, shared by all workers of one database.
+ *
+ * Entries are hints, so the group reads with NOACK: no pending list, no acknowledging, no repair of dead consumers,
+ * and trimming can lose nothing. COUNT is the number of free places: what does not fit stays in Redis, where an idle
+ * machine takes it.
+ */
+import type { Sql } from '../platform/db/pool.ts'
+import type { Log } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import { openBlockingRedis, type Redis } from '../platform/redis.ts'
+import type { EnvelopeSource, Ring } from './doorbell.ts'
+import { createRinger } from './ringer.ts'
+import { ACTOR_POOLS, type ActorKey, type Doorbell, kindOf, type Pool } from './types.ts'
+
+const GROUP = 'workers'
+const MAX_LENGTH = 100_000
+const BLOCK_MS = 2_000
+/** Longer than any answer takes: the connection is half-open. */
+const SILENCE_MS = 10_000
+/** A consumer that has not asked for so long belongs to a worker that was killed. */
+const LOST_CONSUMER_MS = 60 * 60_000
+
+/** Named after the database, so that services that share a Redis do not wake each other: `earshot:actors:short`. */
+export function streamName(sql: Sql, pool: Pool): string {
+  return `${sql.options.database}:actors:${pool}`
+}
+
+export function createRedisDoorbell(deps: {
+  readonly sql: Sql
+  readonly redis: Redis
+  readonly metrics: Metrics
+}): Doorbell {
+  const { sql, redis, metrics } = deps
+  return createRinger('redis', metrics, async (envelopes) => {
+    const pipeline = redis.pipeline()
+    for (const { key, seq, type } of envelopes) {
+      const kind = kindOf(key)
+      if (kind === null) continue
+      const stream = streamName(sql, ACTOR_POOLS[kind])
+      pipeline.xadd(stream, 'MAXLEN', '~', MAX_LENGTH, '*', 'key', key, 'seq', seq, 'type', type)
+    }
+    const results = (await pipeline.exec()) ?? []
+    const lost = results.filter(([error]) => error !== null).length
+    metrics.lostRings.inc(lost)
+  })
+}
+
+export interface RedisSourceDeps {
+  readonly sql: Sql
+  readonly redis: Redis
+  readonly log: Log
+  readonly url: string
+}
+
+export function createRedisSource(deps: RedisSourceDeps, pool: Pool, worker: string): EnvelopeSource {
+  const stream = streamName(deps.sql, pool)
+  const blocking = openBlockingRedis(deps.url, deps.log)
+  let closed = false
+
+  async function read(count: number): Promise<readonly Ring[]> {
+    const silence = setTimeout(() => blocking.disconnect(true), SILENCE_MS)
+    try {
+      const answer = await blocking.xreadgroup(
+        ...(['GROUP', GROUP, worker, 'COUNT', count, 'BLOCK', BLOCK_MS, 'NOACK'] as const),
+        ...(['STREAMS', stream, '>'] as const),
+      )
+      return toRings(answer)
+    } finally {
+      clearTimeout(silence)
+    }
+  }
+
+  return {
+    async take(count) {
+      try {
+        return closed ? [] : await read(count)
+      } catch (error) {
+        if (closed) return []
+        // The first worker ever, or the stream was flushed away.
+        if (error instanceof Error && /NOGROUP|no longer exists/.test(error.message)) {
+          await createGroup(blocking, stream).catch(() => {})
+        } else {
+          deps.log.debug({ err: error }, 'reading envelopes failed')
+          await Bun.sleep(200)
+        }
+        return []
+      }
+    },
+    async close() {
+      closed = true
+      blocking.disconnect()
+      await deps.redis.xgroup('DELCONSUMER', stream, GROUP, worker).catch(() => {})
+      await forgetLostConsumers(deps.redis, stream).catch(() => {})
+    },
+  }
+}
+
+async function createGroup(redis: Redis, stream: string): Promise<void> {
+  // From 0: entries that were added before the group existed are rung for too.
+  await redis.xgroup('CREATE', stream, GROUP, '0', 'MKSTREAM')
+}
+
+async function forgetLostConsumers(redis: Redis, stream: string): Promise<void> {
+  for (const consumer of infoRows(await redis.xinfo('CONSUMERS', stream, GROUP))) {
+    if (Number(consumer.idle) > LOST_CONSUMER_MS) {
+      await redis.xgroup('DELCONSUMER', stream, GROUP, String(consumer.name))
+    }
+  }
+}
+
+/** How many envelopes no worker has read yet; null where the stream does not exist or the server cannot tell. */
+export async function streamLag(redis: Redis, sql: Sql, pool: Pool): Promise<number | null> {
+  const groups = infoRows(await redis.xinfo('GROUPS', streamName(sql, pool)).catch(() => []))
+  const lag = groups.find((group) => group.name === GROUP)?.lag
+  return typeof lag === 'number' ? lag : null
+}
+
+/** XINFO answers each row as a flat list of names and values. */
+function infoRows(answer: unknown): Record<string, unknown>[] {
+  if (!Array.isArray(answer)) return []
+  return answer.filter(Array.isArray).map((row: unknown[]) => {
+    const pairs = Array.from({ length: row.length / 2 }, (_, i) => [String(row[2 * i]), row[2 * i + 1]])
+    return Object.fromEntries(pairs) as Record<string, unknown>
+  })
+}
+
+/** `[[stream, [[id, [name, value, …]], …]]]`, or null after silence. */
+function toRings(answer: unknown): readonly Ring[] {
+  if (!Array.isArray(answer)) return []
+  const rings: Ring[] = []
+  for (const [, entries] of answer as [string, [string, string[]][]][]) {
+    for (const [, fields] of entries) {
+      const key = fields[fields.indexOf('key') + 1] ?? ''
+      const seq = Number(fields[fields.indexOf('seq') + 1])
+      if (kindOf(key) !== null) rings.push({ key: key as ActorKey, seq: Number.isSafeInteger(seq) ? seq : 0 })
+    }
+  }
+  return rings
+}

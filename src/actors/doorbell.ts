@@ -1,0 +1,53 @@
+/**
+ * Doorbells: how a worker learns at once that letters are waiting. Redis Streams where there is a Redis, else
+ * PostgreSQL LISTEN/NOTIFY; both carry the same envelopes, and both may lose every one of them.
+ *
+ * The rule: nothing waits for a doorbell, and nothing is promised by one. The row in `actor_message` is the promise;
+ * the sweep finds what no bell rang for.
+ */
+import type { Sql } from '../platform/db/pool.ts'
+import type { Log } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import type { Redis } from '../platform/redis.ts'
+import { createPostgresDoorbell, createPostgresSource } from './doorbell-postgres.ts'
+import { createRedisDoorbell, createRedisSource } from './doorbell-redis.ts'
+import type { ActorKey, Doorbell, Pool } from './types.ts'
+
+export interface DoorbellDeps {
+  readonly sql: Sql
+  /** The producer connection; null: PostgreSQL carries the envelopes. */
+  readonly redis: Redis | null
+  readonly log: Log
+  readonly metrics: Metrics
+}
+
+/** The receiving side of one worker and pool. */
+export interface EnvelopeSource {
+  /** Waits for envelopes: at least one and at most `count`; none after some seconds of silence, or when closed. */
+  take(count: number): Promise<readonly Ring[]>
+  close(): Promise<void>
+}
+
+/** What a worker makes of an envelope: a hint, to be looked up. */
+export interface Ring {
+  readonly key: ActorKey
+  readonly seq: number
+}
+
+/** The sending side. */
+export function createDoorbell(deps: DoorbellDeps): Doorbell {
+  return deps.redis === null
+    ? createPostgresDoorbell(deps)
+    : createRedisDoorbell({ ...deps, redis: deps.redis })
+}
+
+export interface SourceDeps extends DoorbellDeps {
+  readonly servers: { readonly redis: string | null }
+}
+
+/** Listens to the bell of `pool`. `worker` names the consumer. */
+export function createEnvelopeSource(deps: SourceDeps, pool: Pool, worker: string): EnvelopeSource {
+  const { servers, redis, sql, log } = deps
+  if (servers.redis === null || redis === null) return createPostgresSource(sql, pool, log)
+  return createRedisSource({ sql, redis, log, url: servers.redis }, pool, worker)
+}

@@ -1,0 +1,48 @@
+/**
+ * Work by the clock, for the whole service.
+ *
+ * The rule: `started_at` in the database decides, in one statement. However many processes ask, one of them starts
+ * the task, and none does so again before its time is up; a process that dies in the middle costs one round.
+ */
+import type { Query, Sql } from '../platform/db/pool.ts'
+import type { Log } from '../platform/log.ts'
+import { jittered, pause } from './pause.ts'
+import type { MaintenanceTask } from './types.ts'
+
+/** Runs every task at its pace until `stopping` is aborted; resolves when the last one has ended. */
+export async function keepMaintaining(
+  deps: { readonly sql: Sql; readonly log: Log },
+  tasks: readonly MaintenanceTask[],
+  stopping: AbortSignal,
+): Promise<void> {
+  await Promise.all(
+    tasks.map(async (task) => {
+      while (!stopping.aborted) {
+        await runIfDue(deps, task)
+        await pause(jittered((task.everySeconds * 1_000) / 2), stopping)
+      }
+    }),
+  )
+}
+
+/** @returns true where the task was due and this process ran it. Errors are logged; the next round tries again. */
+export async function runIfDue(
+  deps: { readonly sql: Sql; readonly log: Log },
+  task: MaintenanceTask,
+): Promise<boolean> {
+  try {
+    if (!(await start(deps.sql, task))) return false
+    await task.run()
+  } catch (error) {
+    deps.log.error({ task: task.name, err: error }, 'maintenance failed')
+  }
+  return true
+}
+
+async function start(sql: Query, task: MaintenanceTask): Promise<boolean> {
+  const started = await sql`
+    insert into maintenance (name) values (${task.name})
+    on conflict (name) do update set started_at = now()
+    where maintenance.started_at <= now() - ${task.everySeconds}::float8 * interval '1 second'`
+  return started.count === 1
+}

@@ -1,0 +1,59 @@
+/** From a message to what is done about it: its handler, or giving up. */
+import type { Context } from './context.ts'
+import { park, type WaitingMessage } from './statements.ts'
+import type { Perform } from './turn.ts'
+import { type ActorDefinition, kindOf, type LongHandler, type Message, type ShortHandler } from './types.ts'
+
+/** Tries of giving up itself; after these the message is parked without asking the domain. */
+const GIVE_UP_ATTEMPTS = 3
+
+export function isSpent(context: Context, message: Message): boolean {
+  return message.attempts >= definitionOf(context, message).maxAttempts
+}
+
+/** Short turn: the handler of the message's type. An unknown type fails: the message came from newer code. */
+export function shortPerform(context: Context): Perform {
+  return (message, tx, send) => shortHandler(context, message)(message, tx, send)
+}
+
+function shortHandler(context: Context, message: Message): ShortHandler {
+  const definition = definitionOf(context, message)
+  if (definition.pool !== 'short') throw new Error(`${definition.kind} is not an actor of short turns`)
+  return handlerOf(definition.handlers, message.type)
+}
+
+/** Long turn: as `shortPerform`. @throws Error for an unknown type. */
+export function longHandler(context: Context, message: Message): LongHandler {
+  const definition = definitionOf(context, message)
+  if (definition.pool !== 'long') throw new Error(`${definition.kind} is not an actor of long turns`)
+  return handlerOf(definition.handlers, message.type)
+}
+
+/** Gives a message up: the domain decides, or it becomes a dead letter. */
+export function givingUp(context: Context, head: WaitingMessage): Perform {
+  return async (message, tx, send) => {
+    const { giveUp, maxAttempts } = definitionOf(context, head)
+    const asked = giveUp !== undefined && head.attempts < maxAttempts + GIVE_UP_ATTEMPTS
+    const outcome = asked ? await giveUp(message, tx, send, head.lastError ?? '') : 'dead_letter'
+    if (outcome === 'dead_letter') {
+      await park(tx, message)
+      const { key, type, seq } = message
+      context.log.error({ key, type, seq, lastError: head.lastError }, 'message given up: now a dead letter')
+      context.metrics.turns.inc({ kind: kindOf(key) ?? '', outcome: 'dead_letter' })
+    }
+    return 'done'
+  }
+}
+
+function definitionOf(context: Context, message: Message): ActorDefinition {
+  const kind = kindOf(message.key)
+  const definition = kind === null ? undefined : context.definitions.get(kind)
+  if (definition === undefined) throw new Error(`no definition for the actor ${message.key}`)
+  return definition
+}
+
+function handlerOf<T>(handlers: Readonly<Record<string, T>>, type: string): T {
+  const handler = Object.hasOwn(handlers, type) ? handlers[type] : undefined
+  if (handler === undefined) throw new Error(`no handler for messages of type ${JSON.stringify(type)}`)
+  return handler
+}

@@ -1,0 +1,20 @@
+/** What follows a failed turn: how long to wait, and what to remember of the error. */
+import type { RuntimeOptions } from './options.ts'
+
+const MAX_ERROR_LENGTH = 1_000
+
+/** Milliseconds to wait before the next try: doubled with each attempt up to the cap, spread over 50 % to 100 %. */
+export function retryDelayMs(
+  attempts: number,
+  options: Pick<RuntimeOptions, 'retryBaseMs' | 'retryCapMs'>,
+  random: () => number,
+): number {
+  const full = Math.min(options.retryCapMs, options.retryBaseMs * 2 ** Math.min(attempts, 30))
+  return Math.round(full * (0.5 + random() / 2))
+}
+
+/** The error as it is kept with the message: one line of text that PostgreSQL can store. */
+export function errorText(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  return text.replaceAll('\0', '').slice(0, MAX_ERROR_LENGTH).toWellFormed()
+}

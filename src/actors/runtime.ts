@@ -1,0 +1,115 @@
+/**
+ * The runtime of one worker: it registers, listens to the doorbells, sweeps, beats, and runs actors until stopped.
+ *
+ * See README.md for the protocol. Several runtimes may live in one process; each has an id of its own.
+ */
+import { hostname } from 'node:os'
+import type { Context } from './context.ts'
+import { Dispatcher } from './dispatcher.ts'
+import { createEnvelopeSource, type EnvelopeSource, type SourceDeps } from './doorbell.ts'
+import { keepBeating } from './heartbeat.ts'
+import { DEFAULT_OPTIONS, type RuntimeOptions } from './options.ts'
+import { pause } from './pause.ts'
+import { keepSweeping } from './sweeper.ts'
+import { ACTOR_POOLS, type ActorDefinition, type Doorbell, POOLS, type Pool } from './types.ts'
+import { beat, giveBack, removeWorker } from './worker-statements.ts'
+
+export interface RuntimeDeps extends SourceDeps {
+  readonly doorbell: Doorbell
+}
+
+export interface Runtime {
+  /** Unique for ever; the primary key of the worker's row. */
+  readonly worker: string
+  /** Registers the worker and begins. @throws where the database cannot be reached. */
+  start(): Promise<void>
+  /**
+   * Takes nothing more, aborts long turns, waits up to `budgetMs` for what is at hand, and gives everything back. What
+   * is not over by then is fenced off as soon as another worker claims it.
+   */
+  stop(budgetMs: number): Promise<void>
+}
+
+/** A worker for `definitions`. Nothing happens before `start`. */
+export function createRuntime(
+  deps: RuntimeDeps,
+  definitions: readonly ActorDefinition[],
+  options: Partial<RuntimeOptions> = {},
+): Runtime {
+  return new Worker(deps, definitions, { ...DEFAULT_OPTIONS, ...options })
+}
+
+class Worker implements Runtime {
+  readonly worker = `${hostname()}:${process.pid}:${crypto.randomUUID()}`
+  readonly #context: Context
+  readonly #dispatcher: Dispatcher
+  readonly #sources: { readonly pool: Pool; readonly source: EnvelopeSource }[] = []
+  readonly #stopping = new AbortController()
+  /** Later than `stopping`: the lease must hold until the last turn is over. */
+  readonly #stopped = new AbortController()
+  #loops: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    private readonly deps: RuntimeDeps,
+    definitions: readonly ActorDefinition[],
+    options: RuntimeOptions,
+  ) {
+    for (const { kind, pool } of definitions) {
+      if (ACTOR_POOLS[kind] !== pool) throw new Error(`${kind} belongs to the pool ${ACTOR_POOLS[kind]}`)
+    }
+    const { sql, log, metrics, doorbell } = deps
+    this.#context = {
+      sql,
+      log: log.child({ worker: this.worker }),
+      metrics,
+      doorbell,
+      worker: this.worker,
+      options,
+      definitions: new Map(definitions.map((definition) => [definition.kind, definition])),
+      stopping: this.#stopping.signal,
+      longTurns: new Map(),
+    }
+    this.#dispatcher = new Dispatcher(this.#context)
+  }
+
+  async start(): Promise<void> {
+    await beat(this.#context.sql, this.worker)
+    const pools = new Set([...this.#context.definitions.values()].map((definition) => definition.pool))
+    for (const pool of POOLS.filter((one) => pools.has(one))) {
+      this.#sources.push({ pool, source: createEnvelopeSource(this.deps, pool, this.worker) })
+    }
+    this.#loops = Promise.all([
+      keepBeating(this.#context, this.#stopped.signal),
+      keepSweeping(this.#context, this.#dispatcher),
+      ...this.#sources.map(({ pool, source }) => this.#listen(pool, source)),
+    ])
+  }
+
+  async stop(budgetMs: number): Promise<void> {
+    this.#stopping.abort()
+    await Promise.all(this.#sources.map(({ source }) => source.close().catch(() => {})))
+    const patience = new AbortController()
+    await Promise.race([this.#dispatcher.stop(), pause(budgetMs, patience.signal)])
+    patience.abort()
+    this.#stopped.abort()
+    await this.#loops
+    try {
+      await giveBack(this.#context.sql, this.worker, this.#dispatcher.inHand())
+      await removeWorker(this.#context.sql, this.worker)
+    } catch (error) {
+      this.#context.log.warn({ err: error }, 'the worker could not sign off: its lease will run out')
+    }
+  }
+
+  async #listen(pool: Pool, source: EnvelopeSource): Promise<void> {
+    const { stopping } = this.#context
+    while (!stopping.aborted) {
+      const free = this.#dispatcher.free(pool)
+      if (free === 0) {
+        await this.#dispatcher.changed()
+        continue
+      }
+      for (const { key, seq } of await source.take(free)) this.#dispatcher.offer(key, seq)
+    }
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * Every statement of the protocol, each with the reason it is written as it is. README.md has the whole picture.
+ *
+ * The rules: only the database's `now()` judges time; `actor` rows are locked in key order; every statement takes
+ * many actors at once, because many short turns share one transaction.
+ */
+import type { Json, Query } from '../platform/db/pool.ts'
+import { type ActorKey, Fenced, type Message } from './types.ts'
+
+/** An actor in the hands of this worker: whoever raises the epoch takes it away. */
+export interface Held {
+  readonly key: ActorKey
+  readonly epoch: number
+}
+
+/** `last_error` of a message whose worker ended, or lost its lease, while it was the head. */
+export const WORKER_ENDED = 'the worker ended during the turn'
+
+/**
+ * Claim: takes the actors that nobody owns, or that this worker owns already. A key without a row back is not ours.
+ *
+ * A locked row is skipped, not waited for: whoever holds the lock is its owner, or a sender who rings after COMMIT.
+ * `no key update` is the weakest lock that keeps claims apart and lets foreign-key checks pass.
+ */
+export async function claim(sql: Query, worker: string, keys: readonly ActorKey[]): Promise<readonly Held[]> {
+  return sql<Held[]>`
+    with free as (
+      select key from actor
+      where key = any(${keys as ActorKey[]}::text[])
+        and (owner is null or owner = ${worker})
+      order by key
+      for no key update skip locked
+    )
+    update actor a set owner = ${worker}, epoch = a.epoch + 1
+    from free
+    where a.key = free.key
+    returning a.key, a.epoch`
+}
+
+/**
+ * Takes an actor from a worker whose lease has run out, and counts an attempt for the message it was at: one that
+ * kills its process is counted although nobody could report it. Null where the owner lives or another was faster.
+ */
+export async function takeOver(
+  sql: Query,
+  worker: string,
+  key: ActorKey,
+  leaseMs: number,
+): Promise<Held | null> {
+  const [held] = await sql<Held[]>`
+    with dead as (
+      select a.key from actor a
+      where a.key = ${key}
+        and a.owner <> ${worker}
+        and not exists (
+          select 1 from worker w
+          where w.id = a.owner and w.heartbeat_at > now() - ${leaseMs}::int * interval '1 millisecond'
+        )
+      for no key update of a skip locked
+    ), taken as (
+      update actor a set owner = ${worker}, epoch = a.epoch + 1
+      from dead
+      where a.key = dead.key
+      returning a.key, a.epoch
+    ), counted as (
+      update actor_message m set attempts = m.attempts + 1, last_error = ${WORKER_ENDED}
+      from taken
+      where m.key = taken.key
+        and m.seq = (select min(seq) from actor_message where key = ${key})
+        and m.available_at <= now()
+    )
+    select key, epoch from taken`
+  return held ?? null
+}
+
+/** What waits for an actor that is still ours. */
+export interface Mailbox {
+  /** Number of the newest message: `release` compares it. */
+  readonly mail: number
+  /** Due messages from the head on, in order; at most as many as asked for. Empty: none, or the head is not due. */
+  readonly due: readonly WaitingMessage[]
+  /** True where `due` is all that is due: after it, the actor may be released. */
+  readonly complete: boolean
+}
+
+export interface WaitingMessage extends Message {
+  readonly lastError: string | null
+}
+
+interface MailboxRow {
+  readonly key: ActorKey
+  readonly mail: number
+  readonly seq: number | null
+  readonly type: string
+  readonly payload: Json
+  readonly attempts: number
+  readonly last_error: string | null
+  readonly due: boolean
+}
+
+/**
+ * Head: the first `limit` messages of each actor, and the ownership check. A key that is missing in the answer was
+ * taken away: stop at once. `mail` and messages come from one snapshot, or `release` could overlook a message.
+ */
+export async function readMailboxes(
+  sql: Query,
+  held: readonly Held[],
+  limit: number,
+): Promise<ReadonlyMap<ActorKey, Mailbox>> {
+  const rows = await sql<MailboxRow[]>`
+    select a.key, a.mail, m.seq, m.type, m.payload, m.attempts, m.last_error, m.available_at <= now() as due
+    from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
+    join actor a on a.key = h.key and a.epoch = h.epoch
+    left join lateral (
+      select * from actor_message where key = a.key order by seq limit ${limit}
+    ) m on true
+    order by a.key, m.seq`
+  const mailboxes = new Map<ActorKey, Mailbox>()
+  for (const [key, group] of Map.groupBy(rows, (row) => row.key)) {
+    const messages = group.filter((row) => row.seq !== null)
+    // A head that is not due, waiting for its retry, holds back its key: strict order.
+    const stop = messages.findIndex((row) => !row.due)
+    const due = (stop === -1 ? messages : messages.slice(0, stop)).map(toMessage)
+    mailboxes.set(key, { mail: group[0]?.mail ?? 0, due, complete: stop !== -1 || messages.length < limit })
+  }
+  return mailboxes
+}
+
+function toMessage(row: MailboxRow): WaitingMessage {
+  const { key, type, payload, attempts, last_error: lastError } = row
+  return {
+    key,
+    id: key.slice(key.indexOf(':') + 1),
+    seq: Number(row.seq),
+    type,
+    payload,
+    attempts,
+    lastError,
+  }
+}
+
+/**
+ * Fence: the first statement after the domain's in every transaction of a turn.
+ *
+ * `for share` conflicts with the update of a claim: a takeover waits for a commit in flight, and a late commit finds
+ * a newer epoch. (`for key share` would not do: changing `epoch` does not conflict with it.)
+ * @throws Fenced unless all of `held` are still ours.
+ */
+export async function fence(tx: Query, held: readonly Held[]): Promise<void> {
+  const rows = await tx`
+    select 1
+    from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
+    join actor a on a.key = h.key and a.epoch = h.epoch
+    order by a.key
+    for share of a`
+  if (rows.length !== held.length)
+    throw new Fenced(`${held.length - rows.length} of ${held.length} actors are lost`)
+}
+
+/**
+ * Removes messages that were dealt with. The number of rows is what makes it exactly once.
+ * @throws Fenced unless every one of them was there.
+ */
+export async function remove(tx: Query, messages: readonly Message[]): Promise<void> {
+  if (messages.length === 0) return
+  const deleted = await tx`
+    delete from actor_message m
+    using unnest(${messages.map((m) => m.key)}::text[], ${messages.map((m) => m.seq)}::bigint[]) as d (key, seq)
+    where m.key = d.key and m.seq = d.seq`
+  if (deleted.count !== messages.length) throw new Fenced('a message of this turn is gone')
+}
+
+/**
+ * Release: gives actors back, unless a message arrived since `mail` was read. A key that is missing in the answer
+ * has more to do.
+ *
+ * Not written as `not exists (select … from actor_message)`: a subquery keeps the old snapshot while the statement
+ * waits for a sender's lock, and the wake-up is lost. A comparison on the locked row itself is made again.
+ */
+export async function release(
+  sql: Query,
+  worker: string,
+  seen: readonly (Held & { readonly mail: number })[],
+): Promise<ReadonlySet<ActorKey>> {
+  if (seen.length === 0) return new Set()
+  const rows = await sql<{ key: ActorKey }[]>`
+    with empty as (
+      select a.key
+      from unnest(
+        ${keysOf(seen)}::text[], ${epochsOf(seen)}::bigint[], ${seen.map((s) => s.mail)}::bigint[]
+      ) as s (key, epoch, mail)
+      join actor a on a.key = s.key and a.epoch = s.epoch and a.mail = s.mail
+      where a.owner = ${worker}
+      order by a.key
+      for no key update of a
+    )
+    update actor a set owner = null
+    from empty
+    where a.key = empty.key
+    returning a.key`
+  return new Set(rows.map((row) => row.key))
+}
+
+/** Gives actors back whatever waits for them: somebody has been told, or will be. */
+export async function abandon(sql: Query, worker: string, held: readonly Held[]): Promise<void> {
+  if (held.length === 0) return
+  await sql`
+    with mine as (
+      select a.key
+      from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
+      join actor a on a.key = h.key and a.epoch = h.epoch
+      where a.owner = ${worker}
+      order by a.key
+      for no key update of a
+    )
+    update actor a set owner = null
+    from mine
+    where a.key = mine.key`
+}
+
+/**
+ * Records a failed attempt, makes the message wait, and gives the actor back: one statement, so all or nothing.
+ * @throws Fenced where the actor is not ours any more; then nothing was recorded.
+ */
+export async function recordFailure(
+  sql: Query,
+  held: Held,
+  failure: { readonly seq: number; readonly error: string; readonly delayMs: number },
+): Promise<void> {
+  const updated = await sql`
+    with mine as (
+      select key from actor
+      where key = ${held.key} and epoch = ${held.epoch}
+      for no key update
+    ), failed as (
+      update actor_message m
+      set attempts = m.attempts + 1,
+        last_error = ${failure.error},
+        available_at = now() + ${failure.delayMs}::int * interval '1 millisecond'
+      from mine
+      where m.key = mine.key and m.seq = ${failure.seq}
+    )
+    update actor a set owner = null
+    from mine
+    where a.key = mine.key`
+  if (updated.count === 0) throw new Fenced('the actor was lost before its failure was recorded')
+}
+
+/** Copies a message that is given up to the dead letters; `remove` and `fence` follow in the same transaction. */
+export async function park(tx: Query, message: Message): Promise<void> {
+  await tx`
+    insert into actor_dead_letter (key, seq, type, payload, attempts, last_error)
+    select key, seq, type, payload, attempts, last_error
+    from actor_message
+    where key = ${message.key} and seq = ${message.seq}`
+}
+
+/** Of `held`, the actors that are still ours. */
+export async function stillHeld(sql: Query, held: readonly Held[]): Promise<ReadonlySet<ActorKey>> {
+  const rows = await sql<{ key: ActorKey }[]>`
+    select a.key
+    from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
+    join actor a on a.key = h.key and a.epoch = h.epoch`
+  return new Set(rows.map((row) => row.key))
+}
+
+export function keysOf(held: readonly Held[]): ActorKey[] {
+  return held.map((one) => one.key)
+}
+
+function epochsOf(held: readonly Held[]): number[] {
+  return held.map((one) => one.epoch)
+}

@@ -1,0 +1,188 @@
+/**
+ * The transaction of short turns: handlers, letters, fence, removal and release, for one actor or many.
+ *
+ * The rule: all of it commits or none. Handlers of different actors run at the same time on the one connection, so
+ * their statements travel in one go; within an actor, messages are handled one after another.
+ */
+import type { Tx } from '../platform/db/pool.ts'
+import { Revocation } from '../platform/db/revocation.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import type { Context } from './context.ts'
+import { send } from './mailbox.ts'
+import { fence, type Held, release, remove } from './statements.ts'
+import { type ActorKey, type Envelope, Fenced, type Letter, type Message, type Send } from './types.ts'
+
+export type Perform = (message: Message, tx: Tx, send: Send) => Promise<'done' | 'again'>
+
+/** The turns of one actor in a transaction. */
+export interface Work extends Held {
+  readonly mail: number
+  readonly messages: readonly Message[]
+  /** True where nothing else is due: released in the same transaction, unless a message arrives before. */
+  readonly complete: boolean
+  readonly perform: Perform
+}
+
+export interface Committed {
+  readonly released: ReadonlySet<ActorKey>
+  readonly messages: number
+}
+
+/** Turns in a shared transaction failed; nothing was committed. `culprit` is the first whose handler threw. */
+export class TurnFailed extends Error {
+  override readonly name = 'TurnFailed'
+  constructor(
+    readonly culprit: ActorKey | null,
+    override readonly cause: unknown,
+  ) {
+    super('a turn failed', { cause })
+  }
+}
+
+export class TurnTimeout extends Error {
+  override readonly name = 'TurnTimeout'
+}
+
+/**
+ * Performs `works` (sorted by key) in one transaction and rings for the letters they sent.
+ * @throws Fenced where an actor was taken away, TurnFailed for everything else.
+ */
+export async function commitTurns(
+  context: Context,
+  works: readonly Work[],
+  timeoutMs: number,
+): Promise<Committed> {
+  const failed: ActorKey[] = []
+  const started = performance.now()
+  try {
+    const result = await transaction(context.sql, async (tx) => {
+      failed.length = 0 // a retried transaction starts over
+      limitStatements(tx, context, timeoutMs)
+      const letters: Letter[] = []
+      const done = await performAll(works, tx, letters, timeoutMs, failed)
+      const envelopes = await sendAll(tx, letters)
+      const [, , released] = await Promise.all([
+        fence(tx, works),
+        remove(
+          tx,
+          done.flatMap((turns) => turns.messages),
+        ),
+        release(
+          tx,
+          context.worker,
+          done.filter((turns) => turns.finished).map((turns) => turns.work),
+        ),
+      ])
+      return { envelopes, released, messages: done.reduce((sum, turns) => sum + turns.messages.length, 0) }
+    })
+    if (result.envelopes.length > 0) context.doorbell.ring(result.envelopes)
+    observe(context, works, result.messages, (performance.now() - started) / 1_000)
+    return result
+  } catch (error) {
+    throw error instanceof Fenced ? error : new TurnFailed(failed[0] ?? null, error)
+  }
+}
+
+/**
+ * The server's own limits, so that a transaction of a paused or stuck worker does not keep its rows locked. Sent
+ * without waiting: it travels with the first statement of a handler.
+ */
+export function limitStatements(tx: Tx, context: Context, timeoutMs: number): void {
+  tx`
+    select
+      set_config('statement_timeout', ${String(timeoutMs)}, true),
+      set_config('idle_in_transaction_session_timeout', ${String(context.options.leaseMs)}, true)`.execute()
+}
+
+interface Turns {
+  readonly work: Work
+  readonly messages: readonly Message[]
+  /** True where the actor may be released. */
+  readonly finished: boolean
+}
+
+async function performAll(
+  works: readonly Work[],
+  tx: Tx,
+  letters: Letter[],
+  timeoutMs: number,
+  failed: ActorKey[],
+): Promise<readonly Turns[]> {
+  const revocation = new Revocation()
+  const handle = withoutSavepoints(revocation.guard(tx))
+  const reasons: unknown[] = []
+  const runs = works.map(async (work) => {
+    try {
+      return await performOne(work, handle, letters)
+    } catch (error) {
+      failed.push(work.key)
+      reasons.push(error)
+      revocation.revoke(error) // ends the others at their next statement
+      throw error
+    }
+  })
+  try {
+    // All of them, also after a failure: the transaction must not end under a statement that is still to come.
+    const settled = await within(timeoutMs, Promise.allSettled(runs))
+    if (reasons.length > 0) throw reasons[0]
+    return settled.flatMap((run) => (run.status === 'fulfilled' ? [run.value] : []))
+  } finally {
+    revocation.revoke(new Error('the turn is over'))
+  }
+}
+
+async function performOne(work: Work, tx: Tx, letters: Letter[]): Promise<Turns> {
+  const messages: Message[] = []
+  for (const message of work.messages) {
+    const mine: Letter[] = []
+    const outcome = await work.perform(message, tx, async (more) => void mine.push(...more))
+    letters.push(...mine)
+    if (outcome === 'again') return { work, messages, finished: false }
+    messages.push(message)
+  }
+  return { work, messages, finished: work.complete }
+}
+
+/** Turns share the transaction: one's savepoint would take in the statements of another. */
+function withoutSavepoints(tx: Tx): Tx {
+  return new Proxy(tx, {
+    get(target, property) {
+      if (property === 'savepoint') throw new Error('a turn shares its transaction and opens no savepoint')
+      return Reflect.get(target, property)
+    },
+  })
+}
+
+/** `send` takes one letter per key, so letters to one actor go out in rounds, in their order. */
+export async function sendAll(tx: Tx, letters: readonly Letter[]): Promise<readonly Envelope[]> {
+  const envelopes: Envelope[] = []
+  let rest = letters
+  while (rest.length > 0) {
+    const round = new Map<ActorKey, Letter>()
+    const next: Letter[] = []
+    for (const letter of rest) {
+      if (round.has(letter.key)) next.push(letter)
+      else round.set(letter.key, letter)
+    }
+    envelopes.push(...(await send(tx, [...round.values()])))
+    rest = next
+  }
+  return envelopes
+}
+
+/** @throws TurnTimeout where `work` takes longer; it is not waited for any more. */
+export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new TurnTimeout(`took longer than ${timeoutMs} ms`)), timeoutMs)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function observe(context: Context, works: readonly Work[], messages: number, seconds: number): void {
+  const kind = works[0]?.key.split(':')[0] ?? ''
+  context.metrics.turns.inc({ kind, outcome: 'done' }, messages)
+  context.metrics.turnSeconds.observe({ kind }, seconds)
+}

@@ -1,0 +1,74 @@
+/** The rows of worker threads, and the sweep that finds what nobody is working on. Database time throughout. */
+import type { Query } from '../platform/db/pool.ts'
+import type { ActorKey, ActorKind } from './types.ts'
+
+/** Registers a worker, or says that it lives. Also brings back one whose row was cleared away while it was paused. */
+export async function beat(sql: Query, worker: string): Promise<void> {
+  await sql`
+    insert into worker (id) values (${worker})
+    on conflict (id) do update set heartbeat_at = now()`
+}
+
+/** Ends a worker at once: whatever it owned may be taken over without waiting for the lease. */
+export async function removeWorker(sql: Query, worker: string): Promise<void> {
+  await sql`delete from worker where id = ${worker}`
+}
+
+/** Gives back what a stopping worker could not end in time. Its turns are fenced off by the next claim. */
+export async function giveBack(sql: Query, worker: string, keys: readonly ActorKey[]): Promise<void> {
+  if (keys.length === 0) return
+  await sql`
+    with mine as (
+      select key from actor
+      where key = any(${keys as ActorKey[]}::text[]) and owner = ${worker}
+      order by key
+      for no key update
+    )
+    update actor a set owner = null
+    from mine
+    where a.key = mine.key`
+}
+
+/** Clears away the rows of workers that have not been heard of for an hour. */
+export async function removeLostWorkers(sql: Query): Promise<void> {
+  await sql`delete from worker where heartbeat_at < now() - interval '1 hour'`
+}
+
+export interface Due {
+  readonly key: ActorKey
+  readonly seq: number
+  readonly type: string
+  /** `idle`: nobody owns it. `mine`: this worker does, but is not running it. `dead`: its owner's lease has run out. */
+  readonly state: 'idle' | 'mine' | 'dead'
+}
+
+export interface SweepOptions {
+  readonly worker: string
+  readonly leaseMs: number
+  readonly kinds: readonly ActorKind[]
+  /** Actors that this worker is running. */
+  readonly running: readonly ActorKey[]
+  readonly limit: number
+}
+
+/**
+ * Sweep: due heads without a live owner, and those that this worker owns without running them (its clean-up failed).
+ * Oldest first. Only heads: what is due behind a waiting head cannot run.
+ */
+export async function sweep(sql: Query, options: SweepOptions): Promise<readonly Due[]> {
+  const { worker, leaseMs } = options
+  return sql<Due[]>`
+    select m.key, m.seq, m.type,
+      case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state
+    from actor_message m
+    join actor a on a.key = m.key
+    left join worker w
+      on w.id = a.owner and w.heartbeat_at > now() - ${leaseMs}::int * interval '1 millisecond'
+    where m.available_at <= now()
+      and (a.owner is null or w.id is null or a.owner = ${worker})
+      and m.key <> all(${options.running as ActorKey[]}::text[])
+      and split_part(m.key, ':', 1) = any(${options.kinds as ActorKind[]}::text[])
+      and not exists (select 1 from actor_message earlier where earlier.key = m.key and earlier.seq < m.seq)
+    order by m.available_at
+    limit ${options.limit}`
+}

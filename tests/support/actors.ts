@@ -1,0 +1,102 @@
+/** Workers for tests: the real runtime on a real database, with quick numbers and a doorbell of either kind. */
+import { createDoorbell } from '../../src/actors/doorbell.ts'
+import type { RuntimeOptions } from '../../src/actors/options.ts'
+import { createRuntime, type Runtime, type RuntimeDeps } from '../../src/actors/runtime.ts'
+import type { ActorDefinition, Doorbell, ShortHandler } from '../../src/actors/types.ts'
+import { connect, type Sql } from '../../src/platform/db/pool.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { openRedis } from '../../src/platform/redis.ts'
+
+/** Everything in seconds that takes minutes in production. */
+export const QUICK: Partial<RuntimeOptions> = {
+  leaseMs: 2_000,
+  heartbeatMs: 400,
+  sweepMs: 300,
+  turnTimeoutMs: 5_000,
+  batchPatienceMs: 1_500,
+  retryBaseMs: 30,
+  retryCapMs: 200,
+}
+
+/** No sweep that a test could mistake for a doorbell. */
+export const NO_SWEEP: Partial<RuntimeOptions> = { sweepMs: 3_600_000 }
+
+export interface TestWorker extends Runtime {
+  readonly deps: RuntimeDeps
+  readonly sql: Sql
+  /** Stops the runtime and closes its connections. */
+  close(): Promise<void>
+}
+
+/** A doorbell that nobody hears. */
+export const MUTE: Doorbell = { name: 'redis', ring: () => {}, close: async () => {} }
+
+export interface TestDeps extends RuntimeDeps {
+  close(): Promise<void>
+}
+
+/** Connections as a process of its own would have them. `redis`: null for the doorbell on PostgreSQL. */
+export function testDeps(database: string, redis: string | null, max = 10): TestDeps {
+  const log = createLog('silent', 'test')
+  const sql = connect({ url: database }, { max, applicationName: 'test-worker' })
+  const producer = redis === null ? null : openRedis(redis, log)
+  const metrics = createMetrics()
+  const doorbell = createDoorbell({ sql, redis: producer, log, metrics })
+  return {
+    sql,
+    redis: producer,
+    doorbell,
+    log,
+    metrics,
+    servers: { redis },
+    async close() {
+      await doorbell.close()
+      producer?.disconnect()
+      await sql.end({ timeout: 5 })
+    },
+  }
+}
+
+export async function startWorker(
+  deps: TestDeps,
+  definitions: readonly ActorDefinition[],
+  options: Partial<RuntimeOptions> = {},
+): Promise<TestWorker> {
+  const runtime = createRuntime(deps, definitions, { ...QUICK, ...options })
+  await runtime.start()
+  return {
+    worker: runtime.worker,
+    start: runtime.start,
+    stop: (budgetMs) => runtime.stop(budgetMs),
+    deps,
+    sql: deps.sql,
+    async close() {
+      await runtime.stop(5_000)
+      await deps.close()
+    },
+  }
+}
+
+/** A definition of session actors with these handlers. */
+export function sessions(
+  handlers: Readonly<Record<string, ShortHandler>>,
+  more: Partial<Pick<ActorDefinition, 'maxAttempts' | 'giveUp'>> = {},
+): ActorDefinition {
+  return { kind: 'session', pool: 'short', maxAttempts: 5, handlers, ...more }
+}
+
+/** Polls until `check` gives something true. @throws Error with `what` after `timeoutMs`. */
+export async function eventually<T>(
+  what: string,
+  check: () => Promise<T | false | null | undefined> | T | false | null | undefined,
+  timeoutMs = 15_000,
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    const value = await check()
+    if (value) return value
+    if (performance.now() > deadline) throw new Error(`never happened: ${what}`)
+    await Bun.sleep(10)
+  }
+}
