@@ -120,7 +120,7 @@ create table agent_response (
   primary key (session_id, external_event_id)
 );
 create index agent_response_open on agent_response (session_id, sequence) where state <> 'analyzed';
-create index agent_response_blocked on agent_response (organization_id) where state = 'billing_blocked';
+create index agent_response_blocked on agent_response (organization_id, session_id) where state = 'billing_blocked';
 
 -- The billing ledger: one unit per response, ever. Outlives the session.
 create table agent_usage (

@@ -133,7 +133,8 @@ async function apply(deps: ActorDeps, tx: Tx, { session, revisits, blocked }: Tu
     writeSignals(tx, session, deps.newId, signals),
     withdrawResponses(tx, session, withdrawn),
     byCredits ? enterResponses(tx, session, responses) : meterResponses(tx, session, responses),
-    reopenAround(tx, session, changedAround),
+    // The first walk has nothing behind it whose context could have changed.
+    session.watermark < 0 ? undefined : reopenAround(tx, session, changedAround),
     deleteRevisits(tx, session, revisited),
     byCredits ? grantCredits(tx, session) : undefined,
   ]
