@@ -12,7 +12,8 @@ import { eventually } from './eventually.ts'
 
 const ROOT = resolve(import.meta.dir, '../..')
 const START_TIMEOUT_MS = 60_000
-const URL_IN_OUTPUT = /\bhttps?:\/\/[^\s/"]+:(\d+)/
+/** The start banner: `Address   http://127.0.0.1:40001`. */
+const URL_IN_OUTPUT = /^\s*Address\s+https?:\/\/\S+:(\d+)$/m
 
 export interface ServiceOptions {
   /** Defaults to the source tree: `bun src/main.ts`. */

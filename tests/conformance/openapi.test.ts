@@ -1,0 +1,196 @@
+/** The OpenAPI document: valid 3.1, complete, and true to what the service does. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { Value } from '@sinclair/typebox/value'
+import { ERROR_STATUS, type ErrorCode } from '../../src/platform/errors.ts'
+import { startTestServer, type TestServer } from '../support/server.ts'
+
+const ROOT = resolve(import.meta.dir, '../..')
+
+let server: TestServer
+// biome-ignore lint/suspicious/noExplicitAny: the document is what is being judged here
+let document: any
+
+beforeAll(async () => {
+  server = await startTestServer()
+  document = (await server.as('nobody').get('/openapi.json')).body
+})
+afterAll(() => server.stop())
+
+const operations = () =>
+  Object.entries(document.paths as Record<string, Record<string, unknown>>).flatMap(([path, item]) =>
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    Object.entries(item).map(([method, operation]) => ({ path, method, operation: operation as any })),
+  )
+
+/** Every object of the document. */
+function* nodes(value: unknown): Generator<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return
+  if (!Array.isArray(value)) yield value as Record<string, unknown>
+  for (const member of Object.values(value)) yield* nodes(member)
+}
+
+describe('OpenAPI document', () => {
+  test('is clean under redocly lint with the strict recommended rules', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'earshot-openapi-'))
+    const file = join(folder, 'openapi.json')
+    await Bun.write(file, JSON.stringify(document))
+    const program = join(ROOT, 'node_modules/.bin/redocly')
+    const lint = Bun.spawn(
+      [process.execPath, program, 'lint', file, '--format=json', '--config=redocly.yaml'],
+      {
+        cwd: ROOT,
+        env: { ...process.env, REDOCLY_TELEMETRY: 'off' },
+        stdout: 'pipe',
+        stderr: 'pipe',
+      },
+    )
+    const [output, code] = await Promise.all([lint.stdout.text(), lint.exited])
+    rmSync(folder, { recursive: true, force: true })
+    expect(JSON.parse(output).problems).toEqual([])
+    expect(code).toBe(0)
+  })
+
+  test('is OpenAPI 3.1 without a leftover of 3.0 or of the validator', () => {
+    expect(document.openapi).toBe('3.1.0')
+    for (const node of nodes(document)) {
+      expect(node).not.toHaveProperty('nullable')
+      expect(node).not.toHaveProperty('patternProperties')
+      if ('type' in node && node.type === null) throw new Error(`type null: ${JSON.stringify(node)}`)
+    }
+  })
+
+  test('has every operation of the service, under its id, with its credential', () => {
+    const security = (access: string) =>
+      ({
+        public: [],
+        agent: [{ agentSecret: [] }],
+        organization: [{ apiKey: [] }],
+        user: [{ userToken: [] }],
+        organizationOrUser: [{ apiKey: [] }, { userToken: [] }],
+      })[access]
+    const declared = server.features.operations.map(({ method, path, id, access }) => ({
+      call: `${method} ${path}`,
+      id,
+      security: security(access) ?? [],
+    }))
+    const documented = operations().map(({ path, method, operation }) => ({
+      call: `${method.toUpperCase()} ${path}`,
+      id: operation.operationId as string,
+      security: operation.security,
+    }))
+    const byCall = (a: { call: string }, b: { call: string }) => (a.call < b.call ? -1 : 1)
+    expect(documented.toSorted(byCall)).toEqual(declared.toSorted(byCall))
+  })
+
+  test('has the operations of the specification', () => {
+    const calls = operations().map(({ path, method }) => `${method.toUpperCase()} ${path}`)
+    expect(calls).toContain('POST /v3/rest/agent-conversations/ingest')
+  })
+
+  test('describes every tag in use, and no other', () => {
+    const used = new Set(operations().flatMap(({ operation }) => operation.tags as string[]))
+    expect(document.tags.map((tag: { name: string }) => tag.name).sort()).toEqual([...used].sort())
+    for (const tag of document.tags) expect(tag.description).not.toBeEmpty()
+  })
+
+  test('closes the error codes: exactly those that exist', () => {
+    expect(document.components.schemas.Error.properties.code.enum).toEqual(Object.keys(ERROR_STATUS))
+  })
+
+  test('names for every operation the failures of its credential, and their codes', () => {
+    for (const { operation } of operations()) {
+      if (operation.security.length > 0) expect(operation.responses).toHaveProperty('401')
+      expect(operation.responses).toHaveProperty('429')
+      for (const [status, response] of Object.entries<{ description: string }>(operation.responses)) {
+        if (Number(status) < 400) continue
+        const codes = [...response.description.matchAll(/`(\w+)`/g)].map(([, code]) => code as ErrorCode)
+        expect(codes.length).toBeGreaterThan(0)
+        for (const code of codes) expect([code, String(ERROR_STATUS[code])]).toEqual([code, status])
+      }
+    }
+  })
+
+  test('gives every operation with a body an example that its schema accepts', () => {
+    const withBody = server.features.operations.filter(({ body }) => body !== undefined)
+    expect(withBody.length).toBeGreaterThan(0)
+    for (const { id, body, example } of withBody)
+      expect([
+        id,
+        [...Value.Errors(body!, example)].map(({ path, message }) => `${path} ${message}`),
+      ]).toEqual([id, []])
+  })
+
+  test('names the shared response headers, which the service sends', async () => {
+    const { apiKey } = await server.createTenant()
+    const answer = await server.as({ apiKey }).get('/v3/rest/signals')
+    const { headers } = document.paths['/v3/rest/signals'].get.responses['200']
+    expect(Object.keys(headers)).toContain('X-Request-Id')
+    expect(answer.headers.get('x-request-id')).not.toBeEmpty()
+  })
+
+  test('answers a failure with the members that the error schema requires', async () => {
+    const { status, body } = await server.as('nobody').get('/v3/rest/signals')
+    const { required, properties } = document.components.schemas.Error
+    expect(Object.keys(body)).toEqual(expect.arrayContaining(required))
+    expect(properties.code.enum).toContain(body.code)
+    expect([status, body.statusCode]).toEqual([401, 401])
+  })
+
+  test('names the configured public address as its server', async () => {
+    const elsewhere = await startTestServer({ env: { PUBLIC_BASE_URL: 'https://ears.example/api' } })
+    const { body } = await elsewhere.as('nobody').get('/openapi.json')
+    await elsewhere.stop()
+    expect(document.servers[0].url).toBe('/')
+    expect(body.servers[0].url).toBe('https://ears.example/api')
+  })
+})
+
+describe('Swagger UI', () => {
+  test('names no foreign address and holds no inline script', async () => {
+    const page = await (await fetch(`${server.baseUrl}/docs`)).text()
+    expect(page).not.toMatch(/(?:src|href)="(?:[a-z]+:)?\/\//)
+    for (const [, body] of page.matchAll(/<script[^>]*>([^<]*)<\/script>/g)) expect(body).toBe('')
+  })
+
+  test('is kept by the browser to this service: a content security policy without inline scripts', async () => {
+    const policy = (await fetch(`${server.baseUrl}/docs`)).headers.get('content-security-policy') ?? ''
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("script-src 'self';")
+    expect(policy).toContain("connect-src 'self';")
+  })
+
+  test.each([
+    '/docs',
+    '/docs/swagger-ui.css',
+    '/docs/swagger-ui-bundle.js',
+    '/docs/initializer.js',
+    '/openapi.json',
+  ])('%s is revalidated by its entity tag, and compressed for who asks', async (path) => {
+    const url = `${server.baseUrl}${path}`
+    const first = await fetch(url, { headers: { 'accept-encoding': 'identity' } })
+    const etag = first.headers.get('etag') ?? ''
+    expect(etag).toStartWith('W/"')
+    expect(first.headers.get('content-encoding')).toBeNull()
+    const again = await fetch(url, { headers: { 'if-none-match': `"other", ${etag}` } })
+    expect([again.status, (await again.arrayBuffer()).byteLength]).toEqual([304, 0])
+    const changed = await fetch(url, { headers: { 'if-none-match': '"other"' } })
+    expect(changed.status).toBe(200)
+    const body = await first.text()
+    if (body.length > 1024) {
+      const compressed = await fetch(url, { headers: { 'accept-encoding': 'br, gzip' } })
+      expect(compressed.headers.get('content-encoding')).toBe('gzip')
+      expect(await compressed.text()).toBe(body)
+      const refused = await fetch(url, { headers: { 'accept-encoding': 'gzip;q=0' } })
+      expect(refused.headers.get('content-encoding')).toBeNull()
+    }
+  })
+
+  test('leads from /docs/ to /docs, below which its addresses are relative', async () => {
+    const answer = await fetch(`${server.baseUrl}/docs/`, { redirect: 'manual' })
+    expect([answer.status, answer.headers.get('location')]).toEqual([308, '../docs'])
+    expect((await fetch(`${server.baseUrl}/docs/`)).url).toBe(`${server.baseUrl}/docs`)
+  })
+})
