@@ -1,5 +1,5 @@
 /** Wire shapes of what is read back: sessions, their events and revisions, signals. */
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { pageOf, pageQuery } from '../http/paging.ts'
 import { momentParameter, uuidParameter } from '../http/parameters.ts'
 import {
@@ -24,7 +24,7 @@ export interface Period {
 
 const Uuid = Type.String({ format: 'uuid' })
 const Moment = Type.String({ format: 'date-time' })
-const orNull = <T>(schema: T) => Type.Union([schema as never, Type.Null()])
+const orNull = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])
 const Text = Type.String()
 
 /** A session without its events. */

@@ -1,11 +1,16 @@
-/** Reading sessions, events, revisions and signals over HTTP: every filter, paging, conversation access, deletion. */
+/** Reading sessions, events and revisions over HTTP: every filter, paging, what a bad query is answered. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
-import { type Agents, insertEvent, insertSession, insertSignal, startAgents } from '../support/agents-http.ts'
-import type { Credential } from '../support/server.ts'
+import {
+  type Agents,
+  createApplicationOf,
+  ids,
+  insertEvent,
+  readAll,
+  startAgents,
+} from '../support/agents-http.ts'
 
 const SESSIONS = '/v3/rest/agent-conversations/sessions'
-const SIGNALS = '/v3/rest/signals'
 
 let agents: Agents
 beforeAll(async () => {
@@ -14,42 +19,8 @@ beforeAll(async () => {
 afterAll(() => agents?.stop())
 
 const organizationId = () => agents.organization.id
-const get = (path: string, caller: Credential = agents.organization.key) => agents.call(caller, 'GET', path)
-const ids = (answer: { body: { data: { id: string }[] } }) => answer.body.data.map((item) => item.id)
-
-/** An application of its own per test keeps tests apart: `agentKey` filters its rows. */
-async function createApplication(settings: object = {}) {
-  const application = await agents.applications.create(organizationId(), {
-    agentKey: newId(),
-    name: 'Test',
-    settings,
-  })
-  return {
-    ...application,
-    session: (values?: Readonly<Record<string, unknown>>) =>
-      insertSession(agents.sql, organizationId(), application.id, values),
-    signal: (sessionId: string, values?: Readonly<Record<string, unknown>>) =>
-      insertSignal(
-        agents.sql,
-        { organizationId: organizationId(), applicationId: application.id, sessionId },
-        values,
-      ),
-  }
-}
-
-/** Reads a list to its end; `between` runs after each page. */
-async function readAll(path: string, between: () => Promise<unknown> = async () => {}) {
-  const items: { id: string; sequence: number }[] = []
-  let cursor = ''
-  for (;;) {
-    const { body } = await get(`${path}${cursor}`)
-    items.push(...body.data)
-    expect(body.has_more).toBe(body.next_cursor !== null)
-    if (!body.has_more) return items
-    cursor = `&cursor=${body.next_cursor}`
-    await between()
-  }
-}
+const get = (path: string) => agents.call(agents.organization.key, 'GET', path)
+const createApplication = (settings: object = {}) => createApplicationOf(agents, settings)
 
 test('a session has its identity, state, context and progress', async () => {
   const application = await createApplication()
@@ -130,7 +101,7 @@ test('paging reaches every session once, while newer ones arrive, also where mom
     const created_at = `2026-02-01T00:00:00.00000${Math.floor(index / 6)}Z`
     old.add(await application.session({ created_at }))
   }
-  const seen = await readAll(`${SESSIONS}?agentKey=${application.agentKey}&limit=5`, () =>
+  const seen = await readAll(agents, `${SESSIONS}?agentKey=${application.agentKey}&limit=5`, () =>
     application.session(),
   )
   expect(seen.map((item) => item.id)).toHaveLength(23)
@@ -225,172 +196,6 @@ test.each(['e2', 'e1%00', '%ED%A0%80', '%', encodeURIComponent('\u0000')])(
   },
 )
 
-test('every signal filter narrows the list, alone and together', async () => {
-  const application = await createApplication()
-  const session = await application.session()
-  const other = await application.session()
-  const at = (created_at: string) => ({ created_at })
-  const positive = await application.signal(session, { rating: 'positive', ...at('2026-01-01T00:00:00Z') })
-  const negative = await application.signal(session, { rating: 'negative', ...at('2026-01-02T00:00:00Z') })
-  const inferred = await application.signal(other, {
-    source: 'qualitative_inference',
-    kind: 'sentiment',
-    rating: 'negative',
-    ...at('2026-01-03T00:00:00Z'),
-  })
-  const list = async (query: string) => ids(await get(`${SIGNALS}?agentKey=${application.agentKey}${query}`))
-  expect(await list('')).toEqual([inferred, negative, positive])
-  expect(await list('&source=explicit_feedback')).toEqual([negative, positive])
-  expect(await list('&source=qualitative_inference')).toEqual([inferred])
-  expect(await list('&rating=positive')).toEqual([positive])
-  expect(await list('&rating=negative')).toEqual([inferred, negative])
-  expect(await list('&kind=sentiment')).toEqual([inferred])
-  expect(await list(`&sessionId=${other.toUpperCase()}`)).toEqual([inferred])
-  expect(await list('&since=2026-01-02T00:00:00Z')).toEqual([inferred, negative])
-  expect(await list('&until=2026-01-02T00:00:00Z')).toEqual([positive])
-  expect(await list(`&rating=negative&sessionId=${session}&source=explicit_feedback`)).toEqual([negative])
-  expect(ids(await get(`${SIGNALS}?agentKey=nobody`))).toEqual([])
-})
-
-test('a signal names its session, its event, its target and what was said', async () => {
-  const application = await createApplication()
-  const sessionId = await application.session({ external_session_id: 'chat-9' })
-  const id = await application.signal(sessionId, {
-    rating: 'positive',
-    labels: agents.sql.json(['accurate']),
-    comment: 'Thanks',
-    external_event_id: 'f1',
-    target_event_external_id: 'm2',
-    sequence: 3,
-    revision: 2,
-    participant_external_id: 'p1',
-    created_at: '2026-01-02T03:04:06Z',
-    updated_at: '2026-01-02T03:04:07Z',
-  })
-  const { body } = await get(`${SIGNALS}/${id}`)
-  expect(body).toEqual({
-    id,
-    agentKey: application.agentKey,
-    sessionId,
-    externalSessionId: 'chat-9',
-    source: 'explicit_feedback',
-    kind: 'feedback',
-    rating: 'positive',
-    labels: ['accurate'],
-    comment: 'Thanks',
-    externalEventId: 'f1',
-    targetEventExternalId: 'm2',
-    sequence: 3,
-    revision: 2,
-    participantExternalId: 'p1',
-    occurredAt: '2026-01-02T03:04:05.000Z',
-    createdAt: '2026-01-02T03:04:06.000Z',
-    updatedAt: '2026-01-02T03:04:07.000Z',
-  })
-})
-
-test('signals are paged newest first, and in the order of sequence within a session', async () => {
-  const application = await createApplication()
-  const session = await application.session()
-  const all = new Set<string>()
-  for (const sequence of [9, 2, 2, 5, 1, 7, 2])
-    all.add(await application.signal(session, { sequence, created_at: '2026-02-01T00:00:00.000001Z' }))
-  const newest = await readAll(`${SIGNALS}?agentKey=${application.agentKey}&limit=2`, () =>
-    application.signal(session, { sequence: 20 }),
-  )
-  expect(newest).toHaveLength(7)
-  expect(new Set(newest.map((item) => item.id))).toEqual(all)
-  const inOrder = await readAll(`${SIGNALS}?sessionId=${session}&until=2026-02-02T00:00:00Z&limit=2`)
-  expect(inOrder.map((item) => item.sequence)).toEqual([1, 2, 2, 2, 5, 7, 9])
-})
-
-test('restricted conversation access: listed users and the organization key read, others find nothing', async () => {
-  const { ada, bob, key } = agents.organization
-  const application = await createApplication({
-    conversationAccess: { type: 'restricted', userIds: [ada.id] },
-  })
-  const id = await application.session()
-  await insertEvent(agents.sql, organizationId(), id, 1)
-  const signal = await application.signal(id)
-  const paths = [`${SESSIONS}/${id}`, `${SESSIONS}/${id}/events/e1/revisions`, `${SIGNALS}/${signal}`]
-  const lists = [
-    `${SESSIONS}?agentKey=${application.agentKey}`,
-    `${SIGNALS}?sessionId=${id}`,
-    `${SIGNALS}?agentKey=${application.agentKey}`,
-  ]
-  const may = async (caller: Credential, yes: boolean) => {
-    for (const path of paths) expect((await get(path, caller)).status).toBe(yes ? 200 : 404)
-    for (const path of lists) expect(ids(await get(path, caller))).toHaveLength(yes ? 1 : 0)
-  }
-  await may(key, true)
-  await may(ada.caller, true)
-  await may(bob.caller, false)
-  expect((await agents.call(bob.caller, 'DELETE', `${SESSIONS}/${id}`)).status).toBe(404)
-  // The access in force now counts, not the one under which the session was stored.
-  await agents.applications.update(organizationId(), application.id, {
-    settings: { conversationAccess: { type: 'restricted', userIds: [bob.id] } },
-  })
-  await may(ada.caller, false)
-  await may(bob.caller, true)
-  await agents.applications.update(organizationId(), application.id, {
-    settings: { conversationAccess: { type: 'workspace' } },
-  })
-  await may(ada.caller, true)
-})
-
-test('deleting a session removes all of it but the ledger, and only it', async () => {
-  const application = await createApplication()
-  const [gone, kept] = [await application.session(), await application.session()]
-  for (const id of [gone, kept]) {
-    await insertEvent(agents.sql, organizationId(), id, 1)
-    await application.signal(id)
-    await agents.sql`
-      insert into agent_usage (organization_id, application_id, session_id, external_event_id, unit)
-      values (${organizationId()}, ${application.id}, ${id}, 'e1', 'agent_response_processed')`
-    await agents.sql`insert into actor (key) values (${`session:${id}`})`
-  }
-  const deletion = () => agents.call(agents.organization.ada.caller, 'DELETE', `${SESSIONS}/${gone}`)
-  const answers = await Promise.all([deletion(), deletion(), deletion()])
-  expect(answers.map((answer) => answer.status).sort()).toEqual([204, 404, 404])
-  expect(answers.find((answer) => answer.status === 204)?.body).toBeNull()
-  const count = async (id: string) => {
-    const [row] = await agents.sql`
-      select
-        (select count(*)::int from agent_session where id = ${id}) as sessions,
-        (select count(*)::int from agent_event where session_id = ${id}) as events,
-        (select count(*)::int from agent_signal where session_id = ${id}) as signals,
-        (select count(*)::int from actor where key = ${`session:${id}`}) as actors,
-        (select count(*)::int from agent_usage where session_id = ${id}) as usage`
-    return { ...row }
-  }
-  expect(await count(gone)).toEqual({ sessions: 0, events: 0, signals: 0, actors: 0, usage: 1 })
-  expect(await count(kept)).toEqual({ sessions: 1, events: 1, signals: 1, actors: 1, usage: 1 })
-})
-
-test('deleting a session waits for whoever has locked it', async () => {
-  const application = await createApplication()
-  const id = await application.session()
-  const locked = Promise.withResolvers<void>()
-  const release = Promise.withResolvers<void>()
-  const holder = agents.sql.begin(async (tx) => {
-    await tx`select id from agent_session where id = ${id} for update`
-    locked.resolve()
-    await release.promise
-    await insertEvent(agents.sql, organizationId(), id, 1)
-  })
-  await locked.promise
-  const deletion = agents.call(agents.organization.key, 'DELETE', `${SESSIONS}/${id}`)
-  for (;;) {
-    const waiting = await agents.sql`
-      select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    if (waiting.length > 0) break
-  }
-  release.resolve()
-  await holder
-  expect((await deletion).status).toBe(204)
-  expect(await agents.sql`select 1 from agent_event where session_id = ${id}`).toHaveLength(0)
-})
-
 const badCursors = [
   'x',
   '',
@@ -423,22 +228,6 @@ test.each([
   ...badCursors.map((cursor) => `cursor=${cursor}`),
 ])('the list of sessions refuses the query %s with 400', async (query) => {
   expect((await get(`${SESSIONS}?${query}`)).status).toBe(400)
-})
-
-test.each(['source=explicit', 'rating=neutral', 'sessionId=x', 'limit=101', 'status=open', 'kind=a&kind=b'])(
-  'the list of signals refuses the query %s with 400',
-  async (query) => {
-    expect((await get(`${SIGNALS}?${query}`)).status).toBe(400)
-  },
-)
-
-test('a cursor of signals by time is refused within a session', async () => {
-  const application = await createApplication()
-  const session = await application.session()
-  await application.signal(session)
-  await application.signal(session)
-  const { body } = await get(`${SIGNALS}?agentKey=${application.agentKey}&limit=1`)
-  expect((await get(`${SIGNALS}?sessionId=${session}&cursor=${body.next_cursor}`)).status).toBe(400)
 })
 
 test('an unknown session is 404 before its query is judged, a known one with a bad query is 400', async () => {

@@ -133,3 +133,42 @@ export async function insertSignal(
   await setCreated(sql, 'agent_signal', row)
   return id
 }
+
+/** An application of its own keeps the rows of one test apart: its `agentKey` filters them. */
+export async function createApplicationOf(agents: Agents, settings: object = {}) {
+  const organizationId = agents.organization.id
+  const application = await agents.applications.create(organizationId, {
+    agentKey: newId(),
+    name: 'Test',
+    settings,
+  })
+  const applicationId = application.id
+  return {
+    ...application,
+    session: (values?: Readonly<Record<string, unknown>>) =>
+      insertSession(agents.sql, organizationId, applicationId, values),
+    signal: (sessionId: string, values?: Readonly<Record<string, unknown>>) =>
+      insertSignal(agents.sql, { organizationId, applicationId, sessionId }, values),
+  }
+}
+
+/** The ids of a page, in order. */
+export const ids = (answer: Answer): string[] => answer.body.data.map((item: { id: string }) => item.id)
+
+/** Reads a list to its end with the organization key; `between` runs after each page but the last. */
+export async function readAll(
+  agents: Agents,
+  path: string,
+  between: () => Promise<unknown> = async () => {},
+): Promise<readonly { readonly id: string; readonly sequence: number }[]> {
+  const items: { id: string; sequence: number }[] = []
+  let cursor = ''
+  for (;;) {
+    const { body } = await agents.call(agents.organization.key, 'GET', `${path}${cursor}`)
+    items.push(...body.data)
+    if (body.has_more !== (body.next_cursor !== null)) throw new Error('has_more and next_cursor disagree')
+    if (!body.has_more) return items
+    cursor = `&cursor=${body.next_cursor}`
+    await between()
+  }
+}
