@@ -1,0 +1,24 @@
+/** What the main thread and a worker thread say to each other. Plain data: it is cloned on the way. */
+import type { Config } from '../config.ts'
+import type { Servers } from '../container.ts'
+
+export interface StartOrder {
+  readonly type: 'start'
+  readonly config: Config
+  readonly servers: Servers
+  /** 0 for the first thread of the process, which also does the work by the clock. */
+  readonly index: number
+}
+
+export type ToThread =
+  | StartOrder
+  | { readonly type: 'ping' }
+  | { readonly type: 'metrics'; readonly request: number }
+  | { readonly type: 'stop'; readonly budgetMs: number }
+
+export type FromThread =
+  /** The runtime works; `worker` is its row. */
+  | { readonly type: 'ready'; readonly worker: string }
+  | { readonly type: 'pong' }
+  | { readonly type: 'metrics'; readonly request: number; readonly json: object }
+  | { readonly type: 'stopped' }

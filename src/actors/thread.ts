@@ -1,0 +1,72 @@
+/**
+ * The inside of a worker thread: builds its own container and runtime when told to start, answers pings and metrics,
+ * and stops in order.
+ *
+ * The rule: an error that nobody handled ends the thread, and nothing but the thread; the main thread starts another.
+ */
+import type { Container } from '../container.ts'
+import { keepMaintaining } from './maintenance.ts'
+import type { RuntimeOptions } from './options.ts'
+import { createRuntime, type Runtime } from './runtime.ts'
+import type { FromThread, StartOrder, ToThread } from './thread-protocol.ts'
+import type { ActorDefinition, MaintenanceTask } from './types.ts'
+
+/** The part of a message port that is used here. */
+export interface ThreadPort {
+  on(event: 'message', listener: (message: ToThread) => void): unknown
+  postMessage(message: FromThread): void
+}
+
+/** What runs in the thread. */
+export interface ThreadContents {
+  readonly container: Container
+  readonly actors: readonly ActorDefinition[]
+  readonly maintenance: readonly MaintenanceTask[]
+  readonly options?: Partial<RuntimeOptions>
+}
+
+/** Serves the main thread on `port` until it says stop. */
+export function serveThread(port: ThreadPort, build: (order: StartOrder) => ThreadContents): void {
+  let running: Promise<Running> | null = null
+  port.on('message', async (message) => {
+    switch (message.type) {
+      case 'start':
+        running = start(build(message), message.index)
+        port.postMessage({ type: 'ready', worker: (await running).runtime.worker })
+        break
+      case 'ping':
+        port.postMessage({ type: 'pong' })
+        break
+      case 'metrics': {
+        const json = await (await running)?.contents.container.metrics.registry.getMetricsAsJSON()
+        port.postMessage({ type: 'metrics', request: message.request, json: json ?? [] })
+        break
+      }
+      case 'stop':
+        if (running !== null) await stop(await running, message.budgetMs)
+        port.postMessage({ type: 'stopped' })
+    }
+  })
+}
+
+interface Running {
+  readonly contents: ThreadContents
+  readonly runtime: Runtime
+  readonly stopping: AbortController
+  readonly maintenance: Promise<void>
+}
+
+async function start(contents: ThreadContents, index: number): Promise<Running> {
+  const { container, actors, options = {} } = contents
+  const runtime = createRuntime(container, actors, options)
+  await runtime.start()
+  const stopping = new AbortController()
+  const tasks = index === 0 ? contents.maintenance : []
+  return { contents, runtime, stopping, maintenance: keepMaintaining(container, tasks, stopping.signal) }
+}
+
+async function stop({ contents, runtime, stopping }: Running, budgetMs: number): Promise<void> {
+  stopping.abort()
+  await runtime.stop(budgetMs)
+  await contents.container.close()
+}

@@ -1,0 +1,18 @@
+/**
+ * The entry of a worker thread: a container of its own and the actors of all features. Its path is known to
+ * `src/actors/threads.ts` and to the build, which embeds it.
+ */
+import { parentPort } from 'node:worker_threads'
+import { connectionsNeeded, DEFAULT_OPTIONS } from '../src/actors/options.ts'
+import { serveThread } from '../src/actors/thread.ts'
+import { createContainer } from '../src/container.ts'
+import { createFeatures } from '../src/features.ts'
+
+if (parentPort === null) throw new Error('this file is the entry of a thread')
+
+serveThread(parentPort, ({ config, servers, index }) => {
+  const databasePoolSize = Math.min(config.databasePoolSize, connectionsNeeded(DEFAULT_OPTIONS))
+  const container = createContainer({ ...config, databasePoolSize }, servers, `earshot-thread-${index}`)
+  const { actors, maintenance } = createFeatures(container)
+  return { container, actors, maintenance }
+})
