@@ -1,0 +1,48 @@
+/** What one command is. The table of them feeds the parser, the help and the dispatcher alike. */
+
+export interface Flag {
+  /** Placeholder of the value in the help; a flag without one is a switch. */
+  readonly value?: string
+  readonly summary: string
+  readonly required?: boolean
+}
+
+export interface Command {
+  /** One or two words. */
+  readonly name: string
+  /** Names of the arguments, all of them required. */
+  readonly args: readonly string[]
+  readonly summary: string
+  readonly flags: Readonly<Record<string, Flag>>
+  /** Loads what it needs by itself: the table is read by every command. null: it has said what there was to say. */
+  readonly run: (input: Input) => Promise<Output | null>
+}
+
+export interface Input {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly json: boolean
+  /** An argument by its name in the table. */
+  arg(name: string): string
+  flag(name: string): string | undefined
+}
+
+export interface Output {
+  /** Printed as it is with `--json`. */
+  readonly json: Readonly<Record<string, unknown>>
+  /** Printed without. */
+  readonly lines: readonly string[]
+  /** The command found trouble: exit code 1. */
+  readonly failed?: boolean
+}
+
+/** The caller made a mistake on the command line: exit code 2, and one line. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** A whole number from the command line. @throws UsageError */
+export function wholeNumber(what: string, text: string, min: number, max = Number.MAX_SAFE_INTEGER): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value
+  throw new UsageError(`${what} is ${JSON.stringify(text)}, but must be a whole number from ${min} to ${max}`)
+}

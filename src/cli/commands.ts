@@ -1,0 +1,13 @@
+/** Every command, in the order of the help. */
+import type { Command } from './command.ts'
+import { agentCommands } from './commands/agents.ts'
+import { creditCommands } from './commands/credits.ts'
+import { organizationCommands } from './commands/organizations.ts'
+import { serviceCommands } from './commands/service.ts'
+
+export const COMMANDS: readonly Command[] = [
+  ...serviceCommands,
+  ...organizationCommands,
+  ...agentCommands,
+  ...creditCommands,
+]

@@ -1,0 +1,43 @@
+/** The service itself: run it, prepare its database, look after its health. */
+import type { Command } from '../command.ts'
+
+export const serviceCommands: readonly Command[] = [
+  {
+    name: 'serve',
+    args: [],
+    summary: 'Run the service until a signal ends it (the default command)',
+    flags: {},
+    async run({ env }) {
+      const { serve } = await import('../../main.ts')
+      await serve(env)
+      return null
+    },
+  },
+  {
+    name: 'migrate',
+    args: [],
+    summary: 'Bring the database schema up to date',
+    flags: {},
+    async run({ env }) {
+      const { migrateDatabase } = await import('../migrate.ts')
+      const applied = await migrateDatabase(env)
+      return {
+        json: { applied },
+        lines: [applied.length === 0 ? 'up to date' : `applied: ${applied.join(', ')}`],
+      }
+    },
+  },
+  {
+    name: 'doctor',
+    args: [],
+    summary: 'Check settings, database, schema, Redis and workers; exit code 1 on trouble',
+    flags: {},
+    async run({ env }) {
+      const { examine } = await import('../doctor.ts')
+      const checks = await examine(env)
+      const failed = checks.some(({ ok }) => !ok)
+      const lines = checks.map(({ ok, name, detail }) => `${ok ? 'ok    ' : 'FAILED'}  ${name}: ${detail}`)
+      return { json: { ok: !failed, checks }, lines, failed }
+    },
+  },
+]

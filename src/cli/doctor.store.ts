@@ -1,0 +1,17 @@
+/** What `earshot doctor` asks the database. */
+import type { Sql } from '../platform/db/pool.ts'
+
+export async function serverVersion(sql: Sql): Promise<{ readonly text: string; readonly major: number }> {
+  const [row] = await sql<{ text: string; major: number }[]>`
+    select current_setting('server_version') as text, current_setting('server_version_num')::int / 10000 as major`
+  return row ?? { text: 'unknown', major: 0 }
+}
+
+/** Worker threads whose heartbeat is at most `seconds` old, by the clock of the database. */
+export async function countLiveWorkers(sql: Sql, seconds: number): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count
+    from worker
+    where heartbeat_at > now() - ${seconds}::int * interval '1 second'`
+  return row?.count ?? 0
+}

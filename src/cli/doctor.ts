@@ -1,0 +1,101 @@
+/**
+ * `earshot doctor`: asks everything that the service stands on, one thing after the other.
+ *
+ * The rule: a check never throws; what stands on a failed one is not asked. Details name no credential.
+ */
+import { MIGRATIONS } from '../../sql/migrations.ts'
+import { DEFAULT_OPTIONS } from '../actors/options.ts'
+import { type Config, loadConfig } from '../config.ts'
+import { assertMigrated } from '../platform/db/migrate.ts'
+import { connect, type Sql } from '../platform/db/pool.ts'
+import { openServers } from '../platform/embedded/servers.ts'
+import { createLog, type Log } from '../platform/log.ts'
+import { openRedis } from '../platform/redis.ts'
+import { oneLine } from '../platform/start-error.ts'
+import type { Input } from './command.ts'
+import { countLiveWorkers, serverVersion } from './doctor.store.ts'
+
+export interface Check {
+  readonly name: 'settings' | 'database' | 'schema' | 'workers' | 'redis'
+  readonly ok: boolean
+  readonly detail: string
+}
+
+const OLDEST_POSTGRESQL = 15
+const REDIS_BUDGET_MS = 3_000
+
+/** Resolves with the checks that could be made, in order. */
+export async function examine(env: Input['env']): Promise<readonly Check[]> {
+  let config: Config
+  try {
+    config = loadConfig(env)
+  } catch (error) {
+    return [{ name: 'settings', ok: false, detail: oneLine(error) }]
+  }
+  const settings = { name: 'settings', ok: true, detail: describe(config) } as const
+  // The lines below say what is wrong; the log would say it again.
+  const log = createLog('silent', 'earshot-cli')
+  try {
+    const servers = await openServers(config, log)
+    const sql = connect(servers.servers.database, { max: 1, applicationName: 'earshot-cli' })
+    try {
+      return [settings, ...(await examineDatabase(sql)), await examineRedis(servers.servers.redis, log)]
+    } finally {
+      await sql.end({ timeout: 5 })
+      await servers.stop()
+    }
+  } catch (error) {
+    return [settings, { name: 'database', ok: false, detail: oneLine(error) }]
+  }
+}
+
+function describe({ role, databaseUrl, dataDir }: Config): string {
+  return `role ${role}, ${databaseUrl === null ? `embedded in ${dataDir}` : 'database at DATABASE_URL'}`
+}
+
+async function examineDatabase(sql: Sql): Promise<readonly Check[]> {
+  const database = await check('database', async () => {
+    const version = await serverVersion(sql)
+    return { ok: version.major >= OLDEST_POSTGRESQL, detail: `PostgreSQL ${version.text}` }
+  })
+  if (!database.ok) return [database]
+  const schema = await check('schema', async () => {
+    await assertMigrated(sql, MIGRATIONS)
+    return { ok: true, detail: `${MIGRATIONS.length} migrations` }
+  })
+  if (!schema.ok) return [database, schema]
+  const workers = await check('workers', async () => {
+    const seconds = DEFAULT_OPTIONS.leaseMs / 1000
+    const count = await countLiveWorkers(sql, seconds)
+    return { ok: count > 0, detail: `${count} heard of in the last ${seconds} s` }
+  })
+  return [database, schema, workers]
+}
+
+async function examineRedis(url: string | null, log: Log): Promise<Check> {
+  if (url === null) return { name: 'redis', ok: true, detail: 'none: PostgreSQL rings the doorbell' }
+  return check('redis', async () => {
+    const redis = openRedis(url, log)
+    let timer: Timer | undefined
+    try {
+      await new Promise<void>((resolve, reject) => {
+        redis.once('ready', resolve)
+        redis.once('error', reject)
+        timer = setTimeout(() => reject(new Error(`no answer within ${REDIS_BUDGET_MS} ms`)), REDIS_BUDGET_MS)
+      })
+      const version = /redis_version:(\S+)/.exec(await redis.info('server'))?.[1]
+      return { ok: true, detail: `Redis ${version ?? 'of an unknown version'}` }
+    } finally {
+      clearTimeout(timer)
+      redis.disconnect()
+    }
+  })
+}
+
+async function check(name: Check['name'], ask: () => Promise<Omit<Check, 'name'>>): Promise<Check> {
+  try {
+    return { name, ...(await ask()) }
+  } catch (error) {
+    return { name, ok: false, detail: oneLine(error) }
+  }
+}

@@ -1,0 +1,53 @@
+/** The text behind `--help`, out of the same table that the parser uses. */
+import type { Command, Flag } from './command.ts'
+import { align } from './output.ts'
+
+export const GLOBAL_FLAGS: Readonly<Record<string, Flag>> = {
+  json: { summary: 'print exactly one JSON object' },
+  help: { summary: 'show this text' },
+  version: { summary: 'show the version' },
+}
+
+/** `org create <name>` */
+export function usage(command: Command): string {
+  return [command.name, ...command.args.map((name) => `<${name}>`)].join(' ')
+}
+
+/** Every command whose name begins with `words`; all about one command where only one does. */
+export function help(commands: readonly Command[], words: readonly string[], version: string): string {
+  const prefix = words.join(' ')
+  const exact = commands.find((command) => command.name === prefix)
+  if (exact !== undefined) return commandHelp(exact)
+  const group = commands.filter((command) => prefix === '' || command.name.startsWith(`${prefix} `))
+  const listed = group.length > 0 ? group : commands
+  return [
+    `earshot ${version}`,
+    '',
+    'Usage: earshot <command> [options]; without a command: serve',
+    '',
+    ...indent(listed.map((command) => [usage(command), command.summary])),
+    '',
+    ...indent(flagRows(GLOBAL_FLAGS)),
+    '',
+    'earshot <command> --help tells more. Settings are environment variables, as for the service.',
+  ].join('\n')
+}
+
+function commandHelp(command: Command): string {
+  return [
+    `Usage: earshot ${usage(command)} [options]`,
+    '',
+    `${command.summary}.`,
+    '',
+    ...indent(flagRows({ ...command.flags, ...GLOBAL_FLAGS })),
+  ].join('\n')
+}
+
+function flagRows(flags: Readonly<Record<string, Flag>>): readonly (readonly string[])[] {
+  return Object.entries(flags).map(([name, { value, summary, required }]) => [
+    `--${name}${value === undefined ? '' : ` <${value}>`}`,
+    required ? `${summary} (required)` : summary,
+  ])
+}
+
+const indent = (rows: readonly (readonly string[])[]) => align(rows).map((line) => `  ${line}`)

@@ -1,0 +1,18 @@
+/** What most commands do: open everything, find the organization, work on it. Loads the rest only then. */
+import type { Organization } from '../identity/service.ts'
+import type { Flag, Input } from './command.ts'
+import type { Services } from './services.ts'
+
+/** What `inOrganization` reads. */
+export const ORG_FLAG: Readonly<Record<'org', Flag>> = {
+  org: { value: 'id or name', summary: 'the organization; may be left out where there is only one' },
+}
+
+/** Runs `work` on the organization of `--org`, or on the only one. @throws UsageError where there are several */
+export async function inOrganization<T>(
+  input: Input,
+  work: (services: Services, organization: Organization) => Promise<T>,
+): Promise<T> {
+  const { organizationOf, withServices } = await import('./services.ts')
+  return withServices(input, async (services) => work(services, await organizationOf(services, input)))
+}

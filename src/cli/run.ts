@@ -1,0 +1,121 @@
+/**
+ * From the words of a command line to an exit code: 0 done, 1 failed or found trouble, 2 used wrongly.
+ *
+ * The rule: an error is one line on standard error, and with `--json` also one object on standard output. Options are
+ * read by `node:util`, which leaves values as they were typed: an organization may be called `007`.
+ */
+import { parseArgs } from 'node:util'
+import packageJson from '../../package.json' with { type: 'json' }
+import { ConfigError } from '../config.ts'
+import { errorCode } from '../platform/db/sqlstate.ts'
+import { AppError } from '../platform/errors.ts'
+import { oneLine, StartError } from '../platform/start-error.ts'
+import { type Command, type Flag, type Input, type Output, UsageError } from './command.ts'
+import { COMMANDS } from './commands.ts'
+import { GLOBAL_FLAGS, help, usage } from './help.ts'
+
+type Environment = Input['env']
+
+/** Runs one command line. @returns the exit code */
+export async function runCommandLine(argv: readonly string[], env: Environment): Promise<number> {
+  const json = argv.includes('--json')
+  try {
+    const output = await dispatch(argv, env)
+    if (output === null) return 0
+    process.stdout.write(
+      json ? `${JSON.stringify(output.json)}\n` : output.lines.map((l) => `${l}\n`).join(''),
+    )
+    return output.failed ? 1 : 0
+  } catch (error) {
+    const { code, message } = explain(error)
+    if (json) process.stdout.write(`${JSON.stringify({ error: { code, message } })}\n`)
+    process.stderr.write(`earshot: ${message}\n`)
+    return error instanceof UsageError ? 2 : 1
+  }
+}
+
+async function dispatch(argv: readonly string[], env: Environment): Promise<Output | null> {
+  // First with everybody's flags, to tell the words of the command from the values of flags.
+  const everybody = Object.assign({}, GLOBAL_FLAGS, ...COMMANDS.map((command) => command.flags))
+  const { positionals, values } = parseArgs({ args: [...argv], options: options(everybody), strict: false })
+  if (values.version) return said(packageJson.version, { version: packageJson.version })
+  const command = findCommand(positionals)
+  if (values.help) {
+    const words = command === null || positionals.length === 0 ? positionals : command.name.split(' ')
+    const text = help(COMMANDS, words, packageJson.version)
+    return said(text, { help: text })
+  }
+  if (command === null) throw unknownCommand(positionals)
+  return command.run(readInput(command, argv, env))
+}
+
+const said = (text: string, json: Output['json']): Output => ({ json, lines: [text] })
+
+/** Without words: `serve`. */
+function findCommand(words: readonly string[]): Command | null {
+  if (words.length === 0) return COMMANDS.find(({ name }) => name === 'serve') ?? null
+  return (
+    COMMANDS.find(({ name }) => name === words.slice(0, 2).join(' ')) ??
+    COMMANDS.find(({ name }) => name === words[0]) ??
+    null
+  )
+}
+
+function unknownCommand(words: readonly string[]): UsageError {
+  const group = COMMANDS.filter(({ name }) => name.startsWith(`${words[0]} `)).map(({ name }) => name)
+  return new UsageError(
+    group.length > 0
+      ? `which one: ${group.join(', ')}?`
+      : `there is no command ${JSON.stringify(words[0])}: see earshot --help`,
+  )
+}
+
+function readInput(command: Command, argv: readonly string[], env: Environment): Input {
+  const flags = { ...GLOBAL_FLAGS, ...command.flags }
+  const { positionals, values } = parseStrictly(argv, flags)
+  const given = positionals.slice(positionals.length === 0 ? 0 : command.name.split(' ').length)
+  if (given.length !== command.args.length) throw new UsageError(`usage: earshot ${usage(command)}`)
+  for (const [name, flag] of Object.entries(command.flags))
+    if (flag.required && values[name] === undefined) throw new UsageError(`--${name} is missing`)
+  return {
+    env,
+    json: values.json === true,
+    arg(name) {
+      const value = given[command.args.indexOf(name)]
+      if (value === undefined) throw new Error(`${command.name} has no argument ${name}`)
+      return value
+    },
+    flag(name) {
+      const value = values[name]
+      return typeof value === 'string' ? value : undefined
+    },
+  }
+}
+
+function parseStrictly(argv: readonly string[], flags: Readonly<Record<string, Flag>>) {
+  try {
+    return parseArgs({ args: [...argv], options: options(flags), allowPositionals: true })
+  } catch (error) {
+    // Only the first sentence: the second explains how to pass an argument that begins with a dash.
+    throw new UsageError(oneLine(error).replace(/\. .*/, ''))
+  }
+}
+
+function options(flags: Readonly<Record<string, Flag>>) {
+  return Object.fromEntries(
+    Object.entries(flags).map(([name, { value }]) => [
+      name,
+      { type: value === undefined ? ('boolean' as const) : ('string' as const) },
+    ]),
+  )
+}
+
+/** A word for programs and a sentence for people. */
+function explain(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof UsageError) return { code: 'usage', message: error.message }
+  if (error instanceof AppError) return { code: error.code, message: error.message }
+  if (error instanceof ConfigError) return { code: 'configuration', message: error.message }
+  if (error instanceof StartError) return { code: 'start', message: oneLine(error) }
+  const code = errorCode(error)
+  return { code: code ?? 'failed', message: code === null ? oneLine(error) : `${oneLine(error)} (${code})` }
+}

@@ -1,0 +1,67 @@
+/**
+ * What administration works with: the same servers and use cases as the service, opened for one command. Imported when a
+ * command runs, never by the table of commands.
+ */
+import { MIGRATIONS } from '../../sql/migrations.ts'
+import { type Applications, createApplications } from '../agents/applications.ts'
+import { loadConfig } from '../config.ts'
+import { type Container, createContainer } from '../container.ts'
+import { createIdentity, type Identity, type Organization } from '../identity/service.ts'
+import { assertMigrated } from '../platform/db/migrate.ts'
+import { openServers } from '../platform/embedded/servers.ts'
+import { AppError } from '../platform/errors.ts'
+import { createLog } from '../platform/log.ts'
+import { StartError } from '../platform/start-error.ts'
+import { type Input, UsageError } from './command.ts'
+
+export interface Services {
+  readonly container: Container
+  readonly identity: Identity
+  readonly applications: Applications
+}
+
+/** Opens everything, runs `work`, and closes it again. @throws StartError where the database is not migrated */
+export async function withServices<T>(
+  { env }: Pick<Input, 'env'>,
+  work: (services: Services) => Promise<T>,
+): Promise<T> {
+  // A command speaks for itself: the log has only what went wrong, unless somebody asks for more.
+  const config = loadConfig({ LOG_LEVEL: 'warn', ...env })
+  const servers = await openServers(config, createLog(config.logLevel, 'earshot-cli'))
+  try {
+    const container = createContainer(config, servers.servers, 'earshot-cli')
+    try {
+      await requireSchema(container)
+      const identity = createIdentity(container)
+      return await work({
+        container,
+        identity,
+        applications: createApplications({ ...container, identity }),
+      })
+    } finally {
+      await container.close()
+    }
+  } finally {
+    await servers.stop()
+  }
+}
+
+async function requireSchema({ sql }: Container): Promise<void> {
+  try {
+    await assertMigrated(sql, MIGRATIONS)
+  } catch (error) {
+    throw error instanceof AppError ? new StartError(`${error.message} Run earshot migrate first.`) : error
+  }
+}
+
+/** The organization of `--org`, or the only one. @throws UsageError where there are several */
+export async function organizationOf({ identity }: Services, input: Input): Promise<Organization> {
+  const named = input.flag('org')
+  if (named !== undefined) return identity.findOrganization(named)
+  const [only, another] = await identity.listOrganizations()
+  if (only === undefined)
+    throw new UsageError('there is no organization yet: make one with earshot org create')
+  if (another !== undefined)
+    throw new UsageError('there are several organizations: name one with --org <id or name>')
+  return only
+}
