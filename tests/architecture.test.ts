@@ -164,7 +164,7 @@ function withoutComments(text: string): string {
 }
 
 function mayHoldSql(path: string): boolean {
-  return /^src\/(?:actors|platform)\//.test(path) || ['store', 'actor'].includes(placeOf(path)?.layer ?? '')
+  return /^src\/(?:actors|platform)\/|(?:^|[/.-])(?:store|actor)\.ts$/.test(path)
 }
 
 /** Own files that exist at run time behind a file's imports. */

@@ -5,6 +5,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { RuntimeOptions } from '../../src/actors/options.ts'
+import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
 import type { SettingsChange } from '../../src/agents/applications.model.ts'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -17,6 +19,8 @@ export interface TestServerOptions {
   readonly env?: Readonly<Record<string, string>>
   /** A Redis that this test has for itself (see private-redis.ts); without one the service runs without Redis. */
   readonly redis?: string
+  /** Run the actors in this process, too; with options other than the defaults where given. */
+  readonly actors?: boolean | Partial<RuntimeOptions>
 }
 
 /** An organization with what is needed to act for it. */
@@ -72,6 +76,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const deps = createContainer(config, servers, 'test')
   const features = createFeatures(deps)
   const app = createApp(deps).listen({ hostname: '127.0.0.1', port: 0 })
+  const runtime = await startActors(deps, features, options.actors ?? false)
   const baseUrl = `http://127.0.0.1:${app.server?.port}`
   return {
     baseUrl,
@@ -82,6 +87,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     as: (credential) => clientOf(baseUrl, credential),
     async stop() {
       await app.stop(true)
+      await runtime?.stop(STOP_BUDGET_MS)
       await deps.close()
       await database.drop()
       rmSync(dataDir, { recursive: true, force: true })
@@ -89,7 +95,19 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   }
 }
 
+const STOP_BUDGET_MS = 5_000
 const TOKEN_LIFETIME_SECONDS = 3600
+
+async function startActors(
+  deps: Container,
+  features: Features,
+  actors: boolean | Partial<RuntimeOptions>,
+): Promise<Runtime | null> {
+  if (actors === false) return null
+  const runtime = createRuntime(deps, features.actors, actors === true ? {} : actors)
+  await runtime.start()
+  return runtime
+}
 
 function tenants({ identity, applications }: Features) {
   const createUser = async (organizationId: string) => {
@@ -143,8 +161,7 @@ export function clientOf(baseUrl: string, credential: Credential): Client {
   }
   const sendJson = (method: string, path: string, body: unknown, headers: Record<string, string> = {}) =>
     send(method, path, {
-      body:
-        typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+      body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
       headers: { 'content-type': 'application/json', ...headers },
     })
   return {
