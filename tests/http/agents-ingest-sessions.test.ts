@@ -1,0 +1,261 @@
+/**
+ * What an ingest request does to its session: status, processing status, environment, participants and the rest of
+ * its row (specification, "Agent session status" and rule 7; participants, context, source).
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import {
+  type Agent,
+  assistantMessage,
+  eventRows,
+  feedbackOn,
+  openAgent,
+  sessionRow,
+  userMessage,
+} from '../support/agents.ts'
+import { startTestServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server.stop())
+
+const row = (sessionId: string) => sessionRow(server.database.sql, sessionId)
+
+const lettersTo = async (sessionId: string) =>
+  server.database.sql`select type from actor_message where key = ${`session:${sessionId}`}`
+
+describe('status', () => {
+  /** Sends one new event with each of the statuses in turn and returns the session's last status. */
+  async function after(...statuses: readonly (string | undefined)[]) {
+    const agent = await openAgent(server)
+    let sessionId = ''
+    for (const [index, status] of statuses.entries())
+      ({ sessionId } = await agent.accept([userMessage(index)], status === undefined ? {} : { status }))
+    return (await row(sessionId)).status
+  }
+
+  test('a new session is open unless the request says otherwise', async () => {
+    expect(await after(undefined)).toBe('open')
+    expect(await after('ended')).toBe('ended')
+    expect(await after('abandoned')).toBe('abandoned')
+  })
+
+  test('open becomes ended or abandoned; an absent status leaves a known session as it is', async () => {
+    expect(await after('open', 'ended')).toBe('ended')
+    expect(await after('open', 'abandoned')).toBe('abandoned')
+    expect(await after('ended', undefined)).toBe('ended')
+  })
+
+  test('a terminal status is sticky: open changes nothing, abandoned may become ended, not the reverse', async () => {
+    expect(await after('ended', 'open')).toBe('ended')
+    expect(await after('abandoned', 'open')).toBe('abandoned')
+    expect(await after('abandoned', 'ended')).toBe('ended')
+    expect(await after('ended', 'abandoned')).toBe('ended')
+  })
+
+  test('a terminal session takes late events and sends them on to be processed', async () => {
+    const agent = await openAgent(server)
+    const { sessionId } = await agent.accept([userMessage(1)], { status: 'ended' })
+    await server.database.sql`delete from actor_message`
+    expect(await agent.accept([assistantMessage(2)])).toMatchObject({ acceptedEventCount: 1 })
+    expect(await lettersTo(sessionId)).toHaveLength(1)
+  })
+
+  test('an event that was walked already and then revised is gone back for', async () => {
+    const agent = await openAgent(server)
+    const { sessionId } = await agent.accept([userMessage(1), assistantMessage(3)])
+    await server.database.sql`update agent_session set watermark = 3 where id = ${sessionId}`
+    await agent.accept([userMessage(1, { revision: 2 }), userMessage(2), userMessage(4), assistantMessage(3)])
+    const revisits = await server.database.sql`
+      select external_event_id as id from agent_revisit where session_id = ${sessionId} order by 1`
+    expect(revisits.map(({ id }) => id)).toEqual(['u1', 'u2'])
+  })
+
+  test('a repeated event that only finalises the session does finalise it', async () => {
+    const agent = await openAgent(server)
+    const { sessionId } = await agent.accept([userMessage(1)])
+    await server.database.sql`delete from actor_message`
+    expect(await agent.accept([userMessage(1)], { status: 'ended' })).toMatchObject({
+      deduplicatedEventCount: 1,
+      processingStatus: 'pending',
+    })
+    expect((await row(sessionId)).status).toBe('ended')
+    expect(await lettersTo(sessionId)).toHaveLength(1)
+  })
+})
+
+describe('processingStatus', () => {
+  const exhaust = (agent: Agent) => server.features.identity.setCredits(agent.organizationId, 0)
+
+  test('pending where credits are left, also unlimited ones', async () => {
+    const agent = await openAgent(server)
+    expect(await agent.accept([userMessage(1)])).toMatchObject({ processingStatus: 'pending' })
+    await server.features.identity.setCredits(agent.organizationId, 1)
+    expect(await agent.accept([userMessage(2)])).toMatchObject({ processingStatus: 'pending' })
+  })
+
+  test('billing_blocked where none are left; the events are stored all the same', async () => {
+    const agent = await openAgent(server)
+    await exhaust(agent)
+    const body = await agent.accept([assistantMessage(1), feedbackOn('a1', 2)])
+    expect(body).toMatchObject({ processingStatus: 'billing_blocked', acceptedEventCount: 2 })
+    expect(await eventRows(server.database.sql, body.sessionId)).toHaveLength(2)
+    await server.features.identity.addCredits(agent.organizationId, 5)
+    expect(await agent.accept([userMessage(3)])).toMatchObject({ processingStatus: 'pending' })
+  })
+
+  test('capture_disabled where content capture is off, before billing_blocked', async () => {
+    const agent = await openAgent(server, { settings: { captureContent: false } })
+    expect(await agent.accept([userMessage(1)])).toMatchObject({ processingStatus: 'capture_disabled' })
+    await exhaust(agent)
+    expect(await agent.accept([userMessage(2)])).toMatchObject({ processingStatus: 'capture_disabled' })
+  })
+
+  test("a pure retry answers the session's present value", async () => {
+    const agent = await openAgent(server)
+    const { sessionId } = await agent.accept([userMessage(1)])
+    for (const present of ['processing', 'completed', 'failed']) {
+      await server.database
+        .sql`update agent_session set processing_status = ${present} where id = ${sessionId}`
+      expect(await agent.accept([userMessage(1)])).toMatchObject({ processingStatus: present })
+      expect((await row(sessionId)).processing_status).toBe(present)
+    }
+    expect(await agent.accept([userMessage(2)])).toMatchObject({ processingStatus: 'pending' })
+  })
+
+  test('a pure retry sends nothing to be processed', async () => {
+    const agent = await openAgent(server)
+    const { sessionId } = await agent.accept([userMessage(1)])
+    await server.database.sql`delete from actor_message`
+    await agent.accept([userMessage(1)], { status: 'open' })
+    expect(await lettersTo(sessionId)).toHaveLength(0)
+  })
+})
+
+describe('7. allowed environments', () => {
+  const settings = { allowedEnvironments: ['production', 'staging'] }
+  const of = (environment: string) => ({ context: { environment } })
+
+  test('an allowed environment of the session, or of each event, is accepted', async () => {
+    const agent = await openAgent(server, { settings })
+    const { sessionId } = await agent.accept(
+      [userMessage(1), userMessage(2, of('staging'))],
+      of('production'),
+    )
+    expect((await row(sessionId)).environment).toBe('production')
+    await agent.accept([userMessage(1, of('staging'))], { externalSessionId: 'by event' })
+  })
+
+  test('a missing or blocked environment is 400, also of a single event', async () => {
+    const agent = await openAgent(server, { settings })
+    const blocked = 'environment_not_allowed'
+    await agent.refuse(blocked, [userMessage(1)])
+    await agent.refuse(blocked, [userMessage(1)], { context: { surface: 'x' } })
+    await agent.refuse(blocked, [userMessage(1)], of('Production'))
+    await agent.refuse(blocked, [userMessage(1, of('production'))], of('test'))
+    await agent.refuse(blocked, [userMessage(1, of('production')), userMessage(2)])
+    const answer = await agent.refuse(blocked, [userMessage(1), userMessage(2, of('test'))], of('staging'))
+    expect(answer.body).toMatchObject({
+      eventIndex: 1,
+      externalEventId: 'u2',
+      details: [{ path: 'events[1].context.environment' }],
+    })
+  })
+
+  test("later requests resolve to the stored session's environment", async () => {
+    const agent = await openAgent(server, { settings })
+    await agent.accept([userMessage(1)], of('production'))
+    await agent.accept([userMessage(2)])
+    await agent.configure({ allowedEnvironments: ['staging'] })
+    await agent.refuse('environment_not_allowed', [userMessage(3)])
+    await agent.accept([userMessage(3)], of('staging'))
+  })
+
+  test('without a list every environment is accepted, and none', async () => {
+    const agent = await openAgent(server)
+    await agent.accept([userMessage(1)], of('anything'))
+    await agent.accept([userMessage(2)])
+  })
+
+  test('400 comes before 409', async () => {
+    const agent = await openAgent(server, { settings })
+    await agent.accept([userMessage(1)], of('production'))
+    await agent.refuse('environment_not_allowed', [userMessage(1, { content: 'changed' })], of('test'))
+    await agent.refuse('invalid_feedback_target', [
+      userMessage(1, { content: 'changed' }),
+      feedbackOn('nobody', 2),
+    ])
+    await agent.refuse('event_changed', [userMessage(1, { content: 'changed' })])
+  })
+})
+
+describe('the rest of the row', () => {
+  test('agentVersion, source and context are stored, replaced by later ones and kept where absent', async () => {
+    const agent = await openAgent(server)
+    const first = {
+      agentVersion: 'support-7',
+      source: { sdk: 'http', version: '1' },
+      context: { surface: 'widget', environment: 'production', properties: { plan: 'pro', seats: 3 } },
+    }
+    const { sessionId } = await agent.accept([userMessage(1)], first)
+    const expected = {
+      agent_version: 'support-7',
+      source: first.source,
+      context: first.context,
+      environment: 'production',
+    }
+    expect(await row(sessionId)).toMatchObject(expected)
+    await agent.accept([userMessage(2)])
+    expect(await row(sessionId)).toMatchObject(expected)
+    await agent.accept([userMessage(2)], { agentVersion: 'support-8', context: { surface: 'page' } })
+    expect(await row(sessionId)).toMatchObject({
+      agent_version: 'support-8',
+      source: first.source,
+      context: { surface: 'page' },
+      environment: 'production',
+    })
+  })
+
+  test('participants are merged by externalId, and get the participant type of the settings', async () => {
+    const agent = await openAgent(server, { settings: { participantType: 'internal' } })
+    const ada = { externalId: 'ada', displayName: 'Ada', email: 'ada@example.com' }
+    const { sessionId } = await agent.accept([userMessage(1)], {
+      participants: [ada, { externalId: 'bob', boundary: 'external' }],
+    })
+    await agent.accept([userMessage(2)], {
+      participants: [{ externalId: 'ada', username: 'ada', displayName: 'Ada L.' }, { externalId: 'cyd' }],
+    })
+    await agent.accept([userMessage(3)], { participants: [] })
+    expect((await row(sessionId)).participants).toEqual([
+      { ...ada, boundary: 'internal', displayName: 'Ada L.', username: 'ada' },
+      { externalId: 'bob', boundary: 'external' },
+      { externalId: 'cyd', boundary: 'internal' },
+    ])
+  })
+
+  test('externalId is required whenever displayName, username or email is sent', async () => {
+    const agent = await openAgent(server)
+    for (const member of ['displayName', 'username', 'email']) {
+      const answer = await agent.refuse('validation_failed', [userMessage(1)], {
+        participants: [{ externalId: 'ok' }, { [member]: 'Ada' }],
+      })
+      expect(answer.body.details).toMatchObject([{ path: 'participants[1].externalId', code: 'required' }])
+    }
+    await agent.accept([userMessage(1)], {
+      participants: [{ personId: '0198c1f0-0000-7000-8000-000000000001' }, { companyExternalId: 'acme' }],
+    })
+  })
+
+  test('a participant whose personId is no UUID, or who is given twice differently, is 400', async () => {
+    const agent = await openAgent(server)
+    for (const participants of [
+      [{ personId: '17' }],
+      [
+        { externalId: 'ada', displayName: 'Ada' },
+        { externalId: 'ada', displayName: 'Bob' },
+      ],
+    ])
+      await agent.refuse('validation_failed', [userMessage(1)], { participants })
+  })
+})
