@@ -4,12 +4,14 @@
  */
 import type { ActorDefinition, MaintenanceTask } from './actors/types.ts'
 import { sessionActor } from './agents/actor.ts'
+import { analysisActor } from './agents/analysis-actor.ts'
 import { applicationOperations } from './agents/applications.routes.ts'
 import { type Applications, createApplications } from './agents/applications.ts'
 import { conversationOperations } from './agents/conversations.routes.ts'
 import { createConversations } from './agents/conversations.ts'
 import { ingestOperations } from './agents/ingest.routes.ts'
 import { createIngest } from './agents/ingest.ts'
+import { agentMaintenance } from './agents/maintenance.ts'
 import type { Deps } from './container.ts'
 import type { Operation } from './http/operation.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
@@ -33,7 +35,7 @@ export function createFeatures(deps: Deps): Features {
       ...conversationOperations(createConversations(deps)),
       ...applicationOperations(applications),
     ],
-    actors: [sessionActor(deps)],
-    maintenance: [],
+    actors: [sessionActor(deps), analysisActor(deps)],
+    maintenance: agentMaintenance(deps),
   }
 }
