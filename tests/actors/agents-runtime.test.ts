@@ -1,0 +1,120 @@
+/** Sessions through the whole runtime: two workers, many sessions, events out of order, credits that run out and return. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { transactionWithMail } from '../../src/actors/mailbox.ts'
+import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
+import { sessionActor } from '../../src/agents/actor.ts'
+import { analysisActor } from '../../src/agents/analysis-actor.ts'
+import { agentMaintenance } from '../../src/agents/maintenance.ts'
+import { loadConfig } from '../../src/config.ts'
+import { type Container, createContainer } from '../../src/container.ts'
+import {
+  assistant,
+  createApplication,
+  createSession,
+  creditsOf,
+  feedback,
+  ledger,
+  responseStates,
+  sessionRow,
+  signalRows,
+  storeEvents,
+  type TestEvent,
+  user,
+} from '../support/agent-sessions.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+
+const SESSIONS = 20
+const CREDITS = 50
+
+let database: TestDatabase
+let container: Container
+const runtimes: Runtime[] = []
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const config = loadConfig({ LOG_LEVEL: 'silent' })
+  container = createContainer(config, { database: { url: database.url }, redis: null }, 'test')
+  for (let worker = 0; worker < 2; worker++) {
+    const runtime = createRuntime(container, [sessionActor(container), analysisActor(container)], {
+      sweepMs: 200,
+    })
+    runtimes.push(runtime)
+    await runtime.start()
+  }
+})
+afterAll(async () => {
+  await Promise.all(runtimes.map((runtime) => runtime.stop(5_000)))
+  await container.close()
+  await database.drop()
+})
+
+/** Events in an order that depends on the session only; neighbours are far apart. */
+function scattered(events: readonly TestEvent[], seed: number): readonly TestEvent[] {
+  return events.map((_, index) => events[(index * 7 + seed) % events.length]!)
+}
+
+const conversation: readonly TestEvent[] = [
+  user(0, 'How do I export my invoices?'),
+  assistant(1),
+  user(2, 'That does not work.'),
+  assistant(3),
+  feedback(4, 'a1', { rating: 'negative' }),
+  user(5, 'What else?'),
+  assistant(6),
+  { ...feedback(7, 'a3'), final: false },
+  user(8, 'Thanks, that worked!'),
+  assistant(9),
+  feedback(10, 'a9', { rating: 'positive', comment: 'Good.' }),
+]
+
+/** Sends a conversation piece by piece, each with a letter, as ingestion does. */
+async function tell(id: string, events: readonly TestEvent[]): Promise<void> {
+  for (const event of events) {
+    await storeEvents(database.sql, id, [event])
+    await transactionWithMail(container, (_, outbox) =>
+      outbox.send([{ key: `session:${id}`, type: 'events_stored' }]),
+    )
+  }
+}
+
+test('every session ends with its signals in order and one unit a response, and blocked ones go on with new credits', async () => {
+  const { sql } = database
+  const application = await createApplication(sql, { credits: CREDITS })
+  const ids = await Promise.all(Array.from({ length: SESSIONS }, () => createSession(sql, application)))
+  await Promise.all(ids.map((id, seed) => tell(id, scattered(conversation, seed))))
+  const statuses = () => Promise.all(ids.map(async (id) => (await sessionRow(sql, id)).processingStatus))
+  const settled = ['completed', 'billing_blocked']
+  await eventually(async () => (await statuses()).every((status) => settled.includes(status)))
+  expect(await creditsOf(sql, application)).toBe(0)
+  expect((await Promise.all(ids.map((id) => ledger(sql, id)))).flat()).toHaveLength(CREDITS)
+  for (const id of ids) {
+    expect(
+      (await signalRows(sql, id)).filter((signal) => signal.source === 'explicit_feedback'),
+    ).toHaveLength(2)
+  }
+
+  await sql`update organization set response_credits = 1000 where id = ${application.organizationId}`
+  const wake = agentMaintenance(container).find((task) => task.name === 'agent_credits')!
+  await eventually(async () => {
+    // Again and again, as the clock does: a session that is in a turn at that moment is passed over.
+    await wake.run()
+    return (await statuses()).every((status) => status === 'completed')
+  })
+  expect(await creditsOf(sql, application)).toBe(1000 - (SESSIONS * 4 - CREDITS))
+  for (const id of ids) {
+    expect(await responseStates(sql, id)).toEqual(
+      ['a1', 'a3', 'a6', 'a9'].map((event) => `${event} analyzed`),
+    )
+    expect(await ledger(sql, id)).toEqual(['a1', 'a3', 'a6', 'a9'])
+    const signals = await signalRows(sql, id)
+    const told = signals.filter(({ kind }) => kind !== 'user_sentiment')
+    expect(told.map(({ event, kind }) => `${event} ${kind}`)).toEqual([
+      'a1 unresolved',
+      'f4 message_feedback',
+      'a6 resolved',
+      'f10 message_feedback',
+    ])
+  }
+  expect(await sql`select 1 from actor_dead_letter`).toHaveLength(0)
+}, 60_000)
