@@ -78,7 +78,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
 
 function organizations({ sql, newId }: IdentityDeps) {
   return {
-    createOrganization: (name: string) =>
+    createOrganization: async (name: string) =>
       store.insertOrganization(sql, { id: newId(), name: trimmed('name', name) }),
     listOrganizations: () => store.selectOrganizations(sql),
     async findOrganization(idOrName: string) {

@@ -1,0 +1,137 @@
+/** The first start on an empty database leaves usable credentials behind, wherever it is cut short. */
+import { afterEach, expect, test } from 'bun:test'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createApplications } from '../../src/agents/applications.ts'
+import { bootstrapDemo, type DemoCredentials, type DemoDeps } from '../../src/identity/demo.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { newId } from '../../src/platform/ids.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { type IdentityProcess, openIdentity } from '../support/identity.ts'
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
+})
+
+interface Stage {
+  readonly process: IdentityProcess
+  readonly deps: DemoDeps
+  readonly folder: string
+  /** The file's content, or null. */
+  read(): DemoCredentials | null
+}
+
+async function stage(): Promise<Stage> {
+  const database = await createTestDatabase()
+  const folder = mkdtempSync(join(tmpdir(), 'earshot-demo-'))
+  const process = openIdentity({ databaseUrl: database.url, dataDir: folder })
+  cleanups.push(
+    () => database.drop(),
+    () => rmSync(folder, { recursive: true }),
+    () => process.close(),
+  )
+  const { config, sql, identity } = process
+  const log = createLog('silent', 'test')
+  const applications = createApplications({ sql, newId, clock: systemClock, log, identity })
+  return {
+    process,
+    folder,
+    deps: { config, sql, newId, identity, applications },
+    read() {
+      if (!readdirSync(folder).includes('credentials.json')) return null
+      return JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8'))
+    },
+  }
+}
+
+/** Every credential in the file opens what it is for. */
+async function expectUsable({ process: { identity } }: Stage, credentials: DemoCredentials | null) {
+  if (credentials === null) throw new Error('there is no credentials.json')
+  const { organizationId, apiKey, agentSecret, userToken, userId } = credentials
+  expect(await identity.byApiKey(apiKey)).toMatchObject({ organizationId })
+  expect(await identity.byAgentSecret(agentSecret)).toMatchObject({ organizationId })
+  expect(await identity.byToken(userToken ?? '', null)).toMatchObject({ organizationId, userId })
+}
+
+test('an empty database gets one demo, whose credentials are readable by the owner only', async () => {
+  const { deps, folder, read, ...rest } = await stage()
+  const credentials = await bootstrapDemo(deps)
+  expect(credentials).not.toBeNull()
+  expect(read()).toEqual(credentials)
+  expect(credentials?.agentKey).toBe('demo')
+  expect(statSync(join(folder, 'credentials.json')).mode & 0o777).toBe(0o600)
+  expect(readdirSync(folder).toSorted()).toEqual(['credentials.json', 'keys'])
+  await expectUsable({ deps, folder, read, ...rest }, read())
+})
+
+test('a database with an organization gets none', async () => {
+  const { deps, process, read } = await stage()
+  await process.identity.createOrganization('Acme')
+  expect(await bootstrapDemo(deps)).toBeNull()
+  expect(read()).toBeNull()
+})
+
+test('the second start changes nothing', async () => {
+  const { deps, read } = await stage()
+  const first = await bootstrapDemo(deps)
+  expect(await bootstrapDemo(deps)).toBeNull()
+  expect(read()).toEqual(first)
+})
+
+test('two starts at once make one organization', async () => {
+  const { deps, process, read } = await stage()
+  await Promise.all([bootstrapDemo(deps), bootstrapDemo(deps)])
+  expect(await process.identity.listOrganizations()).toHaveLength(1)
+  expect(read()?.organizationId).toBe((await process.identity.listOrganizations())[0]?.id as string)
+})
+
+/** Stands for a process that ends at this point. */
+class Killed extends Error {}
+
+const die = () => {
+  throw new Killed()
+}
+
+test.each([
+  ['before the rows', { sql: new Proxy(() => {}, { apply: die }) }],
+  ['after the rows', { applications: { list: die, create: die } }],
+  ['after the application', { newId: null }],
+] as const)('a start cut short %s is completed by the next one', async (where, broken) => {
+  const current = await stage()
+  const { deps, read, process, folder } = current
+  let made = false
+  const failing = {
+    ...deps,
+    ...(where === 'after the application'
+      ? {
+          applications: {
+            ...deps.applications,
+            create: async (...input: Parameters<DemoDeps['applications']['create']>) => {
+              made = true
+              return deps.applications.create(...input)
+            },
+          },
+          newId: () => (made ? die() : newId()),
+        }
+      : broken),
+  } as unknown as DemoDeps
+  await expect(bootstrapDemo(failing)).rejects.toThrow(Killed)
+  expect(read()).toBeNull()
+  expect(await bootstrapDemo(deps)).not.toBeNull()
+  await expectUsable(current, read())
+  expect(await process.identity.listOrganizations()).toHaveLength(1)
+  expect(readdirSync(folder).filter((name) => name.startsWith('credentials.json.'))).toEqual([])
+})
+
+test('credentials under their first name are found again when the last step is missing', async () => {
+  const current = await stage()
+  const credentials = (await bootstrapDemo(current.deps)) as DemoCredentials
+  const final = join(current.folder, 'credentials.json')
+  renameSync(final, `${final}.${credentials.organizationId}`)
+  chmodSync(`${final}.${credentials.organizationId}`, 0o600)
+  expect(await bootstrapDemo(current.deps)).toEqual(credentials)
+  expect(current.read()).toEqual(credentials)
+})
