@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { Elysia } from 'elysia'
 import { version } from '../package.json'
 import { MIGRATIONS } from '../sql/migrations.ts'
+import { registerActorGauges } from './actors/gauges.ts'
 import { startThreads, type Threads } from './actors/threads.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
@@ -41,6 +42,7 @@ export interface Run {
  */
 export async function startService({ config, log, shutdown }: Run, servers: StartedServers): Promise<void> {
   const container = createContainer(config, servers.servers, 'earshot')
+  registerActorGauges(container)
   shutdown.add('connections', BUDGET_MS.connections, () => container.close())
   await prepareDatabase(container, servers, log)
   if (shutdown.hasBegun()) return

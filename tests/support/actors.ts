@@ -85,18 +85,3 @@ export function sessions(
 ): ActorDefinition {
   return { kind: 'session', pool: 'short', maxAttempts: 5, handlers, ...more }
 }
-
-/** Polls until `check` gives something true. @throws Error with `what` after `timeoutMs`. */
-export async function eventually<T>(
-  what: string,
-  check: () => Promise<T | false | null | undefined> | T | false | null | undefined,
-  timeoutMs = 15_000,
-): Promise<T> {
-  const deadline = performance.now() + timeoutMs
-  for (;;) {
-    const value = await check()
-    if (value) return value
-    if (performance.now() > deadline) throw new Error(`never happened: ${what}`)
-    await Bun.sleep(10)
-  }
-}

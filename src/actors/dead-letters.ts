@@ -1,0 +1,119 @@
+/**
+ * Dead letters, for operators: messages that failed until they were given up, and what waits in general.
+ *
+ * A retried message goes back under its own number. So it runs before everything that still waits for its actor: what
+ * has not run yet runs in the order it was sent. (Sent anew, at the end, it would be overtaken by all of that.) What
+ * ran while it was parked has run: that is the price of not stopping the actor.
+ */
+import type { Json, Query, Sql } from '../platform/db/pool.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import type { ActorKey, Doorbell } from './types.ts'
+
+export interface DeadLetter {
+  readonly key: ActorKey
+  readonly seq: number
+  readonly type: string
+  readonly payload: Json
+  readonly attempts: number
+  readonly lastError: string | null
+  readonly parkedAt: Date
+}
+
+/** The newest dead letters first, of one actor or of all. */
+export async function listDeadLetters(
+  sql: Query,
+  { key = null, limit = 100 }: { readonly key?: string | null; readonly limit?: number } = {},
+): Promise<readonly DeadLetter[]> {
+  return sql<DeadLetter[]>`
+    select key, seq, type, payload, attempts, last_error as "lastError", parked_at as "parkedAt"
+    from actor_dead_letter
+    where ${key}::text is null or key = ${key}
+    order by parked_at desc, key, seq desc
+    limit ${limit}`
+}
+
+/**
+ * Puts a dead letter back into its mailbox, under its number, with no attempts counted, and rings.
+ * @returns false where there is no such dead letter.
+ */
+export async function retryDeadLetter(
+  deps: { readonly sql: Sql; readonly doorbell: Doorbell },
+  key: string,
+  seq: number,
+): Promise<boolean> {
+  const envelope = await transaction(deps.sql, async (tx) => {
+    const [parked] = await tx<{ key: ActorKey; type: string; payload: Json }[]>`
+      delete from actor_dead_letter
+      where key = ${key} and seq = ${seq}
+      returning key, type, payload`
+    if (parked === undefined) return null
+    await tx`
+      insert into actor_message (key, seq, type, payload)
+      values (${key}, ${seq}, ${parked.type}, ${tx.json(parked.payload)})`
+    // The number of the newest message rises although none has it: an owner that is about to release looks again.
+    const [actor] = await tx<{ mail: number }[]>`
+      update actor set mail = mail + 1
+      where key = ${key}
+      returning mail`
+    return { key: parked.key, seq: actor?.mail ?? seq, type: parked.type }
+  })
+  if (envelope === null) return false
+  deps.doorbell.ring([envelope])
+  return true
+}
+
+/**
+ * Drops a message for good: a dead letter, or one that fails and still waits (its actor goes on with the next one).
+ * A turn that is at it this moment commits nothing.
+ * @returns false where there is no such message.
+ */
+export async function skipMessage(
+  deps: { readonly sql: Sql; readonly doorbell: Doorbell },
+  key: string,
+  seq: number,
+): Promise<boolean> {
+  const envelope = await transaction(deps.sql, async (tx) => {
+    // The actor's row first, as in every turn. Its mail rises, so that an owner that is about to release looks again.
+    const [actor] = await tx<{ key: ActorKey; mail: number }[]>`
+      update actor set mail = mail + 1
+      where key = ${key}
+      returning key, mail`
+    const [skipped] = await tx<{ type: string }[]>`
+      with parked as (
+        delete from actor_dead_letter where key = ${key} and seq = ${seq} returning type
+      ), waiting as (
+        delete from actor_message where key = ${key} and seq = ${seq} returning type
+      )
+      select type from parked union all select type from waiting`
+    return actor && skipped ? { key: actor.key, seq: actor.mail, type: skipped.type } : null
+  })
+  if (envelope === null) return false
+  deps.doorbell.ring([envelope])
+  return true
+}
+
+export interface WaitingActor {
+  readonly key: ActorKey
+  readonly waiting: number
+  /** Seconds since the head became due; negative while it waits for its next try. */
+  readonly headDueSeconds: number
+  readonly headType: string
+  readonly headSeq: number
+  readonly headAttempts: number
+  readonly headError: string | null
+  readonly owner: string | null
+}
+
+/** Actors with messages, the one that has waited longest first. */
+export async function listActors(sql: Query, limit = 100): Promise<readonly WaitingActor[]> {
+  return sql<WaitingActor[]>`
+    select
+      h.key, w.waiting, a.owner,
+      extract(epoch from now() - h.available_at)::float8 as "headDueSeconds",
+      h.type as "headType", h.seq as "headSeq", h.attempts as "headAttempts", h.last_error as "headError"
+    from (select key, min(seq) as seq, count(*) as waiting from actor_message group by key) w
+    join actor_message h using (key, seq)
+    join actor a using (key)
+    order by h.available_at
+    limit ${limit}`
+}

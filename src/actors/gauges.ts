@@ -1,0 +1,60 @@
+/** What operators alert on: how long work has been waiting, how far the bell is behind, and what was given up. */
+import { Gauge } from 'prom-client'
+import type { Sql } from '../platform/db/pool.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import type { Redis } from '../platform/redis.ts'
+import { streamLag } from './doorbell-redis.ts'
+import { POOLS } from './types.ts'
+
+/**
+ * Adds the gauges of the mailbox to the registry; they ask the servers whenever metrics are read. To be called once a
+ * process, on the main thread, since the answers are the whole service's.
+ */
+export function registerActorGauges(deps: {
+  readonly sql: Sql
+  readonly redis: Redis | null
+  readonly metrics: Metrics
+}): void {
+  const { sql, redis } = deps
+  const registers = [deps.metrics.registry]
+  new Gauge({
+    name: 'earshot_actor_oldest_due_seconds',
+    help: 'Seconds for which the oldest due message has been waiting; 0 where none is due',
+    registers,
+    collect: orNothing(async (gauge) => {
+      const [row] = await sql<{ seconds: number }[]>`
+        select coalesce(extract(epoch from now() - min(available_at)), 0)::float8 as seconds
+        from actor_message
+        where available_at <= now()`
+      gauge.set(row?.seconds ?? 0)
+    }),
+  })
+  new Gauge({
+    name: 'earshot_actor_dead_letters',
+    help: 'Messages that were given up',
+    registers,
+    collect: orNothing(async (gauge) => {
+      const [row] = await sql<{ count: number }[]>`select count(*) from actor_dead_letter`
+      gauge.set(row?.count ?? 0)
+    }),
+  })
+  if (redis === null) return
+  new Gauge({
+    name: 'earshot_stream_lag',
+    help: 'Envelopes on the stream that no worker has read yet',
+    labelNames: ['pool'],
+    registers,
+    collect: orNothing(async (gauge) => {
+      for (const pool of POOLS) gauge.set({ pool }, (await streamLag(redis, sql, pool)) ?? 0)
+    }),
+  })
+}
+
+/** A server that does not answer must not take the other metrics with it: the gauge is left out then. */
+function orNothing<T extends string>(ask: (gauge: Gauge<T>) => Promise<void>) {
+  return async function collect(this: Gauge<T>): Promise<void> {
+    this.reset()
+    this.remove({})
+    await ask(this).catch(() => {})
+  }
+}
