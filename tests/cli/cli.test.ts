@@ -1,0 +1,211 @@
+/** The command line as a program: arguments in, one JSON object or text out, exit codes. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { type IdentityProcess, openIdentity } from '../support/identity.ts'
+
+const ROOT = resolve(import.meta.dir, '../..')
+let database: TestDatabase
+let dataDir: string
+let org: string
+let service: IdentityProcess
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  dataDir = mkdtempSync(join(tmpdir(), 'earshot-cli-'))
+  service = openIdentity({ databaseUrl: database.url, dataDir })
+  // The only one, so `--org` may be left out below. A name of digits stays what it is.
+  org = (await json('org', 'create', '007')).id ?? ''
+})
+
+afterAll(async () => {
+  await service.close()
+  await database.drop()
+  rmSync(dataDir, { recursive: true })
+})
+
+interface Result {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+async function earshot(args: readonly string[], env: Record<string, string> = {}): Promise<Result> {
+  const child = Bun.spawn([process.execPath, 'src/cli.ts', ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH ?? '', DATA_DIR: dataDir, DATABASE_URL: database.url, ...env },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  return { code, out, err }
+}
+
+/** Runs with `--json`: standard output is exactly one object and nothing else was said. */
+async function json(...args: readonly string[]): Promise<Record<string, string>> {
+  const { code, out, err } = await earshot([...args, '--json'])
+  expect({ args, code, err }).toEqual({ args, code: 0, err: '' })
+  expect(out).toEndWith('}\n')
+  return JSON.parse(out)
+}
+
+test('from nothing to every credential, each good for the service', async () => {
+  const { identity } = service
+  expect(await json('org', 'list')).toMatchObject({ organizations: [{ id: org, name: '007' }] })
+  const key = await json('api-key', 'create', '--org', '007', '--name', 'import')
+  expect(await identity.byApiKey(key.apiKey ?? '')).toMatchObject({ organizationId: org })
+  const user = await json('user', 'create', '--email', 'ann@example.com', '--name', 'Ann')
+  const { userToken } = await json('token', 'create', '--user', 'ann@example.com', `--org=${org}`)
+  expect(await identity.byToken(userToken ?? '', null)).toMatchObject({
+    organizationId: org,
+    userId: user.id,
+  })
+  const agent = await json('agent', 'create', 'bot')
+  const secret = await json('agent', 'secret-create', 'bot')
+  expect(await identity.byAgentSecret(secret.agentSecret ?? '')).toMatchObject({ applicationId: agent.id })
+  expect(await json('api-key', 'list')).toMatchObject({ apiKeys: [{ id: key.id, name: 'import' }] })
+  expect(await json('user', 'list')).toMatchObject({ users: [{ id: user.id, email: 'ann@example.com' }] })
+  expect(await json('agent', 'list')).toMatchObject({ agents: [{ id: agent.id, agentKey: 'bot' }] })
+  expect(await json('agent', 'secret-list', 'bot')).toMatchObject({ secrets: [{ id: secret.id }] })
+  await json('api-key', 'revoke', String(key.id))
+  await json('agent', 'secret-revoke', 'bot', String(secret.id))
+  const later = openIdentity({ databaseUrl: database.url })
+  expect(await later.identity.byApiKey(key.apiKey ?? '')).toBeNull()
+  expect(await later.identity.byAgentSecret(secret.agentSecret ?? '')).toBeNull()
+  await later.close()
+  await json('credits', 'set', '5')
+  expect(await json('credits', 'add', '2', '--note', 'gift')).toMatchObject({ responseCredits: 7 as never })
+  expect((await earshot(['credits', 'show'])).out).toBe('7\n')
+  expect((await earshot(['credits', 'set', 'unlimited'])).out).toBe('unlimited\n')
+}, 60_000)
+
+test('lists never show a secret', async () => {
+  const { apiKey = '' } = await json('api-key', 'create')
+  const { agentKey = '' } = await json('agent', 'create', 'quiet')
+  const { agentSecret = '' } = await json('agent', 'secret-create', agentKey)
+  for (const args of [
+    ['api-key', 'list'],
+    ['agent', 'secret-list', agentKey],
+  ]) {
+    const texts = await Promise.all([earshot(args), earshot([...args, '--json'])])
+    for (const { out } of texts) {
+      expect(out).toMatch(/e[sa][sk]_\w{6}/)
+      expect(out).not.toContain(apiKey.slice(0, 14))
+      expect(out).not.toContain(agentSecret.slice(0, 14))
+    }
+  }
+}, 30_000)
+
+describe('a mistake on the command line is one line and exit code 2', () => {
+  test.each([
+    [['nonsense'], 'there is no command "nonsense"'],
+    [['org'], 'which one: org create, org list?'],
+    [['org', 'create'], 'usage: earshot org create <name>'],
+    [['org', 'create', 'a', 'b'], 'usage: earshot org create <name>'],
+    [['org', 'list', '--unknown'], "Unknown option '--unknown'"],
+    [['api-key', 'create', '--org'], 'argument missing'],
+    [['user', 'create'], '--email is missing'],
+    [['credits', 'add', 'many'], 'units is "many", but must be a whole number from 1'],
+    [['token', 'create', '--user', 'x', '--days', '0'], '--days is "0", but must be a whole number from 1'],
+  ])('%p', async (args, message) => {
+    const { code, out, err } = await earshot(args)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toStartWith('earshot: ')
+    expect(err).toContain(message)
+    expect(err.trim().split('\n')).toHaveLength(1)
+  })
+})
+
+describe('a failure is one line and exit code 1', () => {
+  test.each([
+    [['api-key', 'list', '--org', 'nobody'], {}, 'There is no organization "nobody"'],
+    [['api-key', 'revoke', crypto.randomUUID()], {}, 'There is no API key'],
+    [['agent', 'secret-list', 'nobody'], {}, 'no application nobody'],
+    [['org', 'list'], { PORT: 'http' }, 'PORT is "http", but must be a whole number'],
+    [['org', 'list'], { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }, 'ECONNREFUSED'],
+    [['token', 'create', '--user', 'nobody@example.com'], {}, 'There is no user "nobody@example.com"'],
+  ])('%p %p', async (args, env, message) => {
+    const { code, out, err } = await earshot(args, env as Record<string, string>)
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(err).toContain(message)
+    expect(err).not.toContain('hunter2')
+    expect(err.trim().split('\n')).toHaveLength(1)
+  })
+
+  test('and with --json an object as well', async () => {
+    const { code, out } = await earshot(['api-key', 'list', '--org', 'nobody', '--json'])
+    expect(code).toBe(1)
+    expect(JSON.parse(out)).toMatchObject({ error: { code: 'not_found' } })
+  })
+})
+
+test('an empty database is named as such, migrated, and then up to date', async () => {
+  const empty = await createTestDatabase({ migrated: false })
+  try {
+    const env = { DATABASE_URL: empty.url }
+    expect((await earshot(['org', 'list'], env)).err).toContain('Run earshot migrate first')
+    const doctor = await earshot(['doctor', '--json'], env)
+    expect(doctor.code).toBe(1)
+    expect(JSON.parse(doctor.out)).toMatchObject({
+      ok: false,
+      checks: [
+        { name: 'settings', ok: true },
+        { name: 'database', ok: true },
+        { name: 'schema', ok: false },
+        { name: 'redis', ok: true },
+      ],
+    })
+    expect((await earshot(['migrate'], env)).out).toStartWith('applied: identity, ')
+    expect((await earshot(['migrate', '--json'], env)).out).toBe('{"applied":[]}\n')
+    expect((await earshot(['org', 'list'], env)).out).toBe('no organizations\n')
+    expect((await earshot(['api-key', 'list'], env)).err).toContain('there is no organization yet')
+  } finally {
+    await empty.drop()
+  }
+}, 30_000)
+
+describe('the doctor', () => {
+  test('finds nothing wrong where a worker lives', async () => {
+    await database.sql`insert into worker (id) values ('test')`
+    const { code, out } = await earshot(['doctor'])
+    expect(out.trim().split('\n')).toHaveLength(5)
+    expect({ code, failed: out.includes('FAILED') }).toEqual({ code: 0, failed: false })
+  })
+
+  test('finds that no worker was heard of', async () => {
+    await database.sql`update worker set heartbeat_at = now() - interval '16 seconds'`
+    const { code, out } = await earshot(['doctor', '--json'])
+    expect(code).toBe(1)
+    expect(JSON.parse(out).checks).toContainEqual({
+      name: 'workers',
+      ok: false,
+      detail: '0 heard of in the last 15 s',
+    })
+  })
+
+  test('finds a Redis that does not answer, and wrong settings', async () => {
+    const redis = await earshot(['doctor', '--json'], { REDIS_URL: 'redis://127.0.0.1:1' })
+    expect(JSON.parse(redis.out).checks.at(-1)).toMatchObject({ name: 'redis', ok: false })
+    const settings = await earshot(['doctor'], { ROLE: 'boss' })
+    expect(settings).toMatchObject({ code: 1, err: '' })
+    expect(settings.out).toStartWith('FAILED  settings: ROLE is "boss"')
+  })
+})
+
+test('--help tells of every command and --version the version', async () => {
+  const { version } = await Bun.file(join(ROOT, 'package.json')).json()
+  expect((await earshot(['--version'])).out).toBe(`${version}\n`)
+  const { out, code } = await earshot(['--help'])
+  expect(code).toBe(0)
+  for (const word of ['serve', 'migrate', 'doctor', 'org create <name>', 'credits show', '--json'])
+    expect(out).toContain(word)
+  expect((await earshot(['token', 'create', '--help'])).out).toContain('--user <id or address>')
+  expect((await earshot(['credits', '--help'])).out).not.toContain('doctor')
+})
