@@ -16,7 +16,7 @@ const START_TIMEOUT_MS = 60_000
 const URL_IN_OUTPUT = /^\s*Address\s+https?:\/\/\S+:(\d+)$/m
 
 export interface ServiceOptions {
-  /** Defaults to the source tree: `bun src/main.ts`. */
+  /** Defaults to the source tree: `bun src/cli.ts serve`. */
   readonly command?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /**
@@ -68,7 +68,7 @@ export function useServices(): Services {
 
 function spawnService(folder: string, options: ServiceOptions): Service {
   let output = ''
-  const child = Bun.spawn([...(options.command ?? [process.execPath, 'src/main.ts'])], {
+  const child = Bun.spawn([...(options.command ?? [process.execPath, 'src/cli.ts', 'serve'])], {
     cwd: ROOT,
     // Nothing but what is said here: a variable of the developer's shell must not change a test.
     env: {

@@ -1,0 +1,87 @@
+/**
+ * COVERAGE.md maps the rows and rules of the interface specification to tests; this file keeps the map true. A row
+ * without a test, or with a test that does not exist, fails.
+ */
+import { describe, expect, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ERROR_STATUS } from '../src/platform/errors.ts'
+
+interface Row {
+  readonly rule: string
+  readonly tests: readonly { readonly file: string; readonly title: string }[]
+}
+
+const files = [...new Bun.Glob('**/*.test.ts').scanSync({ cwd: import.meta.dir })].sort()
+const textOf = (file: string) => readFileSync(join(import.meta.dir, file), 'utf8')
+const rows = readTable(textOf('COVERAGE.md'))
+
+/** `| part | rule | file › title<br>file › title |`, where `file` stands for `tests/<file>.test.ts`. */
+function readTable(markdown: string): readonly Row[] {
+  return markdown
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|')))
+    .filter(([, part]) => part !== 'Part' && !/^:?-+:?$/.test(part ?? ''))
+    .map(([, part, rule, tests = '']) => ({
+      rule: `${part}: ${rule}`,
+      tests: tests
+        .split('<br>')
+        .filter((entry) => entry.trim() !== '')
+        .map((entry) => {
+          const [file = '', ...title] = entry.split(' › ')
+          return { file: `${file.trim()}.test.ts`, title: title.join(' › ').trim() }
+        }),
+    }))
+}
+
+/** Literals of the file, where its titles (also those of table-driven tests) stand. */
+function literals(source: string): readonly string[] {
+  const found = source.matchAll(/'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)
+  return [...found].map(([, single, double, template]) =>
+    (single ?? double ?? template ?? '').replaceAll(/\\(['"`])/g, '$1'),
+  )
+}
+
+describe('coverage of the specification', () => {
+  test('the table is read', () => {
+    expect(rows.length).toBeGreaterThan(50)
+  })
+
+  test('every row names at least one test', () => {
+    expect(rows.filter((row) => row.tests.length === 0).map((row) => row.rule)).toEqual([])
+  })
+
+  test('every named test exists', () => {
+    const missing = rows.flatMap(({ rule, tests }) =>
+      tests
+        .filter(({ file, title }) => {
+          if (title === '' || !existsSync(join(import.meta.dir, file))) return true
+          return !literals(textOf(file)).some((literal) => literal.includes(title))
+        })
+        .map(({ file, title }) => `${rule} → ${file} › ${title}`),
+    )
+    expect(missing).toEqual([])
+  })
+
+  test('no rule is listed twice', () => {
+    const rules = rows.map((row) => row.rule)
+    expect(rules.filter((rule, index) => rules.indexOf(rule) !== index)).toEqual([])
+  })
+
+  test('every error code is expected by some test', () => {
+    const all = files.map(textOf).flatMap(literals)
+    const unexpected = Object.keys(ERROR_STATUS).filter(
+      (code) => !all.some((literal) => new RegExp(`\\b${code}\\b`).test(literal)),
+    )
+    expect(unexpected).toEqual([])
+  })
+
+  test('no test is skipped, left to do, or run alone', () => {
+    const own = 'coverage.test.ts'
+    const muted = files.filter(
+      (file) => file !== own && /\b(?:test|it|describe)\.(?:skip|todo|only|failing)\b/.test(textOf(file)),
+    )
+    expect(muted).toEqual([])
+  })
+})
