@@ -49,12 +49,11 @@ export function useServices(): Services {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'earshot-test-')))
   const started: Service[] = []
   afterAll(async () => {
-    const left = [...started.map((service) => service.pid).filter(isAlive), ...processesNaming(folder)]
-    for (const pid of new Set(left)) process.kill(pid, 'SIGKILL')
+    const left = new Set([...started.map(({ pid }) => pid).filter(isAlive), ...processesNaming(folder)])
+    for (const pid of left) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
     await Promise.all(started.map((service) => service.exited))
     rmSync(folder, { recursive: true, force: true })
-    if (left.length > 0)
-      throw new Error(`still running at the end of the file: ${[...new Set(left)].join(', ')}`)
+    if (left.size > 0) throw new Error(`still running at the end of the file: ${[...left].join(', ')}`)
   })
   return {
     folder,
