@@ -124,18 +124,29 @@ export function validate<S extends TSchema>(schema: S, value: unknown): Static<S
     compiled.set(schema, check)
   }
   if (check.Check(value)) return value as Static<S>
-  throw invalid(findings(check.Errors(value)))
+  const found = findings(check.Errors(value))
+  if (found.length > 0) throw invalid(found)
+  return value as Static<S>
 }
 
 function findings(errors: Iterable<ValueError>): readonly ErrorDetail[] {
   const byPath = new Map<string, ErrorDetail>()
   for (const error of errors) {
+    if (isShortEnough(error)) continue
     const path = readablePath(error.path)
     if (!byPath.has(path))
       byPath.set(path, { path, code: findingCode(error), message: findingMessage(error) })
     if (byPath.size >= MAX_DETAILS) break
   }
   return [...byPath.values()]
+}
+
+/** True for a text that the schema finds too long in UTF-16 units, while lengths count Unicode code points. */
+function isShortEnough({ type, schema, value }: ValueError): boolean {
+  if (type !== ValueErrorType.StringMaxLength || typeof value !== 'string') return false
+  let length = 0
+  for (const _ of value) length++
+  return length <= schema.maxLength
 }
 
 function findingCode(error: ValueError): string {
