@@ -7,7 +7,6 @@
  */
 import { type Outbox, transactionWithMail } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
-import { validate } from '../http/json.ts'
 import type { ParsedBody } from '../http/operation.ts'
 import type { Principal } from '../identity/principal.ts'
 import type { Tx } from '../platform/db/pool.ts'
@@ -24,8 +23,8 @@ import {
   type SettingsVersions,
 } from './ingest.prepare.ts'
 import * as store from './ingest.store.ts'
-import { IngestRequest, type IngestResponse } from './model.ts'
-import { checkEnvironments, checkRequest } from './request.rules.ts'
+import type { IngestResponse } from './model.ts'
+import { checkEnvironments, checkRequest, parseRequest } from './request.rules.ts'
 import { mergeParticipants, nextStatus, processingStatusFor } from './session.rules.ts'
 
 type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
@@ -58,7 +57,7 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
     }
     const body = await readBody()
     await checkAgentKey(deps, principal, application, body.value)
-    const request = validate(IngestRequest, body.value)
+    const request = parseRequest(body.value)
     checkRequest(request, body.bytes)
     const current = versions.get(applicationId, application.settingsVersion, application.settings)
     const response = await storeRequest(deps, versions, {

@@ -4,13 +4,14 @@
  * The rule: one bad event refuses the whole request, and the error names it: its index in `eventIndex` and in the
  * paths of the details, its id in `externalEventId` and in the message.
  */
+import { validate } from '../http/json.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
 import { isRfc3339 } from '../platform/rfc3339.ts'
 import {
   type Event,
   type Feedback,
-  type IngestRequest,
+  IngestRequest,
   MAX_EVENT_BYTES,
   MAX_EVENTS_PER_REQUEST,
   type Participant,
@@ -19,6 +20,22 @@ import type { AgentSettings } from './settings.ts'
 
 /** At most this many findings are reported for one request. */
 const MAX_DETAILS = 20
+
+/** An id that is itself the trouble is repeated only as far as this. */
+const MAX_NAMED_ID = 1024
+
+/**
+ * The parsed body as a request.
+ * @throws AppError 400 `validation_failed` where it does not fit the schema
+ */
+export function parseRequest(body: unknown): IngestRequest {
+  try {
+    return validate(IngestRequest, body)
+  } catch (error) {
+    if (error instanceof AppError) throwFindings(body, error.details)
+    throw error
+  }
+}
 
 /**
  * Checks sizes, times, participants and feedback of a request that passed the schema.
@@ -182,14 +199,26 @@ function contradicts(known: Participant, sent: Participant): boolean {
   )
 }
 
-function throwFindings(request: IngestRequest, findings: readonly ErrorDetail[]): void {
+/** Throws where there are findings. The request may be of any shape: what does not fit the schema is named too. */
+function throwFindings(request: unknown, findings: readonly ErrorDetail[]): void {
   const first = findings[0]
   if (first === undefined) return
-  const index = /^events\[(\d+)\]/.exec(first.path)?.[1]
-  const event = index === undefined ? undefined : request.events[Number(index)]
-  const named = event === undefined ? '' : ` (${event.externalEventId})`
-  throw new AppError('validation_failed', `${first.path}${named}: ${first.message}`, {
+  const eventIndex = Number(/^events\[(\d+)\]/.exec(first.path)?.[1] ?? Number.NaN)
+  const externalEventId = idOfEvent(request, eventIndex)
+  const named = externalEventId === undefined ? '' : ` (${externalEventId})`
+  throw new AppError('validation_failed', `${first.path || 'The request'}${named}: ${first.message}`, {
     details: findings.slice(0, MAX_DETAILS),
-    extra: event === undefined ? {} : { eventIndex: Number(index), externalEventId: event.externalEventId },
+    extra: {
+      ...(Number.isNaN(eventIndex) ? {} : { eventIndex }),
+      ...(externalEventId === undefined ? {} : { externalEventId }),
+    },
   })
+}
+
+/** Undefined where `index` is none, or the event has no usable id. */
+function idOfEvent(request: unknown, index: number): string | undefined {
+  if (Number.isNaN(index)) return undefined
+  const { events } = request as { readonly events: readonly (Partial<Event> | null)[] }
+  const id: unknown = events[index]?.externalEventId
+  return typeof id === 'string' && id.length <= MAX_NAMED_ID ? id : undefined
 }
