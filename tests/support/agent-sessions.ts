@@ -106,7 +106,9 @@ export async function storeEvents(sql: Sql, sessionId: string, events: readonly 
         and e.external_event_id = any(${rows.map((row) => row.id)}::text[])
         and e.sequence <= s.watermark
       on conflict do nothing`
-    await tx`update agent_session set last_activity_at = now() where id = ${sessionId}`
+    await tx`
+      update agent_session set last_activity_at = now(), processing_status = 'pending'
+      where id = ${sessionId}`
   })
 }
 
