@@ -6,21 +6,15 @@
  * counts for itself, because a limiter must never be the reason that the service does not answer. Every counted
  * response tells where the caller stands (draft-ietf-httpapi-ratelimit-headers, and the older X-RateLimit-*).
  */
-import {
-  type RateLimiterAbstract,
-  RateLimiterMemory,
-  RateLimiterRedis,
-  RateLimiterRes,
-} from 'rate-limiter-flexible'
 import type { Deps } from '../container.ts'
 import type { Principal } from '../identity/principal.ts'
 import { AppError } from '../platform/errors.ts'
 import { clientIp, countingKey, trustedProxies } from './client-ip.ts'
 import type { Operation } from './operation.ts'
+import { createConsume } from './rate-window.ts'
 
+/** Of every limit: they are all named by the minute. */
 const WINDOW_SECONDS = 60
-/** How long Redis is left alone after it failed to answer: a hanging one would delay every request by its time-out. */
-const REDIS_PAUSE_MS = 2_000
 
 type LimitDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log'>
 type LimitHeaders = Record<string, string>
@@ -66,7 +60,7 @@ export function createFailureLimit(deps: LimitDeps) {
 /** `limit` requests a minute and key; 0: not counted, no headers. */
 export function createCounter(deps: LimitDeps, policy: string, limit: number): Count {
   if (limit === 0) return async () => ({})
-  const consume = createConsume(deps, policy, limit)
+  const consume = createConsume(deps, { policy, limit, windowSeconds: WINDOW_SECONDS })
   return async (key) => {
     const { allowed, remaining, resetMs } = await consume(key)
     const seconds = Math.max(1, Math.ceil(resetMs / 1000))
@@ -81,48 +75,5 @@ export function createCounter(deps: LimitDeps, policy: string, limit: number): C
     throw new AppError('rate_limited', `Too many requests: ${limit} a minute. Try again in ${seconds} s.`, {
       headers: { ...headers, 'retry-after': String(seconds) },
     })
-  }
-}
-
-interface Consumed {
-  readonly allowed: boolean
-  readonly remaining: number
-  readonly resetMs: number
-}
-
-function createConsume({ redis, log }: LimitDeps, policy: string, limit: number) {
-  const options = { keyPrefix: `earshot:limit:${policy}`, points: limit, duration: WINDOW_SECONDS }
-  const local = new RateLimiterMemory(options)
-  if (redis === null) return (key: string) => take(local, key)
-  const shared = new RateLimiterRedis({
-    ...options,
-    storeClient: redis,
-    rejectIfRedisNotReady: true,
-    // A caller who is over the limit is refused from memory: a flood costs Redis nothing.
-    inMemoryBlockOnConsumed: limit,
-  })
-  let pausedUntil = 0
-  return async (key: string): Promise<Consumed> => {
-    if (performance.now() < pausedUntil) return take(local, key)
-    try {
-      return await take(shared, key)
-    } catch (error) {
-      // Of the requests that were in flight together, one says so.
-      const alreadyKnown = performance.now() < pausedUntil
-      pausedUntil = performance.now() + REDIS_PAUSE_MS
-      if (!alreadyKnown) log.warn({ err: error, policy }, 'rate limits are counted by this process alone')
-      return take(local, key)
-    }
-  }
-}
-
-/** The library rejects with a result where the limit is reached, and with an error where the store failed. */
-async function take(limiter: RateLimiterAbstract, key: string): Promise<Consumed> {
-  try {
-    const result = await limiter.consume(key)
-    return { allowed: true, remaining: result.remainingPoints, resetMs: result.msBeforeNext }
-  } catch (reason) {
-    if (!(reason instanceof RateLimiterRes)) throw reason
-    return { allowed: false, remaining: 0, resetMs: reason.msBeforeNext }
   }
 }

@@ -67,6 +67,21 @@ describe('a limit', () => {
     expect(outcomes.reduce((sum, n) => sum + n)).toBe(50)
   })
 
+  test('lets requests through in the order they came', async () => {
+    const count = createCounter(counterDeps(await connected()), 'writes', 5)
+    const key = crypto.randomUUID()
+    const remaining = await Promise.all(
+      Array.from({ length: 8 }, async (_, index) => {
+        if (index > 3) await new Promise(setImmediate)
+        return count(key).then(
+          (headers) => headers['x-ratelimit-remaining'],
+          () => 'refused',
+        )
+      }),
+    )
+    expect(remaining).toEqual(['4', '3', '2', '1', '0', 'refused', 'refused', 'refused'])
+  })
+
   test('of 0 is none: nothing is counted and nothing is said', async () => {
     const count = createCounter(counterDeps(null), 'writes', 0)
     expect(await allowed(count, 'a', 100)).toBe(100)
@@ -127,7 +142,10 @@ describe('without Redis', () => {
     const key = crypto.randomUUID()
     server.signal('SIGSTOP')
     try {
-      await count(key)
+      const first = count(key)
+      await new Promise(setImmediate)
+      expect(await allowed(count, key, 20)).toBe(20)
+      await first
       expect(await allowed(count, key, 20)).toBe(20)
     } finally {
       server.signal('SIGCONT')

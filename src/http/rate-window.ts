@@ -1,0 +1,125 @@
+/**
+ * Counting in fixed windows, shared through Redis or, where there is none, in this process.
+ *
+ * The rule: the count is exact, and one key has one round trip to Redis under way at a time. Requests that come
+ * meanwhile share the next one and are let through in the order they came, so a busy caller costs a round trip per
+ * batch and not per request. While Redis does not answer the process counts for itself.
+ */
+import {
+  type RateLimiterAbstract,
+  RateLimiterMemory,
+  RateLimiterRedis,
+  RateLimiterRes,
+} from 'rate-limiter-flexible'
+import type { Log } from '../platform/log.ts'
+import type { Redis } from '../platform/redis.ts'
+
+export interface Window {
+  /** Names the counters of this window among others in Redis. */
+  readonly policy: string
+  readonly limit: number
+  readonly windowSeconds: number
+}
+
+export interface Consumed {
+  readonly allowed: boolean
+  readonly remaining: number
+  /** Milliseconds until the window ends. */
+  readonly resetMs: number
+}
+
+/** Counts one request of a key. Never rejects. */
+export type Consume = (key: string) => Promise<Consumed>
+
+/** How long Redis is left alone after it failed to answer: a hanging one would delay every request by its time-out. */
+const REDIS_PAUSE_MS = 2_000
+
+export function createConsume(
+  { redis, log }: { readonly redis: Redis | null; readonly log: Log },
+  { policy, limit, windowSeconds }: Window,
+): Consume {
+  const options = { keyPrefix: `earshot:limit:${policy}`, points: limit, duration: windowSeconds }
+  const local = inBatches(new RateLimiterMemory(options))
+  if (redis === null) return local
+  const shared = inBatches(
+    new RateLimiterRedis({
+      ...options,
+      storeClient: redis,
+      rejectIfRedisNotReady: true,
+      // A caller who is over the limit is refused from memory: a flood costs Redis nothing.
+      inMemoryBlockOnConsumed: limit,
+    }),
+  )
+  let pausedUntil = 0
+  return async (key) => {
+    if (performance.now() < pausedUntil) return local(key)
+    try {
+      return await shared(key)
+    } catch (error) {
+      // Of the requests that were under way together, one says so.
+      const alreadyKnown = performance.now() < pausedUntil
+      pausedUntil = performance.now() + REDIS_PAUSE_MS
+      if (!alreadyKnown) log.warn({ err: error, policy }, 'rate limits are counted by this process alone')
+      return local(key)
+    }
+  }
+}
+
+/** Requests of one key that are counted together. */
+interface Batch {
+  size: number
+  readonly counted: Promise<Counted>
+}
+
+interface Counted {
+  /** Requests of the window before those of the batch. */
+  readonly before: number
+  readonly resetMs: number
+}
+
+/** Rejects where the store of the limiter fails. */
+function inBatches(limiter: RateLimiterAbstract): Consume {
+  const forming = new Map<string, Batch>()
+  const underWay = new Map<string, Promise<unknown>>()
+
+  /** Waits for the round trip under way; whoever joined until then is counted in this one, or fails with that one. */
+  async function count(key: string): Promise<Counted> {
+    let batch: Batch | undefined
+    try {
+      await underWay.get(key)
+    } finally {
+      batch = forming.get(key)
+      forming.delete(key)
+    }
+    const trip = take(limiter, key, batch?.size ?? 0)
+    underWay.set(key, trip)
+    try {
+      return await trip
+    } finally {
+      if (underWay.get(key) === trip) underWay.delete(key)
+    }
+  }
+
+  return async (key) => {
+    let batch = forming.get(key)
+    if (batch === undefined) {
+      batch = { size: 0, counted: Promise.resolve(key).then(count) }
+      forming.set(key, batch)
+    }
+    const position = ++batch.size
+    const { before, resetMs } = await batch.counted
+    const remaining = limiter.points - before - position
+    return { allowed: remaining >= 0, remaining: Math.max(0, remaining), resetMs }
+  }
+}
+
+/** The library rejects with a result where the limit is passed, and with an error where the store failed. */
+async function take(limiter: RateLimiterAbstract, key: string, size: number): Promise<Counted> {
+  const result = await limiter.consume(key, size).catch((reason: unknown) => {
+    if (reason instanceof RateLimiterRes) return reason
+    throw reason
+  })
+  // A caller who is blocked in memory was not counted: nothing is left for the batch.
+  const before = result.consumedPoints === 0 ? limiter.points : result.consumedPoints - size
+  return { before, resetMs: result.msBeforeNext }
+}
