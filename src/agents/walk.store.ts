@@ -51,7 +51,7 @@ export async function lockSession(tx: Query, sessionId: string): Promise<LockedS
 const turnEvent = (tx: Query) => tx`
   e.external_event_id as "externalEventId", e.sequence, e.revision, e.type, e.final,
   case when e.type = 'feedback' then e.body else '{}' end as body,
-  e.type = 'assistant_message' and e.final and coalesce((e.body ->> 'visible')::boolean, false) as visible,
+  e.type = 'assistant_message' and coalesce((e.body ->> 'visible')::boolean, false) as visible,
   (v.settings ->> 'captureContent')::boolean as captured`
 
 /** The lowest stored events above the watermark, in order of sequence. */

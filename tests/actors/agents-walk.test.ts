@@ -1,6 +1,7 @@
 /** The session's actor on a real database: order, gaps, revisions, late events, feedback signals, paging. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { sessionActor } from '../../src/agents/actor.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import {
   assistant,
@@ -229,4 +230,21 @@ test('a turn sends no letter for analysis while one is waiting', async () => {
   await sendLetters(database.sql, first.letters)
   await store(id, assistant(2))
   expect((await run(id)).letters).toEqual([])
+})
+
+test('a session whose turn was given up says that it failed, and its message becomes a dead letter', async () => {
+  const id = await sessionWith(user(0))
+  const message = {
+    key: `session:${id}`,
+    id,
+    seq: 1,
+    type: 'events_stored',
+    payload: {},
+    attempts: 10,
+  } as const
+  const outcome = await transaction(database.sql, (tx) =>
+    actor.giveUp!(message, tx, async () => {}, 'broken'),
+  )
+  expect(outcome).toBe('dead_letter')
+  expect((await session(id)).processingStatus).toBe('failed')
 })
