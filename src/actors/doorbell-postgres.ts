@@ -3,7 +3,6 @@
  * decides who does the work, and skips what another is claiming.
  */
 import type { Sql } from '../platform/db/pool.ts'
-import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { EnvelopeSource, Ring } from './doorbell.ts'
 import { createRinger } from './ringer.ts'
@@ -52,7 +51,8 @@ function toNotes(envelopes: readonly Envelope[]): { channel: string; payload: st
   return notes
 }
 
-export function createPostgresSource(sql: Sql, pool: Pool, log: Log): EnvelopeSource {
+/** Resolves when it listens. */
+export async function createPostgresSource(sql: Sql, pool: Pool): Promise<EnvelopeSource> {
   const waiting = new Map<ActorKey, number>()
   let arrived = Promise.withResolvers<void>()
   let closed = false
@@ -61,14 +61,13 @@ export function createPostgresSource(sql: Sql, pool: Pool, log: Log): EnvelopeSo
     arrived = Promise.withResolvers()
   }
   // The driver listens again by itself when the connection was lost; what was rung meanwhile is swept.
-  const listening = sql.listen(channelName(pool), (payload) => {
+  const { unlisten } = await sql.listen(channelName(pool), (payload) => {
     for (const { key, seq } of toRings(payload)) {
       if (waiting.has(key) || waiting.size < MAX_WAITING)
         waiting.set(key, Math.max(seq, waiting.get(key) ?? 0))
     }
     wake()
   })
-  listening.catch((error: unknown) => log.warn({ err: error }, 'LISTEN failed'))
 
   return {
     async take(count) {
@@ -85,7 +84,6 @@ export function createPostgresSource(sql: Sql, pool: Pool, log: Log): EnvelopeSo
       closed = true
       waiting.clear()
       wake()
-      const { unlisten } = await listening
       await unlisten()
     },
   }

@@ -46,8 +46,12 @@ export interface SourceDeps extends DoorbellDeps {
 }
 
 /** Listens to the bell of `pool`. `worker` names the consumer. */
-export function createEnvelopeSource(deps: SourceDeps, pool: Pool, worker: string): EnvelopeSource {
+export async function createEnvelopeSource(
+  deps: SourceDeps,
+  pool: Pool,
+  worker: string,
+): Promise<EnvelopeSource> {
   const { servers, redis, sql, log } = deps
-  if (servers.redis === null || redis === null) return createPostgresSource(sql, pool, log)
+  if (servers.redis === null || redis === null) return createPostgresSource(sql, pool)
   return createRedisSource({ sql, redis, log, url: servers.redis }, pool, worker)
 }

@@ -76,7 +76,7 @@ class Worker implements Runtime {
     await beat(this.#context.sql, this.worker)
     const pools = new Set([...this.#context.definitions.values()].map((definition) => definition.pool))
     for (const pool of POOLS.filter((one) => pools.has(one))) {
-      this.#sources.push({ pool, source: createEnvelopeSource(this.deps, pool, this.worker) })
+      this.#sources.push({ pool, source: await createEnvelopeSource(this.deps, pool, this.worker) })
     }
     this.#loops = Promise.all([
       keepBeating(this.#context, this.#stopped.signal),

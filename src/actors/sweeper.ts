@@ -13,20 +13,18 @@ import { removeLostWorkers, sweep } from './worker-statements.ts'
 /** A sweep may use this part of a connection's time at most: a large backlog makes sweeps rarer. */
 const MAX_LOAD = 0.1
 
-/** Sweeps until the context stops. */
+/** Sweeps until the context stops; the first time at once, for what was rung when nobody listened. */
 export async function keepSweeping(context: Context, dispatcher: Dispatcher): Promise<void> {
   const { stopping, options, log } = context
-  let tookMs = 0
   while (!stopping.aborted) {
-    await pause(Math.max(jittered(options.sweepMs), tookMs / MAX_LOAD), stopping)
-    if (stopping.aborted) return
     const started = performance.now()
     try {
       await sweepOnce(context, dispatcher)
     } catch (error) {
       log.warn({ err: error }, 'sweep failed')
     }
-    tookMs = performance.now() - started
+    const tookMs = performance.now() - started
+    await pause(Math.max(jittered(options.sweepMs), tookMs / MAX_LOAD), stopping)
   }
 }
 
