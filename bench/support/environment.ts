@@ -47,7 +47,7 @@ export async function startService(
   environment: Environment,
   variables: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> {
-  const child = Bun.spawn([process.execPath, 'src/main.ts'], {
+  const child = Bun.spawn([process.execPath, 'src/cli.ts'], {
     cwd: ROOT,
     env: {
       PATH: process.env.PATH ?? '',
