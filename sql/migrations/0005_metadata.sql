@@ -13,7 +13,7 @@ create table metadata_source (
 );
 -- One canonical source in an organization, however many requests ask for it at once.
 create unique index metadata_source_canonical on metadata_source (organization_id) where is_canonical_recording_source;
-create index metadata_source_list on metadata_source (organization_id, created_at, id);
+create index metadata_source_list on metadata_source (organization_id, is_canonical_recording_source desc, created_at, id);
 
 create table metadata_field (
   id uuid primary key,
