@@ -1,0 +1,55 @@
+/** Use cases of people: the customers that recordings and feedback are about. */
+import type { Tx } from '../platform/db/pool.ts'
+import { isUuid, type NewId } from '../platform/ids.ts'
+import * as store from './store.ts'
+
+export type { PersonInput } from './store.ts'
+export type People = ReturnType<typeof createPeople>
+
+export interface PersonKey {
+  /** Internal; never given out. */
+  readonly id: number
+  readonly publicId: string
+}
+
+export function createPeople({ newId }: { readonly newId: NewId }) {
+  return {
+    /**
+     * Finds or makes the people with these addresses (case-insensitively); names that are absent never overwrite.
+     * @returns by address in lower case
+     */
+    async upsertByEmail(
+      tx: Tx,
+      organizationId: string,
+      people: readonly store.PersonInput[],
+    ): Promise<ReadonlyMap<string, PersonKey>> {
+      if (people.length === 0) return new Map()
+      const given = people.map(({ email, firstName, lastName }, ordinal) => ({
+        ordinal,
+        publicId: newId(),
+        email,
+        firstName,
+        lastName,
+      }))
+      const rows = await store.upsertPeople(tx, organizationId, given)
+      return new Map(
+        rows.map(({ ordinal, id, publicId }) => [
+          (people[ordinal] as store.PersonInput).email.toLowerCase(),
+          { id, publicId },
+        ]),
+      )
+    },
+
+    /** Those that exist, by public id in lower case; they stay until the transaction ends. */
+    async findByPublicIds(
+      tx: Tx,
+      organizationId: string,
+      publicIds: readonly string[],
+    ): Promise<ReadonlyMap<string, PersonKey>> {
+      const wellFormed = publicIds.filter(isUuid)
+      if (wellFormed.length === 0) return new Map()
+      const rows = await store.lockPeople(tx, organizationId, wellFormed)
+      return new Map(rows.map((row) => [row.publicId, row]))
+    },
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The SQL of people.
+ *
+ * The rule: rows are locked in the order of their e-mail addresses (or ids), so that two requests about the same people
+ * wait for each other and never in a circle.
+ */
+import type { Query, Tx } from '../platform/db/pool.ts'
+
+export interface PersonInput {
+  readonly email: string
+  readonly firstName?: string
+  readonly lastName?: string
+}
+
+export interface NumberedPerson {
+  /** Place among those given, from 0. */
+  readonly ordinal: number
+  readonly id: number
+  readonly publicId: string
+}
+
+/**
+ * One row for each of the given people, found or made. PostgreSQL alone decides which addresses are the same: of
+ * several of one person the later names win.
+ */
+export function upsertPeople(
+  tx: Tx,
+  organizationId: string,
+  people: readonly (PersonInput & { readonly ordinal: number; readonly publicId: string })[],
+) {
+  return tx<NumberedPerson[]>`
+    with given as (
+      select *, lower(p.email) as key
+      from json_to_recordset(${JSON.stringify(people)}::text::json) as p (
+        ordinal int, "publicId" uuid, email text, "firstName" text, "lastName" text
+      )
+    ), merged as (
+      select
+        key,
+        (array_agg("publicId" order by ordinal))[1] as public_id,
+        (array_agg(email order by ordinal))[1] as email,
+        (array_agg("firstName" order by ordinal desc) filter (where "firstName" is not null))[1] as first_name,
+        (array_agg("lastName" order by ordinal desc) filter (where "lastName" is not null))[1] as last_name
+      from given
+      group by key
+    ), written as (
+      insert into person (public_id, organization_id, email, first_name, last_name)
+      select public_id, ${organizationId}, email, first_name, last_name
+      from merged
+      order by key
+      on conflict (organization_id, lower(email)) where email is not null do update set
+        first_name = coalesce(excluded.first_name, person.first_name),
+        last_name = coalesce(excluded.last_name, person.last_name),
+        updated_at = case
+          when excluded.first_name <> coalesce(person.first_name, '')
+            or excluded.last_name <> coalesce(person.last_name, '') then now()
+          else person.updated_at
+        end
+      returning id, public_id, lower(email) as key
+    )
+    select given.ordinal, written.id, written.public_id as "publicId"
+    from given
+    join written using (key)`
+}
+
+/** Those of the ids that are people of the organization; they stay until the transaction ends. */
+export function lockPeople(tx: Query, organizationId: string, publicIds: readonly string[]) {
+  return tx<{ id: number; publicId: string }[]>`
+    select id, public_id as "publicId"
+    from person
+    where organization_id = ${organizationId}
+      and public_id = any(${publicIds as string[]}::uuid[])
+    order by id
+    for key share`
+}
