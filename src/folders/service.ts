@@ -1,0 +1,74 @@
+/**
+ * Use cases of folders and upload batches.
+ *
+ * The rule: a folder that the caller may not see does not exist for the caller: 404, never 403.
+ */
+import type { UserPrincipal } from '../identity/authentication.ts'
+import type { TimeSlice } from '../platform/db/keyset.ts'
+import type { Query, Sql } from '../platform/db/pool.ts'
+import { AppError } from '../platform/errors.ts'
+import { isUuid, type NewId } from '../platform/ids.ts'
+import { nameOf } from '../platform/names.ts'
+import type { CreateFolder, UploadBatch } from './model.ts'
+import * as store from './store.ts'
+
+export type { FolderRow, Viewer } from './store.ts'
+export type Folders = ReturnType<typeof createFolders>
+
+export interface FoldersDeps {
+  readonly sql: Sql
+  readonly newId: NewId
+}
+
+export function createFolders({ sql, newId }: FoldersDeps) {
+  return {
+    /** @throws AppError 400; 403 `user_required` where an API key asks for a private folder */
+    async create(viewer: store.Viewer, { name, shared = true }: CreateFolder): Promise<store.FolderRow> {
+      const ownerUserId = shared ? null : ownerOf(viewer)
+      const { organizationId } = viewer
+      return store.insertFolder(sql, { id: newId(), organizationId, ownerUserId, name: nameOf('name', name) })
+    },
+
+    /** @throws AppError 404 */
+    async get(viewer: store.Viewer, id: string): Promise<store.FolderRow> {
+      return (await store.findFolder(sql, viewer, id)) ?? noFolder(id)
+    },
+
+    /** Newest first, up to `limit + 1` rows. */
+    list: (viewer: store.Viewer, slice: TimeSlice) => store.listFolders(sql, viewer, slice),
+
+    /**
+     * The folders that a request names, each once, in their order; they stay until the transaction ends.
+     * @throws AppError 404 `folder_not_found` where the viewer does not see one of them
+     */
+    async resolve(tx: Query, viewer: store.Viewer, folderIds: readonly string[]): Promise<readonly string[]> {
+      const ids = [...new Set(folderIds.map((id) => id.toLowerCase()))]
+      if (ids.length === 0) return ids
+      const visible = await store.lockFolders(tx, viewer, ids.filter(isUuid))
+      const missing = ids.find((id) => !visible.has(id))
+      return missing === undefined ? ids : noFolder(missing)
+    },
+
+    /** The condition under which the viewer sees the folder with the alias `f`, for statements of other features. */
+    visibleFolder: store.visibleFolder,
+
+    createBatch: ({ organizationId, userId }: UserPrincipal): Promise<UploadBatch> =>
+      store.insertBatch(sql, { id: newId(), organizationId, userId }),
+
+    /** A batch of the user's own. @throws AppError 404 `batch_not_found` */
+    async getBatch(user: UserPrincipal, id: string): Promise<UploadBatch> {
+      const batch = await store.findBatch(sql, user, id)
+      if (batch === undefined) throw new AppError('batch_not_found', 'There is no such upload batch.')
+      return batch
+    },
+  }
+}
+
+function ownerOf(viewer: store.Viewer): string {
+  if (viewer.kind === 'user') return viewer.userId
+  throw new AppError('user_required', 'A private folder belongs to a user: an API key alone is not enough.')
+}
+
+function noFolder(id: string): never {
+  throw new AppError('folder_not_found', `There is no such folder: ${id}.`)
+}

@@ -1,0 +1,104 @@
+/**
+ * The SQL of folders and upload batches.
+ *
+ * The rule: who may see a folder is said once, in `visibleFolder`, and every statement about folders carries it.
+ */
+import type { OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
+import { asMicroseconds, fromMicroseconds, type TimeSlice } from '../platform/db/keyset.ts'
+import type { Query } from '../platform/db/pool.ts'
+import type { Folder, UploadBatch } from './model.ts'
+
+/** Who looks at folders. */
+export type Viewer = OrganizationPrincipal | UserPrincipal
+
+/**
+ * A condition on the folder `f`: shared ones of the organization for everybody in it, private ones for their owner.
+ */
+export const visibleFolder = (sql: Query, viewer: Viewer) => sql`
+  f.organization_id = ${viewer.organizationId}
+  and (f.owner_user_id is null ${viewer.kind === 'user' ? sql`or f.owner_user_id = ${viewer.userId}` : sql``})`
+
+export type FolderRow = Folder & { readonly createdMicroseconds: number }
+
+const folderColumns = (sql: Query) => sql`
+  f.id, f.name, f.owner_user_id is null as shared, f.created_at as "createdAt",
+  ${asMicroseconds(sql, 'f.created_at')} as "createdMicroseconds"`
+
+export async function insertFolder(
+  sql: Query,
+  row: {
+    readonly id: string
+    readonly organizationId: string
+    readonly ownerUserId: string | null
+    readonly name: string
+  },
+): Promise<FolderRow> {
+  const [folder] = await sql<FolderRow[]>`
+    insert into folder as f (id, organization_id, owner_user_id, name)
+    values (${row.id}, ${row.organizationId}, ${row.ownerUserId}, ${row.name})
+    returning ${folderColumns(sql)}`
+  return folder as FolderRow
+}
+
+export async function findFolder(sql: Query, viewer: Viewer, id: string): Promise<FolderRow | undefined> {
+  const [folder] = await sql<FolderRow[]>`
+    select ${folderColumns(sql)}
+    from folder f
+    where ${visibleFolder(sql, viewer)}
+      and f.id = ${id}`
+  return folder
+}
+
+/** Newest first. */
+export function listFolders(sql: Query, viewer: Viewer, { after, limit }: TimeSlice) {
+  return sql<FolderRow[]>`
+    select ${folderColumns(sql)}
+    from folder f
+    where ${visibleFolder(sql, viewer)}
+      ${after === null ? sql`` : sql`and (f.created_at, f.id) < (${fromMicroseconds(sql, after[0])}, ${after[1]}::uuid)`}
+    order by f.created_at desc, f.id desc
+    limit ${limit + 1}`
+}
+
+/** Those of the ids that the viewer sees; they stay until the transaction ends. */
+export async function lockFolders(
+  tx: Query,
+  viewer: Viewer,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await tx<{ id: string }[]>`
+    select f.id
+    from folder f
+    where ${visibleFolder(tx, viewer)}
+      and f.id = any(${ids as string[]}::uuid[])
+    order by f.id
+    for key share`
+  return new Set(rows.map(({ id }) => id))
+}
+
+const batchColumns = (sql: Query) => sql`b.id, b.created_at as "createdAt"`
+
+export async function insertBatch(
+  sql: Query,
+  row: { readonly id: string; readonly organizationId: string; readonly userId: string },
+): Promise<UploadBatch> {
+  const [batch] = await sql<UploadBatch[]>`
+    insert into upload_batch as b (id, organization_id, user_id)
+    values (${row.id}, ${row.organizationId}, ${row.userId})
+    returning ${batchColumns(sql)}`
+  return batch as UploadBatch
+}
+
+export async function findBatch(
+  sql: Query,
+  user: UserPrincipal,
+  id: string,
+): Promise<UploadBatch | undefined> {
+  const [batch] = await sql<UploadBatch[]>`
+    select ${batchColumns(sql)}
+    from upload_batch b
+    where b.organization_id = ${user.organizationId}
+      and b.user_id = ${user.userId}
+      and b.id = ${id}`
+  return batch
+}
