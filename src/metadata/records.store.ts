@@ -1,0 +1,151 @@
+/**
+ * The SQL of metadata records: the typed values that a recording carries, by source.
+ *
+ * The rule: the unique constraint of (source, external id) decides which recording has an external id. An insert waits
+ * for a transaction that holds the same one, so of many at once exactly one succeeds.
+ */
+import type { Query, Tx } from '../platform/db/pool.ts'
+import type { FieldType, MetadataRecord, ValueInput } from './model.ts'
+
+export interface CanonicalFields {
+  readonly sourceId: string
+  /** Of those asked for, by id. */
+  readonly types: ReadonlyMap<string, FieldType>
+}
+
+/** The canonical source with those of the given fields that belong to it; undefined where it does not exist yet. */
+export async function findCanonicalFields(
+  sql: Query,
+  organizationId: string,
+  fieldIds: readonly string[],
+): Promise<CanonicalFields | undefined> {
+  const rows = await sql<{ sourceId: string; fieldId: string | null; type: FieldType }[]>`
+    select s.id as "sourceId", f.id as "fieldId", f.type
+    from metadata_source s
+    left join metadata_field f
+      on f.organization_id = s.organization_id
+      and f.source_id = s.id
+      and f.id = any(${fieldIds as string[]}::uuid[])
+    where s.organization_id = ${organizationId}
+      and s.is_canonical_recording_source`
+  const sourceId = rows[0]?.sourceId
+  if (sourceId === undefined) return undefined
+  const types = rows.flatMap(({ fieldId, type }) => (fieldId === null ? [] : [[fieldId, type] as const]))
+  return { sourceId, types: new Map(types) }
+}
+
+interface RecordRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly sourceId: string
+  readonly recordingId: string
+  readonly externalId: string | null
+}
+
+/** A column of JSON read from JSON text turns `null` into an SQL null: it is turned back. */
+const valueRows = (sql: Query, values: readonly ValueInput[]) => sql`
+  select v."fieldId" as field_id, coalesce(v.value, 'null') as value
+  from json_to_recordset(${JSON.stringify(values)}::text::json) as v ("fieldId" uuid, value jsonb)`
+
+/** Writes a record with its values. @returns false where another recording has its external id */
+export async function insertRecord(
+  tx: Tx,
+  { id, organizationId, sourceId, recordingId, externalId }: RecordRow,
+  values: readonly ValueInput[],
+): Promise<boolean> {
+  const rows = await tx`
+    with record as (
+      insert into metadata_record (id, organization_id, source_id, recording_id, external_id)
+      values (${id}, ${organizationId}, ${sourceId}, ${recordingId}, ${externalId})
+      on conflict (source_id, external_id) do nothing
+      returning organization_id, id
+    ), written as (
+      insert into metadata_value (organization_id, record_id, field_id, value)
+      select record.organization_id, record.id, given.field_id, given.value
+      from record
+      cross join (${valueRows(tx, values)}) as given
+    )
+    select id
+    from record`
+  return rows.length === 1
+}
+
+/** The recording whose record of the canonical source has the external id. */
+export async function findRecordingId(
+  sql: Query,
+  organizationId: string,
+  externalId: string,
+): Promise<string | undefined> {
+  const [row] = await sql<{ recordingId: string }[]>`
+    select r.recording_id as "recordingId"
+    from metadata_source s
+    join metadata_record r
+      on r.organization_id = s.organization_id
+      and r.source_id = s.id
+    where s.organization_id = ${organizationId}
+      and s.is_canonical_recording_source
+      and r.external_id = ${externalId}`
+  return row?.recordingId
+}
+
+/** Locks the recording's record of the source, making one without external id where there is none. @returns its id */
+export async function lockRecord(tx: Tx, row: Omit<RecordRow, 'externalId'>): Promise<string> {
+  const [record] = await tx<{ id: string }[]>`
+    insert into metadata_record as r (id, organization_id, source_id, recording_id)
+    values (${row.id}, ${row.organizationId}, ${row.sourceId}, ${row.recordingId})
+    -- Changes nothing, but locks the row and returns it, whoever made it.
+    on conflict (recording_id, source_id) do update set recording_id = excluded.recording_id
+    returning r.id`
+  return (record as { id: string }).id
+}
+
+/** Makes these the values of the record. */
+export async function replaceValues(
+  tx: Tx,
+  organizationId: string,
+  recordId: string,
+  values: readonly ValueInput[],
+): Promise<void> {
+  await tx`
+    delete from metadata_value
+    where organization_id = ${organizationId}
+      and record_id = ${recordId}
+      and field_id <> all(${values.map(({ fieldId }) => fieldId)}::uuid[])`
+  await tx`
+    insert into metadata_value (organization_id, record_id, field_id, value)
+    select ${organizationId}, ${recordId}, given.field_id, given.value
+    from (${valueRows(tx, values)}) as given
+    on conflict (record_id, field_id) do update set value = excluded.value`
+}
+
+export type LinkedRecord = MetadataRecord & { readonly recordingId: string }
+
+/** Every record of the recordings, the canonical one of each first. Values in the order of their fields. */
+export function listRecords(sql: Query, organizationId: string, recordingIds: readonly string[]) {
+  return sql<LinkedRecord[]>`
+    select
+      r.recording_id as "recordingId", r.id, s.id as "sourceId", s.external_entity_name as "externalEntityName",
+      s.type, s.is_canonical_recording_source as "isCanonicalRecordingSource", r.external_id as "externalId",
+      coalesce(
+        (
+          select json_agg(
+            json_build_object('fieldId', f.id, 'name', f.name, 'type', f.type, 'value', v.value)
+            order by f.created_at, f.id
+          )
+          from metadata_value v
+          join metadata_field f
+            on f.organization_id = v.organization_id
+            and f.id = v.field_id
+          where v.organization_id = r.organization_id
+            and v.record_id = r.id
+        ),
+        '[]'
+      ) as values
+    from metadata_record r
+    join metadata_source s
+      on s.organization_id = r.organization_id
+      and s.id = r.source_id
+    where r.organization_id = ${organizationId}
+      and r.recording_id = any(${recordingIds as string[]}::uuid[])
+    order by r.recording_id, s.is_canonical_recording_source desc, s.created_at, s.id`
+}

@@ -1,0 +1,174 @@
+/**
+ * Use cases of metadata definitions: sources and their typed fields, and the values that recordings carry.
+ *
+ * The rule: failures come in the order 404, 403, 400, 409. A change takes the function that reads its body, and asks it
+ * only when the target is known and may be changed.
+ */
+import type { Query, Sql } from '../platform/db/pool.ts'
+import { AppError } from '../platform/errors.ts'
+import type { NewId } from '../platform/ids.ts'
+import type { Log } from '../platform/log.ts'
+import { nameOf } from '../platform/names.ts'
+import { CANONICAL_NAME, type CreateField, type Field, type Source } from './model.ts'
+import { createRecords } from './records.ts'
+import { mayChangeFields, mayRename } from './rules.ts'
+import * as store from './store.ts'
+
+export {
+  CanonicalRecord,
+  type MetadataRecord,
+  RecordInput,
+  type RecordingMetadata,
+  TypedValue,
+  ValueInput,
+} from './model.ts'
+export { DuplicateExternalId } from './records.ts'
+export type { NumberedPage } from './store.ts'
+export type Metadata = ReturnType<typeof createMetadata>
+
+export interface MetadataDeps {
+  readonly sql: Sql
+  readonly newId: NewId
+  readonly log: Log
+}
+
+export function createMetadata(deps: MetadataDeps) {
+  const ensureCanonicalSource = (query: Query, organizationId: string) =>
+    ensureCanonical(deps, query, organizationId)
+  return {
+    ...createSources(deps, ensureCanonicalSource),
+    ...createFields(deps),
+    ...createRecords({ newId: deps.newId, ensureCanonicalSource }),
+    ensureCanonicalSource,
+  }
+}
+
+/** Reads first: once it exists, nothing is written. */
+async function ensureCanonical(
+  { newId, log }: MetadataDeps,
+  query: Query,
+  organizationId: string,
+): Promise<string> {
+  const present = await store.findCanonicalSourceId(query, organizationId)
+  if (present !== undefined) return present
+  await store.insertCanonicalSource(query, organizationId, newId())
+  const made = await store.findCanonicalSourceId(query, organizationId)
+  if (made === undefined) throw new Error('another source has the name of the canonical one')
+  log.info({ organizationId, sourceId: made }, 'canonical metadata source created')
+  return made
+}
+
+function createSources(
+  { sql, newId, log }: MetadataDeps,
+  ensureCanonicalSource: (query: Query, organizationId: string) => Promise<string>,
+) {
+  return {
+    /** The canonical source first, then the oldest first. */
+    async listSources(organizationId: string, page: store.NumberedPage): Promise<readonly Source[]> {
+      await ensureCanonicalSource(sql, organizationId)
+      return store.listSources(sql, organizationId, page)
+    },
+
+    /** @throws AppError 404 */
+    async getSource(organizationId: string, id: string): Promise<Source> {
+      return (await store.findSource(sql, organizationId, id)) ?? noSource()
+    },
+
+    /** @throws AppError 400; 409 `name_exists`, also for the name of the canonical source */
+    async createSource(organizationId: string, externalEntityName: string): Promise<Source> {
+      const name = sourceName(externalEntityName)
+      const source =
+        (await store.insertSource(sql, { id: newId(), organizationId, name })) ?? nameTaken('source', name)
+      log.info({ organizationId, sourceId: source.id }, 'metadata source created')
+      return source
+    },
+
+    /**
+     * Renaming to the present name changes nothing.
+     * @throws AppError 404; 403 `source_read_only`; what `readName` throws; 400; 409 `name_exists`
+     */
+    async renameSource(organizationId: string, id: string, readName: () => Promise<string>): Promise<Source> {
+      const source = (await store.findSource(sql, organizationId, id)) ?? noSource()
+      if (!mayRename(source)) readOnly('The source is not managed by the customer: it cannot be renamed.')
+      const name = sourceName(await readName())
+      if (name === source.externalEntityName) return source
+      const renamed = await store.renameSource(sql, organizationId, id, name)
+      return renamed === 'taken' ? nameTaken('source', name) : (renamed ?? noSource())
+    },
+  }
+}
+
+function createFields({ sql, newId, log }: MetadataDeps) {
+  async function sourceToChange(organizationId: string, id: string): Promise<void> {
+    const source = (await store.findSource(sql, organizationId, id)) ?? noSource()
+    if (!mayChangeFields(source)) readOnly('The source is managed by an integration, and so are its fields.')
+  }
+
+  return {
+    /** Oldest first. `readPage` is asked after 404. @throws AppError 404 */
+    async listFields(
+      organizationId: string,
+      sourceId: string,
+      readPage: () => store.NumberedPage,
+    ): Promise<readonly Field[]> {
+      const source = (await store.findSource(sql, organizationId, sourceId)) ?? noSource()
+      return store.listFields(sql, organizationId, source.id, readPage())
+    },
+
+    /** @throws AppError 404 */
+    async getField(organizationId: string, id: string): Promise<Field> {
+      return (await store.findField(sql, organizationId, id)) ?? noField()
+    },
+
+    /** @throws AppError 404; 403 `source_read_only`; what `read` throws; 400; 409 `name_exists` */
+    async createField(
+      organizationId: string,
+      sourceId: string,
+      read: () => Promise<CreateField>,
+    ): Promise<Field> {
+      await sourceToChange(organizationId, sourceId)
+      const { type, ...given } = await read()
+      const name = nameOf('name', given.name)
+      const row = { id: newId(), organizationId, sourceId, name, type }
+      const field = (await store.insertField(sql, row)) ?? nameTaken('field', name)
+      log.info({ organizationId, sourceId, fieldId: field.id }, 'metadata field created')
+      return field
+    },
+
+    /**
+     * Renaming to the present name changes nothing.
+     * @throws AppError 404; 403 `source_read_only`; what `readName` throws; 400; 409 `name_exists`
+     */
+    async renameField(organizationId: string, id: string, readName: () => Promise<string>): Promise<Field> {
+      const field = (await store.findField(sql, organizationId, id)) ?? noField()
+      await sourceToChange(organizationId, field.sourceId)
+      const name = nameOf('name', await readName())
+      if (name === field.name) return field
+      const renamed = await store.renameField(sql, organizationId, id, name)
+      return renamed === 'taken' ? nameTaken('field', name) : (renamed ?? noField())
+    },
+  }
+}
+
+/** @throws AppError 400, or 409 for the reserved name, whether or not the canonical source exists yet */
+function sourceName(text: string): string {
+  const name = nameOf('externalEntityName', text)
+  return name === CANONICAL_NAME ? nameTaken('source', name) : name
+}
+
+function nameTaken(kind: 'source' | 'field', name: string): never {
+  const where = kind === 'source' ? 'The organization has an API source' : 'The source has a field'
+  throw new AppError('name_exists', `${where} named ${JSON.stringify(name)} already.`)
+}
+
+function readOnly(message: string): never {
+  throw new AppError('source_read_only', message)
+}
+
+function noSource(): never {
+  throw new AppError('metadata_source_not_found', 'There is no such metadata source.')
+}
+
+function noField(): never {
+  throw new AppError('metadata_field_not_found', 'There is no such metadata field.')
+}
