@@ -1,5 +1,6 @@
 /** Every command, in the order of the help. */
 import type { Command } from './command.ts'
+import { actorCommands } from './commands/actors.ts'
 import { agentCommands } from './commands/agents.ts'
 import { creditCommands } from './commands/credits.ts'
 import { organizationCommands } from './commands/organizations.ts'
@@ -10,4 +11,5 @@ export const COMMANDS: readonly Command[] = [
   ...organizationCommands,
   ...agentCommands,
   ...creditCommands,
+  ...actorCommands,
 ]

@@ -4,7 +4,8 @@ type Cell = string | number | boolean | Date | null
 
 function text(cell: Cell): string {
   if (cell === null) return '-'
-  return cell instanceof Date ? cell.toISOString() : String(cell)
+  // One line each, whatever an error message brings along.
+  return cell instanceof Date ? cell.toISOString() : String(cell).replaceAll(/\s*\n\s*/g, ' ')
 }
 
 /** One line for each pair. */

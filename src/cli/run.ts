@@ -5,7 +5,7 @@
  * read by `node:util`, which leaves values as they were typed: an organization may be called `007`.
  */
 import { parseArgs } from 'node:util'
-import packageJson from '../../package.json' with { type: 'json' }
+import { version } from '../../package.json'
 import { ConfigError } from '../config.ts'
 import { errorCode } from '../platform/db/sqlstate.ts'
 import { AppError } from '../platform/errors.ts'
@@ -38,11 +38,11 @@ async function dispatch(argv: readonly string[], env: Environment): Promise<Outp
   // First with everybody's flags, to tell the words of the command from the values of flags.
   const everybody = Object.assign({}, GLOBAL_FLAGS, ...COMMANDS.map((command) => command.flags))
   const { positionals, values } = parseArgs({ args: [...argv], options: options(everybody), strict: false })
-  if (values.version) return said(packageJson.version, { version: packageJson.version })
+  if (values.version) return said(version, { version })
   const command = findCommand(positionals)
   if (values.help) {
     const words = command === null || positionals.length === 0 ? positionals : command.name.split(' ')
-    const text = help(COMMANDS, words, packageJson.version)
+    const text = help(COMMANDS, words, version)
     return said(text, { help: text })
   }
   if (command === null) throw unknownCommand(positionals)

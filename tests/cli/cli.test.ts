@@ -1,10 +1,13 @@
 /** The command line as a program: arguments in, one JSON object or text out, exit codes. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type IdentityProcess, openIdentity } from '../support/identity.ts'
+
+/** Every call is a process of its own. */
+setDefaultTimeout(60_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 let database: TestDatabase
@@ -84,7 +87,7 @@ test('from nothing to every credential, each good for the service', async () => 
   expect(await json('credits', 'add', '2', '--note', 'gift')).toMatchObject({ responseCredits: 7 as never })
   expect((await earshot(['credits', 'show'])).out).toBe('7\n')
   expect((await earshot(['credits', 'set', 'unlimited'])).out).toBe('unlimited\n')
-}, 60_000)
+})
 
 test('lists never show a secret', async () => {
   const { apiKey = '' } = await json('api-key', 'create')
@@ -101,7 +104,7 @@ test('lists never show a secret', async () => {
       expect(out).not.toContain(agentSecret.slice(0, 14))
     }
   }
-}, 30_000)
+})
 
 describe('a mistake on the command line is one line and exit code 2', () => {
   test.each([
@@ -169,7 +172,36 @@ test('an empty database is named as such, migrated, and then up to date', async 
   } finally {
     await empty.drop()
   }
-}, 30_000)
+})
+
+test('a dead letter is listed, retried and skipped', async () => {
+  const actor = `session:${crypto.randomUUID()}`
+  await database.sql`insert into actor (key, mail) values (${actor}, 2)`
+  for (const seq of [1, 2])
+    await database.sql`
+      insert into actor_dead_letter (key, seq, type, payload, attempts, last_error)
+      values (${actor}, ${seq}, 'ingested', '{}', 5, 'broken')`
+  expect(await json('dead-letter', 'list', '--actor', actor)).toMatchObject({
+    deadLetters: [
+      { key: actor, seq: 2, attempts: 5, lastError: 'broken' },
+      { key: actor, seq: 1 },
+    ],
+  })
+  expect(await json('dead-letter', 'retry', actor, '1')).toEqual({
+    key: actor,
+    seq: 1,
+    retried: true,
+  } as never)
+  expect(await json('actor', 'list')).toMatchObject({ actors: [{ key: actor, waiting: 1 }] })
+  expect(await json('dead-letter', 'skip', actor, '2')).toEqual({
+    key: actor,
+    seq: 2,
+    skipped: true,
+  } as never)
+  expect((await earshot(['dead-letter', 'list'])).out).toBe('no dead letters\n')
+  const again = await earshot(['dead-letter', 'retry', actor, '1'])
+  expect(again).toMatchObject({ code: 1, err: `earshot: There is no such message 1 of ${actor}.\n` })
+})
 
 describe('the doctor', () => {
   test('finds nothing wrong where a worker lives', async () => {
