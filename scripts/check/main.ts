@@ -9,7 +9,15 @@ import { runTests, selectTests, type TestCounts } from './tests.ts'
 
 const STATIC_STEPS = {
   'type check': ['tsc', '-p', '.'],
-  lint: ['biome', 'ci', '--error-on-warnings', '--colors=off', '.'],
+  lint: [
+    'biome',
+    'ci',
+    '--error-on-warnings',
+    '--diagnostic-level=warn',
+    '--max-diagnostics=50',
+    '--colors=off',
+    '.',
+  ],
   'unused code': ['knip-bun', '--no-progress'],
 } as const
 
