@@ -13,12 +13,18 @@ import { ingestOperations } from './agents/ingest.routes.ts'
 import { createIngest } from './agents/ingest.ts'
 import { agentMaintenance } from './agents/maintenance.ts'
 import type { Deps } from './container.ts'
+import { folderOperations } from './folders/routes.ts'
+import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { metadataOperations } from './metadata/routes.ts'
+import { createMetadata, type Metadata } from './metadata/service.ts'
 
 export interface Features {
   readonly identity: Identity
   readonly applications: Applications
+  readonly metadata: Metadata
+  readonly folders: Folders
   readonly operations: readonly Operation[]
   readonly actors: readonly ActorDefinition[]
   readonly maintenance: readonly MaintenanceTask[]
@@ -27,13 +33,19 @@ export interface Features {
 export function createFeatures(deps: Deps): Features {
   const identity = createIdentity(deps)
   const applications = createApplications({ ...deps, identity })
+  const metadata = createMetadata(deps)
+  const folders = createFolders(deps)
   return {
     identity,
     applications,
+    metadata,
+    folders,
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(createConversations(deps)),
       ...applicationOperations(applications),
+      ...metadataOperations(metadata),
+      ...folderOperations(folders),
     ],
     actors: [sessionActor(deps), analysisActor(deps)],
     maintenance: agentMaintenance(deps),

@@ -84,6 +84,12 @@ export const pageQuery = (maximum: number, fallback: number) => ({
   ),
 })
 
+/** The query parameters of a list by page number (specification, "Limits"), to be spread into its query schema. */
+export const numberedPageQuery = {
+  page: Type.Integer({ minimum: 1, default: 1, description: 'From 1' }),
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 10, description: '1 to 100' }),
+}
+
 /** The answer of a list: `{data, limit, has_more, next_cursor}`. */
 export const pageOf = <S extends TSchema>(item: S) =>
   Type.Object({

@@ -18,6 +18,16 @@ export const TAGS = [
     name: 'Agent applications',
     description: 'The applications that may send conversations: their settings, secrets and usage.',
   },
+  {
+    name: 'Metadata',
+    description:
+      'What an organization wants to know of its recordings: sources (namespaces) and their typed fields. Values of the ' +
+      'fields of the canonical source `recordings` are attached to recordings.',
+  },
+  {
+    name: 'Folders',
+    description: 'Where recordings are kept and who sees them, and groups of uploads.',
+  },
   { name: 'Service', description: 'Whether the service is alive and ready, and its metrics.' },
 ] as const
 

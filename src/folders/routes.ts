@@ -1,0 +1,120 @@
+/** Operations on folders and upload batches. */
+import { Type } from '@sinclair/typebox'
+import { created, type Operation, ok, operation } from '../http/operation.ts'
+import { keyset, pageOf, toPage } from '../http/paging.ts'
+import { CreateFolder, Folder, FolderQuery, UploadBatch } from './model.ts'
+import type { FolderRow, Folders } from './service.ts'
+
+const FOLDERS = '/v3/rest/folders'
+const BATCHES = '/v3/rest/upload-batches'
+const TAG = 'Folders'
+
+const order = keyset('folders', ['integer', 'uuid'])
+
+/** Everything under `/v3/rest/folders` and `/v3/rest/upload-batches`. */
+export function folderOperations(folders: Folders): readonly Operation[] {
+  return [
+    listFolders(folders),
+    createFolder(folders),
+    getFolder(folders),
+    createUploadBatch(folders),
+    getUploadBatch(folders),
+  ]
+}
+
+const listFolders = (folders: Folders) =>
+  operation({
+    id: 'listFolders',
+    method: 'GET',
+    path: FOLDERS,
+    tag: TAG,
+    summary: 'List folders',
+    description:
+      "Newest first. A user sees the shared folders and the user's own; the organization key sees the shared ones.",
+    access: 'organizationOrUser',
+    query: FolderQuery,
+    success: { status: 200, description: 'A page of folders', schema: pageOf(Folder) },
+    async handler({ principal, query }) {
+      const { limit, cursor } = query()
+      const rows = await folders.list(principal, { after: order.decode(cursor), limit })
+      const next = (row: FolderRow) => order.encode([row.createdMicroseconds, row.id])
+      return ok(toPage(rows, limit, next, folder))
+    },
+  })
+
+const createFolder = (folders: Folders) =>
+  operation({
+    id: 'createFolder',
+    method: 'POST',
+    path: FOLDERS,
+    tag: TAG,
+    summary: 'Create a folder',
+    description:
+      'Shared with the organization unless `shared` is false; a private folder needs a user, 403 for an API key.',
+    access: 'organizationOrUser',
+    body: CreateFolder,
+    example: { name: 'Customer interviews', shared: true },
+    success: { status: 201, description: 'The folder', schema: Folder },
+    errors: ['user_required'],
+    async handler({ principal, body }) {
+      const row = await folders.create(principal, await body())
+      return created(`${FOLDERS}/${row.id}`, folder(row))
+    },
+  })
+
+const getFolder = (folders: Folders) =>
+  operation({
+    id: 'getFolder',
+    method: 'GET',
+    path: `${FOLDERS}/{folderId}`,
+    tag: TAG,
+    summary: 'Read a folder',
+    access: 'organizationOrUser',
+    query: Type.Object({}),
+    success: { status: 200, description: 'The folder', schema: Folder },
+    errors: ['folder_not_found'],
+    async handler({ principal, id, query }) {
+      const row = await folders.get(principal, id('folderId', 'folder_not_found'))
+      query()
+      return ok(folder(row))
+    },
+  })
+
+const createUploadBatch = (folders: Folders) =>
+  operation({
+    id: 'createUploadBatch',
+    method: 'POST',
+    path: BATCHES,
+    tag: TAG,
+    summary: 'Create an upload batch',
+    description:
+      'A group of uploads of the user. It takes no body; a key of the organization has no batches.',
+    access: 'user',
+    success: { status: 201, description: 'The batch', schema: UploadBatch },
+    async handler({ principal }) {
+      const batch = await folders.createBatch(principal)
+      return created(`${BATCHES}/${batch.id}`, batch)
+    },
+  })
+
+const getUploadBatch = (folders: Folders) =>
+  operation({
+    id: 'getUploadBatch',
+    method: 'GET',
+    path: `${BATCHES}/{batchId}`,
+    tag: TAG,
+    summary: 'Read an upload batch',
+    access: 'user',
+    query: Type.Object({}),
+    success: { status: 200, description: 'The batch', schema: UploadBatch },
+    errors: ['batch_not_found'],
+    async handler({ principal, id, query }) {
+      const batch = await folders.getBatch(principal, id('batchId', 'batch_not_found'))
+      query()
+      return ok(batch)
+    },
+  })
+
+function folder({ createdMicroseconds: _, ...shown }: FolderRow) {
+  return shown
+}

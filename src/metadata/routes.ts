@@ -1,0 +1,180 @@
+/** Operations on metadata definitions. They parse, call the service and answer. */
+import { Type } from '@sinclair/typebox'
+import { created, type Operation, ok, operation } from '../http/operation.ts'
+import { numberedPageQuery } from '../http/paging.ts'
+import { CreateField, CreateSource, Field, RenameField, RenameSource, Source } from './model.ts'
+import type { Metadata } from './service.ts'
+
+const SOURCES = '/v3/rest/metadata/sources'
+const FIELDS = '/v3/rest/metadata/fields'
+const TAG = 'Metadata'
+
+const NO_SOURCE = 'metadata_source_not_found'
+const NO_FIELD = 'metadata_field_not_found'
+
+const PAGING_NOTE = 'Go on with the next `page` until one holds fewer than `limit`.'
+
+/** Everything under `/v3/rest/metadata`. */
+export function metadataOperations(metadata: Metadata): readonly Operation[] {
+  return [
+    listSources(metadata),
+    createSource(metadata),
+    getSource(metadata),
+    renameSource(metadata),
+    listFields(metadata),
+    createField(metadata),
+    getField(metadata),
+    renameField(metadata),
+  ]
+}
+
+const listSources = (metadata: Metadata) =>
+  operation({
+    id: 'listMetadataSources',
+    method: 'GET',
+    path: SOURCES,
+    tag: TAG,
+    summary: 'List sources',
+    description: `The canonical \`recordings\` source first, then the oldest first. ${PAGING_NOTE}`,
+    access: 'organizationOrUser',
+    query: Type.Object(numberedPageQuery),
+    success: { status: 200, description: 'A page of sources', schema: Type.Array(Source) },
+    async handler({ principal, query }) {
+      return ok(await metadata.listSources(principal.organizationId, query()))
+    },
+  })
+
+const createSource = (metadata: Metadata) =>
+  operation({
+    id: 'createMetadataSource',
+    method: 'POST',
+    path: SOURCES,
+    tag: TAG,
+    summary: 'Create a source',
+    description:
+      'The source has the type `api` and is managed by the customer. Names are compared after trimming and by case; ' +
+      '`recordings` is reserved. A create whose answer was lost gives 409 when repeated: list and match by name.',
+    access: 'organizationOrUser',
+    body: CreateSource,
+    example: { externalEntityName: 'accounts' },
+    success: { status: 201, description: 'The source', schema: Source },
+    errors: ['name_exists'],
+    async handler({ principal, body }) {
+      const { externalEntityName } = await body()
+      const source = await metadata.createSource(principal.organizationId, externalEntityName)
+      return created(`${SOURCES}/${source.id}`, source)
+    },
+  })
+
+const getSource = (metadata: Metadata) =>
+  operation({
+    id: 'getMetadataSource',
+    method: 'GET',
+    path: `${SOURCES}/{sourceId}`,
+    tag: TAG,
+    summary: 'Read a source',
+    access: 'organizationOrUser',
+    query: Type.Object({}),
+    success: { status: 200, description: 'The source', schema: Source },
+    errors: [NO_SOURCE],
+    async handler({ principal, id, query }) {
+      const source = await metadata.getSource(principal.organizationId, id('sourceId', NO_SOURCE))
+      query()
+      return ok(source)
+    },
+  })
+
+const renameSource = (metadata: Metadata) =>
+  operation({
+    id: 'renameMetadataSource',
+    method: 'PATCH',
+    path: `${SOURCES}/{sourceId}`,
+    tag: TAG,
+    summary: 'Rename a source',
+    description:
+      'Only what the customer manages: the canonical source and those of integrations are 403. ' +
+      'The body is exactly `{externalEntityName}`.',
+    access: 'organizationOrUser',
+    body: RenameSource,
+    example: { externalEntityName: 'customer accounts' },
+    success: { status: 200, description: 'The source as it is now', schema: Source },
+    errors: [NO_SOURCE, 'source_read_only', 'name_exists'],
+    async handler({ principal: { organizationId }, id, body }) {
+      const readName = async () => (await body()).externalEntityName
+      return ok(await metadata.renameSource(organizationId, id('sourceId', NO_SOURCE), readName))
+    },
+  })
+
+const listFields = (metadata: Metadata) =>
+  operation({
+    id: 'listMetadataFields',
+    method: 'GET',
+    path: `${SOURCES}/{sourceId}/fields`,
+    tag: TAG,
+    summary: 'List the fields of a source',
+    description: `Oldest first. ${PAGING_NOTE}`,
+    access: 'organizationOrUser',
+    query: Type.Object(numberedPageQuery),
+    success: { status: 200, description: 'A page of fields', schema: Type.Array(Field) },
+    errors: [NO_SOURCE],
+    async handler({ principal, id, query }) {
+      return ok(await metadata.listFields(principal.organizationId, id('sourceId', NO_SOURCE), query))
+    },
+  })
+
+const createField = (metadata: Metadata) =>
+  operation({
+    id: 'createMetadataField',
+    method: 'POST',
+    path: `${SOURCES}/{sourceId}/fields`,
+    tag: TAG,
+    summary: 'Create a field',
+    description:
+      'In a source of type `api`, the canonical one included. The name is unique in its source; the type never changes.',
+    access: 'organizationOrUser',
+    body: CreateField,
+    example: { name: 'deal size', type: 'float' },
+    success: { status: 201, description: 'The field', schema: Field },
+    errors: [NO_SOURCE, 'source_read_only', 'name_exists'],
+    async handler({ principal, id, body }) {
+      const field = await metadata.createField(principal.organizationId, id('sourceId', NO_SOURCE), body)
+      return created(`${FIELDS}/${field.id}`, field)
+    },
+  })
+
+const getField = (metadata: Metadata) =>
+  operation({
+    id: 'getMetadataField',
+    method: 'GET',
+    path: `${FIELDS}/{fieldId}`,
+    tag: TAG,
+    summary: 'Read a field',
+    access: 'organizationOrUser',
+    query: Type.Object({}),
+    success: { status: 200, description: 'The field', schema: Field },
+    errors: [NO_FIELD],
+    async handler({ principal, id, query }) {
+      const field = await metadata.getField(principal.organizationId, id('fieldId', NO_FIELD))
+      query()
+      return ok(field)
+    },
+  })
+
+const renameField = (metadata: Metadata) =>
+  operation({
+    id: 'renameMetadataField',
+    method: 'PATCH',
+    path: `${FIELDS}/{fieldId}`,
+    tag: TAG,
+    summary: 'Rename a field',
+    description: 'The body is exactly `{name}`: the type and the source of a field never change.',
+    access: 'organizationOrUser',
+    body: RenameField,
+    example: { name: 'deal value' },
+    success: { status: 200, description: 'The field as it is now', schema: Field },
+    errors: [NO_FIELD, 'source_read_only', 'name_exists'],
+    async handler({ principal: { organizationId }, id, body }) {
+      const readName = async () => (await body()).name
+      return ok(await metadata.renameField(organizationId, id('fieldId', NO_FIELD), readName))
+    },
+  })
