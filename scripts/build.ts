@@ -1,0 +1,69 @@
+/**
+ * `bun run build`: one executable, `dist/earshot`, for the platform that builds it. Inside are the command line with
+ * the service, the entry of the worker threads, SQL, Swagger UI and the PostgreSQL programs.
+ *
+ * The rule: nothing outside the executable is read at run time, so what a source tree finds beside itself is put inside
+ * here. Only built-in modules are imported.
+ */
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { installDependencies } from './install.ts'
+
+const ROOT = resolve(import.meta.dir, '..')
+
+/** Level 19 takes a minute for a seventh less. */
+const COMPRESSION_LEVEL = 12
+
+/** What a server needs of the package; the rest is for those who compile against PostgreSQL. */
+const isNeeded = (path: string) =>
+  /^(?:bin|lib|share)\//.test(path) && !/\.a$|^lib\/pkgconfig\/|^lib\/postgresql\/pgxs\//.test(path)
+
+/** Builds the executable. @returns its path */
+export async function build(outfile = join(ROOT, 'dist', 'earshot')): Promise<string> {
+  const work = `${outfile}.build-${process.pid}`
+  mkdirSync(work, { recursive: true })
+  try {
+    const archive = await packPostgres(work)
+    const result = await Bun.build({
+      // Entries keep their path from the root, by which the worker is found again.
+      root: ROOT,
+      entrypoints: [join(ROOT, 'src/cli.ts'), join(ROOT, 'workers/actor.worker.ts'), archive],
+      target: 'bun',
+      // Names of functions and classes stay: the HTTP library reads some.
+      minify: { whitespace: true, syntax: true, identifiers: false },
+      sourcemap: 'inline',
+      naming: { asset: '[name].[ext]' },
+      loader: { '.zst': 'file' },
+      compile: { outfile: join(work, 'earshot'), autoloadBunfig: false },
+    })
+    for (const message of result.logs) console.error(message)
+    if (!result.success) throw new Error('the build failed')
+    // At once and as a whole: an executable that runs is not written to.
+    renameSync(join(work, 'earshot'), outfile)
+    return outfile
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}
+
+/** The PostgreSQL programs of this platform as `postgres-<version>.tar.zst`. */
+async function packPostgres(folder: string): Promise<string> {
+  const { findBinaries } = await import('../src/platform/embedded/binaries.ts')
+  const { folder: source, version } = await findBinaries(folder)
+  const names = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(isNeeded).sort()
+  const list = join(folder, 'files')
+  await Bun.write(list, names.join('\n'))
+  // The system's tar, because it keeps links and permissions.
+  const tar = Bun.spawnSync(['tar', '--create', '--no-recursion', '-C', source, '-T', list], {
+    maxBuffer: 2 ** 30,
+  })
+  if (!tar.success) throw new Error(`tar: ${tar.stderr}`)
+  const archive = join(folder, `postgres-${version}.tar.zst`)
+  await Bun.write(archive, await Bun.zstdCompress(tar.stdout, { level: COMPRESSION_LEVEL }))
+  return archive
+}
+
+if (import.meta.main) {
+  if (!installDependencies()) process.exit(1)
+  console.log(await build())
+}
