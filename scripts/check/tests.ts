@@ -31,6 +31,7 @@ export async function runTests(
   files: readonly string[],
   environment: Readonly<Record<string, string>>,
   signal: AbortSignal,
+  output: 'inherit' | 'ignore' = 'inherit',
 ): Promise<TestCounts> {
   if (files.length === 0) return nothingRan('no test file matches')
   const folder = mkdtempSync(join(tmpdir(), 'earshot-report-'))
@@ -42,8 +43,8 @@ export async function runTests(
         cwd: root,
         env: { ...process.env, ...environment, NODE_ENV: 'test' },
         stdin: 'ignore',
-        stdout: 'inherit',
-        stderr: 'inherit',
+        stdout: output,
+        stderr: output,
         signal,
       },
     )
