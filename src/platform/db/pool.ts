@@ -22,6 +22,8 @@ export interface ConnectOptions {
   readonly applicationName: string
 }
 
+const IDLE_IN_TRANSACTION_MS = 30_000
+
 const bigint = {
   to: 20,
   from: [20],
@@ -39,7 +41,12 @@ export function connect(database: Database, options: ConnectOptions): Sql {
     max: options.max,
     types: { bigint },
     onnotice: () => {},
-    connection: { application_name: options.applicationName, TimeZone: 'UTC' },
+    connection: {
+      application_name: options.applicationName,
+      TimeZone: 'UTC',
+      // A process that was paused in a transaction must not hold its rows for ever.
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    },
     // Statement names are per connection and cost one parse each; every statement here is static text.
     prepare: true,
     connect_timeout: 10,

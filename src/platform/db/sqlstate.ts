@@ -3,8 +3,11 @@ import { AppError } from '../errors.ts'
 
 const RETRYABLE = new Set(['40001', '40P01'])
 
-/** Connection trouble, server shutdown, too many connections: the caller may try again. */
+/** Connection trouble, server shutdown, time-outs, too many connections: the caller may try again. */
 const UNAVAILABLE = new Set([
+  '25P03',
+  '55P03',
+  '57014',
   '53300',
   '57P01',
   '57P02',
