@@ -19,6 +19,8 @@ import type { Operation } from './http/operation.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
+import { transcriptOperations } from './transcripts/routes.ts'
+import { assertVisible, createTranscripts } from './transcripts/service.ts'
 
 export interface Features {
   readonly identity: Identity
@@ -46,6 +48,9 @@ export function createFeatures(deps: Deps): Features {
       ...applicationOperations(applications),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
+      ...transcriptOperations(createTranscripts(deps), (principal, recordingId) =>
+        assertVisible(deps.sql, principal, recordingId),
+      ),
     ],
     actors: [sessionActor(deps), analysisActor(deps)],
     maintenance: agentMaintenance(deps),

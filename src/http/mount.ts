@@ -84,6 +84,11 @@ function routePath(path: string): string {
 }
 
 function toResponse(reply: Reply): Response {
+  if (reply.text !== undefined) {
+    const { mediaType, content } = reply.text
+    const headers = { ...reply.headers, 'content-type': `${mediaType}; charset=utf-8` }
+    return new Response(content, { status: reply.status, headers })
+  }
   if (reply.body === undefined) return new Response(null, { status: reply.status, headers: reply.headers })
   return new Response(JSON.stringify(reply.body), {
     status: reply.status,

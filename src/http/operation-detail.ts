@@ -75,11 +75,12 @@ function requestBody(schema: TSchema, example: unknown) {
 }
 
 function responses(operation: Operation) {
-  const { status, description, schema } = operation.success
-  const success = {
-    description,
-    ...(schema === undefined ? {} : { content: { 'application/json': { schema } } }),
+  const { status, description, schema, texts = [] } = operation.success
+  const content = {
+    ...(schema === undefined ? {} : { 'application/json': { schema } }),
+    ...Object.fromEntries(texts.map((mediaType) => [mediaType, { schema: { type: 'string' } }])),
   }
+  const success = { description, ...(Object.keys(content).length === 0 ? {} : { content }) }
   const byStatus = Map.groupBy(errorCodes(operation), (code) => ERROR_STATUS[code])
   const failures = [...byStatus]
     .sort(([a], [b]) => a - b)

@@ -51,7 +51,10 @@ export interface Call<A extends Access, B extends TSchema, Q extends TObject> {
 
 export interface Reply {
   readonly status: number
+  /** A value, to be sent as JSON. */
   readonly body?: unknown
+  /** Instead of `body`: sent as it is. */
+  readonly text?: { readonly mediaType: string; readonly content: string }
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -78,6 +81,8 @@ export interface Operation<
     readonly status: 200 | 201 | 204
     readonly description: string
     readonly schema?: TSchema
+    /** Media types other than JSON in which it is given where asked for. */
+    readonly texts?: readonly string[]
   }
   /** Codes beyond those that follow from `access`, `body` and `query`. */
   readonly errors?: readonly ErrorCode[]
@@ -93,6 +98,11 @@ export function operation<A extends Access, B extends TSchema = TSchema, Q exten
 }
 
 export const ok = (body: unknown): Reply => ({ status: 200, body })
+/** 200 with text in UTF-8. */
+export const text = (mediaType: string, content: string): Reply => ({
+  status: 200,
+  text: { mediaType, content },
+})
 export const noContent = (): Reply => ({ status: 204 })
 /** 201 with `Location` (RFC 9110 section 10.2.2). */
 export const created = (location: string, body: unknown): Reply => ({

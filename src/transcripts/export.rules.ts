@@ -1,0 +1,115 @@
+/**
+ * Transcripts as WebVTT, SubRip and plain text. Pure.
+ *
+ * The rule: whatever was said stays text. What would end a cue or begin markup is escaped (WebVTT) or, where the format knows no
+ * escapes (SubRip), replaced by what looks like it.
+ */
+import type { ExportFormat, Utterance } from './model.ts'
+
+export type TextFormat = Exclude<ExportFormat, 'json'>
+
+const WRITERS: Readonly<Record<TextFormat, (entries: readonly Utterance[]) => string>> = {
+  vtt: toVtt,
+  srt: toSrt,
+  txt: toText,
+}
+
+/** Media types by format: RFC-registered for WebVTT; SubRip has none that is registered, this one is what players send. */
+export const MEDIA_TYPES: Readonly<Record<ExportFormat, string>> = {
+  json: 'application/json',
+  vtt: 'text/vtt',
+  srt: 'application/x-subrip',
+  txt: 'text/plain',
+}
+
+export function toFormat(format: TextFormat, entries: readonly Utterance[]): string {
+  return WRITERS[format](entries)
+}
+
+/**
+ * The format that an `Accept` header (RFC 9110 section 12.5.1) likes best among those that there are: the highest weight, then
+ * the earliest. JSON where it names none of them.
+ */
+export function formatOf(accept: string | null): ExportFormat {
+  let best: ExportFormat = 'json'
+  let weight = 0
+  for (const part of (accept ?? '').split(',')) {
+    const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
+    const q = parameters.find((parameter) => parameter.startsWith('q='))
+    const value = q === undefined ? 1 : Number(q.slice(2))
+    const format = type === '*/*' || type === 'application/*' ? 'json' : formatNamed(type)
+    if (format === null || !(value > weight)) continue
+    best = format
+    weight = value
+  }
+  return best
+}
+
+function formatNamed(type: string): ExportFormat | null {
+  const found = Object.entries(MEDIA_TYPES).find(([, mediaType]) => mediaType === type)
+  return (found?.[0] as ExportFormat | undefined) ?? null
+}
+
+/** WebVTT (W3C): one cue an entry, the speaker as its voice. */
+function toVtt(entries: readonly Utterance[]): string {
+  const cues = entries.map((entry) => {
+    const text = linesOf(entry.text).map(escapeVtt).join('\n')
+    return `${times(entry, '.')}\n<v ${speakerName(entry)}>${text}</v>\n`
+  })
+  return ['WEBVTT\n', ...cues].join('\n')
+}
+
+/** `<` and `&` begin markup, and `-->` would begin a cue. */
+function escapeVtt(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+function toSrt(entries: readonly Utterance[]): string {
+  return entries
+    .map((entry, index) => {
+      const text = linesOf(entry.text).join('\n').replaceAll('-->', '→')
+      return `${index + 1}\n${times(entry, ',')}\n${speakerName(entry)}: ${text}\n`
+    })
+    .join('\n')
+}
+
+/** For people and language models: one line an entry. */
+function toText(entries: readonly Utterance[]): string {
+  return entries
+    .map((entry) => {
+      const [time] = timestamp(milliseconds(entry.startSec), '.').split('.')
+      return `[${time}] ${speakerName(entry)}: ${linesOf(entry.text).join(' ')}\n`
+    })
+    .join('')
+}
+
+function speakerName({ speaker }: Utterance): string {
+  return `Speaker ${speaker}`
+}
+
+/** Without blank lines, which end a cue in both formats. */
+function linesOf(text: string): readonly string[] {
+  return text.split(/[\r\n\u2028\u2029]+/).filter((line) => line.trim() !== '')
+}
+
+/** A cue that ends when it begins is not allowed in WebVTT and not shown by SubRip players: it gets a millisecond. */
+function times({ startSec, endSec }: Utterance, separator: string): string {
+  const start = milliseconds(startSec)
+  const end = milliseconds(endSec)
+  return `${timestamp(start, separator)} --> ${timestamp(end > start ? end : start + 1n, separator)}`
+}
+
+/** Rounded to the nearest. Exact also where the number of milliseconds is beyond 2^53. */
+function milliseconds(seconds: number): bigint {
+  const whole = Math.floor(seconds)
+  return BigInt(whole) * 1000n + BigInt(Math.round((seconds - whole) * 1000))
+}
+
+/** `HH:MM:SS` with milliseconds; as many digits of hours as it takes, at least two. */
+function timestamp(total: bigint, separator: string): string {
+  const digits = (value: bigint, width: number) => String(value).padStart(width, '0')
+  const hours = digits(total / 3_600_000n, 2)
+  const minutes = digits((total / 60_000n) % 60n, 2)
+  const seconds = digits((total / 1000n) % 60n, 2)
+  return `${hours}:${minutes}:${seconds}${separator}${digits(total % 1000n, 3)}`
+}

@@ -1,0 +1,86 @@
+/** The transcript of a recording: as JSON, and as what players and people read. */
+import { type Operation, ok, operation, type Reply, text } from '../http/operation.ts'
+import type { OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
+import { AppError } from '../platform/errors.ts'
+import { formatOf, MEDIA_TYPES, toFormat } from './export.rules.ts'
+import {
+  TRANSCRIPT_TYPES,
+  Transcript,
+  TranscriptQuery,
+  type TranscriptType,
+  type Utterance,
+} from './model.ts'
+import type { Transcripts } from './service.ts'
+
+/** @throws AppError 404 `recording_not_found` where the caller does not see the recording */
+export type AssertVisible = (
+  principal: OrganizationPrincipal | UserPrincipal,
+  recordingId: string,
+) => Promise<void>
+
+export function transcriptOperations(
+  transcripts: Transcripts,
+  assertVisible: AssertVisible,
+): readonly Operation[] {
+  return [
+    operation({
+      id: 'getRecordingTranscript',
+      method: 'GET',
+      path: '/v3/rest/recordings/{recordingId}/transcript',
+      tag: 'Recordings',
+      summary: 'Read the transcript of a recording',
+      description:
+        'What there is of the transcript, in stored order; an empty list where there is none yet. ' +
+        '`type=monologue` joins neighbouring utterances of one speaker. `Accept: text/vtt`, `application/x-subrip` or ' +
+        '`text/plain`, or the parameter `format`, gives it as subtitles or text.',
+      access: 'organizationOrUser',
+      query: TranscriptQuery,
+      success: {
+        status: 200,
+        description: 'The transcript',
+        schema: Transcript,
+        texts: [MEDIA_TYPES.vtt, MEDIA_TYPES.srt, MEDIA_TYPES.txt],
+      },
+      errors: ['recording_not_found', 'unsupported_transcript_type'],
+      async handler({ principal, id, query, request }) {
+        const recordingId = id('recordingId', 'recording_not_found')
+        await assertVisible(principal, recordingId)
+        const { type, format = formatOf(request.headers.get('accept')) } = query()
+        const wanted = typeOf(type)
+        const entries = await transcripts.read(principal.organizationId, recordingId, wanted)
+        const reply =
+          format === 'json'
+            ? ok(transcript(recordingId, wanted, entries))
+            : text(MEDIA_TYPES[format], toFormat(format, entries))
+        return varying(reply)
+      },
+    }),
+  ]
+}
+
+/** Caches must not give the representation of one `Accept` to another. */
+function varying(reply: Reply): Reply {
+  return { ...reply, headers: { ...reply.headers, vary: 'accept' } }
+}
+
+function typeOf(type: string): TranscriptType {
+  const found = TRANSCRIPT_TYPES.find((known) => known === type)
+  if (found !== undefined) return found
+  throw new AppError(
+    'unsupported_transcript_type',
+    `type must be one of ${TRANSCRIPT_TYPES.map((known) => `"${known}"`).join(', ')}.`,
+  )
+}
+
+function transcript(recordingId: string, type: TranscriptType, entries: readonly Utterance[]) {
+  const shown = entries.map(({ startSec, endSec, speaker, text }) => ({
+    recordingId,
+    startSec,
+    endSec,
+    speaker,
+    text,
+  }))
+  return type === 'utterance'
+    ? { type, recordingId, utterances: shown }
+    : { type, recordingId, monologues: shown }
+}

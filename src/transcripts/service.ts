@@ -1,0 +1,32 @@
+/**
+ * Transcripts for the features around them: judged, written in the caller's transaction, read, searched.
+ *
+ * A transcript has no visibility of its own: whoever sees the recording sees it, and asks about the recording first.
+ */
+import type { Sql } from '../platform/db/pool.ts'
+import type { TranscriptType, Utterance } from './model.ts'
+import { toMonologues } from './monologue.rules.ts'
+import { readUtterances } from './store.ts'
+
+export { MAX_TRANSCRIPT_BYTES, SuppliedTranscript, type Utterance } from './model.ts'
+export { checkSpeakers, checkTranscript } from './rules.ts'
+export { MAX_SEARCH_LENGTH } from './search.rules.ts'
+export { matchesSearch } from './search.store.ts'
+export { deleteTranscript, writeUtterances } from './store.ts'
+export { assertVisible } from './visibility.store.ts'
+
+export type Transcripts = ReturnType<typeof createTranscripts>
+
+export function createTranscripts({ sql }: { readonly sql: Sql }) {
+  return {
+    /** What there is of a recording that the caller has been found to see, in stored order; nothing where there is none yet. */
+    async read(
+      organizationId: string,
+      recordingId: string,
+      type: TranscriptType,
+    ): Promise<readonly Utterance[]> {
+      const utterances = await readUtterances(sql, organizationId, recordingId)
+      return type === 'monologue' ? toMonologues(utterances) : utterances
+    },
+  }
+}
