@@ -58,7 +58,7 @@ create table recording_participant (
   organization_id uuid not null,
   recording_id uuid not null references recording (id) on delete cascade,
   speaker bigint not null,
-  person_id bigint not null references person (id),
+  person_id bigint not null references person (id) on delete cascade,
   primary key (recording_id, speaker),
   unique (recording_id, person_id)
 );
@@ -66,7 +66,7 @@ create table recording_participant (
 create table metadata_record (
   id uuid primary key,
   organization_id uuid not null,
-  source_id uuid not null references metadata_source (id),
+  source_id uuid not null references metadata_source (id) on delete cascade,
   recording_id uuid not null references recording (id) on delete cascade,
   external_id text,
   created_at timestamptz not null default now(),
@@ -77,7 +77,7 @@ create table metadata_record (
 create table metadata_value (
   organization_id uuid not null,
   record_id uuid not null references metadata_record (id) on delete cascade,
-  field_id uuid not null references metadata_field (id),
+  field_id uuid not null references metadata_field (id) on delete cascade,
   value jsonb not null,                  -- JSON null where the value is null
   primary key (record_id, field_id)
 );
