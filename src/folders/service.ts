@@ -52,6 +52,15 @@ export function createFolders({ sql, newId }: FoldersDeps) {
     /** The condition under which the viewer sees the folder with the alias `f`, for statements of other features. */
     visibleFolder: store.visibleFolder,
 
+    /** The condition under which the viewer sees the recording with the alias `r`, for statements of other features. */
+    visibleRecording: store.visibleRecording,
+
+    /** @throws AppError 404 `recording_not_found` */
+    async assertVisible(query: Query, viewer: store.Viewer, recordingId: string): Promise<void> {
+      if (await store.isRecordingVisible(query, viewer, recordingId)) return
+      throw new AppError('recording_not_found', 'There is no such recording.')
+    },
+
     createBatch: ({ organizationId, userId }: UserPrincipal): Promise<UploadBatch> =>
       store.insertBatch(sql, { id: newId(), organizationId, userId }),
 

@@ -1,7 +1,8 @@
 /**
  * The SQL of folders and upload batches.
  *
- * The rule: who may see a folder is said once, in `visibleFolder`, and every statement about folders carries it.
+ * The rule: who may see a folder is said once, in `visibleFolder`, and what follows for recordings in `visibleRecording`;
+ * every statement about either carries one of them.
  */
 import type { OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
 import { asMicroseconds, fromMicroseconds, type TimeSlice } from '../platform/db/keyset.ts'
@@ -17,6 +18,33 @@ export type Viewer = OrganizationPrincipal | UserPrincipal
 export const visibleFolder = (sql: Query, viewer: Viewer) => sql`
   f.organization_id = ${viewer.organizationId}
   and (f.owner_user_id is null ${viewer.kind === 'user' ? sql`or f.owner_user_id = ${viewer.userId}` : sql``})`
+
+/**
+ * A condition on the recording `r`: of the organization, and without a folder or in at least one that the viewer sees.
+ *
+ * A scalar subquery on purpose: it is one look into an index for each row. PostgreSQL answers an `exists` by hashing all of
+ * `recording_folder` first, since it does not see that a list stops after a page.
+ */
+export const visibleRecording = (sql: Query, viewer: Viewer) => sql`
+  r.organization_id = ${viewer.organizationId}
+  and coalesce(
+    (
+      select bool_or(${visibleFolder(sql, viewer)})
+      from recording_folder rf
+      join folder f on f.id = rf.folder_id
+      where rf.recording_id = r.id
+    ),
+    true
+  )`
+
+export async function isRecordingVisible(sql: Query, viewer: Viewer, recordingId: string): Promise<boolean> {
+  const rows = await sql`
+    select 1
+    from recording r
+    where ${visibleRecording(sql, viewer)}
+      and r.id = ${recordingId}`
+  return rows.length === 1
+}
 
 export type FolderRow = Folder & { readonly createdMicroseconds: number }
 
