@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import type { Log } from '../log.ts'
 import { StartError } from '../start-error.ts'
 import { findBinaries } from './binaries.ts'
-import { accepts, isAlive, isPostgresOf, run, type Server, spawnServer, until } from './processes.ts'
+import { accepts, isAlive, isPostgresOf, isTaken, run, type Server, spawnServer, until } from './processes.ts'
 import { chooseRunner, type Folders, type Runner } from './runner.ts'
 import { socketFolder } from './socket-folder.ts'
 
@@ -106,8 +106,12 @@ async function findRunning(
   if (file.socketDir !== '' && (await accepts(join(file.socketDir, SOCKET_NAME))))
     return file.status === 'ready' ? { pid: file.pid, socketDir: file.socketDir } : 'changing'
   if (await isPostgresOf(file.pid, folders.data)) return 'changing'
-  // Left behind. PostgreSQL clears it itself, unless a stranger has been given the same process id meanwhile.
-  if (isAlive(file.pid)) rmSync(join(folders.data, 'postmaster.pid'), { force: true })
+  // Left behind. PostgreSQL clears it itself, unless the id is taken: by a stranger, or by the old server's remains
+  // where nobody waits for orphans. Its lock on shared memory still keeps it off the workers of a server that was killed.
+  if (isTaken(file.pid)) {
+    rmSync(join(folders.data, 'postmaster.pid'), { force: true })
+    rmSync(join(folders.socket, `${SOCKET_NAME}.lock`), { force: true })
+  }
   return null
 }
 

@@ -72,14 +72,19 @@ export async function run(command: readonly string[], cwd: string): Promise<Outc
   }
 }
 
-/** True while a process of that id runs, whoever owns it. One that has ended but was not waited for does not run. */
-export function isAlive(pid: number): boolean {
+/** True while the process id is taken, also by a process that has ended but was not waited for. */
+export function isTaken(pid: number): boolean {
   try {
     process.kill(pid, 0)
+    return true
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
-  return process.platform !== 'linux' || !isZombie(pid)
+}
+
+/** True while a process of that id runs, whoever owns it. */
+export function isAlive(pid: number): boolean {
+  return isTaken(pid) && (process.platform !== 'linux' || !isZombie(pid))
 }
 
 function isZombie(pid: number): boolean {

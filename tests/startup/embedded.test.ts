@@ -1,0 +1,173 @@
+/** The start with nothing configured, on one data folder through its whole life: killed, crashed, joined, stopped. */
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { eventually } from '../support/eventually.ts'
+import { type Service, useServices } from '../support/process.ts'
+import {
+  applicationKeys,
+  demoCredentials,
+  oneEvent,
+  postgresPid,
+  processesNaming,
+  redisPid,
+} from './facts.ts'
+
+setDefaultTimeout(60_000)
+
+const hasRedis = Bun.which('redis-server') !== null && Bun.which('redis-cli') !== null
+
+describe('embedded start', () => {
+  const services = useServices()
+  const dataDir = join(services.folder, 'data')
+  let service: Service
+
+  beforeAll(async () => {
+    service = await services.start()
+  })
+
+  test('an empty folder: the database is made and migrated, and /health and /ready answer 200', async () => {
+    expect(await (await fetch(`${service.baseUrl}/health`)).json()).toEqual({ status: 'ok' })
+    const ready = await fetch(`${service.baseUrl}/ready`)
+    expect(ready.status).toBe(200)
+    expect(await ready.json()).toMatchObject({
+      status: 'ready',
+      role: 'all',
+      checks: {
+        database: { status: 'ok', kind: 'PostgreSQL (embedded)' },
+        migrations: { status: 'ok' },
+        doorbell: { status: 'ok', kind: hasRedis ? 'redis' : 'postgres' },
+      },
+    })
+  })
+
+  test('the banner says where Swagger UI and the credentials are and what runs', () => {
+    expect(service.output()).toContain(`${dataDir}/credentials.json`)
+    expect(service.output()).toMatch(/Swagger UI +http:\S+\/docs\n/)
+    expect(service.output()).toContain(`PostgreSQL (embedded, ${dataDir}/postgres)`)
+  })
+
+  test('demo credentials are in a file that only its owner can read', () => {
+    expect(statSync(join(dataDir, 'credentials.json')).mode & 0o777).toBe(0o600)
+  })
+
+  test('nobody else may enter the folder of the socket', () => {
+    expect(statSync(join(dataDir, 'postgres')).mode & 0o777).toBe(0o700)
+  })
+
+  test('/metrics is Prometheus text with the route as label, never the path', async () => {
+    await fetch(`${service.baseUrl}/no/such/place`)
+    const text = await eventually(async () => {
+      const answer = await (await fetch(`${service.baseUrl}/metrics`)).text()
+      return answer.includes('route="unknown"') && answer
+    })
+    expect(text).toContain('# TYPE earshot_http_request_seconds histogram')
+    expect(text).not.toContain('/no/such/place')
+  })
+
+  test('a second service on the same folder is refused with one line; the first goes on', async () => {
+    const second = await services.start({ ready: 'none' })
+    expect(await second.exited).toBe(1)
+    expect(second.output()).toBe(
+      `DATA_DIR is ${JSON.stringify(dataDir)}, but another Earshot process (${service.pid}) serves it: stop that one, or choose another folder\n`,
+    )
+    expect((await fetch(`${service.baseUrl}/ready`)).status).toBe(200)
+  })
+
+  test('kill -9 leaves the servers running; the next start joins PostgreSQL, with the data', async () => {
+    const before = postgresPid(dataDir)
+    await service.kill('SIGKILL')
+    expect(() => process.kill(before, 0)).not.toThrow()
+    service = await services.start()
+    expect(postgresPid(dataDir)).toBe(before)
+    expect(await applicationKeys(service.baseUrl, demoCredentials(dataDir))).toEqual(['demo'])
+  })
+
+  test.if(hasRedis)('a Redis server left behind is replaced by one of our own', async () => {
+    const before = await redisPid(dataDir)
+    await service.kill('SIGKILL')
+    service = await services.start()
+    const after = await redisPid(dataDir)
+    expect(after).not.toBe(before)
+    expect(after).not.toBeNull()
+  })
+
+  test('PostgreSQL killed while the service runs: it is started again', async () => {
+    const before = postgresPid(dataDir)
+    process.kill(before, 'SIGKILL')
+    await eventually(
+      () => existsSync(join(dataDir, 'postgres/data/postmaster.pid')) && postgresPid(dataDir) !== before,
+      {
+        deadlineMs: 20_000,
+      },
+    )
+    await eventually(async () => (await fetch(`${service.baseUrl}/ready`)).ok, { deadlineMs: 20_000 })
+    expect(await applicationKeys(service.baseUrl, demoCredentials(dataDir))).toEqual(['demo'])
+  })
+
+  test('after PostgreSQL came back the folder is still ours alone', async () => {
+    const second = await services.start({ ready: 'none' })
+    expect(await second.exited).toBe(1)
+    expect(second.output()).toContain(`another Earshot process (${service.pid}) serves it`)
+  })
+
+  test.if(hasRedis)('Redis killed while the service runs: it is started again', async () => {
+    const before = await redisPid(dataDir)
+    process.kill(before ?? 0, 'SIGKILL')
+    await eventually(async () => ![before, null].includes(await redisPid(dataDir)))
+    await eventually(async () => (await fetch(`${service.baseUrl}/ready`)).ok)
+  })
+
+  test('everything killed at once, as in a power loss: the next start has the data', async () => {
+    const postgres = postgresPid(dataDir)
+    const killed = service.kill('SIGKILL')
+    process.kill(postgres, 'SIGKILL')
+    await killed
+    service = await services.start()
+    expect(postgresPid(dataDir)).not.toBe(postgres)
+    expect(await applicationKeys(service.baseUrl, demoCredentials(dataDir))).toEqual(['demo'])
+  })
+
+  test('SIGTERM: the request under way is answered, the exit code is 0, no child process is left', async () => {
+    const demo = demoCredentials(dataDir)
+    const request = await slowRequest(service.baseUrl, demo.agentSecret, oneEvent(demo, 's1'))
+    const exited = service.kill('SIGTERM')
+    await eventually(() => service.output().includes('"signal":"SIGTERM"'))
+    expect(await request.finish()).toStartWith('HTTP/1.1 200')
+    expect(await exited).toBe(0)
+    expect(processesNaming(dataDir)).toEqual([])
+    expect(existsSync(join(dataDir, 'postgres/data/postmaster.pid'))).toBe(false)
+  })
+})
+
+/** Sends all of a request but its last byte; `finish` sends that and resolves with what comes back. */
+async function slowRequest(baseUrl: string, secret: string, body: string) {
+  const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1')
+  let answer = ''
+  const ended = Promise.withResolvers<string>()
+  socket.on('data', (bytes) => {
+    answer += bytes.toString()
+    ended.resolve(answer)
+  })
+  socket.on('error', ended.reject)
+  socket.on('close', () => ended.resolve(answer))
+  const head = [
+    'POST /v3/rest/agent-conversations/ingest HTTP/1.1',
+    'host: localhost',
+    'content-type: application/json',
+    `x-service-agent-key: ${secret}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+  ]
+  await new Promise<void>((sent) =>
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, -1)}`, () => sent()),
+  )
+  // The service has seen the request when it has answered another one that was sent later.
+  await fetch(`${baseUrl}/health`)
+  return {
+    finish() {
+      socket.write(body.slice(-1))
+      return ended.promise
+    },
+  }
+}
