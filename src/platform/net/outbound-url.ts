@@ -1,0 +1,86 @@
+/**
+ * Which URLs a caller may have this service fetch, judged by the text alone: no name is resolved here.
+ *
+ * The rule: an address is allowed only where it is known to be public; whatever is not understood is refused. The WHATWG parser
+ * comes first, because it is what will connect: it turns every odd spelling (octal, hexadecimal, short, full-width,
+ * percent-encoded) into the one address that is meant. Names are resolved, and their addresses judged by
+ * `isPublicAddress`, when the connection is made.
+ */
+import ipaddr from 'ipaddr.js'
+import { AppError } from '../errors.ts'
+
+const MAX_LENGTH = 8_192
+
+/** Names of this machine that its resolver knows without asking anybody (RFC 6761, hosts files of common systems). */
+const LOCAL_NAMES: ReadonlySet<string> = new Set([
+  'localhost',
+  'localhost6',
+  'ip6-localhost',
+  'ip6-loopback',
+  'localhost.localdomain',
+  'localhost6.localdomain6',
+])
+/** Local by RFC 6761 and 6762, or set aside for private use by ICANN. */
+const LOCAL_SUFFIXES = ['.localhost', '.local', '.internal'] as const
+
+/** Everything that IANA has given out for use on the internet begins with 001 (RFC 4291 section 2.4). */
+const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3]
+
+/**
+ * The URL, in the spelling that will be used.
+ * @param path where the text stands in the request, for the finding
+ * @throws AppError 400 `url_not_allowed`
+ */
+export function assertOutboundUrl(text: string, path = 'assetUrl'): URL {
+  const url = text.length <= MAX_LENGTH ? URL.parse(text) : null
+  const reason =
+    url === null ? `must be an absolute URL of at most ${MAX_LENGTH} characters` : refusalOf(url, text)
+  if (url !== null && reason === null) return url
+  const details = [{ path, code: 'url_not_allowed', message: reason ?? 'is not allowed' }]
+  throw new AppError('url_not_allowed', `${path}: ${reason}`, { details })
+}
+
+/** Why the URL is not allowed; null where it is. */
+function refusalOf(url: URL, text: string): string | null {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must start with http:// or https://'
+  if (url.username !== '' || url.password !== '' || hasUserInfo(text)) return 'must not carry credentials'
+  if (url.port === '0') return 'must not name port 0'
+  const host = url.hostname
+  if (isLiteral(host)) {
+    return isPublicAddress(host.replace(/^\[|\]$/g, ''))
+      ? null
+      : 'must not name a private or reserved address'
+  }
+  if (host.endsWith('.')) return 'must not name a host that ends with a dot'
+  if (host.split('.').includes('')) return 'must name a host without empty labels'
+  if (isLocalName(host)) return 'must not name a local host'
+  return null
+}
+
+/** Also empty user information, `http://@host/`, of which the parsed URL keeps nothing. */
+function hasUserInfo(text: string): boolean {
+  const authority = /^[^:]*:[\\/]*([^\\/?#]*)/.exec(text.replaceAll(/[\t\r\n]/g, ''))?.[1] ?? ''
+  return authority.includes('@')
+}
+
+/** After parsing, a host that is an IPv4 address has exactly this form. */
+function isLiteral(host: string): boolean {
+  return host.startsWith('[') || ipaddr.IPv4.isValidFourPartDecimal(host)
+}
+
+function isLocalName(host: string): boolean {
+  if (LOCAL_NAMES.has(host)) return true
+  return LOCAL_SUFFIXES.some((suffix) => host.endsWith(suffix) || host === suffix.slice(1))
+}
+
+/**
+ * True for an address on the public internet: not private, loopback, link-local, multicast, documentation, benchmarking or
+ * otherwise reserved, and no IPv6 address that carries an IPv4 one (mapped, compatible, translated, 6to4, Teredo).
+ * @param text IPv4 in four decimal parts, or IPv6 without brackets
+ */
+export function isPublicAddress(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false
+  const address = ipaddr.parse(text)
+  if (address.range() !== 'unicast') return false
+  return address instanceof ipaddr.IPv4 || address.match(...GLOBAL_UNICAST)
+}
