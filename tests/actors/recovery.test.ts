@@ -1,0 +1,251 @@
+/** When something is lost, hangs or dies: nothing is lost, nothing is committed twice, nobody else waits. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { send } from '../../src/actors/mailbox.ts'
+import type { RuntimeOptions } from '../../src/actors/options.ts'
+import { claim, WORKER_ENDED } from '../../src/actors/statements.ts'
+import type { ActorDefinition, ActorKey, Message } from '../../src/actors/types.ts'
+import type { Tx } from '../../src/platform/db/pool.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
+import { sessions, startWorker, type TestWorker, testDeps } from '../support/actors.ts'
+import { createTestDatabase, type TestDatabase, testServer } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+
+const newKey = (): ActorKey => `session:${crypto.randomUUID()}`
+const ALONE: Partial<RuntimeOptions> = { batchKeys: 1 }
+
+let database: TestDatabase
+const workers: TestWorker[] = []
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  await database.sql`
+    create table applied (id bigserial primary key, key text not null, seq bigint not null, worker text)`
+})
+afterAll(() => database.drop())
+beforeEach(async () => {
+  await database.sql`truncate applied, actor, actor_message, actor_dead_letter, worker`
+})
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.close()))
+})
+
+async function start(definition: ActorDefinition, options: Partial<RuntimeOptions> = {}) {
+  const worker = await startWorker(
+    testDeps(database.url, testServer('TEST_REDIS_URL')),
+    [definition],
+    options,
+  )
+  workers.push(worker)
+  return worker
+}
+
+/** Stores letters and rings no bell: the sweep has to find them. */
+async function post(keys: readonly ActorKey[], type = 'tick') {
+  await transaction(database.sql, (tx) =>
+    send(
+      tx,
+      keys.map((key) => ({ key, type })),
+    ),
+  )
+}
+
+const empty = () => eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
+
+async function apply({ key, seq }: Message, tx: Tx): Promise<'done'> {
+  await tx`insert into applied (key, seq) values (${key}, ${seq})`
+  return 'done'
+}
+
+async function applied(): Promise<{ key: ActorKey; seq: number }[]> {
+  return [...(await database.sql<{ key: ActorKey; seq: number }[]>`select key, seq from applied order by id`)]
+}
+
+test('the sweep finds messages whose doorbell was lost', async () => {
+  const keys = Array.from({ length: 5 }, newKey)
+  await start(sessions({ tick: apply }))
+  await post(keys)
+  await empty()
+  expect((await applied()).map((row) => row.key).toSorted()).toEqual(keys.toSorted())
+})
+
+test('what a dead worker owned is taken over, and the attempt of its head is counted', async () => {
+  const key = newKey()
+  await post([key])
+  await database.sql`insert into worker (id, heartbeat_at) values ('dead', now() - interval '1 minute')`
+  await claim(database.sql, 'dead', [key])
+  const attempts: number[] = []
+  await start(
+    sessions({
+      async tick(message, tx) {
+        attempts.push(message.attempts)
+        return apply(message, tx)
+      },
+    }),
+  )
+  await empty()
+  expect(attempts).toEqual([1])
+})
+
+test('a message that ends every worker that tries it becomes a dead letter', async () => {
+  const [poison, innocent] = [newKey(), newKey()]
+  await post([poison, innocent])
+  // As if two workers had died of it: it was their head, and they could not report anything.
+  await database.sql`update actor_message set attempts = 2, last_error = ${WORKER_ENDED} where key = ${poison}`
+  await claim(database.sql, 'a worker whose row is gone', [poison])
+  await start(sessions({ tick: apply }, { maxAttempts: 3 }))
+  await empty()
+  expect(await applied()).toEqual([{ key: innocent, seq: 1 }])
+  const [letter] = await database.sql`select key, attempts, last_error from actor_dead_letter`
+  expect(letter).toEqual({ key: poison, attempts: 3, last_error: WORKER_ENDED })
+})
+
+test('a turn that lost its actor commits nothing, and the new owner does it over', async () => {
+  const key = newKey()
+  const [started, proceed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let runs = 0
+  await start(
+    sessions({
+      async tick(message, tx) {
+        runs += 1
+        await apply(message, tx)
+        if (runs === 1) {
+          started.resolve()
+          await proceed.promise
+        }
+        return 'done'
+      },
+    }),
+  )
+  await post([key])
+  await started.promise
+  // Another worker takes over while the turn is paused, does the message, and is gone again.
+  await database.sql`update actor set epoch = epoch + 1, owner = 'other' where key = ${key}`
+  proceed.resolve()
+  await eventually(async () => (await database.sql`select 1 from actor where epoch >= 3`).length === 1)
+  await empty()
+  expect(runs).toBe(2)
+  expect(await applied()).toEqual([{ key, seq: 1 }])
+})
+
+test('a short turn that hangs is abandoned, counted, and can write nothing any more', async () => {
+  const [hanging, other] = [newKey(), newKey()]
+  const late = Promise.withResolvers<string>()
+  let runs = 0
+  await start(
+    sessions({
+      async tick(message, tx) {
+        if (message.key === hanging && runs++ === 0) {
+          await apply({ ...message, seq: -1 }, tx)
+          await Bun.sleep(600)
+          const outcome = apply({ ...message, seq: -2 }, tx)
+          outcome.then(
+            () => late.resolve('accepted'),
+            (error: Error) => late.resolve(error.message),
+          )
+          return outcome
+        }
+        return apply(message, tx)
+      },
+    }),
+    { turnTimeoutMs: 300, batchPatienceMs: 200, ...ALONE },
+  )
+  await post([hanging, other])
+  await empty()
+  expect(await late.promise).toBe('the turn is over')
+  expect((await applied()).toSorted((a, b) => a.seq - b.seq)).toHaveLength(2)
+})
+
+test('turns that hang on the database hold up only themselves', async () => {
+  const [stuck, ...others] = Array.from({ length: 20 }, newKey)
+  await start(
+    sessions({
+      async tick(message, tx) {
+        if (message.key === stuck) await tx`select pg_advisory_xact_lock(42)`
+        return apply(message, tx)
+      },
+    }),
+    { turnTimeoutMs: 2_000, batchPatienceMs: 200 },
+  )
+  await transaction(database.sql, async (tx) => {
+    await tx`select pg_advisory_xact_lock(42)`
+    await post([stuck!, ...others])
+    await eventually(async () => (await applied()).length === others.length)
+  })
+  await empty()
+  expect(await applied()).toHaveLength(20)
+})
+
+test('one bad turn of a shared transaction does not cost the others an attempt', async () => {
+  const keys = Array.from({ length: 20 }, newKey)
+  const attempts = new Map<ActorKey, number>()
+  await start(
+    sessions(
+      {
+        async tick(message, tx) {
+          attempts.set(message.key, message.attempts)
+          if (message.key === keys[7]) await tx`select 1 / 0`
+          return apply(message, tx)
+        },
+      },
+      { maxAttempts: 3 },
+    ),
+  )
+  await post(keys)
+  await empty()
+  expect(await applied()).toHaveLength(19)
+  expect(keys.filter((key) => attempts.get(key) !== 0)).toEqual([keys[7]!])
+})
+
+test('a short turn opens no savepoint: it would take in the statements of others', async () => {
+  const key = newKey()
+  await start(
+    sessions(
+      {
+        async tick(message, tx) {
+          await tx.savepoint(async (inner) => inner`select 1`)
+          return apply(message, tx)
+        },
+      },
+      { maxAttempts: 1 },
+    ),
+  )
+  await post([key])
+  await empty()
+  const [letter] = await database.sql`select last_error from actor_dead_letter`
+  expect(letter?.last_error).toContain('opens no savepoint')
+})
+
+test('connections that are terminated during turns lose, double and reorder nothing', async () => {
+  const keys = Array.from({ length: 30 }, newKey)
+  for (let i = 0; i < 2; i++) {
+    await start(
+      sessions(
+        {
+          async tick(message, tx) {
+            await apply(message, tx)
+            await tx`select pg_sleep(0.002)`
+            return 'done'
+          },
+        },
+        { maxAttempts: 50 },
+      ),
+      { batchKeys: 5 },
+    )
+  }
+  for (let i = 0; i < 10; i++) await post(keys)
+  for (let kills = 0; kills < 15; ) {
+    const rows = await database.sql`
+      select pg_terminate_backend(pid)
+      from pg_stat_activity
+      where application_name = 'test-worker' and datname = current_database() and xact_start is not null
+      limit 1`
+    kills += rows.length
+    if (rows.length === 0 && (await database.sql`select 1 from actor_message limit 1`).length === 0) break
+  }
+  await empty()
+  expect(await database.sql`select 1 from actor_dead_letter`).toHaveLength(0)
+  const perKey = Map.groupBy(await applied(), (row) => row.key)
+  for (const key of keys) {
+    expect(perKey.get(key)?.map((row) => row.seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+  }
+}, 30_000)
