@@ -1,0 +1,52 @@
+/** The executable of `bun run build`, alone in a folder of its own: the same service, with everything inside. */
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { build } from '../../scripts/build.ts'
+import { type Service, useServices } from '../support/process.ts'
+import { applicationKeys, demoCredentials, processesNaming } from './facts.ts'
+
+setDefaultTimeout(120_000)
+
+describe('executable', () => {
+  const services = useServices()
+  const dataDir = join(services.folder, 'data')
+  const executable = join(services.folder, 'earshot')
+  let service: Service
+
+  beforeAll(async () => {
+    await build(executable)
+    // Without arguments it serves.
+    service = await services.start({ command: [executable] })
+  })
+
+  test('brings its own PostgreSQL and threads: /health and /ready answer 200', async () => {
+    expect((await fetch(`${service.baseUrl}/health`)).status).toBe(200)
+    expect(await (await fetch(`${service.baseUrl}/ready`)).json()).toMatchObject({ status: 'ready' })
+    expect(await applicationKeys(service.baseUrl, demoCredentials(dataDir))).toEqual(['demo'])
+  })
+
+  test('Swagger UI and its assets come out of it', async () => {
+    const page = await (await fetch(`${service.baseUrl}/docs`)).text()
+    const assets = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path)
+    expect(assets.length).toBeGreaterThan(1)
+    for (const path of assets)
+      expect((await fetch(new URL(path, `${service.baseUrl}/docs`))).status).toBe(200)
+  })
+
+  test('worker threads run in it', async () => {
+    const text = await (await fetch(`${service.baseUrl}/metrics`)).text()
+    expect(text).toContain('earshot_actor')
+    expect(service.output()).not.toContain('a worker thread ended')
+  })
+
+  test('SIGTERM ends it in order and leaves no child process', async () => {
+    expect(await service.kill()).toBe(0)
+    expect(processesNaming(dataDir)).toEqual([])
+  })
+
+  test('the second start unpacks nothing and has the data', async () => {
+    const again = await services.start({ command: [executable, 'serve'] })
+    expect(await applicationKeys(again.baseUrl, demoCredentials(dataDir))).toEqual(['demo'])
+    expect(await again.kill()).toBe(0)
+  })
+})

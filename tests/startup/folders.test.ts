@@ -1,0 +1,79 @@
+/** Data folders that are hard to serve from: long, with spaces, closed to everybody but root, not a folder at all. */
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { useServices } from '../support/process.ts'
+import { postgresPid, processesNaming } from './facts.ts'
+
+setDefaultTimeout(60_000)
+
+const isRoot = process.geteuid?.() === 0
+
+describe('data folder', () => {
+  const services = useServices()
+
+  async function startAndStop(dataDir: string) {
+    const service = await services.start({ env: { DATA_DIR: dataDir } })
+    const ready = (await (await fetch(`${service.baseUrl}/ready`)).json()) as { status: string }
+    const owner = Bun.spawnSync(['ps', '-o', 'uid=', '-p', String(postgresPid(dataDir))])
+      .stdout.toString()
+      .trim()
+    expect(await service.kill()).toBe(0)
+    expect(processesNaming(dataDir)).toEqual([])
+    return { status: ready.status, owner: Number(owner), output: service.output() }
+  }
+
+  test('with spaces, commas and quotes, and too long for the address of a socket', async () => {
+    const dataDir = join(
+      services.folder,
+      `it's a "folder", with spaces ${'and a long name '.repeat(8)}`.trim(),
+    )
+    const { status, output } = await startAndStop(dataDir)
+    expect(status).toBe('ready')
+    expect(output).toContain(dataDir)
+  })
+
+  test.if(isRoot)('root below a folder that only root may enter: PostgreSQL runs all the same', async () => {
+    const closed = join(services.folder, 'closed')
+    mkdirSync(closed, { mode: 0o700 })
+    expect((await startAndStop(join(closed, 'data'))).status).toBe('ready')
+  })
+
+  test.if(isRoot)(
+    'root in a folder that others may pass through: PostgreSQL runs as an unprivileged user',
+    async () => {
+      // The folder of a test is closed itself.
+      const open = join(tmpdir(), `earshot-open-${crypto.randomUUID()}`)
+      mkdirSync(open, { mode: 0o755 })
+      try {
+        const { status, owner } = await startAndStop(open)
+        expect(status).toBe('ready')
+        expect(owner).not.toBe(0)
+      } finally {
+        await Bun.$`rm -rf ${open}`
+      }
+    },
+  )
+
+  test('a file in its place is refused with one line', async () => {
+    const file = join(services.folder, 'file')
+    await Bun.write(file, '')
+    const service = await services.start({ ready: 'none', env: { DATA_DIR: file } })
+    expect(await service.exited).toBe(1)
+    expect(service.output()).toMatch(
+      /^DATA_DIR is ".+\/file", but must be a folder that can be written: .+\n$/,
+    )
+  })
+
+  test('data of another version of PostgreSQL is refused with one line', async () => {
+    const dataDir = join(services.folder, 'old')
+    mkdirSync(join(dataDir, 'postgres', 'data'), { recursive: true })
+    await Bun.write(join(dataDir, 'postgres', 'data', 'PG_VERSION'), '15\n')
+    const service = await services.start({ ready: 'none', env: { DATA_DIR: dataDir } })
+    expect(await service.exited).toBe(1)
+    expect(service.output()).toMatch(
+      /^\S+\/data was made by PostgreSQL 15, but this version of Earshot brings 18.+\n$/,
+    )
+  })
+})

@@ -1,0 +1,94 @@
+/** What is wrong with the settings or the surroundings ends the start with exactly one line and exit code 1. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { MIGRATIONS } from '../../sql/migrations.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { useServices } from '../support/process.ts'
+
+setDefaultTimeout(60_000)
+
+const services = useServices()
+
+/** The whole output of a start that fails. */
+async function refusal(env: Readonly<Record<string, string>>): Promise<string> {
+  const service = await services.start({ ready: 'none', env })
+  expect(await service.exited).toBe(1)
+  return service.output()
+}
+
+describe('wrong settings', () => {
+  const cases: readonly [env: Record<string, string>, line: string][] = [
+    [{ PORT: '65536' }, 'PORT is "65536", but must be a whole number from 0 to 65535'],
+    [{ PORT: '3e3' }, 'PORT is "3e3", but must be a whole number from 0 to 65535'],
+    [{ ROLE: 'both' }, 'ROLE is "both", but must be one of all, api, worker'],
+    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL is "loud", but must be one of debug, info, warn, error, silent'],
+    [{ WORKER_THREADS: '0' }, 'WORKER_THREADS is "0", but must be a whole number from 1 to 64'],
+    [
+      { TRUSTED_PROXIES: '10.0.0.0' },
+      'TRUSTED_PROXIES is "10.0.0.0", but must be a comma-separated list of CIDR blocks, such as 10.0.0.0/8',
+    ],
+    [
+      { DATABASE_URL: 'mysql://user:hunter2@host/db' },
+      'DATABASE_URL is (value hidden), but must be a URL that starts with postgres:// or postgresql://',
+    ],
+    [
+      { REDIS_URL: 'hunter2' },
+      'REDIS_URL is (value hidden), but must be a URL that starts with redis:// or rediss:// or redis+unix://',
+    ],
+    [
+      { ROLE: 'worker' },
+      'DATABASE_URL is not set, but ROLE=worker needs it: a worker joins a running service',
+    ],
+    [
+      { OIDC_ISSUER: 'https://issuer.example' },
+      'OIDC_AUDIENCE is not set, but must be the expected audience when OIDC_ISSUER is set',
+    ],
+  ]
+  test.concurrent.each(cases)('%o: variable, value and what is allowed', async (env, line) => {
+    expect(await refusal(env)).toBe(`${line}\n`)
+  })
+})
+
+describe('wrong surroundings', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await createTestDatabase()
+  })
+  afterAll(() => database.drop())
+
+  test('a database server that does not answer is named without its password', async () => {
+    const output = await refusal({ DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:1/db' })
+    expect(output).toMatch(/^PostgreSQL at 127\.0\.0\.1:1\/db cannot be used: .*ECONNREFUSED.*\n$/)
+    expect(output).not.toContain('hunter2')
+  })
+
+  test('a database that does not exist is named', async () => {
+    const url = new URL(database.url)
+    url.pathname = '/nowhere_at_all'
+    expect(await refusal({ DATABASE_URL: url.href })).toBe(
+      `PostgreSQL at ${url.host}/nowhere_at_all cannot be used: database "nowhere_at_all" does not exist\n`,
+    )
+  })
+
+  test('a port that is taken is named, never shared', async () => {
+    const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
+    const { port } = taken
+    const output = await refusal({ DATABASE_URL: database.url, PORT: String(port) })
+    await taken.stop(true)
+    expect(output).toBe(
+      `PORT is ${port}, but something else listens there: stop it, or choose another port\n`,
+    )
+  })
+
+  test('a newer schema that is not breaking is worked with; one that is refuses this code', async () => {
+    const newer = (MIGRATIONS.at(-1)?.number ?? 0) + 1
+    await database.sql`
+      insert into schema_migration (number, name, checksum, breaking)
+      values (${newer}, 'later', 'x', false)`
+    const service = await services.start({ env: { DATABASE_URL: database.url, ROLE: 'api' } })
+    await service.kill()
+    await database.sql`update schema_migration set breaking = true where number = ${newer}`
+    expect(await refusal({ DATABASE_URL: database.url })).toBe(
+      `The database has migration ${newer} (later), which this older version cannot work with\n`,
+    )
+  })
+})
