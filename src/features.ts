@@ -19,6 +19,7 @@ import type { Operation } from './http/operation.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
+import { recordingActor } from './recordings/actor.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
 import { assertVisible, createTranscripts } from './transcripts/service.ts'
 
@@ -52,7 +53,7 @@ export function createFeatures(deps: Deps): Features {
         assertVisible(deps.sql, principal, recordingId),
       ),
     ],
-    actors: [sessionActor(deps), analysisActor(deps)],
+    actors: [sessionActor(deps), analysisActor(deps), recordingActor(deps)],
     maintenance: agentMaintenance(deps),
   }
 }

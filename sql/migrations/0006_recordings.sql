@@ -45,6 +45,8 @@ create table recording (
   updated_at timestamptz not null default now()
 );
 create index recording_list on recording (organization_id, created_at desc, id desc);
+-- The other half of full-text search, beside transcript_search.
+create index recording_display_name on recording using gin (to_tsvector('simple', coalesce(display_name, '')));
 
 create table recording_folder (
   organization_id uuid not null,

@@ -1,10 +1,18 @@
-/** Chooses the analyser that the settings name. */
+/** Chooses the engines that the settings name. */
 import type { Config } from '../config.ts'
 import type { Analyzer } from './analyzer.ts'
 import { createLocalAnalyzer } from './local.ts'
 import { createOpenAiAnalyzer } from './openai.ts'
+import type { Summarizer } from './summarizer.ts'
+import { createLocalSummarizer } from './summarizer-local.ts'
+import { createOpenAiSummarizer } from './summarizer-openai.ts'
 
 /** The configured server where there is one, else the built-in analyser. */
 export function createAnalyzer(config: Pick<Config, 'analyze'>): Analyzer {
   return config.analyze === null ? createLocalAnalyzer() : createOpenAiAnalyzer(config.analyze)
+}
+
+/** The configured server where there is one, else the built-in summariser. */
+export function createSummarizer(config: Pick<Config, 'analyze'>): Summarizer {
+  return config.analyze === null ? createLocalSummarizer() : createOpenAiSummarizer(config.analyze)
 }

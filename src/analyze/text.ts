@@ -39,10 +39,15 @@ function collect(content: unknown, lines: string[], depth: number): void {
 
 /** A quotation that PostgreSQL can store and a list can show: one line, no control characters, at most 160 code points. */
 export function quote(text: string): string {
+  return abridge(text, MAX_QUOTE)
+}
+
+/** One line of at most `most` code points, without control characters; what is cut off leaves an ellipsis. */
+export function abridge(text: string, most: number): string {
   const line = text
     .toWellFormed()
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .trim()
   const points = Array.from(line)
-  return points.length <= MAX_QUOTE ? line : `${points.slice(0, MAX_QUOTE - 1).join('')}…`
+  return points.length <= most ? line : `${points.slice(0, most - 1).join('')}…`
 }
