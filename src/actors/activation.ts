@@ -69,9 +69,9 @@ class Group {
 
   /** Looks at every mailbox; lets go of actors that are lost, idle, tired or suspect; returns what to do next. */
   async sortOut(): Promise<readonly Work[]> {
-    const { sql, options, stopping } = this.context
+    const { sql, worker, options, stopping } = this.context
     const all = [...this.#held.values()].map((one) => one.held)
-    const mailboxes = await readMailboxes(sql, all, options.batchMessages)
+    const mailboxes = await readMailboxes(sql, worker, all, options.batchMessages)
     const idle: (Held & { readonly mail: number })[] = []
     const suspect: Held[] = []
     const tired: (Held & { readonly head: Message })[] = []
@@ -149,7 +149,7 @@ export async function runAlone(
   const { sql, options } = context
   const held = await acquire(context, key, dead)
   for (let turns = 0; held !== null; turns++) {
-    const mailbox = (await readMailboxes(sql, [held], 2)).get(key)
+    const mailbox = (await readMailboxes(sql, context.worker, [held], 2)).get(key)
     if (mailbox === undefined) return // fenced off
     const head = mailbox.due[0]
     if (head === undefined) {

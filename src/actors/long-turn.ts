@@ -22,7 +22,7 @@ export async function runLong(
 ): Promise<void> {
   const held = await acquire(context, key, dead)
   for (let turns = 0; held !== null; turns++) {
-    const mailbox = (await readMailboxes(context.sql, [held], 2)).get(key)
+    const mailbox = (await readMailboxes(context.sql, context.worker, [held], 2)).get(key)
     if (mailbox === undefined) return // fenced off
     const head = mailbox.due[0]
     if (head === undefined) {

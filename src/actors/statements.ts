@@ -104,6 +104,7 @@ interface MailboxRow {
  */
 export async function readMailboxes(
   sql: Query,
+  worker: string,
   held: readonly Held[],
   limit: number,
 ): Promise<ReadonlyMap<ActorKey, Mailbox>> {
@@ -114,6 +115,7 @@ export async function readMailboxes(
     left join lateral (
       select * from actor_message where key = a.key order by seq limit ${limit}
     ) m on true
+    where a.owner = ${worker}
     order by a.key, m.seq`
   const mailboxes = new Map<ActorKey, Mailbox>()
   for (const [key, group] of Map.groupBy(rows, (row) => row.key)) {

@@ -121,8 +121,9 @@ describe('head', () => {
     const key = await actorWithMail(3)
     await database.sql`
       update actor_message set available_at = now() + interval '1 hour' where key = ${key} and seq = 3`
-    const held = await claimOne(await liveWorker(), key)
-    const mailbox = (await readMailboxes(database.sql, [held], 20)).get(key)
+    const worker = await liveWorker()
+    const held = await claimOne(worker, key)
+    const mailbox = (await readMailboxes(database.sql, worker, [held], 20)).get(key)
     expect(mailbox?.due.map((message) => message.seq)).toEqual([1, 2])
     expect(mailbox).toMatchObject({ mail: 3, complete: true })
   })
@@ -131,15 +132,17 @@ describe('head', () => {
     const key = await actorWithMail(2)
     await database.sql`
       update actor_message set available_at = now() + interval '1 hour' where key = ${key} and seq = 1`
-    const held = await claimOne(await liveWorker(), key)
-    expect((await readMailboxes(database.sql, [held], 20)).get(key)?.due).toEqual([])
+    const worker = await liveWorker()
+    const held = await claimOne(worker, key)
+    expect((await readMailboxes(database.sql, worker, [held], 20)).get(key)?.due).toEqual([])
   })
 
   test('is missing for an actor that was taken away', async () => {
     const key = await actorWithMail()
-    const held = await claimOne(await deadWorker(), key)
+    const worker = await deadWorker()
+    const held = await claimOne(worker, key)
     await takeOver(database.sql, await liveWorker(), key, LEASE_MS)
-    expect((await readMailboxes(database.sql, [held], 20)).has(key)).toBe(false)
+    expect((await readMailboxes(database.sql, worker, [held], 20)).has(key)).toBe(false)
   })
 })
 
@@ -169,8 +172,9 @@ describe('fence', () => {
 
   test('a message is removed once: the second removal is refused', async () => {
     const key = await actorWithMail()
-    const held = await claimOne(await liveWorker(), key)
-    const due = (await readMailboxes(database.sql, [held], 20)).get(key)?.due ?? []
+    const worker = await liveWorker()
+    const held = await claimOne(worker, key)
+    const due = (await readMailboxes(database.sql, worker, [held], 20)).get(key)?.due ?? []
     await remove(database.sql, due)
     await expect(remove(database.sql, due)).rejects.toBeInstanceOf(Fenced)
   })
@@ -183,7 +187,7 @@ describe('release', () => {
     await database.sql`delete from actor_message where key = ${key}`
     const worker = await liveWorker()
     const held = await claimOne(worker, key)
-    const mail = (await readMailboxes(database.sql, [held], 20)).get(key)?.mail ?? -1
+    const mail = (await readMailboxes(database.sql, worker, [held], 20)).get(key)?.mail ?? -1
     await send(database.sql, [{ key, type: 'tick' }])
     expect(await release(database.sql, worker, [{ ...held, mail }])).toEqual(new Set())
     expect(await release(database.sql, worker, [{ ...held, mail: mail + 1 }])).toEqual(new Set([key]))

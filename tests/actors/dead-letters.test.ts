@@ -1,0 +1,147 @@
+/** What operators do with messages that were given up. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { listActors, listDeadLetters, retryDeadLetter, skipMessage } from '../../src/actors/dead-letters.ts'
+import { registerActorGauges } from '../../src/actors/gauges.ts'
+import { send } from '../../src/actors/mailbox.ts'
+import type { RuntimeOptions } from '../../src/actors/options.ts'
+import type { ActorKey } from '../../src/actors/types.ts'
+import {
+  NO_SWEEP,
+  sessions,
+  startWorker,
+  type TestDeps,
+  type TestWorker,
+  testDeps,
+} from '../support/actors.ts'
+import { createTestDatabase, type TestDatabase, testServer } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+
+const newKey = (): ActorKey => `session:${crypto.randomUUID()}`
+
+let database: TestDatabase
+let deps: TestDeps
+let broken = true
+const workers: TestWorker[] = []
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  await database.sql`create table applied (id bigserial primary key, key text not null, seq bigint not null)`
+  deps = testDeps(database.url, testServer('TEST_REDIS_URL'))
+})
+afterAll(async () => {
+  await deps.close()
+  await database.drop()
+})
+beforeEach(async () => {
+  broken = true
+  await database.sql`truncate applied, actor, actor_message, actor_dead_letter, worker`
+})
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.close()))
+})
+
+async function start(options: Partial<RuntimeOptions> = {}, maxAttempts = 2) {
+  const definition = sessions(
+    {
+      async tick(message, tx) {
+        await tx`insert into applied (key, seq) values (${message.key}, ${message.seq})`
+        return 'done'
+      },
+      async fragile(message, tx) {
+        if (broken) throw new Error('broken')
+        await tx`insert into applied (key, seq) values (${message.key}, ${message.seq})`
+        return 'done'
+      },
+    },
+    { maxAttempts },
+  )
+  workers.push(await startWorker(testDeps(database.url, testServer('TEST_REDIS_URL')), [definition], options))
+}
+
+async function post(key: ActorKey, type: string) {
+  deps.doorbell.ring(await send(database.sql, [{ key, type }]))
+}
+
+const empty = () => eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
+
+async function appliedSeqs(): Promise<number[]> {
+  const rows = await database.sql<{ seq: number }[]>`select seq from applied order by id`
+  return rows.map((row) => row.seq)
+}
+
+test('retry puts a dead letter back in its place: before everything that still waits', async () => {
+  const key = newKey()
+  await start()
+  await post(key, 'fragile')
+  await empty()
+  await Promise.all(workers.splice(0).map((worker) => worker.close()))
+  await post(key, 'tick')
+  await post(key, 'tick')
+  const [letter] = await listDeadLetters(database.sql)
+  expect(letter).toMatchObject({ key, seq: 1, type: 'fragile', attempts: 2, lastError: 'Error: broken' })
+  broken = false
+  expect(await retryDeadLetter(deps, key, 1)).toBe(true)
+  expect(await retryDeadLetter(deps, key, 1)).toBe(false)
+  await start()
+  await empty()
+  expect(await appliedSeqs()).toEqual([1, 2, 3])
+  expect(await listDeadLetters(database.sql)).toEqual([])
+})
+
+test('retry starts with no attempts, and rings: the sweep is not waited for', async () => {
+  const key = newKey()
+  await start(NO_SWEEP)
+  await post(key, 'fragile')
+  await eventually(async () => (await listDeadLetters(database.sql, { key })).length === 1)
+  await retryDeadLetter(deps, key, 1)
+  const [again] = await eventually(async () => {
+    const letters = await listDeadLetters(database.sql, { key })
+    return letters.length === 1 && letters
+  })
+  expect(again?.attempts).toBe(2)
+})
+
+test('skip drops a dead letter', async () => {
+  const key = newKey()
+  await start()
+  await post(key, 'fragile')
+  await empty()
+  expect(await skipMessage(deps, key, 1)).toBe(true)
+  expect(await skipMessage(deps, key, 1)).toBe(false)
+  expect(await listDeadLetters(database.sql)).toEqual([])
+})
+
+test('skip drops a message that keeps failing, and its actor goes on at once', async () => {
+  const key = newKey()
+  await start({ ...NO_SWEEP, retryBaseMs: 3_600_000, retryCapMs: 3_600_000 }, 100)
+  await post(key, 'fragile')
+  await post(key, 'tick')
+  const [stuck] = await eventually(async () => {
+    const actors = await listActors(database.sql)
+    return actors[0]?.headAttempts === 1 && actors
+  })
+  expect(stuck).toMatchObject({
+    key,
+    waiting: 2,
+    headSeq: 1,
+    headType: 'fragile',
+    headError: 'Error: broken',
+  })
+  expect(stuck?.headDueSeconds).toBeLessThan(0)
+  expect(await skipMessage(deps, key, 1)).toBe(true)
+  await empty()
+  expect(await appliedSeqs()).toEqual([2])
+})
+
+test('the gauges show the oldest due message, dead letters and the lag of the stream', async () => {
+  registerActorGauges(deps)
+  const key = newKey()
+  await post(key, 'tick')
+  await database.sql`update actor_message set available_at = now() - interval '90 seconds'`
+  await eventually(async () => {
+    const text = await deps.metrics.registry.metrics()
+    expect(text).toMatch(/^earshot_actor_oldest_due_seconds 9\d/m)
+    expect(text).toMatch(/^earshot_actor_dead_letters 0$/m)
+    expect(text).toMatch(/^earshot_stream_lag\{pool="short"\} \d+$/m)
+  })
+})

@@ -1,0 +1,195 @@
+/** Turns that do I/O: fenced steps, an abort signal, and a finish that counts. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { send } from '../../src/actors/mailbox.ts'
+import type { RuntimeOptions } from '../../src/actors/options.ts'
+import {
+  type ActorDefinition,
+  type ActorKey,
+  Fenced,
+  type LongHandler,
+  type LongTurn,
+} from '../../src/actors/types.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
+import { startWorker, type TestWorker, testDeps } from '../support/actors.ts'
+import { createTestDatabase, type TestDatabase, testServer } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+
+const newKey = (): ActorKey => `analysis:${crypto.randomUUID()}`
+
+let database: TestDatabase
+const workers: TestWorker[] = []
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  await database.sql`create table applied (id bigserial primary key, key text not null, what text not null)`
+})
+afterAll(() => database.drop())
+beforeEach(async () => {
+  await database.sql`truncate applied, actor, actor_message, actor_dead_letter, worker`
+})
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.close()))
+})
+
+async function start(work: LongHandler, options: Partial<RuntimeOptions> = {}, maxAttempts = 3) {
+  const definition: ActorDefinition = { kind: 'analysis', pool: 'long', maxAttempts, handlers: { work } }
+  const worker = await startWorker(
+    testDeps(database.url, testServer('TEST_REDIS_URL')),
+    [definition],
+    options,
+  )
+  workers.push(worker)
+  return worker
+}
+
+async function post(...keys: readonly ActorKey[]) {
+  await transaction(database.sql, (tx) =>
+    send(
+      tx,
+      keys.map((key) => ({ key, type: 'work' })),
+    ),
+  )
+}
+
+const empty = () => eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
+
+function note(turn: LongTurn, what: string) {
+  return async (tx: Parameters<Parameters<LongTurn['step']>[0]>[0]) => {
+    await tx`insert into applied (key, what) values (${turn.message.key}, ${what})`
+  }
+}
+
+async function notes(): Promise<string[]> {
+  const rows = await database.sql<{ what: string }[]>`select what from applied order by id`
+  return rows.map((row) => row.what)
+}
+
+test('steps commit one by one, and finish removes the message', async () => {
+  await start(async (turn) => {
+    await turn.step(note(turn, 'begun'))
+    await Bun.sleep(1) // the I/O; no transaction is open
+    await turn.finish(note(turn, 'done'))
+  })
+  const key = newKey()
+  await post(key)
+  await post(key)
+  await empty()
+  expect(await notes()).toEqual(['begun', 'done', 'begun', 'done'])
+})
+
+test('letters of a step leave with it', async () => {
+  const [from, to] = [newKey(), newKey()]
+  await start(async (turn) => {
+    if (turn.message.key === to) return turn.finish(note(turn, 'received'))
+    await turn.step(async (_tx, sendLetters) => sendLetters([{ key: to, type: 'work' }]))
+    await turn.finish(note(turn, 'sent'))
+  })
+  await post(from)
+  await empty()
+  expect((await notes()).toSorted()).toEqual(['received', 'sent'])
+})
+
+test('a handler that ends without finish has failed', async () => {
+  await start(async () => {}, {}, 1)
+  await post(newKey())
+  await empty()
+  const [letter] = await database.sql`select last_error from actor_dead_letter`
+  expect(letter?.last_error).toBe('Error: the handler ended without finish')
+})
+
+test('finish counts once: an error after it is no failure, a second one is refused', async () => {
+  const second = Promise.withResolvers<unknown>()
+  await start(async (turn) => {
+    await turn.finish(note(turn, 'done'))
+    await turn.finish(note(turn, 'again')).catch(second.resolve)
+    throw new Error('too late to matter')
+  })
+  await post(newKey())
+  expect(await second.promise).toBeInstanceOf(Fenced)
+  await empty()
+  expect(await notes()).toEqual(['done'])
+})
+
+test('a turn that lost its actor is told so, and its finish commits nothing', async () => {
+  const key = newKey()
+  const [begun, outcome] = [Promise.withResolvers<void>(), Promise.withResolvers<unknown>()]
+  let runs = 0
+  await start(
+    async (turn) => {
+      if (runs++ > 0) return turn.finish(note(turn, 'by the new owner'))
+      await turn.step(note(turn, 'begun'))
+      begun.resolve()
+      await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
+      await turn.finish(note(turn, 'by the old owner')).catch(outcome.resolve)
+      throw turn.signal.reason
+    },
+    { heartbeatMs: 50 },
+  )
+  await post(key)
+  await begun.promise
+  await database.sql`update actor set epoch = epoch + 1, owner = 'another' where key = ${key}`
+  expect(await outcome.promise).toBeInstanceOf(Fenced)
+  await empty()
+  expect(await notes()).toEqual(['begun', 'by the new owner'])
+})
+
+test('stopping aborts the turn, gives the actor back and counts no attempt', async () => {
+  const begun = Promise.withResolvers<void>()
+  const worker = await start(async (turn) => {
+    begun.resolve()
+    await new Promise((_, reject) => turn.signal.addEventListener('abort', () => reject(turn.signal.reason)))
+  })
+  const key = newKey()
+  await post(key)
+  await begun.promise
+  await worker.stop(5_000)
+  const [row] = await database.sql`
+    select a.owner, m.attempts from actor a join actor_message m using (key) where key = ${key}`
+  expect(row).toEqual({ owner: null, attempts: 0 })
+})
+
+test('a turn that does not listen to its signal is left behind when the budget is spent', async () => {
+  const [begun, proceed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const late = Promise.withResolvers<unknown>()
+  const worker = await start(async (turn) => {
+    begun.resolve()
+    await proceed.promise
+    await turn.finish(note(turn, 'left behind')).then(late.resolve, late.resolve)
+  })
+  const key = newKey()
+  await post(key)
+  await begun.promise
+  await worker.stop(50)
+  expect(await database.sql`select 1 from actor where owner is not null`).toHaveLength(0)
+  await start(async (turn) => turn.finish(note(turn, 'by the next worker')))
+  await empty()
+  proceed.resolve()
+  expect(await late.promise).toBeInstanceOf(Fenced)
+  expect(await notes()).toEqual(['by the next worker'])
+})
+
+test('a turn that takes too long is aborted and has failed', async () => {
+  await start(
+    (turn) =>
+      new Promise((_, reject) => turn.signal.addEventListener('abort', () => reject(new Error('told')))),
+    { longTurnTimeoutMs: 100 },
+    1,
+  )
+  await post(newKey())
+  await empty()
+  const [letter] = await database.sql`select last_error from actor_dead_letter`
+  expect(letter?.last_error).toBe('TurnTimeout: took longer than 100 ms')
+})
+
+test('one slow actor holds up no other', async () => {
+  const proceed = Promise.withResolvers<void>()
+  const [slow, ...others] = Array.from({ length: 6 }, newKey)
+  await start(async (turn) => {
+    if (turn.message.key === slow) await proceed.promise
+    await turn.finish(note(turn, turn.message.key))
+  })
+  await post(slow!, ...others)
+  await eventually(async () => (await notes()).length === others.length)
+  proceed.resolve()
+  await empty()
+})

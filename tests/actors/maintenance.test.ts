@@ -1,0 +1,34 @@
+/** Work by the clock: once per interval, whoever asks. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { runIfDue } from '../../src/actors/maintenance.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+const log = createLog('silent', 'test')
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.drop())
+
+test('of many that ask at the same time one runs the task, and nobody again before its time', async () => {
+  let runs = 0
+  const run = async () => {
+    runs += 1
+  }
+  const task = { name: 'once', everySeconds: 60, run }
+  const asked = await Promise.all(
+    Array.from({ length: 10 }, () => runIfDue({ sql: database.sql, log }, task)),
+  )
+  expect(asked.filter(Boolean)).toHaveLength(1)
+  expect(await runIfDue({ sql: database.sql, log }, task)).toBe(false)
+  await database.sql`update maintenance set started_at = started_at - interval '61 seconds'`
+  expect(await runIfDue({ sql: database.sql, log }, task)).toBe(true)
+  expect(runs).toBe(2)
+})
+
+test('a task that fails is tried again in its next round', async () => {
+  const task = { name: 'fails', everySeconds: 0, run: () => Promise.reject(new Error('no')) }
+  expect(await runIfDue({ sql: database.sql, log }, task)).toBe(true)
+  expect(await runIfDue({ sql: database.sql, log }, task)).toBe(true)
+})
