@@ -64,6 +64,6 @@ async function packPostgres(folder: string): Promise<string> {
 }
 
 if (import.meta.main) {
-  if (!installDependencies()) process.exit(1)
+  installDependencies()
   console.log(await build())
 }

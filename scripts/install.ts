@@ -8,17 +8,17 @@ import { join, resolve } from 'node:path'
 const ROOT = resolve(import.meta.dir, '..')
 
 /** What decides about the tree. Compared by content: the times of files say nothing after a clone. */
-const INPUTS = 'bun.lock package.json patches/*'
+const INPUTS = ['bun.lock', 'package.json', 'patches/*']
 
-/** @returns false where they could not be installed; the reason is on standard error by then. */
-export function installDependencies(): boolean {
+/**
+ * Returns where the dependencies are there. Where they had to be installed, the program begins again in this process's
+ * place: Bun remembers the folders of packages that it found, and did not find, when it started. Where that failed, the
+ * process exits; the reason is on standard error by then.
+ */
+export function installDependencies(): void {
   const stamp = join(ROOT, 'node_modules', '.earshot-installed')
-  const digest = new Bun.CryptoHasher('sha256')
-  for (const pattern of INPUTS.split(' '))
-    for (const input of [...new Bun.Glob(pattern).scanSync(ROOT)].sort())
-      digest.update(readFileSync(join(ROOT, input)))
-  const expected = digest.digest('hex')
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === expected) return true
+  const expected = digestOfInputs()
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === expected) return
   process.stderr.write('Installing dependencies…\n')
   const { success } = Bun.spawnSync([process.execPath, 'install', '--frozen-lockfile'], {
     cwd: ROOT,
@@ -26,7 +26,23 @@ export function installDependencies(): boolean {
     stdout: 'ignore',
     stderr: 'inherit',
   })
-  if (success) writeFileSync(stamp, expected)
-  else process.stderr.write('The dependencies could not be installed: see above.\n')
-  return success
+  if (!success) {
+    process.stderr.write('The dependencies could not be installed: see above.\n')
+    process.exit(1)
+  }
+  writeFileSync(stamp, expected)
+  process.execve?.(
+    process.execPath,
+    [process.execPath, ...process.execArgv, ...process.argv.slice(1)],
+    process.env,
+  )
+}
+
+function digestOfInputs(): string {
+  const digest = new Bun.CryptoHasher('sha256')
+  for (const pattern of INPUTS) {
+    for (const input of [...new Bun.Glob(pattern).scanSync(ROOT)].sort())
+      digest.update(readFileSync(join(ROOT, input)))
+  }
+  return digest.digest('hex')
 }

@@ -5,6 +5,6 @@
  */
 import { installDependencies } from './install.ts'
 
-if (!installDependencies()) process.exit(1)
+installDependencies()
 const { serve } = await import('../src/main.ts')
 await serve(process.env)
