@@ -39,7 +39,6 @@ export function createMetadata(deps: MetadataDeps) {
     ...createSources(deps, ensureCanonicalSource),
     ...createFields(deps),
     ...createRecords({ newId: deps.newId, ensureCanonicalSource }),
-    ensureCanonicalSource,
   }
 }
 

@@ -58,6 +58,8 @@ test('a known address is the same person, whatever its case; absent names never 
     lastName: 'Smith',
     changed: true,
   })
+  await upsert([{ email: 'bob@example.com', firstName: 'Robert' }])
+  expect(await stored('bob@example.com')).toMatchObject({ firstName: 'Robert', lastName: 'Smith' })
 })
 
 test('what changes nothing leaves the time of change alone', async () => {
