@@ -99,10 +99,10 @@ function times({ startSec, endSec }: Utterance, separator: string): string {
   return `${timestamp(start, separator)} --> ${timestamp(end > start ? end : start + 1n, separator)}`
 }
 
-/** Rounded to the nearest. Exact also where the number of milliseconds is beyond 2^53. */
+/** Rounded to the nearest. Seconds that have more milliseconds than a number counts are whole ones. */
 function milliseconds(seconds: number): bigint {
-  const whole = Math.floor(seconds)
-  return BigInt(whole) * 1000n + BigInt(Math.round((seconds - whole) * 1000))
+  const rounded = Math.round(seconds * 1000)
+  return Number.isSafeInteger(rounded) ? BigInt(rounded) : BigInt(Math.round(seconds)) * 1000n
 }
 
 /** `HH:MM:SS` with milliseconds; as many digits of hours as it takes, at least two. */
