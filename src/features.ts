@@ -19,9 +19,12 @@ import type { Operation } from './http/operation.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
+import { createPeople } from './people/service.ts'
 import { recordingActor } from './recordings/actor.ts'
+import { recordingOperations } from './recordings/routes.ts'
+import { createRecordings } from './recordings/service.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
-import { assertVisible, createTranscripts } from './transcripts/service.ts'
+import { createTranscripts } from './transcripts/service.ts'
 
 export interface Features {
   readonly identity: Identity
@@ -49,8 +52,9 @@ export function createFeatures(deps: Deps): Features {
       ...applicationOperations(applications),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
+      ...recordingOperations(createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })),
       ...transcriptOperations(createTranscripts(deps), (principal, recordingId) =>
-        assertVisible(deps.sql, principal, recordingId),
+        folders.assertVisible(deps.sql, principal, recordingId),
       ),
     ],
     actors: [sessionActor(deps), analysisActor(deps), recordingActor(deps)],

@@ -13,7 +13,6 @@ export { checkSpeakers, checkTranscript } from './rules.ts'
 export { MAX_SEARCH_LENGTH } from './search.rules.ts'
 export { matchesSearch } from './search.store.ts'
 export { deleteTranscript, writeUtterances } from './store.ts'
-export { assertVisible } from './visibility.store.ts'
 
 export type Transcripts = ReturnType<typeof createTranscripts>
 

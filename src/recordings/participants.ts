@@ -1,0 +1,51 @@
+/** From the people that a request names to the people that are stored; in the transaction of the recording. */
+import { invalid } from '../http/json.ts'
+import type { People, PersonInput } from '../people/service.ts'
+import type { Tx } from '../platform/db/pool.ts'
+import { AppError, type ErrorDetail } from '../platform/errors.ts'
+import { type Participant, samePerson } from './rules.ts'
+import type { ParticipantRow } from './store.ts'
+
+/**
+ * The person of each speaker, made where an address is new.
+ * @throws AppError 404 `person_not_found`; 400 where an id and an address turn out to be the same person
+ */
+export async function resolveParticipants(
+  people: People,
+  tx: Tx,
+  organizationId: string,
+  participants: readonly Participant[],
+): Promise<readonly ParticipantRow[]> {
+  const personIds = participants.flatMap((one) => ('personId' in one ? [one.personId] : []))
+  const known = await people.findByPublicIds(tx, organizationId, personIds)
+  assertKnown(participants, known)
+  const given: PersonInput[] = participants.flatMap((one) => ('email' in one ? [one] : []))
+  const byEmail = await people.upsertByEmail(tx, organizationId, given)
+  const rows = participants.map((one) => {
+    const person = 'personId' in one ? known.get(one.personId) : byEmail.get(one.email.toLowerCase())
+    if (person === undefined) throw new Error('a person was neither found nor made')
+    return { speaker: one.speaker, personId: person.id }
+  })
+  assertDistinct(participants, rows)
+  return rows
+}
+
+function assertKnown(participants: readonly Participant[], known: ReadonlyMap<string, unknown>): void {
+  const details: ErrorDetail[] = participants.flatMap((one, index) =>
+    'email' in one || known.has(one.personId)
+      ? []
+      : [{ path: `participants[${index}].personId`, code: 'not_found', message: 'is not a known person' }],
+  )
+  const [first] = details
+  if (first === undefined) return
+  throw new AppError('person_not_found', `${first.path}: ${first.message}`, { details })
+}
+
+function assertDistinct(participants: readonly Participant[], rows: readonly ParticipantRow[]): void {
+  const seen = new Map<number, number>()
+  for (const [index, { personId }] of rows.entries()) {
+    const earlier = seen.get(personId)
+    if (earlier !== undefined) throw invalid([samePerson(participants[index] as Participant, index, earlier)])
+    seen.set(personId, index)
+  }
+}

@@ -1,0 +1,249 @@
+/** Operations on recordings. They parse, call the service and shape the answer. */
+import { Type } from '@sinclair/typebox'
+import { invalid } from '../http/json.ts'
+import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
+import { keyset, toPage } from '../http/paging.ts'
+import { moment } from '../http/parameters.ts'
+import {
+  CreateRecording,
+  MAX_CREATE_BYTES,
+  Recording,
+  RecordingPage,
+  RecordingQuery,
+  UpdateRecording,
+} from './model.ts'
+import type { Found, Listed, Recordings } from './service.ts'
+
+const RECORDINGS = '/v3/rest/recordings'
+const RECORDING = `${RECORDINGS}/{recordingId}`
+const TAG = 'Recordings'
+
+const NOT_FOUND = 'recording_not_found'
+
+const order = keyset('recordings', ['integer', 'uuid'])
+
+const VISIBILITY_NOTE =
+  'A recording is seen by everybody in the organization where it has no folder or a shared one, else by the owners of ' +
+  'its private folders; the organization key sees what is shared.'
+
+/** What works as it stands against an organization without anything. */
+const CREATE_EXAMPLE: CreateRecording = {
+  displayName: 'Onboarding call with Ada',
+  startedAt: '2026-01-02T09:00:00Z',
+  completedAt: '2026-01-02T09:30:00Z',
+  source: 'crm',
+  record: { externalId: 'call-2041' },
+  transcript: [
+    { startSec: 0, endSec: 2.5, speaker: 0, text: 'Good morning! How did the import go?' },
+    { startSec: 2.5, endSec: 6, speaker: 1, text: 'It took a while, but everything is there.' },
+  ],
+  participants: [{ speaker: 1, email: 'ada@example.com', firstName: 'Ada' }],
+}
+
+/** `GET`, `POST /v3/rest/recordings` and `GET`, `PATCH`, `DELETE /v3/rest/recordings/{recordingId}`. */
+export function recordingOperations(recordings: Recordings): readonly Operation[] {
+  return [
+    listRecordings(recordings),
+    createRecording(recordings),
+    getRecording(recordings),
+    updateRecording(recordings),
+    deleteRecording(recordings),
+  ]
+}
+
+const listRecordings = (recordings: Recordings) =>
+  operation({
+    id: 'listRecordings',
+    method: 'GET',
+    path: RECORDINGS,
+    tag: TAG,
+    summary: 'List recordings',
+    description: `Newest first, by \`page\` or by \`cursor\`. ${VISIBILITY_NOTE}`,
+    access: 'organizationOrUser',
+    query: RecordingQuery,
+    success: { status: 200, description: 'A page of recordings', schema: RecordingPage },
+    errors: ['folder_not_found'],
+    async handler({ principal, query }) {
+      const { page, limit, cursor, ...filter } = query()
+      if (page !== undefined && cursor !== undefined) {
+        throw invalid([{ path: 'page', code: 'contradiction', message: 'must not be given with cursor' }])
+      }
+      const request = {
+        externalId: filter.external_id,
+        source: filter.source,
+        transcriptStatus: filter.transcript_status,
+        assetStatus: filter.asset_status,
+        startedAfter: moment('started_after', filter.started_after),
+        startedBefore: moment('started_before', filter.started_before),
+        folderId: filter.folder_id,
+        text: filter.q,
+      }
+      const number = cursor === undefined ? (page ?? 1) : null
+      const offset = number === null ? 0 : (number - 1) * limit
+      const rows = await recordings.list(principal, request, { after: order.decode(cursor), offset, limit })
+      const next = (row: Listed) => order.encode([row.createdMicroseconds, row.id])
+      return ok({ ...toPage(rows, limit, next, itemOf), page: number })
+    },
+  })
+
+const createRecording = (recordings: Recordings) =>
+  operation({
+    id: 'createRecording',
+    method: 'POST',
+    path: RECORDINGS,
+    tag: TAG,
+    summary: 'Create a recording',
+    description: [
+      'The recording with its folders, metadata record, values, participants and transcript: all or nothing. After a',
+      'failure the same request, corrected, may be sent again. After a success `record.externalId` is taken: 409 with the',
+      '`recordingId` that has it, by which a caller whose answer was lost finds the recording.',
+      '',
+      'A supplied `transcript` is authoritative: nothing is transcribed. Every participant of it must speak in it; not',
+      'every speaker needs a participant. Media of `assetUrl` is fetched later.',
+    ].join('\n'),
+    access: 'organizationOrUser',
+    body: CreateRecording,
+    maxBodyBytes: MAX_CREATE_BYTES,
+    example: CREATE_EXAMPLE,
+    success: { status: 201, description: 'The recording', schema: Recording },
+    errors: [
+      'url_not_allowed',
+      'transcript_utterance_limit_exceeded',
+      'transcript_text_limit_exceeded',
+      'transcript_utterance_text_limit_exceeded',
+      'folder_not_found',
+      'person_not_found',
+      'recording_external_id_exists',
+      'metadata_value_type_mismatch',
+      'metadata_field_not_canonical',
+      'metadata_field_duplicate',
+    ],
+    async handler({ principal, body }) {
+      const found = await recordings.create(principal, await body())
+      return created(`${RECORDINGS}/${found.id}`, resourceOf(found))
+    },
+  })
+
+const getRecording = (recordings: Recordings) =>
+  operation({
+    id: 'getRecording',
+    method: 'GET',
+    path: RECORDING,
+    tag: TAG,
+    summary: 'Read a recording',
+    description: VISIBILITY_NOTE,
+    access: 'organizationOrUser',
+    query: Type.Object({}),
+    success: { status: 200, description: 'The recording', schema: Recording },
+    errors: [NOT_FOUND],
+    async handler({ principal, id, query }) {
+      const found = await recordings.get(principal, id('recordingId', NOT_FOUND))
+      query()
+      return ok(resourceOf(found))
+    },
+  })
+
+const updateRecording = (recordings: Recordings) =>
+  operation({
+    id: 'updateRecording',
+    method: 'PATCH',
+    path: RECORDING,
+    tag: TAG,
+    summary: 'Change a recording',
+    description: [
+      'Only the members given are changed. `folderIds` replaces the folders that the caller sees. `record.values` are set or',
+      'changed one by one, `null` being a value; `record.removeFieldIds` takes values away. A `summary` (or `null` for none) is',
+      'kept from now on: none is made automatically.',
+    ].join('\n'),
+    access: 'organizationOrUser',
+    body: UpdateRecording,
+    example: { displayName: 'Onboarding call with Ada, second part', summary: 'The import is done.' },
+    success: { status: 200, description: 'The recording as it is now', schema: Recording },
+    errors: [
+      NOT_FOUND,
+      'folder_not_found',
+      'metadata_value_type_mismatch',
+      'metadata_field_not_canonical',
+      'metadata_field_duplicate',
+    ],
+    async handler({ principal, id, body }) {
+      return ok(resourceOf(await recordings.update(principal, id('recordingId', NOT_FOUND), body)))
+    },
+  })
+
+const deleteRecording = (recordings: Recordings) =>
+  operation({
+    id: 'deleteRecording',
+    method: 'DELETE',
+    path: RECORDING,
+    tag: TAG,
+    summary: 'Delete a recording',
+    description: 'With its transcript, participants and metadata. Its `record.externalId` is free again.',
+    access: 'organizationOrUser',
+    success: { status: 204, description: 'The recording is gone' },
+    errors: [NOT_FOUND],
+    async handler({ principal, id }) {
+      await recordings.remove(principal, id('recordingId', NOT_FOUND))
+      return noContent()
+    },
+  })
+
+function resourceOf({ metadata, ...row }: Found) {
+  return {
+    id: row.id,
+    displayName: row.displayName,
+    source: row.source,
+    startedAt: row.startedAt,
+    completedAt: row.completedAt,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    summary: row.summary,
+    folderIds: row.folderIds,
+    asset:
+      row.assetStatus === null
+        ? null
+        : {
+            status: row.assetStatus,
+            // There is no playback yet.
+            url: null,
+            urlExpiresAt: null,
+            errorCode: row.assetErrorCode,
+            durationSeconds: row.assetDurationSeconds,
+            isAudio: row.assetIsAudio,
+            contentType: row.assetContentType,
+            fileSize: row.assetFileSize,
+          },
+    transcript: { status: row.transcriptStatus, source: row.transcriptSource },
+    participants: row.participants,
+    record: metadata.canonical,
+    metadata: metadata.all,
+  }
+}
+
+function itemOf(row: Listed) {
+  return {
+    id: row.id,
+    display_name: row.displayName,
+    source: row.source,
+    started_at: row.startedAt,
+    completed_at: row.completedAt,
+    asset_url: null,
+    asset_duration_seconds: row.assetDurationSeconds,
+    transcript_status: row.transcriptStatus,
+    summary: row.summary,
+    metadata: row.metadata.all.map((record) => ({
+      id: record.id,
+      source_id: record.sourceId,
+      external_entity_name: record.externalEntityName,
+      type: record.type,
+      is_canonical_recording_source: record.isCanonicalRecordingSource,
+      external_id: record.externalId,
+      values: record.values.map(({ fieldId, name, type, value }) => ({
+        field_id: fieldId,
+        name,
+        type,
+        value,
+      })),
+    })),
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * What a request about a recording must be, as far as the request alone tells (specification, "Create"). Pure.
+ *
+ * The rule: everything that needs no database is judged here, before a transaction is opened, and every finding names its
+ * place.
+ */
+import { invalid } from '../http/json.ts'
+import type { RecordInput, ValueInput } from '../metadata/model.ts'
+import type { ErrorDetail } from '../platform/errors.ts'
+import { nameOf } from '../platform/names.ts'
+import { assertOutboundUrl } from '../platform/net/outbound-url.ts'
+import { toUtc } from '../platform/rfc3339.ts'
+import type { Utterance } from '../transcripts/model.ts'
+import { checkSpeakers, checkTranscript } from '../transcripts/rules.ts'
+import { type CreateRecording, DEFAULT_SOURCE, type ParticipantInput, type UpdateRecording } from './model.ts'
+
+/** Names a person by id, or by address with what is known of the name. */
+export type Participant =
+  | { readonly speaker: number; readonly personId: string }
+  | {
+      readonly speaker: number
+      readonly email: string
+      readonly firstName?: string
+      readonly lastName?: string
+    }
+
+/** A request that is good as far as it alone can tell. Ids are in lower case, moments in UTC. */
+export interface RecordingDraft {
+  readonly displayName: string | null
+  readonly source: string
+  readonly startedAt: string | null
+  readonly completedAt: string | null
+  readonly summary: string | null
+  readonly assetUrl: string | null
+  /** null: none was supplied. */
+  readonly transcript: readonly Utterance[] | null
+  readonly participants: readonly Participant[]
+  readonly folderIds: readonly string[]
+  readonly record: RecordInput
+}
+
+/** @throws AppError 400 */
+export function draftOf(body: CreateRecording): RecordingDraft {
+  const startedAt = instantOf('startedAt', body.startedAt)
+  const completedAt = instantOf('completedAt', body.completedAt)
+  if (startedAt !== null && completedAt !== null && isBefore(completedAt, startedAt))
+    throw invalid([{ path: 'completedAt', code: 'range', message: 'must not be before startedAt' }])
+  const participants = participantsOf(body.participants ?? [])
+  const transcript = body.transcript === undefined ? null : checkTranscript(body.transcript)
+  if (transcript !== null) checkSpeakers(transcript, participants)
+  return {
+    displayName: displayNameOf(body) ?? null,
+    source: body.source?.trim() ?? DEFAULT_SOURCE,
+    startedAt,
+    completedAt,
+    summary: body.summary ?? null,
+    assetUrl: typeof body.assetUrl === 'string' ? assertOutboundUrl(body.assetUrl).href : null,
+    transcript,
+    participants,
+    folderIds: body.folderIds ?? [],
+    record: body.record ?? {},
+  }
+}
+
+/** What a change says; undefined stays as it is. */
+export interface RecordingChange {
+  readonly displayName: string | null | undefined
+  readonly summary: string | null | undefined
+  readonly folderIds: readonly string[] | undefined
+  /** Values to set and fields, in lower case, to take away. */
+  readonly values: { readonly set: readonly ValueInput[]; readonly remove: ReadonlySet<string> } | undefined
+}
+
+/** @throws AppError 400 */
+export function changeOf(body: UpdateRecording): RecordingChange {
+  return {
+    displayName: displayNameOf(body),
+    summary: body.summary,
+    folderIds: body.folderIds,
+    values: body.record === undefined ? undefined : valuesOf(body.record),
+  }
+}
+
+/** Two people of one recording that turned out to be one (specification, "Create", rule 6). */
+export function samePerson(
+  participant: Participant | ParticipantInput,
+  index: number,
+  earlier: number,
+): ErrorDetail {
+  const member = 'personId' in participant ? 'personId' : 'email'
+  return {
+    path: `participants[${index}].${member}`,
+    code: 'same_person',
+    message: `is the person of participants[${earlier}]`,
+  }
+}
+
+function valuesOf({ values = [], removeFieldIds = [] }: NonNullable<UpdateRecording['record']>) {
+  const remove = new Set(removeFieldIds.map((id) => id.toLowerCase()))
+  const both = values.findIndex(({ fieldId }) => remove.has(fieldId.toLowerCase()))
+  if (both >= 0) {
+    const message = 'is also in record.removeFieldIds'
+    throw invalid([{ path: `record.values[${both}].fieldId`, code: 'contradiction', message }])
+  }
+  return { set: values, remove }
+}
+
+/** Of `displayName` or its other name; undefined where neither is given. */
+function displayNameOf({ displayName, name }: Pick<CreateRecording, 'displayName' | 'name'>) {
+  const [path, text] = displayName === undefined ? ['name', name] : ['displayName', displayName]
+  const found = typeof text === 'string' ? nameOf(path as string, text) : text
+  if (displayName !== undefined && name !== undefined && name?.trim() !== found) {
+    const message = 'is another name of displayName, which has a different value'
+    throw invalid([{ path: 'name', code: 'contradiction', message }])
+  }
+  return found
+}
+
+function instantOf(path: string, text: string | null | undefined): string | null {
+  if (text === undefined || text === null) return null
+  const utc = toUtc(text)
+  if (utc !== null) return utc
+  const message = 'must be an RFC 3339 date-time with offset, such as 2026-01-02T03:04:05Z'
+  throw invalid([{ path, code: 'date_time', message }])
+}
+
+/** Of two moments as `toUtc` writes them, to the microsecond. */
+function isBefore(a: string, b: string): boolean {
+  const comparable = (text: string) =>
+    text.replace(/^(.{19})(?:\.(\d+))?Z$/, (_, seconds, fraction = '') => seconds + fraction.padEnd(6, '0'))
+  return comparable(a) < comparable(b)
+}
+
+function participantsOf(inputs: readonly ParticipantInput[]): readonly Participant[] {
+  const details: ErrorDetail[] = []
+  const speakers = new Map<number, number>()
+  const people = new Map<string, number>()
+  const participants = inputs.map((input, index) => {
+    const path = `participants[${index}]`
+    const participant = participantOf(input, path, details)
+    const person = 'personId' in participant ? participant.personId : participant.email.toLowerCase()
+    const sameSpeaker = speakers.get(input.speaker)
+    if (sameSpeaker !== undefined) {
+      const message = `is the speaker of participants[${sameSpeaker}]`
+      details.push({ path: `${path}.speaker`, code: 'same_speaker', message })
+    }
+    speakers.set(input.speaker, sameSpeaker ?? index)
+    const earlier = people.get(person)
+    if (earlier !== undefined && person !== '') details.push(samePerson(input, index, earlier))
+    people.set(person, earlier ?? index)
+    return participant
+  })
+  if (details.length > 0) throw invalid(details.slice(0, MAX_FINDINGS))
+  return participants
+}
+
+const MAX_FINDINGS = 20
+
+function participantOf(input: ParticipantInput, path: string, details: ErrorDetail[]): Participant {
+  const { speaker, personId, email, firstName, lastName } = input
+  if (personId !== undefined) {
+    for (const member of ['email', 'firstName', 'lastName'] as const) {
+      if (input[member] === undefined) continue
+      details.push({
+        path: `${path}.${member}`,
+        code: 'contradiction',
+        message: 'must not be given with personId',
+      })
+    }
+    return { speaker, personId: personId.toLowerCase() }
+  }
+  if (email === undefined)
+    details.push({ path, code: 'required', message: 'must have a personId or an email' })
+  const [first, last] = [firstName?.trim(), lastName?.trim()]
+  return {
+    speaker,
+    email: email?.trim() ?? '',
+    // A blank name says nothing, and must not overwrite what is known.
+    ...(first ? { firstName: first } : {}),
+    ...(last ? { lastName: last } : {}),
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * Use cases of recordings: create, read, list, change, delete.
+ *
+ * The rule: a recording exists as a whole or not at all. Folders, people, metadata, participants, transcript and the letter to
+ * its actor are one transaction (specification, "Create", rule 1).
+ *
+ * Failures come in the order 401, 404, 403, 400, 409, 422, as far as one can know the later without the earlier: creating has
+ * no address to be 404, so what is wrong with the request alone (400) comes first and costs no connection; then what the
+ * request names and does not exist (404); then values that do not fit (422), since a retry that was corrected may still find
+ * (409) that its external id was taken meanwhile.
+ */
+import { deleteActors, type Outbox, transactionWithMail } from '../actors/mailbox.ts'
+import type { ActorKey } from '../actors/types.ts'
+import type { Deps } from '../container.ts'
+import type { Folders, Viewer } from '../folders/service.ts'
+import { DuplicateExternalId, type Metadata, type RecordingMetadata } from '../metadata/service.ts'
+import type { People } from '../people/service.ts'
+import type { Query, Tx } from '../platform/db/pool.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { AppError } from '../platform/errors.ts'
+import { deleteTranscript, matchesSearch, writeUtterances } from '../transcripts/service.ts'
+import type { CreateRecording, UpdateRecording } from './model.ts'
+import { resolveParticipants } from './participants.ts'
+import { changeOf, draftOf, type RecordingChange, type RecordingDraft } from './rules.ts'
+import * as store from './store.ts'
+
+export type Recordings = ReturnType<typeof createRecordings>
+
+export type RecordingsDeps = Pick<Deps, 'sql' | 'doorbell' | 'newId' | 'log'> & {
+  readonly folders: Folders
+  readonly people: People
+  readonly metadata: Metadata
+}
+
+/** A recording with its metadata. */
+export type Found = store.RecordingRow & { readonly metadata: RecordingMetadata }
+export type Listed = store.ListRow & { readonly metadata: RecordingMetadata }
+
+/** What narrows a list, besides what is a column. */
+export interface ListRequest extends Omit<store.ListFilter, 'ids'> {
+  readonly externalId?: string | undefined
+  readonly text?: string | undefined
+}
+
+const actorOf = (recordingId: string): ActorKey => `recording:${recordingId}`
+
+export function createRecordings(deps: RecordingsDeps) {
+  const { sql, folders, newId, log } = deps
+  return {
+    /**
+     * @throws AppError 400; 404 `folder_not_found`, `person_not_found`; 422 of metadata; 409 `recording_external_id_exists`
+     */
+    async create(viewer: Viewer, body: CreateRecording): Promise<Found> {
+      const draft = draftOf(body)
+      const id = newId()
+      try {
+        const found = await transactionWithMail(deps, (tx, outbox) =>
+          write(deps, { tx, outbox, viewer }, id, draft),
+        )
+        log.info({ organizationId: viewer.organizationId, recordingId: id }, 'recording created')
+        return found
+      } catch (error) {
+        throw error instanceof DuplicateExternalId ? externalIdExists(error.recordingId) : error
+      }
+    },
+
+    /** @throws AppError 404 */
+    async get(viewer: Viewer, id: string): Promise<Found> {
+      return (await find(deps, sql, viewer, id, folders.visibleRecording(sql, viewer))) ?? noRecording()
+    },
+
+    list: (viewer: Viewer, request: ListRequest, slice: store.ListSlice) =>
+      list(deps, viewer, request, slice),
+
+    /** `readBody` is asked when the recording is known. @throws AppError 404; what `readBody` throws; 400; 422 */
+    async update(viewer: Viewer, id: string, readBody: () => Promise<UpdateRecording>): Promise<Found> {
+      await folders.assertVisible(sql, viewer, id)
+      const change = changeOf(await readBody())
+      return transaction(sql, (tx) => applyChange(deps, tx, viewer, id, change))
+    },
+
+    /** With its transcript, metadata, participants and letters. @throws AppError 404 */
+    async remove(viewer: Viewer, id: string): Promise<void> {
+      await transaction(sql, async (tx) => {
+        if (!(await store.lockRecording(tx, id, folders.visibleRecording(tx, viewer)))) noRecording()
+        await deleteTranscript(tx, viewer.organizationId, id)
+        await store.deleteRecording(tx, viewer.organizationId, id)
+        await deleteActors(tx, [actorOf(id)])
+      })
+      log.info({ organizationId: viewer.organizationId, recordingId: id }, 'recording deleted')
+    },
+  }
+}
+
+interface Writing {
+  readonly tx: Tx
+  readonly outbox: Outbox
+  readonly viewer: Viewer
+}
+
+/**
+ * Rows that other requests may want, too, are locked in one order: folders, people, external id. The external id comes before
+ * the transcript, so that the retry of a request that succeeded writes nothing of it.
+ */
+async function write(
+  deps: RecordingsDeps,
+  { tx, outbox, viewer }: Writing,
+  id: string,
+  draft: RecordingDraft,
+): Promise<Found> {
+  const { organizationId } = viewer
+  const { transcript } = draft
+  const folderIds = await deps.folders.resolve(tx, viewer, draft.folderIds)
+  const participants = await resolveParticipants(deps.people, tx, organizationId, draft.participants)
+  await store.insertRecording(tx, {
+    ...draft,
+    id,
+    organizationId,
+    createdByUserId: viewer.kind === 'user' ? viewer.userId : null,
+    hasTranscript: transcript !== null,
+  })
+  await deps.metadata.writeCanonicalRecord(tx, organizationId, id, draft.record)
+  await Promise.all([
+    store.insertFolders(tx, organizationId, id, folderIds),
+    store.insertParticipants(tx, organizationId, id, participants),
+    writeUtterances(tx, organizationId, id, transcript ?? []),
+  ])
+  if (transcript !== null) await outbox.send([{ key: actorOf(id), type: 'transcript_completed' }])
+  return readBack(deps, tx, viewer, id)
+}
+
+async function applyChange(
+  deps: RecordingsDeps,
+  tx: Tx,
+  viewer: Viewer,
+  id: string,
+  change: RecordingChange,
+): Promise<Found> {
+  const { folders, metadata } = deps
+  const { organizationId } = viewer
+  if (!(await store.lockRecording(tx, id, folders.visibleRecording(tx, viewer)))) noRecording()
+  if (change.folderIds !== undefined) {
+    const folderIds = await folders.resolve(tx, viewer, change.folderIds)
+    await store.deleteFolders(tx, id, folders.visibleFolder(tx, viewer), folderIds)
+    await store.insertFolders(tx, organizationId, id, folderIds)
+  }
+  if (change.values !== undefined) {
+    const { set, remove } = change.values
+    const present = (await metadata.recordsOf(tx, organizationId, [id])).get(id)?.canonical?.values ?? []
+    const touched = new Set([...remove, ...set.map(({ fieldId }) => fieldId.toLowerCase())])
+    // Those of the request come first, so that a finding names their place in it.
+    const kept = present.filter(({ fieldId }) => !touched.has(fieldId))
+    await metadata.replaceValues(tx, organizationId, id, [...set, ...kept])
+  }
+  await store.updateRecording(tx, organizationId, id, change)
+  return readBack(deps, tx, viewer, id)
+}
+
+/** One page with the metadata of its recordings: two statements, however many there are. */
+async function list(
+  { sql, folders, metadata }: RecordingsDeps,
+  viewer: Viewer,
+  { externalId, text, ...filter }: ListRequest,
+  slice: store.ListSlice,
+): Promise<readonly Listed[]> {
+  const { organizationId } = viewer
+  if (filter.folderId !== undefined) await folders.get(viewer, filter.folderId)
+  const holder =
+    externalId === undefined ? null : await metadata.recordingWith(sql, organizationId, externalId)
+  if (externalId !== undefined && holder === null) return []
+  const rows = await store.listRecordings(
+    sql,
+    folders.visibleRecording(sql, viewer),
+    { ...filter, ids: holder === null ? undefined : [holder] },
+    text === undefined ? null : matchesSearch(sql, organizationId, text),
+    slice,
+  )
+  if (rows.length === 0) return []
+  const records = await metadata.recordsOf(
+    sql,
+    organizationId,
+    rows.map(({ id }) => id),
+  )
+  return rows.map((row) => ({ ...row, metadata: records.get(row.id) ?? NO_METADATA }))
+}
+
+const NO_METADATA: RecordingMetadata = { canonical: null, all: [] }
+
+async function find(
+  { folders, metadata }: RecordingsDeps,
+  query: Query,
+  viewer: Viewer,
+  id: string,
+  visible: store.Condition,
+): Promise<Found | undefined> {
+  const row = await store.findRecording(query, id, visible, folders.visibleFolder(query, viewer))
+  if (row === undefined) return undefined
+  const records = await metadata.recordsOf(query, viewer.organizationId, [id])
+  return { ...row, metadata: records.get(id) ?? NO_METADATA }
+}
+
+/** What this transaction has written, even where it took the recording out of the caller's sight. */
+async function readBack(deps: RecordingsDeps, tx: Tx, viewer: Viewer, id: string): Promise<Found> {
+  return (await find(deps, tx, viewer, id, store.ofOrganization(tx, viewer.organizationId))) ?? noRecording()
+}
+
+function noRecording(): never {
+  throw new AppError('recording_not_found', 'There is no such recording.')
+}
+
+function externalIdExists(recordingId: string): AppError {
+  const message = 'Another recording has this record.externalId; nothing was created or changed.'
+  return new AppError('recording_external_id_exists', message, { extra: { recordingId } })
+}

@@ -1,0 +1,284 @@
+/**
+ * The SQL of recordings.
+ *
+ * The rule: what is shown to a caller is selected under `visibleRecording`; only what the caller has just created or changed,
+ * in the same transaction, is read back without it.
+ */
+import type { PendingQuery, Row } from 'postgres'
+import { asMicroseconds, fromMicroseconds } from '../platform/db/keyset.ts'
+import type { Query, Tx } from '../platform/db/pool.ts'
+import type { AssetStatus, TranscriptSource, TranscriptStatus } from './model.ts'
+
+/** A condition, made for the statement that it goes into. */
+export type Condition = PendingQuery<Row[]>
+
+/** Every recording `r` of the organization, whoever sees it. */
+export const ofOrganization = (query: Query, organizationId: string): Condition => query`
+  r.organization_id = ${organizationId}`
+
+export interface NewRecording {
+  readonly id: string
+  readonly organizationId: string
+  readonly createdByUserId: string | null
+  readonly displayName: string | null
+  readonly source: string
+  readonly startedAt: string | null
+  readonly completedAt: string | null
+  readonly summary: string | null
+  readonly assetUrl: string | null
+  readonly hasTranscript: boolean
+}
+
+export async function insertRecording(tx: Tx, row: NewRecording): Promise<void> {
+  await tx`
+    insert into recording (
+      id, organization_id, created_by_user_id, display_name, source, started_at, completed_at,
+      summary, summary_source, asset_status, asset_source_url, transcript_status, transcript_source
+    )
+    values (
+      ${row.id}, ${row.organizationId}, ${row.createdByUserId}, ${row.displayName}, ${row.source},
+      -- As text: the driver writes a timestamptz parameter through Date and would cut its microseconds.
+      ${row.startedAt}::text::timestamptz, ${row.completedAt}::text::timestamptz,
+      ${row.summary}, ${row.summary === null ? null : 'api'},
+      ${row.assetUrl === null ? null : 'queued'}, ${row.assetUrl},
+      ${row.hasTranscript ? 'completed' : 'waiting'}, ${row.hasTranscript ? 'api' : null}
+    )`
+}
+
+export async function insertFolders(
+  tx: Tx,
+  organizationId: string,
+  recordingId: string,
+  folderIds: readonly string[],
+): Promise<void> {
+  if (folderIds.length === 0) return
+  await tx`
+    insert into recording_folder (organization_id, recording_id, folder_id)
+    select ${organizationId}, ${recordingId}, unnest(${folderIds as string[]}::uuid[])
+    on conflict (recording_id, folder_id) do nothing`
+}
+
+/** Takes the recording out of the folders that the viewer sees, but for those of `kept`. */
+export async function deleteFolders(
+  tx: Tx,
+  recordingId: string,
+  visibleFolder: Condition,
+  kept: readonly string[],
+): Promise<void> {
+  await tx`
+    delete from recording_folder rf
+    using folder f
+    where rf.recording_id = ${recordingId}
+      and f.id = rf.folder_id
+      and ${visibleFolder}
+      and f.id <> all(${kept as string[]}::uuid[])`
+}
+
+export interface ParticipantRow {
+  readonly speaker: number
+  /** Internal. */
+  readonly personId: number
+}
+
+export async function insertParticipants(
+  tx: Tx,
+  organizationId: string,
+  recordingId: string,
+  participants: readonly ParticipantRow[],
+): Promise<void> {
+  if (participants.length === 0) return
+  await tx`
+    insert into recording_participant (organization_id, recording_id, speaker, person_id)
+    select ${organizationId}, ${recordingId}, p.speaker, p.person_id
+    from unnest(
+      ${participants.map(({ speaker }) => speaker)}::bigint[],
+      ${participants.map(({ personId }) => personId)}::bigint[]
+    ) as p (speaker, person_id)`
+}
+
+export interface RecordingRow {
+  readonly id: string
+  readonly displayName: string | null
+  readonly source: string
+  readonly startedAt: Date | null
+  readonly completedAt: Date | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly summary: string | null
+  readonly assetStatus: AssetStatus | null
+  readonly assetErrorCode: string | null
+  readonly assetDurationSeconds: number | null
+  readonly assetIsAudio: boolean | null
+  readonly assetContentType: string | null
+  readonly assetFileSize: number | null
+  readonly transcriptStatus: TranscriptStatus
+  readonly transcriptSource: TranscriptSource | null
+  readonly folderIds: readonly string[]
+  readonly participants: readonly {
+    readonly speaker: number
+    readonly personId: string
+    readonly firstName: string | null
+    readonly lastName: string | null
+    readonly email: string | null
+  }[]
+}
+
+/** One recording under a condition on `r`, with those of its folders `f` that the other condition lets through. */
+export async function findRecording(
+  query: Query,
+  recordingId: string,
+  visible: Condition,
+  visibleFolder: Condition,
+): Promise<RecordingRow | undefined> {
+  const [row] = await query<RecordingRow[]>`
+    select
+      r.id, r.display_name as "displayName", r.source, r.started_at as "startedAt",
+      r.completed_at as "completedAt", r.created_at as "createdAt", r.updated_at as "updatedAt", r.summary,
+      r.asset_status as "assetStatus", r.asset_error_code as "assetErrorCode",
+      r.asset_duration_seconds as "assetDurationSeconds", r.asset_is_audio as "assetIsAudio",
+      r.asset_content_type as "assetContentType", r.asset_file_size as "assetFileSize",
+      r.transcript_status as "transcriptStatus", r.transcript_source as "transcriptSource",
+      array(
+        select f.id
+        from recording_folder rf
+        join folder f on f.id = rf.folder_id
+        where rf.recording_id = r.id
+          and ${visibleFolder}
+        order by f.id
+      ) as "folderIds",
+      coalesce(
+        (
+          select json_agg(
+            json_build_object(
+              'speaker', p.speaker, 'personId', person.public_id,
+              'firstName', person.first_name, 'lastName', person.last_name, 'email', person.email
+            )
+            order by p.speaker
+          )
+          from recording_participant p
+          join person on person.id = p.person_id
+          where p.recording_id = r.id
+            and p.organization_id = r.organization_id
+        ),
+        '[]'
+      ) as participants
+    from recording r
+    where ${visible}
+      and r.id = ${recordingId}`
+  return row
+}
+
+/** Locks the recording until the transaction ends. @returns false where the condition on `r` hides it */
+export async function lockRecording(tx: Tx, recordingId: string, visible: Condition): Promise<boolean> {
+  const rows = await tx`
+    select 1
+    from recording r
+    where ${visible}
+      and r.id = ${recordingId}
+    for update of r`
+  return rows.length === 1
+}
+
+/** undefined stays as it is. A summary that the caller took away is not made anew, either. */
+export async function updateRecording(
+  tx: Tx,
+  organizationId: string,
+  recordingId: string,
+  {
+    displayName,
+    summary,
+  }: {
+    readonly displayName: string | null | undefined
+    readonly summary: string | null | undefined
+  },
+): Promise<void> {
+  await tx`
+    update recording
+    set
+      updated_at = now()
+      ${displayName === undefined ? tx`` : tx`, display_name = ${displayName}`}
+      ${summary === undefined ? tx`` : tx`, summary = ${summary}, summary_source = 'api'`}
+    where organization_id = ${organizationId}
+      and id = ${recordingId}`
+}
+
+/** With its folders, participants and metadata, which hang on its row. */
+export async function deleteRecording(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
+  await tx`
+    delete from recording
+    where organization_id = ${organizationId}
+      and id = ${recordingId}`
+}
+
+export interface ListFilter {
+  readonly ids?: readonly string[] | undefined
+  readonly source?: string | undefined
+  readonly transcriptStatus?: TranscriptStatus | undefined
+  readonly assetStatus?: AssetStatus | undefined
+  readonly startedAfter?: string | undefined
+  readonly startedBefore?: string | undefined
+  readonly folderId?: string | undefined
+}
+
+/** Where a page begins: behind a row, or behind a number of rows. */
+export interface ListSlice {
+  readonly after: readonly [microseconds: number, id: string] | null
+  readonly offset: number
+  readonly limit: number
+}
+
+export interface ListRow {
+  readonly id: string
+  readonly displayName: string | null
+  readonly source: string
+  readonly startedAt: Date | null
+  readonly completedAt: Date | null
+  readonly assetDurationSeconds: number | null
+  readonly transcriptStatus: TranscriptStatus
+  readonly summary: string | null
+  readonly createdMicroseconds: number
+}
+
+/** Newest first, one row more than the limit. `visible` and `search` are conditions on `r`. */
+export function listRecordings(
+  query: Query,
+  visible: Condition,
+  filter: ListFilter,
+  search: Condition | null,
+  { after, offset, limit }: ListSlice,
+) {
+  return query<ListRow[]>`
+    select
+      r.id, r.display_name as "displayName", r.source, r.started_at as "startedAt", r.completed_at as "completedAt",
+      r.asset_duration_seconds as "assetDurationSeconds", r.transcript_status as "transcriptStatus", r.summary,
+      ${asMicroseconds(query, 'r.created_at')} as "createdMicroseconds"
+    from recording r
+    where ${visible}
+      ${filterConditions(query, filter)}
+      ${search === null ? query`` : query`and ${search}`}
+      ${after === null ? query`` : query`and (r.created_at, r.id) < (${fromMicroseconds(query, after[0])}, ${after[1]}::uuid)`}
+    order by r.created_at desc, r.id desc
+    limit ${limit + 1}
+    offset ${offset}`
+}
+
+function filterConditions(query: Query, filter: ListFilter): Condition {
+  const { ids, source, transcriptStatus, assetStatus, startedAfter, startedBefore, folderId } = filter
+  return query`
+    ${ids === undefined ? query`` : query`and r.id = any(${ids as string[]}::uuid[])`}
+    ${source === undefined ? query`` : query`and r.source = ${source}`}
+    ${transcriptStatus === undefined ? query`` : query`and r.transcript_status = ${transcriptStatus}`}
+    ${assetStatus === undefined ? query`` : query`and r.asset_status = ${assetStatus}`}
+    ${startedAfter === undefined ? query`` : query`and r.started_at >= ${startedAfter}::text::timestamptz`}
+    ${startedBefore === undefined ? query`` : query`and r.started_at < ${startedBefore}::text::timestamptz`}
+    ${
+      folderId === undefined
+        ? query``
+        : query`and exists (
+            select 1
+            from recording_folder filed
+            where filed.recording_id = r.id
+              and filed.folder_id = ${folderId}
+          )`
+    }`
+}
