@@ -1,0 +1,97 @@
+/**
+ * Who sees a recording: everybody in the organization where it has no folder or a shared one, else the owners of its private
+ * folders. What is not seen is 404, whatever is done with it.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { createTenant, type Tenant } from '../support/metadata.ts'
+import { createFolder, createRecording, RECORDINGS } from '../support/recordings.ts'
+import { type Client, startTestServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+let acme: Tenant
+let bob: Client
+let stranger: Tenant
+let shared: string
+let ofAda: string
+let ofBob: string
+beforeAll(async () => {
+  server = await startTestServer()
+  acme = await createTenant(server)
+  stranger = await createTenant(server)
+  bob = server.as({ userToken: (await server.createUser(acme.organizationId)).userToken })
+  shared = await createFolder(acme.key)
+  ofAda = await createFolder(acme.user, false)
+  ofBob = await createFolder(bob, false)
+})
+afterAll(() => server?.stop())
+
+/** Made by a user who sees it, and put into the other folders behind the interface. */
+async function recordingIn(folderIds: readonly string[]): Promise<string> {
+  const { id } = await createRecording(acme.key)
+  for (const folderId of folderIds)
+    await server.database.sql`
+      insert into recording_folder (organization_id, recording_id, folder_id)
+      values (${acme.organizationId}, ${id}, ${folderId})`
+  return id
+}
+
+const MATRIX: readonly (readonly [string, () => string[], boolean, boolean, boolean])[] = [
+  // where, folders, key, ada, bob
+  ['no folder', () => [], true, true, true],
+  ['a shared folder', () => [shared], true, true, true],
+  ['a private folder of one user', () => [ofAda], false, true, false],
+  ['a shared and a private folder', () => [shared, ofAda], true, true, true],
+  ['private folders of both users', () => [ofAda, ofBob], false, true, true],
+]
+
+describe('a recording in', () => {
+  test.each(MATRIX)('%s', async (_, folders, key, ada, forBob) => {
+    const id = await recordingIn(folders())
+    const path = `${RECORDINGS}/${id}`
+    const callers: [Client, boolean][] = [
+      [acme.key, key],
+      [acme.user, ada],
+      [bob, forBob],
+      [stranger.key, false],
+      [stranger.user, false],
+    ]
+    for (const [caller, sees] of callers) {
+      const listed = (await caller.get(`${RECORDINGS}?limit=100`)).body.data
+      expect(listed.some((item: { id: string }) => item.id === id)).toBe(sees)
+      const answers = [
+        await caller.get(path),
+        await caller.get(`${path}/transcript`),
+        await caller.patch(path, { summary: 'seen' }),
+      ]
+      for (const { status, body } of answers)
+        expect([status, body.code]).toEqual(sees ? [200, undefined] : [404, 'recording_not_found'])
+      if (!sees) expect((await caller.delete(path)).status).toBe(404)
+    }
+    const [owner] = callers.filter(([, sees]) => sees).map(([caller]) => caller)
+    expect((await owner?.delete(path))?.status).toBe(204)
+  })
+})
+
+test('folderIds shows the folders that the caller sees', async () => {
+  const path = `${RECORDINGS}/${await recordingIn([shared, ofAda, ofBob])}`
+  const foldersOf = async (caller: Client) => (await caller.get(path)).body.folderIds.toSorted()
+  expect(await foldersOf(acme.key)).toEqual([shared])
+  expect(await foldersOf(acme.user)).toEqual([shared, ofAda].toSorted())
+  expect(await foldersOf(bob)).toEqual([shared, ofBob].toSorted())
+})
+
+test('a page is filled with what the caller sees, however much the caller does not', async () => {
+  const fresh = await createTenant(server)
+  const other = server.as({ userToken: (await server.createUser(fresh.organizationId)).userToken })
+  const hidden = await createFolder(other, false)
+  const seen: string[] = []
+  for (let index = 0; index < 12; index++) {
+    const body = index % 3 === 0 ? {} : { folderIds: [hidden] }
+    const { id } = await createRecording(other, body)
+    if (index % 3 === 0) seen.unshift(id)
+  }
+  const first = (await fresh.key.get(`${RECORDINGS}?limit=3`)).body
+  const second = (await fresh.key.get(`${RECORDINGS}?limit=3&cursor=${first.next_cursor}`)).body
+  expect([...first.data, ...second.data].map(({ id }) => id)).toEqual(seen)
+  expect([first.has_more, second.has_more]).toEqual([true, false])
+})
