@@ -56,6 +56,7 @@ export interface RedisSourceDeps {
 export function createRedisSource(deps: RedisSourceDeps, pool: Pool, worker: string): EnvelopeSource {
   const stream = streamName(deps.sql, pool)
   const blocking = openBlockingRedis(deps.url, deps.log)
+  const closing = Promise.withResolvers<readonly Ring[]>()
   let closed = false
 
   async function read(count: number): Promise<readonly Ring[]> {
@@ -74,7 +75,8 @@ export function createRedisSource(deps: RedisSourceDeps, pool: Pool, worker: str
   return {
     async take(count) {
       try {
-        return closed ? [] : await read(count)
+        // A client that is closed while it reconnects leaves its commands unanswered.
+        return closed ? [] : await Promise.race([read(count), closing.promise])
       } catch (error) {
         if (closed) return []
         // The first worker ever, or the stream was flushed away.
@@ -89,6 +91,7 @@ export function createRedisSource(deps: RedisSourceDeps, pool: Pool, worker: str
     },
     async close() {
       closed = true
+      closing.resolve([])
       blocking.disconnect()
       await deps.redis.xgroup('DELCONSUMER', stream, GROUP, worker).catch(() => {})
       await forgetLostConsumers(deps.redis, stream).catch(() => {})

@@ -37,9 +37,9 @@ export interface TestDeps extends RuntimeDeps {
 }
 
 /** Connections as a process of its own would have them. `redis`: null for the doorbell on PostgreSQL. */
-export function testDeps(database: string, redis: string | null, max = 10): TestDeps {
+export function testDeps(database: string, redis: string | null, name = 'test-worker'): TestDeps {
   const log = createLog('silent', 'test')
-  const sql = connect({ url: database }, { max, applicationName: 'test-worker' })
+  const sql = connect({ url: database }, { max: 10, applicationName: name })
   const producer = redis === null ? null : openRedis(redis, log)
   const metrics = createMetrics()
   const doorbell = createDoorbell({ sql, redis: producer, log, metrics })

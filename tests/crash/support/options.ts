@@ -1,0 +1,16 @@
+/** Everything short, so that minutes of trouble fit into seconds. */
+import type { RuntimeOptions } from '../../../src/actors/options.ts'
+
+export const CRASH_OPTIONS: Partial<RuntimeOptions> = {
+  leaseMs: 1_000,
+  heartbeatMs: 200,
+  sweepMs: 250,
+  turnTimeoutMs: 3_000,
+  batchPatienceMs: 1_000,
+  batchKeys: 4,
+  batchMessages: 3,
+  longSlots: 4,
+  fairShare: 10,
+  retryBaseMs: 10,
+  retryCapMs: 50,
+}

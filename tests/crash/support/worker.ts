@@ -1,0 +1,58 @@
+/**
+ * A worker process for the crash tests: the real runtime with handlers that write what they apply.
+ *
+ * Arguments: URL of the database, URL of Redis. Says `ready` on standard output; a signal is the only way to end it.
+ */
+import type { ActorDefinition, Message } from '../../../src/actors/types.ts'
+import type { Tx } from '../../../src/platform/db/pool.ts'
+import { sessions, startWorker, testDeps } from '../../support/actors.ts'
+import { CRASH_OPTIONS } from './options.ts'
+
+const [database = '', redis = ''] = process.argv.slice(2)
+
+/** Writes the message down, and whether it came after the one before. */
+async function apply(message: Message, tx: Tx): Promise<void> {
+  const { key, seq } = message
+  const [state] = await tx<{ last: number }[]>`
+    insert into state (key, last) values (${key}, ${seq})
+    on conflict (key) do update set last = ${seq}
+    returning coalesce((select last from state where key = ${key}), 0) as last`
+  await tx`insert into applied (key, seq, after) values (${key}, ${seq}, ${state?.last ?? 0})`
+}
+
+const short = sessions(
+  {
+    async tick(message, tx) {
+      await apply(message, tx)
+      return 'done'
+    },
+    async poison() {
+      throw new Error('poison')
+    },
+  },
+  {
+    maxAttempts: 20, // more than any innocent message is killed or cut off
+    async giveUp(message, tx) {
+      await apply(message, tx)
+      return 'dead_letter'
+    },
+  },
+)
+
+const long: ActorDefinition = {
+  kind: 'analysis',
+  pool: 'long',
+  maxAttempts: 100,
+  handlers: {
+    async tick(turn) {
+      await turn.step(async (tx) => {
+        await tx`update state set last = last where key = ${turn.message.key}`
+      })
+      await Bun.sleep((turn.message.seq % 10) * 5) // the I/O
+      await turn.finish((tx) => apply(turn.message, tx))
+    },
+  },
+}
+
+await startWorker(testDeps(database, redis), [short, long], CRASH_OPTIONS)
+process.stdout.write('ready\n')
