@@ -2,7 +2,7 @@
  * Which sentences of a text say most of what it is about. Pure and deterministic.
  *
  * A word weighs more the more often it is said, and less the more of the sentences have it; words of a sentence that has been
- * chosen count no more, so the next one says something else. No word lists but one of English: other languages have their
+ * chosen weigh little from then on, so the next one says something else. No word lists but one of English: other languages have their
  * grammar words in most sentences, which is what makes these weigh little.
  */
 
@@ -16,6 +16,11 @@ const COMMON = new Set(
 /** Words of a sentence that can stand in a summary: shorter ones say little, longer ones are often not one sentence. */
 const MIN_WORDS = 4
 const MAX_WORDS = 60
+
+/** The most valuable ones, among which is chosen: the time that choosing takes is bounded. */
+const MAX_CANDIDATES = 2_000
+/** What a word weighs when it has been said in the summary, of what it weighed before. */
+const SAID = 0.2
 
 interface Candidate {
   /** Position among all sentences. */
@@ -37,17 +42,24 @@ export function pickSentences(
   const all = sentences.map(toCandidate)
   const weights = weigh(all)
   const usual = all.filter(({ text }) => isUsual(text))
-  const ranked = rank(usual.length > 0 ? usual : all, weights)
-  const chosen: Candidate[] = []
+  const ranked = rank(withoutRepeats(usual.length > 0 ? usual : all), weights)
+  const chosen = new Set<Candidate>()
   let left = characters
-  while (chosen.length < most) {
-    const best = bestOf(ranked, weights, left)
+  while (chosen.size < most) {
+    const best = bestOf(ranked, weights, chosen, left)
     if (best === null) break
-    chosen.push(best)
+    chosen.add(best)
     left -= best.length + 1
-    for (const word of best.words) weights.set(word, 0)
+    for (const word of best.words) weights.set(word, (weights.get(word) ?? 0) * SAID)
   }
-  return chosen.toSorted((a, b) => a.index - b.index).map(({ text }) => text)
+  return [...chosen].sort((a, b) => a.index - b.index).map(({ text }) => text)
+}
+
+/** Of sentences with the same text the first. */
+function withoutRepeats(candidates: readonly Candidate[]): readonly Candidate[] {
+  const first = new Map<string, Candidate>()
+  for (const candidate of candidates) if (!first.has(candidate.text)) first.set(candidate.text, candidate)
+  return [...first.values()]
 }
 
 interface Ranked {
@@ -61,19 +73,21 @@ function rank(candidates: readonly Candidate[], weights: ReadonlyMap<string, num
   return candidates
     .map((candidate) => ({ candidate, highest: scoreOf(candidate, weights) }))
     .sort((a, b) => b.highest - a.highest || a.candidate.index - b.candidate.index)
+    .slice(0, MAX_CANDIDATES)
 }
 
-/** What was chosen is worth nothing any more. */
+/** Null where nothing is left that fits and is worth something. */
 function bestOf(
   ranked: readonly Ranked[],
   weights: ReadonlyMap<string, number>,
+  chosen: ReadonlySet<Candidate>,
   left: number,
 ): Candidate | null {
   let best: Candidate | null = null
   let highest = 0
   for (const { candidate, highest: bound } of ranked) {
     if (bound <= highest) break
-    if (candidate.length > left) continue
+    if (candidate.length > left || chosen.has(candidate)) continue
     const value = scoreOf(candidate, weights)
     if (value > highest) [best, highest] = [candidate, value]
   }
@@ -91,7 +105,10 @@ function weigh(candidates: readonly Candidate[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const { words } of candidates) for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
   const weights = new Map<string, number>()
-  for (const [word, count] of counts) weights.set(word, count * Math.log(1 + candidates.length / count))
+  for (const [word, count] of counts) {
+    // What is said once may be chance.
+    weights.set(word, (count - 0.5) * Math.log(1 + candidates.length / count))
+  }
   return weights
 }
 
