@@ -9,17 +9,13 @@ import { type Answer, type Credential, clientOf, startTestServer } from './serve
 
 export type Agents = Awaited<ReturnType<typeof startAgents>>
 
-const TAGS = new Set(['Agent conversations', 'Signals', 'Agent applications'])
-
 export async function startAgents() {
   const server = await startTestServer()
-  const { identity, applications, operations } = server.features
+  const { identity, applications } = server.features
   return {
     sql: server.database.sql,
     identity,
     applications,
-    /** Those of agent conversations. */
-    operations: operations.filter((operation) => TAGS.has(operation.tag)),
     organization: await createOrganization(identity, 'Acme'),
     stranger: await createOrganization(identity, 'Other'),
     /** Sends one request; `body` as JSON, a string as it is. */

@@ -1,0 +1,171 @@
+/**
+ * Every operation, taken from the list that is mounted: no credential is 401, an id that is malformed, unknown or of another
+ * organization is 404. An operation that is added later is covered by itself, or fails here until its ids are known.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Operation } from '../../src/http/operation.ts'
+import { newId } from '../../src/platform/ids.ts'
+import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
+import { createField, createSource } from '../support/metadata.ts'
+import { createCanonicalField, createFolder, createRecording, utterance } from '../support/recordings.ts'
+import {
+  type Answer,
+  type Client,
+  type Credential,
+  startTestServer,
+  type TestServer,
+} from '../support/server.ts'
+
+let server: TestServer
+let operations: readonly Operation[]
+let own: { readonly key: Credential; readonly user: Credential }
+let stranger: { readonly key: Credential; readonly user: Credential }
+/** Path parameters that name objects of the other organization. */
+let foreign: Readonly<Record<string, string>>
+
+beforeAll(async () => {
+  server = await startTestServer()
+  // Ingestion is bound to one application and has no ids in its path: see agents-ingest-auth.
+  operations = server.features.operations.filter(({ access }) => access !== 'agent' && access !== 'public')
+  own = await credentials()
+  stranger = await credentials()
+  foreign = await objects(server.as(stranger.key), server.as(stranger.user))
+})
+afterAll(() => server?.stop())
+
+const organizations = new Map<Credential, string>()
+
+async function credentials() {
+  const { apiKey, userToken, organizationId } = await server.createTenant()
+  const both = { key: { apiKey }, user: { userToken } }
+  organizations.set(both.key, organizationId)
+  return both
+}
+
+/** One of everything that has an id, of the other organization. */
+async function objects(key: Client, user: Client): Promise<Readonly<Record<string, string>>> {
+  const { sql } = server.database
+  const organizationId = organizations.get(stranger.key) as string
+  const { applicationId, secretId } = await server.createApplication(organizationId, { agentKey: 'a' })
+  const sessionId = await insertSession(sql, organizationId, applicationId)
+  await insertEvent(sql, organizationId, sessionId, 1)
+  const signalId = await insertSignal(sql, { organizationId, applicationId, sessionId })
+  const sourceId = await createSource(key)
+  const fieldId = await createField(key, sourceId)
+  const folderId = await createFolder(key)
+  const { id: batchId } = (await user.post('/v3/rest/upload-batches', {})).body
+  const { id: recordingId } = await createRecording(key, {
+    folderIds: [folderId],
+    record: { externalId: 'x', values: [{ fieldId: await createCanonicalField(key), value: 'x' }] },
+    transcript: [utterance(0, 1)],
+    participants: [{ speaker: 0, email: 'ada@example.com' }],
+  })
+  const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
+  return { ...agents, sourceId, fieldId, folderId, batchId, recordingId }
+}
+
+const fill = (path: string, value: (name: string) => string) =>
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => value(name))
+
+function send(caller: Credential, operation: Operation, path: string): Promise<Answer> {
+  const client = server.as(caller)
+  if (operation.body === undefined) return client.send(operation.method, path)
+  const body = JSON.stringify(operation.example)
+  return client.send(operation.method, path, { body, headers: { 'content-type': 'application/json' } })
+}
+
+/** The credentials of an organization that open the operation. */
+function callersOf({ access }: Operation, { key, user }: typeof own): readonly Credential[] {
+  if (access === 'organizationOrUser') return [key, user]
+  return [access === 'user' ? user : key]
+}
+
+/** Every row of the other organization, in whatever table. */
+async function holdings(): Promise<unknown> {
+  const { sql } = server.database
+  const tables = await sql<{ name: string }[]>`
+    select table_name as name from information_schema.columns
+    where table_schema = 'public' and column_name = 'organization_id' order by table_name`
+  expect(tables.length).toBeGreaterThan(15)
+  return Promise.all(
+    tables.map(async ({ name }) => {
+      const rows = await sql`
+        select to_jsonb(t) - 'last_used_at' as row from ${sql(name)} t
+        where t.organization_id = ${organizations.get(stranger.key) as string}
+        order by 1`
+      return [name, rows.map(({ row }) => row)]
+    }),
+  )
+}
+
+describe('every operation', () => {
+  test('is 401 without a credential and with a wrong one, before anything else', async () => {
+    expect(operations.length).toBeGreaterThan(30)
+    for (const operation of operations) {
+      const path = `${fill(operation.path, () => 'not-an-id')}?colour=red`
+      const callers: Credential[] = ['nobody', { apiKey: 'esk_wrong' }, { userToken: 'wrong' }]
+      for (const caller of callers) {
+        const answer = await send(caller, operation, path)
+        expect([operation.id, answer.status]).toEqual([operation.id, 401])
+        expect(answer.headers.get('www-authenticate')).not.toBeNull()
+      }
+    }
+  })
+
+  test('has only ids in its path of which this test knows one', () => {
+    const names = new Set(operations.flatMap(({ path }) => path.match(/(?<=\{)\w+(?=\})/g) ?? []))
+    expect([...names].filter((name) => !(name in foreign))).toEqual([])
+  })
+
+  test.each([
+    ['malformed', () => 'not-an-id'],
+    ['unknown', () => newId()],
+    ['of another organization', (name: string) => foreign[name] ?? ''],
+  ])('with an id that is %s is 404 and changes nothing', async (_, value) => {
+    const before = await holdings()
+    for (const operation of operations.filter(({ path }) => path.includes('{'))) {
+      for (const caller of callersOf(operation, own)) {
+        const answer = await send(caller, operation, fill(operation.path, value))
+        expect([operation.id, answer.status]).toEqual([operation.id, 404])
+        expect(answer.body.code).toEndWith('_not_found')
+      }
+    }
+    expect(await holdings()).toEqual(before)
+  })
+
+  test('that lists shows nothing of another organization, whatever the filter', async () => {
+    const values = new Set(Object.values(foreign).filter((value) => value.length === 36))
+    for (const operation of operations.filter((o) => o.method === 'GET' && !o.path.includes('{'))) {
+      const parameters = Object.keys(operation.query?.properties ?? {})
+      const filters = [
+        '',
+        ...(parameters.includes('agentKey') ? ['?agentKey=a'] : []),
+        ...(parameters.includes('sessionId') ? [`?sessionId=${foreign.sessionId}`] : []),
+        ...(parameters.includes('folder_id') ? [`?folder_id=${foreign.folderId}`] : []),
+        ...(parameters.includes('external_id') ? ['?external_id=x'] : []),
+      ]
+      for (const filter of filters) {
+        for (const caller of callersOf(operation, own)) {
+          const answer = await send(caller, operation, `${operation.path}${filter}`)
+          const shown = JSON.stringify(answer.status === 404 ? [] : (answer.body.data ?? answer.body))
+          expect([operation.id, [...values].filter((value) => shown.includes(value))]).toEqual([
+            operation.id,
+            [],
+          ])
+        }
+      }
+    }
+  })
+
+  test('of the owner with the same ids is not 404', async () => {
+    const order = operations.filter(({ path }) => path.includes('{'))
+    // What removes comes last, the inner objects first.
+    order.sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
+    for (const operation of order) {
+      const path = fill(operation.path, (name) => foreign[name] ?? '')
+      const [caller] = callersOf(operation, stranger)
+      const { status } = await send(caller as Credential, operation, path)
+      expect([operation.id, status]).toEqual([operation.id, operation.success.status])
+    }
+  })
+})
