@@ -1,7 +1,13 @@
 /** `bun run bench [name …]`: runs the benchmarks, all of them unless some are named. */
 import { benchIngest } from './ingest.ts'
+import { benchRecordingsList } from './recordings-list.ts'
+import { benchTranscripts } from './transcripts.ts'
 
-const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = { ingest: benchIngest }
+const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
+  ingest: benchIngest,
+  'recordings-list': benchRecordingsList,
+  transcripts: benchTranscripts,
+}
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter((name) => !(name in BENCHMARKS))
