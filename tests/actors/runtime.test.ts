@@ -115,6 +115,28 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
     await empty()
   })
 
+  test('a bell that rings after the release, but before the worker knows of it, is heard', async () => {
+    const [key, other] = [newKey(), newKey()]
+    const own = deps()
+    let afterCommit = async () => {
+      afterCommit = async () => {}
+      await post([{ key, type: 'tick' }])
+      // Bells arrive in order: when this one was heard, so was the one before.
+      await post([{ key: other, type: 'tick' }])
+      await eventually(async () => (await appliedSeqs(other)).length === 1)
+    }
+    const begin = own.sql.begin.bind(own.sql)
+    const slowBegin = async (work: Parameters<typeof begin>[1]) => {
+      const result = await begin('', work)
+      await afterCommit()
+      return result
+    }
+    Object.assign(own.sql, { begin: slowBegin })
+    workers.push(await startWorker(own, [sessions(applying)], NO_SWEEP))
+    await post([{ key, type: 'tick' }])
+    await eventually(async () => (await appliedSeqs(key)).length === 2)
+  })
+
   test('a transaction that does not commit sends nothing', async () => {
     await start(sessions(applying))
     const key = newKey()
