@@ -3,7 +3,8 @@
  *
  * Writing is measured against COPY of the same rows, which is the fastest way into PostgreSQL; each in a transaction of its own.
  * Reading is measured against the rows alone, before anybody has made JSON of them. Over HTTP the request is parsed, judged, stored
- * with its recording and answered by the service, which is another process on the same cores.
+ * with its recording and answered by the service, which is another process on the same cores; it runs no workers, whose indexing of
+ * one transcript would be counted to the next.
  */
 
 import { loadConfig } from '../src/config.ts'
@@ -133,7 +134,7 @@ async function readers(
 export async function benchTranscripts(): Promise<void> {
   await using environment = await openEnvironment(4)
   const tenant = await createTenant(environment)
-  await using service = await startService(environment)
+  await using service = await startService(environment, { ROLE: 'api' })
   const { sql } = environment
   const written = await compare(writers(sql, service.baseUrl, tenant), AMOUNT, ROUNDS)
   await sql`vacuum analyze transcript_utterance`

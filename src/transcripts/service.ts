@@ -8,9 +8,7 @@ import type { TranscriptType, Utterance } from './model.ts'
 import { toMonologues } from './monologue.rules.ts'
 import { readUtterances } from './store.ts'
 
-export { MAX_TRANSCRIPT_BYTES, SuppliedTranscript, type Utterance } from './model.ts'
-export { checkSpeakers, checkTranscript } from './rules.ts'
-export { MAX_SEARCH_LENGTH } from './search.rules.ts'
+export type { Utterance } from './model.ts'
 export { matchesSearch } from './search.store.ts'
 export { deleteTranscript, writeUtterances } from './store.ts'
 
