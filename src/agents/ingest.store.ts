@@ -1,8 +1,8 @@
 /**
- * The SQL of ingestion. A request costs two round trips inside its transaction: one that locks the session and reads
- * what its decision needs, one that writes. Statements of a trip are sent together and run in the order they are
- * written here; READ COMMITTED gives each its own snapshot, so what follows the lock sees everything committed
- * before the lock was granted.
+ * The SQL of ingestion, for all requests of a transaction at once. They cost two round trips: one that locks the
+ * sessions and reads what the decisions need, one that writes. Statements of a trip are sent together and run in the
+ * order they are written here; READ COMMITTED gives each its own snapshot, so what follows the lock sees everything
+ * committed before the lock was granted.
  */
 import type { Query } from '../platform/db/pool.ts'
 import type { StoredEvent } from './event.rules.ts'
@@ -41,45 +41,87 @@ export interface RevisionRow {
   readonly settingsVersion: number
 }
 
-/** Locks the session until the transaction ends. Null where it does not exist yet. */
-export async function lockSession(tx: Query, key: SessionKey): Promise<SessionRow | null> {
-  const [row] = await tx<SessionRow[]>`
-    select
-      id, status, processing_status as "processingStatus", agent_version as "agentVersion", source, context,
-      environment, participants, watermark
-    from agent_session
-    where organization_id = ${key.organizationId}
-      and application_id = ${key.applicationId}
-      and external_session_id = ${key.externalSessionId}
-    for update`
-  return row ?? null
+/** Rows of several requests; `n` is the position of the request in the arguments. */
+type Numbered<T> = T & { readonly n: number }
+
+/** A session and what one request writes into it. */
+export interface SessionWrite {
+  readonly key: SessionKey
+  readonly id: string
+  readonly values: SessionValues
 }
 
-/** The stored events that have one of the ids or sit on one of the sequences. */
+/** Events of one request for one session. */
+export interface EventWrite {
+  readonly key: SessionKey
+  readonly id: string
+  readonly settingsVersion: number
+  readonly events: readonly PreparedEvent[]
+}
+
+/** What one request needs to see of its session's events. */
+export interface EventLookup {
+  readonly ids: readonly string[]
+  readonly sequences: readonly number[]
+}
+
+/** Locks the sessions until the transaction ends, in the order of their ids. One that does not exist yet is absent. */
+export async function lockSessions(
+  tx: Query,
+  keys: readonly SessionKey[],
+): Promise<ReadonlyMap<number, SessionRow>> {
+  const rows = await tx<Numbered<SessionRow>[]>`
+    select
+      k.n::int, s.id, s.status, s.processing_status as "processingStatus", s.agent_version as "agentVersion", s.source,
+      s.context, s.environment, s.participants, s.watermark
+    from ${keyTable(tx, keys)}
+    join agent_session s using (organization_id, application_id, external_session_id)
+    order by s.id
+    for update of s`
+  return new Map(rows.map((row) => [row.n - 1, row]))
+}
+
+/** The stored events that have one of the ids, or sit on one of the sequences, of each request's session. */
 export async function readStoredEvents(
   tx: Query,
-  key: SessionKey,
-  ids: readonly string[],
-  sequences: readonly number[],
-): Promise<readonly StoredEventRow[]> {
-  return tx<StoredEventRow[]>`
+  keys: readonly SessionKey[],
+  lookups: readonly EventLookup[],
+): Promise<ReadonlyMap<number, readonly StoredEventRow[]>> {
+  const ids = lookups.flatMap((lookup, index) => lookup.ids.map((id) => [index + 1, id] as const))
+  const sequences = lookups.flatMap((lookup, index) => lookup.sequences.map((s) => [index + 1, s] as const))
+  const rows = await tx<Numbered<StoredEventRow>[]>`
     with session as materialized (
-      select id from agent_session
-      where organization_id = ${key.organizationId}
-        and application_id = ${key.applicationId}
-        and external_session_id = ${key.externalSessionId}
+      select k.n, k.organization_id, s.id
+      from ${keyTable(tx, keys)}
+      join agent_session s using (organization_id, application_id, external_session_id)
     ), hit as (
-      select session_id, external_event_id from agent_event
-      where session_id = (select id from session) and external_event_id = any(${ids as string[]}::text[])
+      select s.n, s.organization_id, e.session_id, e.external_event_id
+      from session s
+      join unnest(${ids.map(([n]) => n)}::int[], ${ids.map(([, id]) => id)}::text[]) as w (n, id) using (n)
+      join agent_event e on e.session_id = s.id and e.external_event_id = w.id
       union
-      select session_id, external_event_id from agent_event
-      where session_id = (select id from session) and sequence = any(${sequences as number[]}::int8[])
+      select s.n, s.organization_id, e.session_id, e.external_event_id
+      from session s
+      join unnest(${sequences.map(([n]) => n)}::int[], ${sequences.map(([, s]) => s)}::int8[]) as w (n, sequence)
+        using (n)
+      join agent_event e on e.session_id = s.id and e.sequence = w.sequence
     )
     select
-      e.external_event_id as "externalEventId", e.sequence, e.revision, e.type, e.final,
+      h.n::int, e.external_event_id as "externalEventId", e.sequence, e.revision, e.type, e.final,
       e.fingerprint, e.settings_version as "settingsVersion"
-    from hit join agent_event e using (session_id, external_event_id)
-    where e.organization_id = ${key.organizationId}`
+    from hit h
+    join agent_event e using (organization_id, session_id, external_event_id)`
+  return Map.groupBy(rows, (row) => row.n - 1)
+}
+
+/** The keys as a table `k`, numbered from 1. */
+function keyTable(tx: Query, keys: readonly SessionKey[]) {
+  return tx`
+    unnest(
+      ${keys.map((key) => key.organizationId)}::text[]::uuid[],
+      ${keys.map((key) => key.applicationId)}::text[]::uuid[],
+      ${keys.map((key) => key.externalSessionId)}::text[]
+    ) with ordinality as k (organization_id, application_id, external_session_id, n)`
 }
 
 /** Superseded revisions of the given events: a late retry of one is a duplicate, not a conflict. */
@@ -98,85 +140,83 @@ export async function readRevisions(
       and external_event_id = any(${ids as string[]}::text[])`
 }
 
-/** @returns false where another request created the same session meanwhile: start again. */
-export async function insertSession(
+/** @returns the ids that were created; the others were created by somebody else meanwhile. */
+export async function insertSessions(
   tx: Query,
-  key: SessionKey,
-  id: string,
-  values: SessionValues,
-): Promise<boolean> {
-  const rows = await tx`
+  writes: readonly SessionWrite[],
+): Promise<ReadonlySet<string>> {
+  if (writes.length === 0) return new Set()
+  const rows = await tx<{ id: string }[]>`
     insert into agent_session (
       id, organization_id, application_id, external_session_id, status, processing_status, agent_version, source, context,
       environment, participants
-    ) values (
-      ${id}, ${key.organizationId}, ${key.applicationId}, ${key.externalSessionId}, ${values.status},
-      ${values.processingStatus}, ${values.agentVersion}, ${json(values.source)}::text::jsonb,
-      ${json(values.context)}::text::jsonb, ${values.environment}, ${json(values.participants)}::text::jsonb
     )
+    select
+      id, organization, application, external_id, status, processing_status, agent_version, source, context, environment,
+      participants
+    from ${sessionTable(tx, writes)}
+    order by application, external_id
     on conflict (application_id, external_session_id) do nothing
     returning id`
-  return rows.length === 1
+  return new Set(rows.map((row) => row.id))
 }
 
-export async function updateSession(
-  tx: Query,
-  organizationId: string,
-  id: string,
-  values: SessionValues,
-): Promise<void> {
+export async function updateSessions(tx: Query, writes: readonly SessionWrite[]): Promise<void> {
+  if (writes.length === 0) return
   await tx`
-    update agent_session set
-      status = ${values.status},
-      processing_status = ${values.processingStatus},
-      agent_version = ${values.agentVersion},
-      source = ${json(values.source)}::text::jsonb,
-      context = ${json(values.context)}::text::jsonb,
-      environment = ${values.environment},
-      participants = ${json(values.participants)}::text::jsonb,
+    update agent_session s set
+      status = w.status,
+      processing_status = w.processing_status,
+      agent_version = w.agent_version,
+      source = w.source,
+      context = w.context,
+      environment = w.environment,
+      participants = w.participants,
       last_activity_at = now(),
       updated_at = now()
-    where organization_id = ${organizationId} and id = ${id}`
+    from ${sessionTable(tx, writes)}
+    where s.organization_id = w.organization and s.id = w.id`
 }
 
-function json(value: object | null): string | null {
-  return value === null ? null : JSON.stringify(value)
+function sessionTable(tx: Query, writes: readonly SessionWrite[]) {
+  const rows = writes.map(({ key, id, values }) => ({
+    id,
+    organization: key.organizationId,
+    application: key.applicationId,
+    external_id: key.externalSessionId,
+    status: values.status,
+    processing_status: values.processingStatus,
+    agent_version: values.agentVersion,
+    source: values.source,
+    context: values.context,
+    environment: values.environment,
+    participants: values.participants,
+  }))
+  return tx`
+    json_to_recordset(${JSON.stringify(rows)}::text::json) as w (
+      id uuid, organization uuid, application uuid, external_id text, status text, processing_status text,
+      agent_version text, source jsonb, context jsonb, environment text, participants jsonb
+    )`
 }
 
-/** Writes new events. One parameter for all rows: the fastest of the plain ways (see bench/ingest). */
-export async function insertEvents(
-  tx: Query,
-  organizationId: string,
-  sessionId: string,
-  version: number,
-  rows: readonly PreparedEvent[],
-): Promise<void> {
-  if (rows.length === 0) return
+/** Writes new events. One parameter for all rows of all requests (see bench/ingest for the alternatives). */
+export async function insertEvents(tx: Query, writes: readonly EventWrite[]): Promise<void> {
+  if (writes.length === 0) return
   await tx`
     insert into agent_event (
       organization_id, session_id, external_event_id, sequence, revision, type, final, occurred_at, body,
       fingerprint, settings_version
     )
-    select ${organizationId}, ${sessionId}, id, seq, rev, type, final, at, body, decode(hash, 'hex'), ${version}
-    from json_to_recordset(${recordset(rows)}::text::json) as r (
-      id text, seq int8, rev int8, type text, final bool, at timestamptz, body jsonb, hash text
-    )`
+    select organization_id, session_id, id, seq, rev, type, final, at, body, decode(hash, 'hex'), version
+    from ${eventTable(tx, writes)}`
 }
 
 /** Replaces events by a higher revision and keeps what they were. */
-export async function reviseEvents(
-  tx: Query,
-  organizationId: string,
-  sessionId: string,
-  version: number,
-  rows: readonly PreparedEvent[],
-): Promise<void> {
-  if (rows.length === 0) return
+export async function reviseEvents(tx: Query, writes: readonly EventWrite[]): Promise<void> {
+  if (writes.length === 0) return
   await tx`
     with incoming as materialized (
-      select * from json_to_recordset(${recordset(rows)}::text::json) as r (
-        id text, seq int8, rev int8, type text, final bool, at timestamptz, body jsonb, hash text
-      )
+      select * from ${eventTable(tx, writes)}
     ), kept as (
       insert into agent_event_revision (
         organization_id, session_id, external_event_id, revision, final, occurred_at, body, fingerprint,
@@ -185,40 +225,52 @@ export async function reviseEvents(
       select
         e.organization_id, e.session_id, e.external_event_id, e.revision, e.final, e.occurred_at, e.body, e.fingerprint,
         e.settings_version, e.updated_at
-      from agent_event e join incoming i on i.id = e.external_event_id
-      where e.organization_id = ${organizationId} and e.session_id = ${sessionId}
+      from agent_event e
+      join incoming i on i.organization_id = e.organization_id and i.session_id = e.session_id
+        and i.id = e.external_event_id
     )
     update agent_event e set
       revision = i.rev, final = i.final, occurred_at = i.at, body = i.body, fingerprint = decode(i.hash, 'hex'),
-      settings_version = ${version}, updated_at = now()
+      settings_version = i.version, updated_at = now()
     from incoming i
-    where e.organization_id = ${organizationId} and e.session_id = ${sessionId} and e.external_event_id = i.id`
+    where e.organization_id = i.organization_id and e.session_id = i.session_id and e.external_event_id = i.id`
 }
 
-/** The rows as one JSON array. Bodies are JSON text already and go in as they are. */
-function recordset(rows: readonly PreparedEvent[]): string {
-  const parts = rows.map(({ event, body, fingerprint }) => {
-    const { externalEventId, sequence, revision, type, final, occurredAt } = event
-    const hash = Buffer.from(fingerprint).toString('hex')
-    return (
-      `{"id":${JSON.stringify(externalEventId)},"seq":${sequence},"rev":${revision},"type":"${type}","final":${final},` +
-      `"at":"${occurredAt}","body":${body},"hash":"${hash}"}`
+/** Events with their session's columns. Bodies are JSON text already and go in as they are. */
+function eventTable(tx: Query, writes: readonly EventWrite[]) {
+  const rows = writes.flatMap(({ events }, index) =>
+    events.map(({ event, body, fingerprint }) => {
+      const { externalEventId, sequence, revision, type, final, occurredAt } = event
+      const hash = Buffer.from(fingerprint).toString('hex')
+      return (
+        `{"n":${index + 1},"id":${JSON.stringify(externalEventId)},"seq":${sequence},"rev":${revision},` +
+        `"type":"${type}","final":${final},"at":"${occurredAt}","body":${body},"hash":"${hash}"}`
+      )
+    }),
+  )
+  return tx`
+    json_to_recordset(${`[${rows.join(',')}]`}::text::json) as r (
+      n int, id text, seq int8, rev int8, type text, final bool, at timestamptz, body jsonb, hash text
     )
-  })
-  return `[${parts.join(',')}]`
+    join unnest(
+      ${writes.map(({ key }) => key.organizationId)}::text[]::uuid[],
+      ${writes.map(({ id }) => id)}::text[]::uuid[],
+      ${writes.map(({ settingsVersion }) => settingsVersion)}::int[]
+    ) with ordinality as s (organization_id, session_id, version, n) using (n)`
 }
 
 /** Events at or below the watermark that changed: the session's actor goes back for them. */
 export async function insertRevisits(
   tx: Query,
-  organizationId: string,
-  sessionId: string,
-  late: readonly PreparedEvent[],
+  late: readonly (Pick<EventWrite, 'key' | 'id'> & { readonly externalEventId: string })[],
 ): Promise<void> {
   if (late.length === 0) return
-  const ids = late.map(({ event }) => event.externalEventId)
   await tx`
     insert into agent_revisit (organization_id, session_id, external_event_id)
-    select ${organizationId}, ${sessionId}, id from unnest(${ids}::text[]) as t (id)
+    select * from unnest(
+      ${late.map(({ key }) => key.organizationId)}::text[]::uuid[],
+      ${late.map(({ id }) => id)}::text[]::uuid[],
+      ${late.map(({ externalEventId }) => externalEventId)}::text[]
+    )
     on conflict (session_id, external_event_id) do nothing`
 }

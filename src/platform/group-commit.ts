@@ -1,0 +1,99 @@
+/**
+ * Group commit: jobs that arrive while a transaction is on its way share the next one.
+ *
+ * The rules: a job waits for nothing but a free place, so an idle service pays no delay; of the jobs that touch the
+ * same thing (`keyOf`) only one is under way, in the order of their arrival; every job has its own outcome, and a
+ * batch that fails as a whole is done over one by one, so that a bad job fails alone.
+ */
+
+export type Outcome<R> =
+  | { readonly kind: 'done'; readonly result: R }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  /** Not decided: to be done again with a later batch. */
+  | { readonly kind: 'again' }
+
+export interface GroupCommitOptions<J, R> {
+  /** What the job locks. */
+  keyOf(job: J): string
+  /** Its share of a batch. */
+  weightOf(job: J): number
+  /** Does all jobs in one transaction; outcomes in the order of the jobs. All or nothing: rejects where none was done. */
+  run(jobs: readonly J[]): Promise<readonly Outcome<R>[]>
+  readonly maxBatches: number
+  readonly maxJobs: number
+  readonly maxWeight: number
+}
+
+interface Waiting<J, R> {
+  readonly job: J
+  readonly key: string
+  readonly weight: number
+  resolve(result: R): void
+  reject(error: unknown): void
+}
+
+/** Returns the function that does one job. */
+export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job: J) => Promise<R> {
+  let queue: Waiting<J, R>[] = []
+  const busy = new Set<string>()
+  let batches = 0
+
+  /** Moves the jobs of the next batch out of the queue; later jobs of a key wait behind an earlier one. */
+  function take(): Waiting<J, R>[] {
+    const batch: Waiting<J, R>[] = []
+    const rest: Waiting<J, R>[] = []
+    const held = new Set<string>()
+    let weight = 0
+    for (const waiting of queue) {
+      const fits =
+        batch.length === 0 || (batch.length < options.maxJobs && weight + waiting.weight <= options.maxWeight)
+      if (!fits || busy.has(waiting.key) || held.has(waiting.key)) {
+        held.add(waiting.key)
+        rest.push(waiting)
+        continue
+      }
+      batch.push(waiting)
+      held.add(waiting.key)
+      weight += waiting.weight
+    }
+    queue = rest
+    return batch
+  }
+
+  function start(): void {
+    while (batches < options.maxBatches && queue.length > 0) {
+      const batch = take()
+      if (batch.length === 0) return
+      batches++
+      for (const { key } of batch) busy.add(key)
+      void perform(batch).finally(() => {
+        batches--
+        for (const { key } of batch) busy.delete(key)
+        start()
+      })
+    }
+  }
+
+  async function perform(batch: readonly Waiting<J, R>[]): Promise<void> {
+    try {
+      const outcomes = await options.run(batch.map(({ job }) => job))
+      for (const [index, waiting] of batch.entries()) settle(waiting, outcomes[index])
+    } catch (error) {
+      if (batch.length === 1) return batch[0]?.reject(error)
+      for (const waiting of batch) await perform([waiting])
+    }
+  }
+
+  function settle(waiting: Waiting<J, R>, outcome: Outcome<R> | undefined): void {
+    if (outcome?.kind === 'done') waiting.resolve(outcome.result)
+    else if (outcome?.kind === 'again') queue.unshift(waiting)
+    else waiting.reject(outcome?.error ?? new Error('a job was left without an outcome'))
+  }
+
+  return (job) => {
+    const { promise, resolve, reject } = Promise.withResolvers<R>()
+    queue.push({ job, key: options.keyOf(job), weight: options.weightOf(job), resolve, reject })
+    start()
+    return promise
+  }
+}

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'bun:test'
+import { createGroupCommit, type Outcome } from '../../src/platform/group-commit.ts'
+
+interface Job {
+  readonly key: string
+  readonly value: number
+}
+
+/** A committer whose batches are ended by the test. */
+function committer(limits: { maxBatches?: number; maxJobs?: number; maxWeight?: number } = {}) {
+  const batches: {
+    jobs: readonly Job[]
+    end: (outcomes?: readonly Outcome<number>[] | Error) => Promise<void>
+  }[] = []
+  const commit = createGroupCommit<Job, number>({
+    keyOf: (job) => job.key,
+    weightOf: (job) => job.value,
+    maxBatches: limits.maxBatches ?? 1,
+    maxJobs: limits.maxJobs ?? 10,
+    maxWeight: limits.maxWeight ?? 1_000,
+    run(jobs) {
+      const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>()
+      batches.push({
+        jobs,
+        async end(outcomes = jobs.map(done)) {
+          if (outcomes instanceof Error) reject(outcomes)
+          else resolve(outcomes)
+          await promise.catch(() => {})
+          // What follows from the end is settled before the test looks.
+          await new Promise(setImmediate)
+        },
+      })
+      return promise
+    },
+  })
+  return { commit, batches, values: () => batches.map(({ jobs }) => jobs.map(({ value }) => value)) }
+}
+
+const done = (job: Job): Outcome<number> => ({ kind: 'done', result: job.value })
+/** Why a promise rejects; watched from the start, so that it is never unhandled. */
+const reasonOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => null,
+    (reason: unknown) => reason,
+  )
+const job = (key: string, value: number): Job => ({ key, value })
+
+describe('group commit', () => {
+  test('a job waits for nothing where a place is free; those that arrive meanwhile share the next batch', async () => {
+    const { commit, batches, values } = committer()
+    const results = [commit(job('a', 1)), commit(job('b', 2)), commit(job('c', 3))]
+    expect(values()).toEqual([[1]])
+    await batches[0]?.end()
+    expect(values()).toEqual([[1], [2, 3]])
+    await batches[1]?.end()
+    expect(await Promise.all(results)).toEqual([1, 2, 3])
+  })
+
+  test('of the jobs of one key only one is under way, in the order of their arrival', async () => {
+    const { commit, batches, values } = committer({ maxBatches: 2 })
+    const results = [commit(job('a', 1)), commit(job('a', 2)), commit(job('a', 3)), commit(job('b', 4))]
+    expect(values()).toEqual([[1], [4]])
+    await batches[0]?.end()
+    expect(values()).toEqual([[1], [4], [2]])
+    await batches[1]?.end()
+    await batches[2]?.end()
+    await batches[3]?.end()
+    expect(values()).toEqual([[1], [4], [2], [3]])
+    expect(await Promise.all(results)).toEqual([1, 2, 3, 4])
+  })
+
+  test('a batch is limited by jobs and by weight; a job that is too heavy goes alone', async () => {
+    const { commit, batches, values } = committer({ maxJobs: 2, maxWeight: 10 })
+    const results = [1, 4, 5, 6, 50].map((value) => commit(job(`k${value}`, value)))
+    for (let index = 0; index < 4; index++) await batches[index]?.end()
+    expect(values()).toEqual([[1], [4, 5], [6], [50]])
+    expect(await Promise.all(results)).toEqual([1, 4, 5, 6, 50])
+  })
+
+  test('every job has its own outcome, and one that is to be done again goes first', async () => {
+    const { commit, batches, values } = committer()
+    const first = commit(job('a', 1))
+    const refusal = new Error('refused')
+    const failing = reasonOf(commit(job('b', 2)))
+    const again = commit(job('c', 3))
+    await batches[0]?.end()
+    const last = commit(job('d', 4))
+    await batches[1]?.end([{ kind: 'failed', error: refusal }, { kind: 'again' }])
+    await batches[2]?.end()
+    expect(values()).toEqual([[1], [2, 3], [3, 4]])
+    expect(await first).toBe(1)
+    expect(await failing).toBe(refusal)
+    expect(await Promise.all([again, last])).toEqual([3, 4])
+  })
+
+  test('a batch that fails as a whole is done over one by one, so that a bad job fails alone', async () => {
+    const { commit, batches, values } = committer()
+    const first = commit(job('a', 1))
+    const bad = reasonOf(commit(job('b', 2)))
+    const good = commit(job('c', 3))
+    await batches[0]?.end()
+    await batches[1]?.end(new Error('the transaction failed'))
+    const reason = new Error('this one cannot be stored')
+    await batches[2]?.end(reason)
+    await batches[3]?.end()
+    expect(values()).toEqual([[1], [2, 3], [2], [3]])
+    expect(await bad).toBe(reason)
+    expect(await Promise.all([first, good])).toEqual([1, 3])
+  })
+})
