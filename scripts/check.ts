@@ -6,19 +6,8 @@
  * rest is loaded when the dependencies are there.
  */
 import { resolve } from 'node:path'
+import { installDependencies } from './install.ts'
 
-const root = resolve(import.meta.dir, '..')
-const install = Bun.spawnSync([process.execPath, 'install', '--frozen-lockfile'], {
-  cwd: root,
-  stdin: 'ignore',
-  stdout: 'pipe',
-  stderr: 'pipe',
-})
-if (install.success) {
-  const { check } = await import('./check/main.ts')
-  process.exit(await check(root, process.argv.slice(2)))
-}
-console.error(`${install.stdout}${install.stderr}`)
-console.error('The dependencies could not be installed: see above.')
-console.log('0 passed, 1 failed')
-process.exit(1)
+installDependencies(() => console.log('0 passed, 1 failed'))
+const { check } = await import('./check/main.ts')
+process.exit(await check(resolve(import.meta.dir, '..'), process.argv.slice(2)))

@@ -13,9 +13,9 @@ const INPUTS = ['bun.lock', 'package.json', 'patches/*']
 /**
  * Returns where the dependencies are there. Where they had to be installed, the program begins again in this process's
  * place: Bun remembers the folders of packages that it found, and did not find, when it started. Where that failed, the
- * process exits; the reason is on standard error by then.
+ * process exits after `onFailure`; the reason is on standard error by then.
  */
-export function installDependencies(): void {
+export function installDependencies(onFailure: () => void = () => {}): void {
   const stamp = join(ROOT, 'node_modules', '.earshot-installed')
   const expected = digestOfInputs()
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === expected) return
@@ -28,6 +28,7 @@ export function installDependencies(): void {
   })
   if (!success) {
     process.stderr.write('The dependencies could not be installed: see above.\n')
+    onFailure()
     process.exit(1)
   }
   writeFileSync(stamp, expected)
