@@ -15,11 +15,9 @@ import { mayChangeFields, mayRename } from './rules.ts'
 import * as store from './store.ts'
 
 export {
-  CanonicalRecord,
   type MetadataRecord,
   RecordInput,
   type RecordingMetadata,
-  TypedValue,
   ValueInput,
 } from './model.ts'
 export { DuplicateExternalId } from './records.ts'

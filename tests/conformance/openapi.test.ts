@@ -87,7 +87,23 @@ describe('OpenAPI document', () => {
 
   test('has the operations of the specification', () => {
     const calls = operations().map(({ path, method }) => `${method.toUpperCase()} ${path}`)
-    expect(calls).toContain('POST /v3/rest/agent-conversations/ingest')
+    expect(calls).toEqual(
+      expect.arrayContaining([
+        'POST /v3/rest/agent-conversations/ingest',
+        'GET /v3/rest/metadata/sources',
+        'POST /v3/rest/metadata/sources',
+        'GET /v3/rest/metadata/sources/{sourceId}',
+        'PATCH /v3/rest/metadata/sources/{sourceId}',
+        'GET /v3/rest/metadata/sources/{sourceId}/fields',
+        'POST /v3/rest/metadata/sources/{sourceId}/fields',
+        'GET /v3/rest/metadata/fields/{fieldId}',
+        'PATCH /v3/rest/metadata/fields/{fieldId}',
+        'GET /v3/rest/recordings',
+        'POST /v3/rest/recordings',
+        'GET /v3/rest/recordings/{recordingId}',
+        'GET /v3/rest/recordings/{recordingId}/transcript',
+      ]),
+    )
   })
 
   test('describes every tag in use, and no other', () => {

@@ -33,6 +33,18 @@ beforeAll(async () => {
 })
 afterAll(() => server?.stop())
 
+/** Of the outermost object, which is looked for first. */
+const NOT_FOUND: Readonly<Record<string, string>> = {
+  applicationId: 'agent_application_not_found',
+  sessionId: 'agent_session_not_found',
+  signalId: 'agent_signal_not_found',
+  sourceId: 'metadata_source_not_found',
+  fieldId: 'metadata_field_not_found',
+  folderId: 'folder_not_found',
+  batchId: 'batch_not_found',
+  recordingId: 'recording_not_found',
+}
+
 const organizations = new Map<Credential, string>()
 
 async function credentials() {
@@ -126,8 +138,9 @@ describe('every operation', () => {
     for (const operation of operations.filter(({ path }) => path.includes('{'))) {
       for (const caller of callersOf(operation, own)) {
         const answer = await send(caller, operation, fill(operation.path, value))
+        const outermost = /\{(\w+)\}/.exec(operation.path)?.[1] ?? ''
         expect([operation.id, answer.status]).toEqual([operation.id, 404])
-        expect(answer.body.code).toEndWith('_not_found')
+        expect([operation.id, answer.body.code]).toEqual([operation.id, NOT_FOUND[outermost]])
       }
     }
     expect(await holdings()).toEqual(before)

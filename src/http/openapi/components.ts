@@ -25,6 +25,12 @@ export const TAGS = [
       'fields of the canonical source `recordings` are attached to recordings.',
   },
   {
+    name: 'Recordings',
+    description:
+      'Calls and meetings with their folders, participants, typed values and transcripts: created as a whole, read one by one ' +
+      'or as a list.',
+  },
+  {
     name: 'Folders',
     description: 'Where recordings are kept and who sees them, and groups of uploads.',
   },
