@@ -30,7 +30,7 @@ export interface TestWorker extends Runtime {
 }
 
 /** A doorbell that nobody hears. */
-export const MUTE: Doorbell = { name: 'redis', ring: () => {}, close: async () => {} }
+const MUTE: Doorbell = { name: 'redis', ring: () => {}, close: async () => {} }
 
 export interface TestDeps extends RuntimeDeps {
   close(): Promise<void>
