@@ -175,7 +175,7 @@ describe('every operation', () => {
           headers: { 'content-type': 'application/json' },
         })
         expect([operation.id, answer.status]).toEqual([operation.id, 404])
-        expect(answer.body.code).toMatch(CODES[404])
+        expect(answer.body.code).toMatch(missing(operation))
       }
     expect(await definitions(sql, stranger.organizationId)).toEqual(before)
   })

@@ -2,7 +2,7 @@
 import { createDoorbell } from '../../src/actors/doorbell.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
 import { createRuntime, type Runtime, type RuntimeDeps } from '../../src/actors/runtime.ts'
-import type { ActorDefinition, Doorbell, ShortHandler } from '../../src/actors/types.ts'
+import type { ActorDefinition, ShortHandler } from '../../src/actors/types.ts'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
@@ -28,9 +28,6 @@ export interface TestWorker extends Runtime {
   /** Stops the runtime and closes its connections. */
   close(): Promise<void>
 }
-
-/** A doorbell that nobody hears. */
-const MUTE: Doorbell = { name: 'redis', ring: () => {}, close: async () => {} }
 
 export interface TestDeps extends RuntimeDeps {
   close(): Promise<void>
