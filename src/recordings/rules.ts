@@ -14,6 +14,9 @@ import type { Utterance } from '../transcripts/model.ts'
 import { checkSpeakers, checkTranscript } from '../transcripts/rules.ts'
 import { type CreateRecording, DEFAULT_SOURCE, type ParticipantInput, type UpdateRecording } from './model.ts'
 
+/** Findings that are reported of one request. */
+const MAX_FINDINGS = 20
+
 /** Names a person by id, or by address with what is known of the name. */
 export type Participant =
   | { readonly speaker: number; readonly personId: string }
@@ -109,7 +112,7 @@ function valuesOf({ values = [], removeFieldIds = [] }: NonNullable<UpdateRecord
 function displayNameOf({ displayName, name }: Pick<CreateRecording, 'displayName' | 'name'>) {
   const [path, text] = displayName === undefined ? ['name', name] : ['displayName', displayName]
   const found = typeof text === 'string' ? nameOf(path as string, text) : text
-  if (displayName !== undefined && name !== undefined && name?.trim() !== found) {
+  if (displayName !== undefined && name !== undefined && (name?.trim() ?? null) !== found) {
     const message = 'is another name of displayName, which has a different value'
     throw invalid([{ path: 'name', code: 'contradiction', message }])
   }
@@ -153,8 +156,6 @@ function participantsOf(inputs: readonly ParticipantInput[]): readonly Participa
   if (details.length > 0) throw invalid(details.slice(0, MAX_FINDINGS))
   return participants
 }
-
-const MAX_FINDINGS = 20
 
 function participantOf(input: ParticipantInput, path: string, details: ErrorDetail[]): Participant {
   const { speaker, personId, email, firstName, lastName } = input

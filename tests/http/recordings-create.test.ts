@@ -184,6 +184,7 @@ describe('create', () => {
     [{ displayName: '😀'.repeat(255) }],
     [{ displayName: null, summary: null, startedAt: null, completedAt: null, assetUrl: null }],
     [{ displayName: 'same', name: ' same ' }],
+    [{ displayName: null, name: null }],
     [{ source: '😀'.repeat(64) }],
     [{ startedAt: '2026-01-02T00:00:00.1Z', completedAt: '2026-01-02T00:00:00.100Z' }],
     [{ record: {}, folderIds: [], participants: [], transcript: [] }],
