@@ -19,6 +19,7 @@ const SOCKET_NAME = '.s.PGSQL.5432'
 /** Crash recovery of a large database takes its time; a server that says nothing at all for so long is stuck. */
 const START_BUDGET_MS = 300_000
 const FAST_STOP_BUDGET_MS = 20_000
+const LAST_MOMENT_MS = 1_000
 const IMMEDIATE_STOP_BUDGET_MS = 5_000
 
 export interface RunningPostgres {
@@ -69,7 +70,10 @@ export async function stopPostgres(folders: Folders, pid: number, log: Log): Pro
 async function endWith(signal: NodeJS.Signals, folders: Folders, pid: number, budgetMs: number) {
   if (readPidFile(folders)?.pid !== pid) return true
   signalPostgres(pid, signal)
-  return until(() => !isAlive(pid) || readPidFile(folders)?.pid !== pid, budgetMs)
+  const stopped = await until(() => !isAlive(pid) || readPidFile(folders)?.pid !== pid, budgetMs)
+  // Its file goes a moment before the process does; longer is not waited for, since the number may be reused.
+  if (stopped) await until(() => !isAlive(pid), LAST_MOMENT_MS)
+  return stopped
 }
 
 /** Sends a signal to a server that may have ended meanwhile. */
