@@ -35,6 +35,8 @@ export interface Config {
     readonly reads: number
     readonly writes: number
     readonly agentIngest: number
+    /** Of one organization, over the three operations that take feedback in. */
+    readonly feedback: number
     readonly failedAuthentication: number
   }
 }
@@ -116,6 +118,7 @@ export function loadConfig(env: Environment): Config {
       reads: read.integer('RATE_LIMIT_READS', 6_000, 0, 100_000_000),
       writes: read.integer('RATE_LIMIT_WRITES', 3_000, 0, 100_000_000),
       agentIngest: read.integer('RATE_LIMIT_AGENT_INGEST', 60_000, 0, 100_000_000),
+      feedback: read.integer('RATE_LIMIT_FEEDBACK', 100, 0, 100_000_000),
       failedAuthentication: read.integer('RATE_LIMIT_FAILED_AUTHENTICATION', 30, 0, 100_000_000),
     },
   }

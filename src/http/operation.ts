@@ -71,6 +71,8 @@ export interface Operation<
   readonly summary: string
   readonly description?: string
   readonly access: A
+  /** Counted against this limit of the organization, together with the others of the same; else by its method. */
+  readonly limit?: 'feedback'
   readonly body?: B
   /** Bytes; 1 MiB unless told. */
   readonly maxBodyBytes?: number

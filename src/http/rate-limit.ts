@@ -1,6 +1,6 @@
 /**
- * Requests a minute: per caller for reads and writes, per application for agent ingestion, per client address for failed
- * authentications.
+ * Requests a minute: per caller for reads and writes, per application for agent ingestion, per organization for feedback,
+ * per client address for failed authentications.
  *
  * The rule: with Redis the count is shared by all processes and exact; without it, and while it is away, each process
  * counts for itself, because a limiter must never be the reason that the service does not answer. Every counted
@@ -24,15 +24,17 @@ type Count = (key: string) => Promise<LimitHeaders>
 
 /** The limit of every operation, as `mount` asks for it. An operation that is open to the public has none. */
 export function createLimit(deps: LimitDeps) {
-  const { reads, writes, agentIngest } = deps.config.rateLimits
+  const { reads, writes, agentIngest, feedback } = deps.config.rateLimits
   const count = {
     reads: createCounter(deps, 'reads', reads),
     writes: createCounter(deps, 'writes', writes),
     'agent-ingest': createCounter(deps, 'agent-ingest', agentIngest),
+    feedback: createCounter(deps, 'feedback', feedback),
   }
   return async (operation: Operation, principal: Principal | null): Promise<LimitHeaders> => {
     if (principal === null) return {}
     if (principal.kind === 'agent') return count['agent-ingest'](principal.applicationId)
+    if (operation.limit !== undefined) return count[operation.limit](principal.organizationId)
     return count[operation.method === 'GET' ? 'reads' : 'writes'](callerKey(principal))
   }
 }

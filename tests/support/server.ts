@@ -64,6 +64,7 @@ const LIMITS_OFF = {
   RATE_LIMIT_READS: '0',
   RATE_LIMIT_WRITES: '0',
   RATE_LIMIT_AGENT_INGEST: '0',
+  RATE_LIMIT_FEEDBACK: '0',
   RATE_LIMIT_FAILED_AUTHENTICATION: '0',
 }
 
@@ -148,6 +149,7 @@ export interface Client {
   /** Sends `body` as JSON; a string or bytes go as they are. */
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
   patch(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
+  put(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
   send(method: string, path: string, init?: RequestInit): Promise<Answer>
 }
 
@@ -169,6 +171,7 @@ export function clientOf(baseUrl: string, credential: Credential): Client {
     delete: (path, headers = {}) => send('DELETE', path, { headers }),
     post: (path, body, headers) => sendJson('POST', path, body, headers),
     patch: (path, body, headers) => sendJson('PATCH', path, body, headers),
+    put: (path, body, headers) => sendJson('PUT', path, body, headers),
     send,
   }
 }
