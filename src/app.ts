@@ -11,11 +11,12 @@ import { mount } from './http/mount.ts'
 import { createFailureLimit, createLimit } from './http/rate-limit.ts'
 import { REQUEST_ID_HEADER, requestIdOf } from './http/request-id.ts'
 import { requestLog } from './http/request-log.ts'
+import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
 import { AppError } from './platform/errors.ts'
 import { healthRoutes } from './platform/health.ts'
 
 /** The whole HTTP interface over one `Deps`. Not listening yet. */
-export function createApp(deps: Deps) {
+export function createApp(deps: Deps, options: { readonly website?: WebsiteOptions } = {}) {
   const features = createFeatures(deps)
   return new Elysia({
     normalize: false,
@@ -40,6 +41,7 @@ export function createApp(deps: Deps) {
     .use(requestLog(deps))
     .use(healthRoutes(deps))
     .use(docs(deps.config))
+    .use(mountWebsite(features.website, deps, options.website))
     .use(
       mount(features.operations, {
         newId: deps.newId,

@@ -25,6 +25,8 @@ export interface Config {
   readonly redisUrl: string | null
   /** CIDR blocks whose `X-Forwarded-For` / `Forwarded` is believed. */
   readonly trustedProxies: readonly string[]
+  /** Origins whose pages may call the website API from a browser, as the browser writes them. */
+  readonly websiteOrigins: readonly string[]
   readonly oidc: { readonly issuer: string; readonly audience: string; readonly jwksUrl: string } | null
   /** OpenAI-compatible chat server for qualitative signals; null: the built-in local analyser. */
   readonly analyze: { readonly url: string; readonly model: string; readonly apiKey: string | null } | null
@@ -38,6 +40,10 @@ export interface Config {
     /** Of one organization, over the three operations that take feedback in. */
     readonly feedback: number
     readonly failedAuthentication: number
+    /** These per client address, of the website API. */
+    readonly websiteReads: number
+    readonly assistant: number
+    readonly forms: number
   }
 }
 
@@ -107,6 +113,7 @@ export function loadConfig(env: Environment): Config {
     databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 2, 1000),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:', 'redis+unix:']),
     trustedProxies: cidrList(read.text('TRUSTED_PROXIES')),
+    websiteOrigins: originList(read.text('WEBSITE_ORIGINS')),
     oidc: issuer === null ? null : oidc(issuer, read.text('OIDC_AUDIENCE'), read.url('OIDC_JWKS_URL', HTTP)),
     analyze:
       analyzeUrl === null
@@ -120,6 +127,9 @@ export function loadConfig(env: Environment): Config {
       agentIngest: read.integer('RATE_LIMIT_AGENT_INGEST', 60_000, 0, 100_000_000),
       feedback: read.integer('RATE_LIMIT_FEEDBACK', 100, 0, 100_000_000),
       failedAuthentication: read.integer('RATE_LIMIT_FAILED_AUTHENTICATION', 30, 0, 100_000_000),
+      websiteReads: read.integer('RATE_LIMIT_WEBSITE_READS', 300, 0, 100_000_000),
+      assistant: read.integer('RATE_LIMIT_ASSISTANT', 30, 0, 100_000_000),
+      forms: read.integer('RATE_LIMIT_FORMS', 20, 0, 100_000_000),
     },
   }
   if (config.role === 'worker' && config.databaseUrl === null) {
@@ -131,15 +141,28 @@ export function loadConfig(env: Environment): Config {
 }
 
 function cidrList(value: string | null): readonly string[] {
-  const list = (value ?? '')
-    .split(',')
-    .map((part) => part.trim())
-    .filter(Boolean)
+  const list = commaList(value)
   for (const cidr of list) {
     if (!CIDR.test(cidr))
       fail('TRUSTED_PROXIES', cidr, 'a comma-separated list of CIDR blocks, such as 10.0.0.0/8')
   }
   return list
+}
+
+function originList(value: string | null): readonly string[] {
+  const list = commaList(value)
+  for (const origin of list) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin)
+      fail('WEBSITE_ORIGINS', origin, 'a comma-separated list of origins, such as https://www.example.com')
+  }
+  return list
+}
+
+function commaList(value: string | null): readonly string[] {
+  return (value ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
 }
 
 function oidc(issuer: string, audience: string | null, jwksUrl: string | null) {

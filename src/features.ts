@@ -16,6 +16,7 @@ import type { Deps } from './container.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
+import type { WebsiteOperation } from './http/website-operation.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
@@ -32,6 +33,7 @@ export interface Features {
   readonly metadata: Metadata
   readonly folders: Folders
   readonly operations: readonly Operation[]
+  readonly website: readonly WebsiteOperation[]
   readonly actors: readonly ActorDefinition[]
   readonly maintenance: readonly MaintenanceTask[]
 }
@@ -57,6 +59,7 @@ export function createFeatures(deps: Deps): Features {
         folders.assertVisible(deps.sql, principal, recordingId),
       ),
     ],
+    website: [],
     actors: [sessionActor(deps), analysisActor(deps), recordingActor(deps)],
     maintenance: agentMaintenance(deps),
   }

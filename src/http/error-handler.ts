@@ -29,9 +29,9 @@ export function toAppError(error: unknown, context: ErrorContext, log: Log): App
 /** The response for an error: body in the shape of the API it belongs to, and its headers. */
 export function renderError(error: AppError, context: ErrorContext): Response {
   const isWebsite = context.path === '/api' || context.path.startsWith('/api/')
-  const { contentType, body } = isWebsite ? problem(error, context) : restError(error, context)
+  const { status, contentType, body } = isWebsite ? problem(error, context) : restError(error, context)
   return new Response(JSON.stringify(body), {
-    status: error.status,
+    status,
     headers: { ...error.headers, 'content-type': contentType },
   })
 }

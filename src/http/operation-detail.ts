@@ -3,6 +3,7 @@ import type { TObject, TSchema } from '@sinclair/typebox'
 import type { ErrorCode } from '../platform/errors.ts'
 import { ERROR_STATUS } from '../platform/errors.ts'
 import type { Access, Operation } from './operation.ts'
+import { problemStatus } from './problem.ts'
 
 const SECURITY: Record<Access, readonly Record<string, readonly string[]>[]> = {
   public: [],
@@ -33,7 +34,11 @@ export function errorCodes(operation: Operation): readonly ErrorCode[] {
   return [...codes]
 }
 
-export function operationDetail(operation: Operation) {
+/** In which shape an operation answers failures; see problem.ts and rest-error.ts. */
+export type ErrorShape = 'rest' | 'problem'
+
+/** `shape` is of its failures. */
+export function operationDetail(operation: Operation, shape: ErrorShape = 'rest') {
   return {
     operationId: operation.id,
     tags: [operation.tag],
@@ -42,7 +47,7 @@ export function operationDetail(operation: Operation) {
     security: SECURITY[operation.access].map((requirement) => ({ ...requirement })),
     parameters: [...pathParameters(operation.path), ...queryParameters(operation.query)],
     ...(operation.body === undefined ? {} : { requestBody: requestBody(operation.body, operation.example) }),
-    responses: responses(operation),
+    responses: responses(operation, shape),
     // biome-ignore lint/suspicious/noExplicitAny: Elysia's type of `detail` knows OpenAPI 3.0 only; the document is 3.1
   } as any
 }
@@ -74,21 +79,31 @@ function requestBody(schema: TSchema, example: unknown) {
   }
 }
 
-function responses(operation: Operation) {
+const FAILURE_CONTENT = {
+  rest: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  problem: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+} as const
+
+const STATUS = {
+  rest: (code: ErrorCode) => ERROR_STATUS[code],
+  problem: problemStatus,
+} as const
+
+function responses(operation: Operation, shape: ErrorShape) {
   const { status, description, schema, texts = [] } = operation.success
   const content = {
     ...(schema === undefined ? {} : { 'application/json': { schema } }),
     ...Object.fromEntries(texts.map((mediaType) => [mediaType, { schema: { type: 'string' } }])),
   }
   const success = { description, ...(Object.keys(content).length === 0 ? {} : { content }) }
-  const byStatus = Map.groupBy(errorCodes(operation), (code) => ERROR_STATUS[code])
+  const byStatus = Map.groupBy(errorCodes(operation), STATUS[shape])
   const failures = [...byStatus]
     .sort(([a], [b]) => a - b)
     .map(([failure, codes]) => [
       String(failure),
       {
         description: codes.map((code) => `\`${code}\``).join(', '),
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+        content: FAILURE_CONTENT[shape],
       },
     ])
   return { [String(status)]: success, ...Object.fromEntries(failures) }

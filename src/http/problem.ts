@@ -3,21 +3,28 @@
  * existing form clients go on working (specification, "Problem details").
  */
 import { STATUS_CODES } from 'node:http'
-import type { AppError } from '../platform/errors.ts'
+import { type AppError, ERROR_STATUS, type ErrorCode } from '../platform/errors.ts'
 import type { ErrorContext, RenderedError } from './rest-error.ts'
 
 /** Registered problem types (IANA "HTTP Problem Types"); everything else is `about:blank`. */
-const TYPES: Partial<Record<AppError['code'], string>> = {
+const TYPES: Partial<Record<ErrorCode, string>> = {
   rate_limited: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
 }
 
+/** The status that a code has here: the website API knows one kind of server failure (specification, "Errors"). */
+export function problemStatus(code: ErrorCode): number {
+  return Math.min(ERROR_STATUS[code], 500)
+}
+
 export function problem(error: AppError, context: ErrorContext): RenderedError {
+  const status = problemStatus(error.code)
   return {
+    status,
     contentType: 'application/problem+json',
     body: {
       type: TYPES[error.code] ?? 'about:blank',
-      title: STATUS_CODES[error.status] ?? 'Error',
-      status: error.status,
+      title: STATUS_CODES[status] ?? 'Error',
+      status,
       detail: error.message,
       instance: context.path,
       error: error.message,

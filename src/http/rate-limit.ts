@@ -11,16 +11,22 @@ import type { Principal } from '../identity/principal.ts'
 import { AppError } from '../platform/errors.ts'
 import { clientIp, countingKey, trustedProxies } from './client-ip.ts'
 import type { Operation } from './operation.ts'
-import { createConsume } from './rate-window.ts'
+import { type Consumed, createWindow } from './rate-window.ts'
 
 /** Of every limit: they are all named by the minute. */
-const WINDOW_SECONDS = 60
+export const WINDOW_SECONDS = 60
 
 type LimitDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log'>
 type LimitHeaders = Record<string, string>
 
 /** Counts one request of `key`. @returns the headers to send. @throws AppError 429 */
 type Count = (key: string) => Promise<LimitHeaders>
+
+export interface Meter {
+  readonly count: Count
+  /** The headers of `key` as it stands; counts and refuses nothing. */
+  readonly look: Count
+}
 
 /** The limit of every operation, as `mount` asks for it. An operation that is open to the public has none. */
 export function createLimit(deps: LimitDeps) {
@@ -61,21 +67,43 @@ export function createFailureLimit(deps: LimitDeps) {
 
 /** `limit` requests a minute and key; 0: not counted, no headers. */
 export function createCounter(deps: LimitDeps, policy: string, limit: number): Count {
-  if (limit === 0) return async () => ({})
-  const consume = createConsume(deps, { policy, limit, windowSeconds: WINDOW_SECONDS })
-  return async (key) => {
-    const { allowed, remaining, resetMs } = await consume(key)
-    const seconds = Math.max(1, Math.ceil(resetMs / 1000))
-    const headers = {
-      'ratelimit-policy': `"${policy}";q=${limit};w=${WINDOW_SECONDS}`,
-      ratelimit: `"${policy}";r=${remaining};t=${seconds}`,
-      'x-ratelimit-limit': String(limit),
-      'x-ratelimit-remaining': String(remaining),
-      'x-ratelimit-reset': String(Math.ceil((deps.clock.now().getTime() + resetMs) / 1000)),
-    }
-    if (allowed) return headers
-    throw new AppError('rate_limited', `Too many requests: ${limit} a minute. Try again in ${seconds} s.`, {
-      headers: { ...headers, 'retry-after': String(seconds) },
-    })
+  return createMeter(deps, policy, limit).count
+}
+
+/** Like `createCounter`, for who also wants to look without counting. The window is of another length in tests only. */
+export function createMeter(
+  deps: LimitDeps,
+  policy: string,
+  limit: number,
+  windowSeconds = WINDOW_SECONDS,
+): Meter {
+  if (limit === 0) return { count: async () => ({}), look: async () => ({}) }
+  const window = createWindow(deps, { policy, limit, windowSeconds })
+  const headersOf = ({ remaining, resetMs }: Consumed): LimitHeaders => ({
+    'ratelimit-policy': `"${policy}";q=${limit};w=${windowSeconds}`,
+    ratelimit: `"${policy}";r=${remaining};t=${seconds(resetMs)}`,
+    'x-ratelimit-limit': String(limit),
+    'x-ratelimit-remaining': String(remaining),
+    'x-ratelimit-reset': String(Math.ceil((deps.clock.now().getTime() + resetMs) / 1000)),
+  })
+  return {
+    async look(key) {
+      return headersOf(await window.look(key))
+    },
+    async count(key) {
+      const consumed = await window.consume(key)
+      const headers = headersOf(consumed)
+      if (consumed.allowed) return headers
+      const wait = seconds(consumed.resetMs)
+      const period = windowSeconds === WINDOW_SECONDS ? 'a minute' : `in ${windowSeconds} s`
+      throw new AppError('rate_limited', `Too many requests: ${limit} ${period}. Try again in ${wait} s.`, {
+        headers: { ...headers, 'retry-after': String(wait) },
+      })
+    },
   }
+}
+
+/** Whole seconds until something is certainly over; 0 would say "at once". */
+function seconds(milliseconds: number): number {
+  return Math.max(1, Math.ceil(milliseconds / 1000))
 }

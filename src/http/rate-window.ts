@@ -28,20 +28,25 @@ export interface Consumed {
   readonly resetMs: number
 }
 
-/** Counts one request of a key. Never rejects. */
-export type Consume = (key: string) => Promise<Consumed>
+/** One counter; never rejects. */
+export interface WindowCounter {
+  /** Counts one request of a key. */
+  consume(key: string): Promise<Consumed>
+  /** How the key stands, without counting; `allowed` is about a request that came now. */
+  look(key: string): Promise<Consumed>
+}
 
 /** How long Redis is left alone after it failed to answer: a hanging one would delay every request by its time-out. */
 const REDIS_PAUSE_MS = 2_000
 
-export function createConsume(
+export function createWindow(
   { redis, log }: { readonly redis: Redis | null; readonly log: Log },
   { policy, limit, windowSeconds }: Window,
-): Consume {
+): WindowCounter {
   const options = { keyPrefix: `earshot:limit:${policy}`, points: limit, duration: windowSeconds }
-  const local = inBatches(new RateLimiterMemory(options))
+  const local = counting(new RateLimiterMemory(options), windowSeconds)
   if (redis === null) return local
-  const shared = inBatches(
+  const shared = counting(
     new RateLimiterRedis({
       ...options,
       storeClient: redis,
@@ -49,19 +54,34 @@ export function createConsume(
       // A caller who is over the limit is refused from memory: a flood costs Redis nothing.
       inMemoryBlockOnConsumed: limit,
     }),
+    windowSeconds,
   )
   let pausedUntil = 0
-  return async (key) => {
-    if (performance.now() < pausedUntil) return local(key)
+  const ask = async (question: keyof WindowCounter, key: string) => {
+    if (performance.now() < pausedUntil) return local[question](key)
     try {
-      return await shared(key)
+      return await shared[question](key)
     } catch (error) {
       // Of the requests that were under way together, one says so.
       const alreadyKnown = performance.now() < pausedUntil
       pausedUntil = performance.now() + REDIS_PAUSE_MS
       if (!alreadyKnown) log.warn({ err: error, policy }, 'rate limits are counted by this process alone')
-      return local(key)
+      return local[question](key)
     }
+  }
+  return { consume: (key) => ask('consume', key), look: (key) => ask('look', key) }
+}
+
+/** Both questions to one limiter of the library. They reject where its store fails. */
+function counting(limiter: RateLimiterAbstract, windowSeconds: number): WindowCounter {
+  return {
+    consume: inBatches(limiter),
+    async look(key) {
+      const result = await limiter.get(key)
+      const remaining = Math.max(0, limiter.points - (result?.consumedPoints ?? 0))
+      const resetMs = result === null ? windowSeconds * 1000 : result.msBeforeNext
+      return { allowed: remaining > 0, remaining, resetMs }
+    },
   }
 }
 
@@ -78,7 +98,7 @@ interface Counted {
 }
 
 /** Rejects where the store of the limiter fails. */
-function inBatches(limiter: RateLimiterAbstract): Consume {
+function inBatches(limiter: RateLimiterAbstract): WindowCounter['consume'] {
   const forming = new Map<string, Batch>()
   const underWay = new Map<string, Promise<unknown>>()
 

@@ -9,6 +9,7 @@ export interface ErrorContext {
 }
 
 export interface RenderedError {
+  readonly status: number
   readonly contentType: string
   readonly body: Readonly<Record<string, unknown>>
 }
@@ -16,6 +17,7 @@ export interface RenderedError {
 /** `{statusCode, timestamp, path, error, code, message, requestId, …extra, details?}`. */
 export function restError(error: AppError, context: ErrorContext): RenderedError {
   return {
+    status: error.status,
     contentType: 'application/json',
     body: {
       statusCode: error.status,

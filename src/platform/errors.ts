@@ -15,6 +15,7 @@ export const ERROR_STATUS = {
   event_too_large: 400,
   environment_not_allowed: 400,
   invalid_feedback_target: 400,
+  unsupported_api_version: 400,
   unsupported_transcript_type: 400,
   url_not_allowed: 400,
   transcript_utterance_limit_exceeded: 400,

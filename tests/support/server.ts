@@ -12,6 +12,7 @@ import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { type Container, createContainer } from '../../src/container.ts'
 import { createFeatures, type Features } from '../../src/features.ts'
+import type { WebsiteOptions } from '../../src/http/website-mount.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
 export interface TestServerOptions {
@@ -21,6 +22,8 @@ export interface TestServerOptions {
   readonly redis?: string
   /** Run the actors in this process, too; with options other than the defaults where given. */
   readonly actors?: boolean | Partial<RuntimeOptions>
+  /** Versions and window of the website API. */
+  readonly website?: WebsiteOptions
 }
 
 /** An organization with what is needed to act for it. */
@@ -66,6 +69,9 @@ const LIMITS_OFF = {
   RATE_LIMIT_AGENT_INGEST: '0',
   RATE_LIMIT_FEEDBACK: '0',
   RATE_LIMIT_FAILED_AUTHENTICATION: '0',
+  RATE_LIMIT_WEBSITE_READS: '0',
+  RATE_LIMIT_ASSISTANT: '0',
+  RATE_LIMIT_FORMS: '0',
 }
 
 /** Starts it; `stop` drops the database too. */
@@ -76,7 +82,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const servers = { database: { url: database.url }, redis: options.redis ?? null }
   const deps = createContainer(config, servers, 'test')
   const features = createFeatures(deps)
-  const app = createApp(deps).listen({ hostname: '127.0.0.1', port: 0 })
+  const app = createApp(deps, { website: options.website ?? {} }).listen({ hostname: '127.0.0.1', port: 0 })
   const runtime = await startActors(deps, features, options.actors ?? false)
   const baseUrl = `http://127.0.0.1:${app.server?.port}`
   return {

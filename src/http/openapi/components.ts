@@ -34,6 +34,12 @@ export const TAGS = [
     name: 'Folders',
     description: 'Where recordings are kept and who sees them, and groups of uploads.',
   },
+  {
+    name: 'Website',
+    description:
+      'The public website: forms, content and the assistant. No credential; requests are counted for the client’s address. ' +
+      'A form is sent only when its user asked for that. `success` says that a submission was accepted, not that anybody has read it.',
+  },
   { name: 'Service', description: 'Whether the service is alive and ready, and its metrics.' },
 ] as const
 
@@ -94,6 +100,36 @@ export const ERROR_SCHEMA = {
   },
 } as const
 
+/** The error body of the website API (RFC 9457), with a string member `error` for form clients of old. */
+export const PROBLEM_SCHEMA = {
+  type: 'object',
+  description:
+    'Why a request was refused. Branch on `code` or the status; texts are for people and may change.',
+  required: ['type', 'title', 'status', 'detail', 'instance', 'error', 'code', 'requestId'],
+  properties: {
+    type: { type: 'string', description: 'A registered problem type (a URI), or `about:blank`.' },
+    title: { type: 'string', description: 'Reason phrase of the status.' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    instance: { type: 'string', description: 'Path of the request, without its query.' },
+    error: { type: 'string', description: 'Same as `detail`.' },
+    code: ERROR_SCHEMA.properties.code,
+    requestId: ERROR_SCHEMA.properties.requestId,
+    errors: {
+      type: 'array',
+      description: 'What is wrong with the input, place by place.',
+      items: {
+        type: 'object',
+        required: ['pointer', 'detail'],
+        properties: {
+          pointer: { type: 'string', description: 'JSON pointer as a URI fragment, such as `#/email`.' },
+          detail: { type: 'string' },
+        },
+      },
+    },
+  },
+} as const
+
 const text = (description: string, example: string) => ({ description, schema: { type: 'string' }, example })
 const count = (description: string, example: number) => ({
   description,
@@ -118,12 +154,32 @@ export const HEADERS = {
   'X-RateLimit-Remaining': count('Requests left in the window.', 59_999),
   'X-RateLimit-Reset': count('End of the window in Unix seconds.', 1_767_344_460),
   'Retry-After': count('Seconds to wait.', 42),
+  'API-Version': text('The version that answered.', '1'),
+  Deprecation: text('Only of a superseded version: since when it is (RFC 9745).', '@1782864000'),
+  Sunset: text(
+    'Only of a superseded version: until when it works (RFC 8594).',
+    'Wed, 30 Sep 2026 00:00:00 GMT',
+  ),
+  Link: text(
+    'Only of a superseded version: what to change.',
+    '</docs>; rel="deprecation"; type="text/html", </docs>; rel="sunset"; type="text/html"',
+  ),
   Location: text(
     'Address of the created object.',
     '/v3/rest/agent-applications/0197f3a5-7c1e-7d3b-9f52-1b2c3d4e5f60',
   ),
   Allow: text('Methods that the address knows.', 'GET, HEAD'),
   'WWW-Authenticate': text('How to authenticate (RFC 9110 section 11.6.1).', 'Bearer realm="earshot"'),
+} as const
+
+/** Request header of every website operation. */
+export const API_VERSION_PARAMETER = {
+  name: 'API-Version',
+  in: 'header',
+  required: false,
+  description: 'Pins a version; without it the current one answers. A version that is not supported: 400.',
+  schema: { type: 'string' },
+  example: '1',
 } as const
 
 export type HeaderName = keyof typeof HEADERS

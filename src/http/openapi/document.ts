@@ -7,13 +7,22 @@
 import { Elysia, type InternalRoute } from 'elysia'
 import { version } from '../../../package.json'
 import type { Config } from '../../config.ts'
-import { ERROR_SCHEMA, HEADERS, type HeaderName, SECURITY_SCHEMES, TAGS } from './components.ts'
+import {
+  API_VERSION_PARAMETER,
+  ERROR_SCHEMA,
+  HEADERS,
+  type HeaderName,
+  PROBLEM_SCHEMA,
+  SECURITY_SCHEMES,
+  TAGS,
+} from './components.ts'
 import { readable } from './schema.ts'
 
 interface Response31 {
   readonly headers?: Record<string, { $ref: string }>
 }
 interface Operation31 {
+  readonly parameters?: readonly unknown[]
   readonly tags?: readonly string[]
   readonly responses: Record<string, Response31>
 }
@@ -35,6 +44,8 @@ const RATE_LIMIT_HEADERS: readonly HeaderName[] = [
   'X-RateLimit-Reset',
 ]
 
+const VERSION_HEADERS: readonly HeaderName[] = ['API-Version', 'Deprecation', 'Sunset', 'Link']
+
 /** Builds the document of all routes that are not hidden. */
 export async function buildDocument(
   routes: readonly InternalRoute[],
@@ -52,7 +63,7 @@ export async function buildDocument(
     paths,
     components: {
       securitySchemes: SECURITY_SCHEMES,
-      schemas: { Error: ERROR_SCHEMA },
+      schemas: { Error: ERROR_SCHEMA, Problem: PROBLEM_SCHEMA },
       headers: usedHeaders(paths),
     },
   }
@@ -84,16 +95,23 @@ async function collectPaths(routes: readonly InternalRoute[]): Promise<unknown> 
 }
 
 function withSharedHeaders(paths: Paths31): Paths31 {
-  return mapValues(paths, (item) => mapValues(item, withHeaders))
+  return mapValues(paths, (item, path) =>
+    mapValues(item, (operation) => {
+      if (!path.startsWith('/api')) return withHeaders(operation, [])
+      const parameters = [...(operation.parameters ?? []), API_VERSION_PARAMETER]
+      return withHeaders({ ...operation, parameters }, VERSION_HEADERS)
+    }),
+  )
 }
 
-function withHeaders(operation: Operation31): Operation31 {
+function withHeaders(operation: Operation31, more: readonly HeaderName[]): Operation31 {
   const limited = '429' in operation.responses
   return {
     ...operation,
     responses: mapValues(operation.responses, (response, status) => {
       const names: readonly HeaderName[] = [
         'X-Request-Id',
+        ...more,
         ...(limited ? RATE_LIMIT_HEADERS : []),
         ...(HEADERS_BY_STATUS[status] ?? []),
       ]

@@ -1,0 +1,113 @@
+/**
+ * Between an operation and HTTP: the request as its handler sees it, and its reply as a response.
+ *
+ * The rule: the body is read and judged when the handler asks for it, because some failures come before.
+ */
+import type { TObject, TSchema } from '@sinclair/typebox'
+import type { Principal } from '../identity/principal.ts'
+import { AppError, type ErrorCode } from '../platform/errors.ts'
+import { isUuid } from '../platform/ids.ts'
+import { invalid, isStorableText, parseJson, readBytes, validate } from './json.ts'
+import type { Access, Call, Method, Operation, Reply } from './operation.ts'
+
+export const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
+
+/** `Allow` for the methods of one path; whoever answers GET answers HEAD. */
+export function allowHeader(methods: ReadonlySet<Method>): string {
+  const all = new Set<string>(methods)
+  if (all.has('GET')) all.add('HEAD')
+  return [...all].sort().join(', ')
+}
+
+/** `/a/{id}` → `/a/:id`. */
+export function routePath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+/** The reply as it goes out. */
+export function toResponse(reply: Reply): Response {
+  if (reply.text !== undefined) {
+    const { mediaType, content } = reply.text
+    const headers = { ...reply.headers, 'content-type': `${mediaType}; charset=utf-8` }
+    return new Response(content, { status: reply.status, headers })
+  }
+  if (reply.body === undefined) return new Response(null, { status: reply.status, headers: reply.headers })
+  return new Response(JSON.stringify(reply.body), {
+    status: reply.status,
+    headers: { ...reply.headers, 'content-type': 'application/json' },
+  })
+}
+
+/** What the handler of `operation` is given; nothing is read or validated before it asks. */
+export function createCall(
+  operation: Operation,
+  request: Request,
+  params: Readonly<Record<string, string>>,
+  principal: Principal | null,
+  requestId: string,
+): Call<Access, TSchema, TObject> {
+  const param = (name: string) => params[name] ?? ''
+  const parsedBody = async () => {
+    assertJson(request)
+    const bytes = await readBytes(request, operation.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES)
+    return { value: parseJson(bytes), bytes: bytes.byteLength }
+  }
+  return {
+    request,
+    requestId,
+    principal,
+    param,
+    id(name: string, code: ErrorCode) {
+      const value = param(name)
+      if (!isUuid(value)) throw new AppError(code, 'There is no such object.')
+      return value.toLowerCase()
+    },
+    async body() {
+      if (operation.body === undefined) throw new Error(`${operation.id} declares no body`)
+      return validate(operation.body, (await parsedBody()).value)
+    },
+    parsedBody,
+    query: () => readQuery(operation, request),
+  }
+}
+
+/** `application/json` or any `+json`, with whatever parameters. */
+const JSON_TYPE = /^application\/(?:json|[\w.+-]+\+json)\s*(?:;|$)/i
+
+function assertJson(request: Request): void {
+  const type = request.headers.get('content-type')
+  if (type !== null && JSON_TYPE.test(type)) return
+  throw new AppError(
+    'unsupported_media_type',
+    'The request body must be sent as Content-Type: application/json.',
+  )
+}
+
+/**
+ * The query as strings, numbers and booleans according to the schema. An ignored filter would return more than was
+ * asked for with a 200 that looks right, so an unknown or repeated parameter is refused.
+ */
+function readQuery(operation: Operation, request: Request): Record<string, unknown> {
+  const properties: Record<string, TSchema> = operation.query?.properties ?? {}
+  const raw: Record<string, unknown> = {}
+  for (const [name, value] of new URL(request.url).searchParams) {
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (schema === undefined)
+      throw invalid([{ path: name, code: 'unknown_member', message: 'is not a parameter of this operation' }])
+    if (Object.hasOwn(raw, name))
+      throw invalid([{ path: name, code: 'repeated', message: 'must be given once' }])
+    if (!isStorableText(value))
+      throw invalid([{ path: name, code: 'not_storable', message: 'must not contain U+0000' }])
+    raw[name] = coerce(schema, value)
+  }
+  for (const [name, schema] of Object.entries(properties)) {
+    if (!(name in raw) && schema.default !== undefined) raw[name] = schema.default
+  }
+  return operation.query === undefined ? raw : validate(operation.query, raw)
+}
+
+function coerce(schema: TSchema, value: string): unknown {
+  if (schema.type === 'integer' && /^-?\d{1,15}$/.test(value)) return Number(value)
+  if (schema.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
+  return value
+}

@@ -1,0 +1,130 @@
+/**
+ * Turns website operations into Elysia routes.
+ *
+ * The order for every request: 405 → limit (429) → API version (400) → the handler, which looks up (404), reads the body
+ * (415, 400) and acts. The rule: every response under `/api`, whatever its status, tells the version and where the client
+ * stands with its limit; one that no operation takes is not counted as a submission.
+ */
+import { type Context, Elysia } from 'elysia'
+import type { Deps } from '../container.ts'
+import { AppError } from '../platform/errors.ts'
+import { API_VERSIONS, type ApiVersion, type ChosenVersion, createChooseVersion } from './api-version.ts'
+import { allowHeader, createCall, routePath, toResponse } from './call.ts'
+import { clientIp, countingKey, trustedProxies } from './client-ip.ts'
+import { createCors } from './cors.ts'
+import type { Method } from './operation.ts'
+import { operationDetail } from './operation-detail.ts'
+import { createMeter, type Meter, WINDOW_SECONDS } from './rate-limit.ts'
+import { REQUEST_ID_HEADER } from './request-id.ts'
+import { asOperation, type WebsiteLimit, type WebsiteOperation } from './website-operation.ts'
+
+/** What tests turn; a service runs with the defaults. */
+export interface WebsiteOptions {
+  readonly versions?: readonly ApiVersion[]
+  readonly windowSeconds?: number
+}
+
+type MountDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log'>
+type Arrived = Pick<Context, 'request' | 'set' | 'server'>
+
+/** One path with its operations' methods and the limit that its refusals tell of. */
+interface Place {
+  readonly methods: Set<Method>
+  readonly limit: WebsiteLimit
+}
+
+/** One Elysia instance with a route per operation, 405 for other methods, and 404 for the rest of `/api`. */
+export function mountWebsite(
+  operations: readonly WebsiteOperation[],
+  deps: MountDeps,
+  options: WebsiteOptions = {},
+) {
+  const app = new Elysia({ name: 'website', normalize: false })
+  const gate = createGate(deps, options)
+  const places = new Map<string, Place>()
+  for (const declared of operations) {
+    const operation = asOperation(declared)
+    const path = routePath(operation.path)
+    const place = places.get(path) ?? { methods: new Set(), limit: declared.limit }
+    place.methods.add(operation.method)
+    places.set(path, place)
+    app.route(
+      operation.method,
+      path,
+      async (context) => {
+        const version = await gate.enter(context, declared.limit)
+        version.assertSupported()
+        const { request, params, set } = context
+        const requestId = String(set.headers[REQUEST_ID_HEADER])
+        return toResponse(await operation.handler(createCall(operation, request, params, null, requestId)))
+      },
+      { parse: 'none', detail: operationDetail(operation, 'problem') },
+    )
+  }
+  for (const [path, { methods, limit }] of places)
+    app.all(path, (context) => gate.refuseMethod(context, limit, allowHeader(methods)), HIDDEN)
+  for (const path of ['/api', '/api/*'].filter((one) => !places.has(one))) {
+    app.all(
+      path,
+      async (context) => {
+        await gate.enter(context, 'reads')
+        throw new AppError('not_found', 'There is nothing at this address.')
+      },
+      HIDDEN,
+    )
+  }
+  return app
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a detail of OpenAPI 3.0 by Elysia's types, see `operationDetail`
+const HIDDEN = { parse: 'none', detail: { hide: true } as any } as const
+
+/** What every request under `/api` passes, or does not. */
+function createGate(deps: MountDeps, options: WebsiteOptions) {
+  const meters = createMeters(deps, options.windowSeconds ?? WINDOW_SECONDS)
+  const chooseVersion = createChooseVersion(options.versions ?? API_VERSIONS, deps.clock)
+  const cors = createCors(deps.config.websiteOrigins)
+  const keyOf = createKey(deps)
+  const choose = ({ request, set }: Arrived) => {
+    const version = chooseVersion(request.headers.get('api-version'))
+    Object.assign(set.headers, version.headers, cors.headers(request))
+    return version
+  }
+  return {
+    /** Counts the request. @throws AppError 429 */
+    async enter(context: Arrived, limit: WebsiteLimit): Promise<ChosenVersion> {
+      const version = choose(context)
+      Object.assign(context.set.headers, await meters[limit].count(keyOf(context)))
+      return version
+    },
+    /** @returns the answer to a preflight. @throws AppError 405 */
+    async refuseMethod(context: Arrived, limit: WebsiteLimit, allow: string): Promise<Response> {
+      choose(context)
+      const { request, set } = context
+      Object.assign(set.headers, await meters[limit].look(keyOf(context)))
+      const headers = cors.preflight(request, allow)
+      if (headers !== null) return new Response(null, { status: 204, headers })
+      throw new AppError('method_not_allowed', `${request.method} is not allowed here. Allowed: ${allow}.`, {
+        headers: { allow },
+      })
+    },
+  }
+}
+
+function createMeters(deps: MountDeps, windowSeconds: number): Record<WebsiteLimit, Meter> {
+  const { websiteReads, assistant, forms } = deps.config.rateLimits
+  return {
+    reads: createMeter(deps, 'reads', websiteReads, windowSeconds),
+    assistant: createMeter(deps, 'assistant', assistant, windowSeconds),
+    forms: createMeter(deps, 'forms', forms, windowSeconds),
+  }
+}
+
+/** Clients are told apart by their address; those whose address is unknown (a Unix socket) are one client. */
+function createKey({ config }: MountDeps): (context: Arrived) => string {
+  const isTrusted = trustedProxies(config.trustedProxies)
+  return ({ request, server }) => {
+    const address = clientIp(server?.requestIP(request)?.address ?? null, request.headers, isTrusted)
+    return address === null ? 'ip:unknown' : `ip:${countingKey(address)}`
+  }
+}
