@@ -29,7 +29,7 @@ export type Ingest = (
 ) => Promise<IngestResponse>
 
 /** Transactions of ingestion under way in one process; requests that arrive meanwhile share the next. */
-const MAX_TRANSACTIONS = 3
+const MAX_TRANSACTIONS = 2
 const MAX_REQUESTS_PER_TRANSACTION = 64
 
 export function createIngest(deps: IngestDeps, applications: Pick<Applications, 'loadForIngest'>): Ingest {
