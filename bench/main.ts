@@ -5,8 +5,10 @@ import { benchTranscripts } from './transcripts.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   ingest: benchIngest,
-  'recordings-list': benchRecordingsList,
-  transcripts: benchTranscripts,
+  async recordings() {
+    await benchTranscripts()
+    await benchRecordingsList()
+  },
 }
 
 const wanted = process.argv.slice(2)
