@@ -187,6 +187,7 @@ const PURE_PACKAGES = new Set([
   '@sinclair/typebox/errors',
   're2js',
   'ipaddr.js',
+  'stemmer',
 ])
 
 /** Waiting, clocks, chance, the machine. */
