@@ -13,6 +13,8 @@ import { ingestOperations } from './agents/ingest.routes.ts'
 import { createIngest } from './agents/ingest.ts'
 import { agentMaintenance } from './agents/maintenance.ts'
 import type { Deps } from './container.ts'
+import { feedbackOperations } from './feedback/routes.ts'
+import { createFeedback, deleteRecordsOf } from './feedback/service.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
@@ -20,10 +22,12 @@ import type { WebsiteOperation } from './http/website-operation.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
+import { createDirectory } from './people/directory.ts'
+import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
 import { recordingActor } from './recordings/actor.ts'
 import { recordingOperations } from './recordings/routes.ts'
-import { createRecordings } from './recordings/service.ts'
+import { createRecordings, deleteParticipationsOf } from './recordings/service.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
 import { createTranscripts } from './transcripts/service.ts'
 
@@ -43,6 +47,10 @@ export function createFeatures(deps: Deps): Features {
   const applications = createApplications({ ...deps, identity })
   const metadata = createMetadata(deps)
   const folders = createFolders(deps)
+  const directory = createDirectory({
+    ...deps,
+    erasers: { feedbackRecords: deleteRecordsOf, participations: deleteParticipationsOf },
+  })
   return {
     identity,
     applications,
@@ -55,6 +63,8 @@ export function createFeatures(deps: Deps): Features {
       ...metadataOperations(metadata),
       ...folderOperations(folders),
       ...recordingOperations(createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })),
+      ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
+      ...peopleOperations(directory),
       ...transcriptOperations(createTranscripts(deps), (principal, recordingId) =>
         folders.assertVisible(deps.sql, principal, recordingId),
       ),

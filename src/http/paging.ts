@@ -6,6 +6,7 @@
  * of another list or order is refused instead of being misread.
  */
 import { type TSchema, Type } from '@sinclair/typebox'
+import type { Position } from '../platform/db/keyset.ts'
 import { isUuid } from '../platform/ids.ts'
 import { invalid } from './json.ts'
 
@@ -89,6 +90,48 @@ export const numberedPageQuery = {
   page: Type.Integer({ minimum: 1, default: 1, description: 'From 1' }),
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 10, description: '1 to 100' }),
 }
+
+/** The query parameters of a list that is read by `page` or by `cursor`, to be spread into its query schema. */
+export const positionQuery = {
+  page: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'From 1, which is where a list begins; not together with `cursor`',
+    }),
+  ),
+  limit: numberedPageQuery.limit,
+  cursor: Type.Optional(
+    Type.String({
+      description:
+        '`next_cursor` of the page before, with the other parameters unchanged. Costs the same at any depth',
+    }),
+  ),
+}
+
+/** `page` is null where a cursor was given. @throws AppError 400 where both `page` and `cursor` are given, or the cursor is not one of this list */
+export function positionOf<P extends readonly Part[]>(
+  order: Keyset<P>,
+  { page, limit, cursor }: { readonly page?: number; readonly limit: number; readonly cursor?: string },
+): Position<Values<P>> & { readonly page: number | null } {
+  if (page !== undefined && cursor !== undefined)
+    throw invalid([{ path: 'page', code: 'contradiction', message: 'must not be given with cursor' }])
+  const number = cursor === undefined ? (page ?? 1) : null
+  return {
+    after: order.decode(cursor),
+    offset: number === null ? 0 : (number - 1) * limit,
+    limit,
+    page: number,
+  }
+}
+
+/** The answer of a list that is read by `page` or by `cursor`. */
+export const positionedPageOf = <S extends TSchema>(item: S) =>
+  Type.Composite([
+    pageOf(item),
+    Type.Object({
+      page: Type.Union([Type.Integer(), Type.Null()], { description: 'null where a cursor was given' }),
+    }),
+  ])
 
 /** The answer of a list: `{data, limit, has_more, next_cursor}`. */
 export const pageOf = <S extends TSchema>(item: S) =>

@@ -5,6 +5,7 @@
  * parameter ends as a failed cast in PostgreSQL.
  */
 import { Type } from '@sinclair/typebox'
+import { AppError, type ErrorCode } from '../platform/errors.ts'
 import { toUtc } from '../platform/rfc3339.ts'
 import { invalid } from './json.ts'
 
@@ -29,4 +30,14 @@ export function moment(path: string, value: string | undefined): string | undefi
   if (utc !== null) return utc
   const message = 'must be an RFC 3339 date-time with offset, such as 2026-01-02T03:04:05Z (write + as %2B)'
   throw invalid([{ path, code: 'date_time', message }])
+}
+
+/** A whole number of PostgreSQL's identity columns, as it stands in a path. */
+const INTEGER_ID = /^[1-9]\d{0,15}$/
+
+/** An integer id of a path. @throws AppError 404 `code` where it is not one */
+export function integerId(text: string, code: ErrorCode): number {
+  const id = Number(text)
+  if (INTEGER_ID.test(text) && Number.isSafeInteger(id)) return id
+  throw new AppError(code, 'There is no such object.')
 }

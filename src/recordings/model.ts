@@ -4,7 +4,7 @@
  * The rule: what one recording looks like is camelCase, what a list shows of it is snake_case, as the specification has it.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
-import { numberedPageQuery, pageOf } from '../http/paging.ts'
+import { positionedPageOf, positionQuery } from '../http/paging.ts'
 import { momentParameter, uuidParameter } from '../http/parameters.ts'
 import { CanonicalRecord, RecordInput, TypedValue, ValueInput } from '../metadata/model.ts'
 import { MAX_NAME } from '../platform/names.ts'
@@ -221,25 +221,10 @@ export const RecordingItem = Type.Object({
   ),
 })
 
-export const RecordingPage = Type.Composite([
-  pageOf(RecordingItem),
-  Type.Object({ page: orNull(Type.Integer(), 'null where a cursor was given') }),
-])
+export const RecordingPage = positionedPageOf(RecordingItem)
 
 export const RecordingQuery = Type.Object({
-  page: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      description: 'From 1, which is where a list begins; not together with `cursor`',
-    }),
-  ),
-  limit: numberedPageQuery.limit,
-  cursor: Type.Optional(
-    Type.String({
-      description:
-        '`next_cursor` of the page before, with the other parameters unchanged. Costs the same at any depth',
-    }),
-  ),
+  ...positionQuery,
   external_id: Type.Optional(Type.String({ description: '`record.externalId` of the recording' })),
   source: Type.Optional(Type.String()),
   transcript_status: Type.Optional(oneOf(TRANSCRIPT_STATUSES)),

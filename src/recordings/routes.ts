@@ -1,8 +1,7 @@
 /** Operations on recordings. They parse, call the service and shape the answer. */
 import { Type } from '@sinclair/typebox'
-import { invalid } from '../http/json.ts'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
-import { keyset, toPage } from '../http/paging.ts'
+import { keyset, positionOf, toPage } from '../http/paging.ts'
 import { moment } from '../http/parameters.ts'
 import {
   CreateRecording,
@@ -65,9 +64,7 @@ const listRecordings = (recordings: Recordings) =>
     errors: ['folder_not_found'],
     async handler({ principal, query }) {
       const { page, limit, cursor, ...filter } = query()
-      if (page !== undefined && cursor !== undefined) {
-        throw invalid([{ path: 'page', code: 'contradiction', message: 'must not be given with cursor' }])
-      }
+      const position = positionOf(order, { page, limit, cursor })
       const request = {
         externalId: filter.external_id,
         source: filter.source,
@@ -78,11 +75,9 @@ const listRecordings = (recordings: Recordings) =>
         folderId: filter.folder_id,
         text: filter.q,
       }
-      const number = cursor === undefined ? (page ?? 1) : null
-      const offset = number === null ? 0 : (number - 1) * limit
-      const rows = await recordings.list(principal, request, { after: order.decode(cursor), offset, limit })
+      const rows = await recordings.list(principal, request, position)
       const next = (row: Listed) => order.encode([row.createdMicroseconds, row.id])
-      return ok({ ...toPage(rows, limit, next, itemOf), page: number })
+      return ok({ ...toPage(rows, limit, next, itemOf), page: position.page })
     },
   })
 

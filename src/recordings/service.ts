@@ -24,6 +24,8 @@ import { resolveParticipants } from './participants.ts'
 import { changeOf, draftOf, type RecordingChange, type RecordingDraft } from './rules.ts'
 import * as store from './store.ts'
 
+/** Takes a person out of the participants of every recording, in the transaction of the caller. */
+export { deleteParticipationsOf } from './store.ts'
 export type Recordings = ReturnType<typeof createRecordings>
 
 export type RecordingsDeps = Pick<Deps, 'sql' | 'doorbell' | 'newId' | 'log'> & {

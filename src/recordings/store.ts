@@ -210,6 +210,19 @@ export async function deleteRecording(tx: Tx, organizationId: string, recordingI
       and id = ${recordingId}`
 }
 
+/** @returns how many there were */
+export async function deleteParticipationsOf(
+  tx: Tx,
+  organizationId: string,
+  personId: number,
+): Promise<number> {
+  const { count } = await tx`
+    delete from recording_participant
+    where organization_id = ${organizationId}
+      and person_id = ${personId}`
+  return count
+}
+
 export interface ListFilter {
   readonly ids?: readonly string[] | undefined
   readonly source?: string | undefined

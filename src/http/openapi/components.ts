@@ -40,6 +40,12 @@ export const TAGS = [
       'The public website: forms, content and the assistant. No credential; requests are counted for the client’s address. ' +
       'A form is sent only when its user asked for that. `success` says that a submission was accepted, not that anybody has read it.',
   },
+  {
+    name: 'Feedback',
+    description:
+      'Support tickets, survey answers and chat messages as records of typed fields: create a source once, put the person, ' +
+      'send the record.',
+  },
   { name: 'Service', description: 'Whether the service is alive and ready, and its metrics.' },
 ] as const
 

@@ -10,6 +10,11 @@ export interface Slice<K> {
   readonly limit: number
 }
 
+/** A page that begins behind a row (`after`), or behind a number of rows (`offset`). */
+export interface Position<K> extends Slice<K> {
+  readonly offset: number
+}
+
 /** The keyset of a list by time; the id tells rows of one moment apart. */
 export type TimeSlice = Slice<readonly [microseconds: number, id: string]>
 

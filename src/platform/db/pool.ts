@@ -35,11 +35,19 @@ const bigint = {
   },
 }
 
+/** The driver hands the text to `Date` as it is, which takes `0001-01-01 00:00:00+00` for the year 2001. */
+const date = {
+  to: 1184,
+  from: [1082, 1114, 1184],
+  serialize: (value: Date | string) => (value instanceof Date ? value : new Date(value)).toISOString(),
+  parse: (text: string) => new Date(text.replace(' ', 'T').replace(/\+00$/, 'Z')),
+}
+
 /** Opens a pool; connections are made when first needed. */
 export function connect(database: Database, options: ConnectOptions): Sql {
   const common = {
     max: options.max,
-    types: { bigint },
+    types: { bigint, date },
     onnotice: () => {},
     connection: {
       application_name: options.applicationName,

@@ -39,7 +39,16 @@ export function isRetryable(error: unknown): boolean {
 
 /** True where a unique constraint refused the row; `constraint` narrows to one by name. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
-  if (errorCode(error) !== '23505') return false
+  return isViolation('23505', error, constraint)
+}
+
+/** True where what the row refers to is not there (any more). */
+export function isForeignKeyViolation(error: unknown, constraint?: string): boolean {
+  return isViolation('23503', error, constraint)
+}
+
+function isViolation(sqlstate: string, error: unknown, constraint: string | undefined): boolean {
+  if (errorCode(error) !== sqlstate) return false
   if (constraint === undefined) return true
   return (
     typeof error === 'object' &&

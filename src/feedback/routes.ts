@@ -1,0 +1,230 @@
+/** Operations on feedback sources and records. They parse, call the service and shape the answer. */
+import { Type } from '@sinclair/typebox'
+import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
+import { keyset, positionOf, toPage } from '../http/paging.ts'
+import { integerId, moment } from '../http/parameters.ts'
+import {
+  CreatedRecord,
+  CreateRecord,
+  CreateSource,
+  FeedbackRecord,
+  MAX_RECORD_BYTES,
+  RecordPage,
+  RecordQuery,
+  Source,
+  SourcePage,
+  SourceQuery,
+} from './model.ts'
+import type { CreatedRow, Feedback, RecordRow, SourceRow } from './service.ts'
+
+const SOURCES = '/v3/rest/feedback-sources'
+const SOURCE = `${SOURCES}/{feedbackSourceId}`
+const RECORDS = `${SOURCE}/records`
+const RECORD = `${RECORDS}/{feedbackRecordId}`
+const TAG = 'Feedback'
+
+const NO_SOURCE = 'feedback_source_not_found'
+const NO_RECORD = 'feedback_record_not_found'
+
+const sourceOrder = keyset('feedback-sources', ['integer'])
+const recordOrder = keyset('feedback-records', ['integer'])
+
+/** Everything under `/v3/rest/feedback-sources`. */
+export function feedbackOperations(feedback: Feedback): readonly Operation[] {
+  return [
+    createSource(feedback),
+    listSources(feedback),
+    getSource(feedback),
+    createRecord(feedback),
+    listRecords(feedback),
+    getRecord(feedback),
+    deleteRecord(feedback),
+  ]
+}
+
+type Param = (name: string) => string
+const sourceIdOf = (param: Param) => integerId(param('feedbackSourceId'), NO_SOURCE)
+const recordIdOf = (param: Param) => integerId(param('feedbackRecordId'), NO_RECORD)
+
+const createSource = (feedback: Feedback) =>
+  operation({
+    id: 'createFeedbackSource',
+    method: 'POST',
+    path: SOURCES,
+    tag: TAG,
+    summary: 'Create a feedback source',
+    description: 'Where feedback comes from, such as a help desk or a survey. Names need not differ.',
+    access: 'organization',
+    limit: 'feedback',
+    body: CreateSource,
+    example: { name: 'Help desk', type: 'api' },
+    success: { status: 201, description: 'The source', schema: Source },
+    async handler({ principal, body }) {
+      const source = await feedback.createSource(principal.organizationId, await body())
+      return created(`${SOURCES}/${source.id}`, sourceResource(source))
+    },
+  })
+
+const listSources = (feedback: Feedback) =>
+  operation({
+    id: 'listFeedbackSources',
+    method: 'GET',
+    path: SOURCES,
+    tag: TAG,
+    summary: 'List feedback sources',
+    description: 'Newest first, by `page` or by `cursor`.',
+    access: 'organization',
+    query: SourceQuery,
+    success: { status: 200, description: 'A page of sources', schema: SourcePage },
+    async handler({ principal, query }) {
+      const { name, ...place } = query()
+      const position = positionOf(sourceOrder, place)
+      const rows = await feedback.listSources(principal.organizationId, { name }, position)
+      const page = toPage(rows, position.limit, ({ id }) => sourceOrder.encode([id]), sourceResource)
+      return ok({ ...page, page: position.page })
+    },
+  })
+
+const getSource = (feedback: Feedback) =>
+  operation({
+    id: 'getFeedbackSource',
+    method: 'GET',
+    path: SOURCE,
+    tag: TAG,
+    summary: 'Read a feedback source',
+    access: 'organization',
+    query: Type.Object({}),
+    success: { status: 200, description: 'The source', schema: Source },
+    errors: [NO_SOURCE],
+    async handler({ principal, param, query }) {
+      const source = await feedback.getSource(principal.organizationId, sourceIdOf(param))
+      query()
+      return ok(sourceResource(source))
+    },
+  })
+
+const createRecord = (feedback: Feedback) =>
+  operation({
+    id: 'createFeedbackRecord',
+    method: 'POST',
+    path: RECORDS,
+    tag: TAG,
+    summary: 'Create a feedback record',
+    description:
+      'One ticket, answer or message as a list of typed fields. With an `external_id` it is safe to send again: 409 ' +
+      '`external_id_exists` carries the `id` of the record that has it. The person is to exist before.',
+    access: 'organization',
+    limit: 'feedback',
+    body: CreateRecord,
+    maxBodyBytes: MAX_RECORD_BYTES,
+    example: {
+      display_ts: '2026-01-02T09:00:00Z',
+      external_id: 'ticket-2041',
+      fields: [
+        {
+          category: 'content',
+          type: 'string',
+          name: 'comment',
+          value: 'The import is quick, the export is not.',
+        },
+        { category: 'metadata', type: 'integer', name: 'score', value: 7 },
+        { category: 'metadata', type: 'json', name: 'tags', value: ['export', 'speed'] },
+      ],
+    },
+    success: { status: 201, description: 'The record, without its fields', schema: CreatedRecord },
+    errors: [NO_SOURCE, 'person_not_found', 'external_id_exists'],
+    async handler({ principal, param, parsedBody }) {
+      const readBody = async () => (await parsedBody()).value
+      const row = await feedback.createRecord(principal.organizationId, sourceIdOf(param), readBody)
+      return created(`${SOURCES}/${row.sourceId}/records/${row.id}`, createdResource(row))
+    },
+  })
+
+const listRecords = (feedback: Feedback) =>
+  operation({
+    id: 'listFeedbackRecords',
+    method: 'GET',
+    path: RECORDS,
+    tag: TAG,
+    summary: 'List the records of a feedback source',
+    description: 'With their fields. What was stored last comes first, by `page` or by `cursor`.',
+    access: 'organization',
+    query: RecordQuery,
+    success: { status: 200, description: 'A page of records', schema: RecordPage },
+    errors: [NO_SOURCE],
+    async handler({ principal, param, query }) {
+      const { rows, query: asked } = await feedback.listRecords(
+        principal.organizationId,
+        sourceIdOf(param),
+        () => {
+          const { external_id, person_id, since, until, ...place } = query()
+          return {
+            position: positionOf(recordOrder, place),
+            filter: {
+              externalId: external_id,
+              personId: person_id,
+              since: moment('since', since),
+              until: moment('until', until),
+            },
+          }
+        },
+      )
+      const { limit, page } = asked.position
+      return ok({ ...toPage(rows, limit, ({ id }) => recordOrder.encode([id]), recordResource), page })
+    },
+  })
+
+const getRecord = (feedback: Feedback) =>
+  operation({
+    id: 'getFeedbackRecord',
+    method: 'GET',
+    path: RECORD,
+    tag: TAG,
+    summary: 'Read a feedback record',
+    access: 'organization',
+    query: Type.Object({}),
+    success: { status: 200, description: 'The record with its fields', schema: FeedbackRecord },
+    errors: [NO_SOURCE, NO_RECORD],
+    async handler({ principal, param, query }) {
+      const row = await feedback.getRecord(principal.organizationId, sourceIdOf(param), recordIdOf(param))
+      query()
+      return ok(recordResource(row))
+    },
+  })
+
+const deleteRecord = (feedback: Feedback) =>
+  operation({
+    id: 'deleteFeedbackRecord',
+    method: 'DELETE',
+    path: RECORD,
+    tag: TAG,
+    summary: 'Delete a feedback record',
+    description: 'Its `external_id` is free again.',
+    access: 'organization',
+    success: { status: 204, description: 'The record is gone' },
+    errors: [NO_SOURCE, NO_RECORD],
+    async handler({ principal, param }) {
+      await feedback.deleteRecord(principal.organizationId, sourceIdOf(param), recordIdOf(param))
+      return noContent()
+    },
+  })
+
+function sourceResource({ id, name, type, createdAt }: SourceRow) {
+  return { id, name, type, created_at: createdAt }
+}
+
+/** Exactly the members of the specification. */
+function createdResource(row: CreatedRow) {
+  return {
+    id: row.id,
+    person_id: row.personId,
+    feedback_source_id: row.sourceId,
+    display_ts: row.displayTs,
+    external_id: row.externalId,
+    created_at: row.createdAt,
+  }
+}
+
+function recordResource(row: RecordRow) {
+  return { ...createdResource(row), fields: row.fields }
+}

@@ -1,0 +1,79 @@
+/**
+ * Pure decisions about feedback records: which value a field takes, and what a record is once it is judged.
+ *
+ * The rule: a value is stored as it was sent or refused; nothing is converted.
+ */
+import { invalid } from '../http/json.ts'
+import type { ErrorDetail } from '../platform/errors.ts'
+import { isFullDate, isRfc3339, toUtc } from '../platform/rfc3339.ts'
+import { type CreateRecord, type Field, type FieldType, MAX_VALUE_BYTES } from './model.ts'
+
+const ACCEPTS: Record<FieldType, (value: unknown) => boolean> = {
+  boolean: (value) => typeof value === 'boolean',
+  date: (value) => typeof value === 'string' && isFullDate(value),
+  datetime: (value) => typeof value === 'string' && isRfc3339(value),
+  float: (value) => Number.isFinite(value),
+  integer: (value) => Number.isSafeInteger(value),
+  json: (value) => value !== null && value !== undefined,
+  string: (value) => typeof value === 'string',
+}
+
+const EXPECTED: Record<FieldType, string> = {
+  boolean: 'true or false',
+  date: 'an RFC 3339 full-date such as "2026-01-02"',
+  datetime: 'an RFC 3339 date-time with offset such as "2026-01-02T03:04:05Z"',
+  float: 'a finite JSON number',
+  integer: 'a JSON number that is a safe integer',
+  json: 'any JSON value but null',
+  string: 'a JSON string',
+}
+
+/** What is wrong with the value of a field, or null (specification, "Feedback record"). `path` names its place. */
+export function checkValue(type: FieldType, value: unknown, path: string): ErrorDetail | null {
+  if (!ACCEPTS[type](value))
+    return { path, code: 'type', message: `must be ${EXPECTED[type]}: the field has the type ${type}` }
+  if (isTooLong(value))
+    return { path, code: 'length', message: `must have at most ${MAX_VALUE_BYTES} bytes of UTF-8` }
+  return null
+}
+
+function isTooLong(value: unknown): boolean {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  // A UTF-16 code unit takes at most three bytes: what is shorter needs no count.
+  return text.length * 3 > MAX_VALUE_BYTES && Buffer.byteLength(text) > MAX_VALUE_BYTES
+}
+
+/** A record that may be stored. */
+export interface RecordDraft {
+  readonly fields: readonly Field[]
+  /** In UTC; null: now. */
+  readonly displayTs: string | null
+  readonly externalId: string | null
+}
+
+/** @throws AppError 400 with one finding for every wrong value */
+export function recordDraft(body: CreateRecord): RecordDraft {
+  const details = body.fields.flatMap(
+    ({ type, value }, index) => checkValue(type, value, `fields[${index}].value`) ?? [],
+  )
+  const displayTs = body.display_ts == null ? null : toUtc(body.display_ts)
+  if (body.display_ts != null && displayTs === null)
+    details.push({
+      path: 'display_ts',
+      code: 'date_time',
+      message: 'must be an RFC 3339 date-time with offset, such as 2026-01-02T03:04:05Z',
+    })
+  if (details.length > 0) throw invalid(details)
+  return {
+    fields: body.fields.map(({ category, type, name, value }) => ({ category, type, name, value })),
+    displayTs,
+    externalId: body.external_id ?? null,
+  }
+}
+
+/** The `person_id` of a body that is not validated yet, where it has the form of one; null where there is nobody to look for. */
+export function personIdOf(body: unknown): number | null {
+  if (typeof body !== 'object' || body === null || !('person_id' in body)) return null
+  const { person_id: id } = body
+  return Number.isSafeInteger(id) && (id as number) >= 1 ? (id as number) : null
+}

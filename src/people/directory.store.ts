@@ -1,0 +1,147 @@
+/** The SQL of people as they are put, read and erased one by one, and of their companies. */
+import type { Position } from '../platform/db/keyset.ts'
+import type { Query, Tx } from '../platform/db/pool.ts'
+import type { Boundary } from './model.ts'
+import type { Company, CompanyInput } from './rules.ts'
+
+export interface PersonRow {
+  readonly id: number
+  readonly firstName: string | null
+  readonly lastName: string | null
+  readonly email: string | null
+  readonly boundary: Boundary
+  readonly companyId: number | null
+  readonly createdAt: Date
+}
+
+const columns = (query: Query) => query`
+  person.id, person.first_name as "firstName", person.last_name as "lastName", person.email, person.boundary,
+  person.company_id as "companyId", person.created_at as "createdAt"`
+
+/** Finds by address or makes; null stays as it is. The address is kept as it was first written. */
+export async function putPerson(
+  query: Query,
+  organizationId: string,
+  person: {
+    readonly publicId: string
+    readonly email: string
+    readonly firstName: string | null
+    readonly lastName: string | null
+    readonly boundary: Boundary | null
+    readonly companyId: number | null
+  },
+): Promise<PersonRow> {
+  const { publicId, email, firstName, lastName, boundary, companyId } = person
+  const [row] = await query<PersonRow[]>`
+    insert into person (public_id, organization_id, email, first_name, last_name, boundary, company_id)
+    values (
+      ${publicId}, ${organizationId}, ${email}, ${firstName}, ${lastName},
+      coalesce(${boundary}, 'external'), ${companyId}
+    )
+    on conflict (organization_id, lower(email)) where email is not null do update set
+      first_name = coalesce(excluded.first_name, person.first_name),
+      last_name = coalesce(excluded.last_name, person.last_name),
+      boundary = coalesce(${boundary}, person.boundary),
+      company_id = coalesce(excluded.company_id, person.company_id),
+      updated_at = now()
+    returning ${columns(query)}`
+  if (row === undefined) throw new Error('a person was neither found nor made')
+  return row
+}
+
+export async function findPerson(
+  query: Query,
+  organizationId: string,
+  id: number,
+): Promise<PersonRow | undefined> {
+  const [row] = await query<PersonRow[]>`
+    select ${columns(query)}
+    from person
+    where organization_id = ${organizationId}
+      and id = ${id}`
+  return row
+}
+
+export interface PersonFilter {
+  readonly email?: string | undefined
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+}
+
+/** Newest first, one row more than the limit. */
+export function listPeople(
+  query: Query,
+  organizationId: string,
+  { email, since, until }: PersonFilter,
+  { after, offset, limit }: Position<readonly [id: number]>,
+) {
+  return query<PersonRow[]>`
+    select ${columns(query)}
+    from person
+    where organization_id = ${organizationId}
+      ${email === undefined ? query`` : query`and lower(email) = lower(${email})`}
+      ${since === undefined ? query`` : query`and created_at >= ${since}::text::timestamptz`}
+      ${until === undefined ? query`` : query`and created_at < ${until}::text::timestamptz`}
+      ${after === null ? query`` : query`and id < ${after[0]}`}
+    order by id desc
+    limit ${limit + 1}
+    offset ${offset}`
+}
+
+/** Nobody refers to the person anew until the transaction ends. @returns false where there is no such person */
+export async function lockPerson(tx: Tx, organizationId: string, id: number): Promise<boolean> {
+  const rows = await tx`
+    select 1
+    from person
+    where organization_id = ${organizationId}
+      and id = ${id}
+    for update`
+  return rows.length === 1
+}
+
+export async function deletePerson(tx: Tx, organizationId: string, id: number): Promise<void> {
+  await tx`
+    delete from person
+    where organization_id = ${organizationId}
+      and id = ${id}`
+}
+
+/** Those with the name or the domain, oldest first. */
+export function findCompanies(tx: Tx, organizationId: string, { name, domain }: CompanyInput) {
+  return tx<Company[]>`
+    select id, name, domain
+    from company
+    where organization_id = ${organizationId}
+      and (name = ${name} or domain = ${domain})
+    order by id`
+}
+
+/** Companies of the organization are made and changed by one transaction at a time. */
+export async function lockCompanies(tx: Tx, organizationId: string): Promise<void> {
+  await tx`select pg_advisory_xact_lock(hashtextextended(${`company of ${organizationId}`}, 0))`
+}
+
+export async function insertCompany(
+  tx: Tx,
+  organizationId: string,
+  { name, domain }: CompanyInput,
+): Promise<number> {
+  const [row] = await tx<{ id: number }[]>`
+    insert into company (organization_id, name, domain)
+    values (${organizationId}, ${name}, ${domain})
+    returning id`
+  if (row === undefined) throw new Error('a company was not made')
+  return row.id
+}
+
+export async function updateCompany(
+  tx: Tx,
+  organizationId: string,
+  { id, name, domain }: Company,
+): Promise<void> {
+  await tx`
+    update company
+    set name = ${name}, domain = ${domain}
+    where organization_id = ${organizationId}
+      and id = ${id}`
+}

@@ -1,0 +1,66 @@
+/** Pure decisions about people: what a request says about a person, and which company it means. */
+import { invalid } from '../http/json.ts'
+import { nameOf } from '../platform/names.ts'
+import type { Boundary, PutPerson } from './model.ts'
+
+/** A company as a request names it: at least one of the two. */
+export interface CompanyInput {
+  readonly name: string | null
+  /** In lower case. */
+  readonly domain: string | null
+}
+
+/** null: not said, and so left as it is. */
+export interface PersonDraft {
+  readonly email: string
+  readonly firstName: string | null
+  readonly lastName: string | null
+  readonly boundary: Boundary | null
+  readonly company: CompanyInput | null
+}
+
+/** @throws AppError 400 where a company has neither name nor domain, or its name is blank or too long */
+export function personDraft(body: PutPerson): PersonDraft {
+  return {
+    email: body.email.trim(),
+    firstName: body.first_name?.trim() ?? null,
+    lastName: body.last_name?.trim() ?? null,
+    boundary: body.boundary ?? null,
+    company: companyInput(body.company ?? null),
+  }
+}
+
+function companyInput(company: NonNullable<PutPerson['company']> | null): CompanyInput | null {
+  if (company === null) return null
+  const name = company.name == null ? null : nameOf('company.name', company.name)
+  const domain = company.domain?.trim().toLowerCase() ?? null
+  if (name === null && domain === null)
+    throw invalid([{ path: 'company', code: 'required', message: 'must have a name or a domain' }])
+  return { name, domain }
+}
+
+export interface Company extends CompanyInput {
+  readonly id: number
+}
+
+/** What is to be done so that the company exists as it was named. */
+export type CompanyDecision =
+  | { readonly kind: 'known'; readonly id: number }
+  | { readonly kind: 'change'; readonly company: Company }
+  | { readonly kind: 'create'; readonly company: CompanyInput }
+
+/**
+ * `candidates` are the companies that have the name or the domain, oldest first. The domain identifies; a company that
+ * had no domain yet is given it. A name alone means the company without a domain before one with a domain.
+ */
+export function decideCompany(candidates: readonly Company[], named: CompanyInput): CompanyDecision {
+  const withoutDomain = candidates.find(({ domain, name }) => domain === null && name === named.name)
+  const found =
+    named.domain === null
+      ? (withoutDomain ?? candidates.find(({ name }) => name === named.name))
+      : (candidates.find(({ domain }) => domain === named.domain) ?? withoutDomain)
+  if (found === undefined) return { kind: 'create', company: named }
+  const company = { id: found.id, name: named.name ?? found.name, domain: found.domain ?? named.domain }
+  const isSame = company.name === found.name && company.domain === found.domain
+  return isSame ? { kind: 'known', id: found.id } : { kind: 'change', company }
+}
