@@ -32,10 +32,20 @@ export interface Container extends Deps {
   close(): Promise<void>
 }
 
+export interface ContainerOptions {
+  /** For worker threads: their turns are done over where the database loses the last of them in a crash. */
+  readonly redoable?: boolean
+}
+
 /** `name` appears in log lines and as the application name of the database connections. */
-export function createContainer(config: Config, servers: Servers, name: string): Container {
+export function createContainer(
+  config: Config,
+  servers: Servers,
+  name: string,
+  { redoable = false }: ContainerOptions = {},
+): Container {
   const log = createLog(config.logLevel, name)
-  const sql = connect(servers.database, { max: config.databasePoolSize, applicationName: name })
+  const sql = connect(servers.database, { max: config.databasePoolSize, applicationName: name, redoable })
   const redis = servers.redis === null ? null : openRedis(servers.redis, log)
   const metrics = createMetrics()
   const doorbell = createDoorbell({ sql, redis, log, metrics })

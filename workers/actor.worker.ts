@@ -12,7 +12,8 @@ if (parentPort === null) throw new Error('this file is the entry of a thread')
 
 serveThread(parentPort, ({ config, servers, index }) => {
   const databasePoolSize = Math.min(config.databasePoolSize, connectionsNeeded(DEFAULT_OPTIONS))
-  const container = createContainer({ ...config, databasePoolSize }, servers, `earshot-thread-${index}`)
+  const name = `earshot-thread-${index}`
+  const container = createContainer({ ...config, databasePoolSize }, servers, name, { redoable: true })
   const { actors, maintenance } = createFeatures(container)
   return { container, actors, maintenance }
 })

@@ -20,6 +20,11 @@ export type Database =
 export interface ConnectOptions {
   readonly max: number
   readonly applicationName: string
+  /**
+   * True where nobody was promised anything, and what a crash of the server takes back is done over: COMMIT then does
+   * not wait for the disk. Transactions stay whole and in order; the newest may be missing after a crash.
+   */
+  readonly redoable?: boolean
 }
 
 const IDLE_IN_TRANSACTION_MS = 30_000
@@ -54,6 +59,7 @@ export function connect(database: Database, options: ConnectOptions): Sql {
       TimeZone: 'UTC',
       // A process that was paused in a transaction must not hold its rows for ever.
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      ...(options.redoable ? { synchronous_commit: 'off' } : {}),
     },
     // Statement names are per connection and cost one parse each; every statement here is static text.
     prepare: true,
