@@ -6,6 +6,7 @@ import agents from './migrations/0003_agents.sql' with { type: 'text' }
 import people from './migrations/0004_people.sql' with { type: 'text' }
 import metadata from './migrations/0005_metadata.sql' with { type: 'text' }
 import recordings from './migrations/0006_recordings.sql' with { type: 'text' }
+import website from './migrations/0007_website.sql' with { type: 'text' }
 import feedback from './migrations/0008_feedback.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -15,5 +16,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 4, name: 'people', source: people },
   { number: 5, name: 'metadata', source: metadata },
   { number: 6, name: 'recordings', source: recordings },
+  { number: 7, name: 'website', source: website },
   { number: 8, name: 'feedback', source: feedback },
 ]

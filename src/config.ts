@@ -30,6 +30,13 @@ export interface Config {
   readonly oidc: { readonly issuer: string; readonly audience: string; readonly jwksUrl: string } | null
   /** OpenAI-compatible chat server for qualitative signals; null: the built-in local analyser. */
   readonly analyze: { readonly url: string; readonly model: string; readonly apiKey: string | null } | null
+  readonly mail: {
+    /** null: mail is written into `dataDir/mail`. */
+    readonly smtpUrl: string | null
+    readonly from: { readonly name: string; readonly address: string }
+    /** Who is told of submitted forms; null: nobody. */
+    readonly teamEmail: string | null
+  }
   readonly workerThreads: number
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
   /** Requests a minute; 0 switches the limit off. */
@@ -119,6 +126,7 @@ export function loadConfig(env: Environment): Config {
       analyzeUrl === null
         ? null
         : analyzer(analyzeUrl, read.text('ANALYZE_MODEL'), read.text('ANALYZE_API_KEY')),
+    mail: mail(read.url('SMTP_URL', ['smtp:', 'smtps:']), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
     workerThreads: read.integer('WORKER_THREADS', Math.min(8, cpus().length), 1, 64),
     logLevel: read.oneOf('LOG_LEVEL', 'info', ['debug', 'info', 'warn', 'error', 'silent']),
     rateLimits: {
@@ -179,6 +187,21 @@ function analyzer(url: string, model: string | null, apiKey: string | null) {
   if (model === null)
     throw new ConfigError('ANALYZE_MODEL is not set, but must name the model when ANALYZE_URL is set')
   return { url, model, apiKey }
+}
+
+const ADDRESS = /^[^\s<>@,;"]+@[^\s<>@,;"]+$/
+const SENDER = /^(?:([^<>"\p{Cc}]*)<([^<>]*)>|([^<>]*))$/u
+
+function mail(smtpUrl: string | null, from: string | null, teamEmail: string | null): Config['mail'] {
+  if (smtpUrl !== null && from === null)
+    throw new ConfigError('MAIL_FROM is not set, but must be the sender of mails when SMTP_URL is set')
+  if (teamEmail !== null && !ADDRESS.test(teamEmail)) fail('TEAM_EMAIL', teamEmail, 'an e-mail address')
+  const text = from ?? 'Earshot <earshot@localhost>'
+  const [, name = '', inBrackets, alone] = SENDER.exec(text) ?? []
+  const address = inBrackets ?? alone ?? ''
+  if (!ADDRESS.test(address))
+    fail('MAIL_FROM', text, 'an e-mail address, such as "Earshot <earshot@example.com>"')
+  return { smtpUrl, from: { name: name.trim(), address }, teamEmail }
 }
 
 function deepFreeze<T>(value: T): T {

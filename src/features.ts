@@ -30,6 +30,9 @@ import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings, deleteParticipationsOf } from './recordings/service.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
 import { createTranscripts } from './transcripts/service.ts'
+import { formActor } from './website/actor.ts'
+import { formOperations } from './website/routes.ts'
+import { createWebsite } from './website/service.ts'
 
 export interface Features {
   readonly identity: Identity
@@ -69,8 +72,8 @@ export function createFeatures(deps: Deps): Features {
         folders.assertVisible(deps.sql, principal, recordingId),
       ),
     ],
-    website: [],
-    actors: [sessionActor(deps), analysisActor(deps), recordingActor(deps)],
+    website: [...formOperations(createWebsite(deps))],
+    actors: [sessionActor(deps), analysisActor(deps), recordingActor(deps), formActor(deps)],
     maintenance: agentMaintenance(deps),
   }
 }

@@ -8,7 +8,7 @@ import type { Json, Tx } from '../platform/db/pool.ts'
 import type { Log } from '../platform/log.ts'
 
 /** Kinds of actors and the pool that runs them: `short` turns do SQL only, `long` turns may do any I/O. */
-export const ACTOR_POOLS = { session: 'short', analysis: 'long', recording: 'long' } as const
+export const ACTOR_POOLS = { session: 'short', analysis: 'long', recording: 'long', form: 'long' } as const
 export type ActorKind = keyof typeof ACTOR_POOLS
 export type Pool = (typeof ACTOR_POOLS)[ActorKind]
 export const POOLS = ['short', 'long'] as const satisfies readonly Pool[]

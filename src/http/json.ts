@@ -5,9 +5,10 @@
  * refuses deep nesting; a number such as 1e400 has become Infinity by the time it is parsed (RFC 8259 section 6
  * leaves its range open). All of these end as 400 here, never as 500 later.
  */
-import type { Static, TSchema } from '@sinclair/typebox'
+import { FormatRegistry, type Static, type TSchema } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
+import { isEmailAddress } from '../platform/email-address.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
 
 /** Levels of arrays and objects in one body. */
@@ -111,6 +112,9 @@ export function invalid(details: readonly ErrorDetail[]): AppError {
   return new AppError(code, message, { details })
 }
 
+// The library knows no format by itself and keeps those it learns for the whole process.
+FormatRegistry.Set('email', isEmailAddress)
+
 const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>()
 
 /**
@@ -167,6 +171,8 @@ function findingCode(error: ValueError): string {
       return 'range'
     case ValueErrorType.StringPattern:
       return 'pattern'
+    case ValueErrorType.StringFormat:
+      return 'format'
     case ValueErrorType.Union:
     case ValueErrorType.Literal:
       return 'not_allowed'
@@ -175,11 +181,16 @@ function findingCode(error: ValueError): string {
   }
 }
 
+const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
+  email: 'must be an e-mail address, such as ann@example.com',
+}
+
 function findingMessage(error: ValueError): string {
   const allowed = (error.schema.anyOf as { const?: unknown }[] | undefined)?.map((option) => option.const)
   if (error.type === ValueErrorType.Union && allowed?.every((option) => option !== undefined)) {
     return `must be one of ${allowed.map((option) => JSON.stringify(option)).join(', ')}`
   }
+  if (error.type === ValueErrorType.StringFormat) return FORMAT_MESSAGES[error.schema.format] ?? error.message
   if (error.type === ValueErrorType.ObjectRequiredProperty) return 'is required'
   if (error.type === ValueErrorType.ObjectAdditionalProperties) return 'is not a member of this object'
   return error.message.charAt(0).toLowerCase() + error.message.slice(1)

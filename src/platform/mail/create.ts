@@ -1,0 +1,11 @@
+/** Picks how mail leaves: over SMTP where `SMTP_URL` is set, else into `DATA_DIR/mail`. */
+import { join } from 'node:path'
+import type { Config } from '../../config.ts'
+import { createFolderMailer } from './folder.ts'
+import type { Mailer } from './mail.ts'
+import { createSmtpMailer } from './smtp.ts'
+
+export function createMailer({ dataDir, mail }: Pick<Config, 'dataDir' | 'mail'>): Mailer {
+  if (mail.smtpUrl !== null) return createSmtpMailer(mail.smtpUrl, mail.from)
+  return createFolderMailer(join(dataDir, 'mail'), mail.from)
+}

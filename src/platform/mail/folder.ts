@@ -1,0 +1,29 @@
+/**
+ * Mail as `.eml` files, which any mail program opens: what is sent where no server is configured.
+ *
+ * The rule: a file is named after its message and appears as a whole, so sending again replaces it.
+ */
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { compose, type Mail, type Mailer, type Sender } from './mail.ts'
+
+/** Only for who runs the service: mail is about people. */
+const FILE_MODE = 0o600
+
+export function createFolderMailer(folder: string, sender: Sender): Mailer {
+  return {
+    name: 'folder',
+    async send(mail: Mail, signal: AbortSignal) {
+      const { createTransport } = await import('nodemailer')
+      const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
+      const { message } = await transport.sendMail(compose(mail, sender))
+      if (!Buffer.isBuffer(message)) throw new Error('the message was not composed in memory')
+      signal.throwIfAborted()
+      await mkdir(folder, { recursive: true })
+      const file = join(folder, `${mail.id}.eml`)
+      const unfinished = `${file}.${crypto.randomUUID()}`
+      await writeFile(unfinished, message, { mode: FILE_MODE })
+      await rename(unfinished, file)
+    },
+  }
+}

@@ -1,0 +1,35 @@
+/** Mail over SMTP, with a connection for each message: they are few, and a kept one would have died when it is needed. */
+import { compose, type Mail, type Mailer, RecipientRefused, type Sender } from './mail.ts'
+
+const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 60_000 }
+
+/** `url`: `smtp://user:password@host:587` or `smtps://…:465`. */
+export function createSmtpMailer(url: string, sender: Sender): Mailer {
+  return {
+    name: 'smtp',
+    async send(mail: Mail, signal: AbortSignal) {
+      signal.throwIfAborted()
+      // Loaded when there is mail: nothing else needs it.
+      const { createTransport } = await import('nodemailer')
+      const transport = createTransport({ url, ...TIMEOUTS })
+      const { promise: aborted, reject } = Promise.withResolvers<never>()
+      const abort = () => reject(signal.reason)
+      signal.addEventListener('abort', abort, { once: true })
+      try {
+        await Promise.race([transport.sendMail(compose(mail, sender)), aborted])
+      } catch (error) {
+        throw isRefusal(error) ? new RecipientRefused(String(error.response), { cause: error }) : error
+      } finally {
+        signal.removeEventListener('abort', abort)
+        transport.close()
+      }
+    },
+  }
+}
+
+/** A permanent reply (RFC 5321 section 4.2.1) to the recipient, not to the login or to the sender. */
+function isRefusal(error: unknown): error is { readonly response: unknown } {
+  if (typeof error !== 'object' || error === null) return false
+  const { code, command, responseCode } = error as Record<string, unknown>
+  return code === 'EENVELOPE' && command === 'RCPT TO' && Number(responseCode) >= 500
+}

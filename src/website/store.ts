@@ -1,0 +1,46 @@
+/** The SQL of submissions. They belong to the operator of the service, so unlike elsewhere no statement names an organization. */
+import type { Query, Tx } from '../platform/db/pool.ts'
+import type { Submission } from './model.ts'
+
+/** Stores it. @returns false where the form is a list and the address is on it */
+export async function insertSubmission(
+  tx: Tx,
+  { id, form, email, fields }: Omit<Submission, 'receivedAt'>,
+): Promise<boolean> {
+  const rows = await tx`
+    insert into form_submission (id, form, email, fields)
+    values (${id}, ${form}, ${email}, ${tx.json(fields)})
+    on conflict (form, lower(email)) where form in ('builder-waitlist', 'development-waitlist', 'mobile-reminder')
+      do nothing
+    returning id`
+  return rows.length > 0
+}
+
+/** Whether the address has used the form in the last 24 hours, apart from the submission `id`. */
+export async function usedRecently(
+  tx: Tx,
+  { id, form, email }: Pick<Submission, 'id' | 'form' | 'email'>,
+): Promise<boolean> {
+  const rows = await tx`
+    select 1
+    from form_submission
+    where lower(email) = lower(${email}) and form = ${form} and id <> ${id}
+      and received_at > now() - interval '24 hours'
+    limit 1`
+  return rows.length > 0
+}
+
+export async function findSubmission(query: Query, id: string): Promise<Submission | null> {
+  const [row] = await query<Submission[]>`
+    select id, form, email, fields, received_at as "receivedAt"
+    from form_submission
+    where id = ${id}`
+  return row ?? null
+}
+
+/** Remembers that the address of the submission takes no mail. */
+export async function saveRefusal(tx: Tx, id: string, reason: string): Promise<void> {
+  await tx`
+    update form_submission set confirmation_refused = ${reason}
+    where id = ${id}`
+}
