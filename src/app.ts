@@ -3,6 +3,7 @@
  */
 import { Elysia } from 'elysia'
 import type { Deps } from './container.ts'
+import { discovery } from './discovery/routes.ts'
 import { createFeatures } from './features.ts'
 import { createAuthenticate } from './http/auth.ts'
 import { docs } from './http/docs.ts'
@@ -41,6 +42,7 @@ export function createApp(deps: Deps, options: { readonly website?: WebsiteOptio
     .use(requestLog(deps))
     .use(healthRoutes(deps))
     .use(docs(deps.config))
+    .use(discovery(deps.config, features.content))
     .use(mountWebsite(features.website, deps, options.website))
     .use(
       mount(features.operations, {

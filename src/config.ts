@@ -27,6 +27,8 @@ export interface Config {
   readonly trustedProxies: readonly string[]
   /** Origins whose pages may call the website API from a browser, as the browser writes them. */
   readonly websiteOrigins: readonly string[]
+  /** Absolute folder of Markdown files that take the place of the embedded pages of the website; null: none. */
+  readonly contentDir: string | null
   readonly oidc: { readonly issuer: string; readonly audience: string; readonly jwksUrl: string } | null
   /** OpenAI-compatible chat server for qualitative signals; null: the built-in local analyser. */
   readonly analyze: { readonly url: string; readonly model: string; readonly apiKey: string | null } | null
@@ -121,6 +123,7 @@ export function loadConfig(env: Environment): Config {
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:', 'redis+unix:']),
     trustedProxies: cidrList(read.text('TRUSTED_PROXIES')),
     websiteOrigins: originList(read.text('WEBSITE_ORIGINS')),
+    contentDir: absolute(read.text('CONTENT_DIR')),
     oidc: issuer === null ? null : oidc(issuer, read.text('OIDC_AUDIENCE'), read.url('OIDC_JWKS_URL', HTTP)),
     analyze:
       analyzeUrl === null
@@ -147,6 +150,8 @@ export function loadConfig(env: Environment): Config {
   }
   return deepFreeze(config)
 }
+
+const absolute = (path: string | null) => (path === null ? null : resolve(path))
 
 function cidrList(value: string | null): readonly string[] {
   const list = commaList(value)

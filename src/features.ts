@@ -12,7 +12,12 @@ import { createConversations } from './agents/conversations.ts'
 import { ingestOperations } from './agents/ingest.routes.ts'
 import { createIngest } from './agents/ingest.ts'
 import { agentMaintenance } from './agents/maintenance.ts'
+import { assistantOperations } from './assistant/routes.ts'
+import { createAssistant } from './assistant/service.ts'
 import type { Deps } from './container.ts'
+import { contentOperations } from './content/routes.ts'
+import { type Content, createContent } from './content/service.ts'
+import { discoveryOperation } from './discovery/routes.ts'
 import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, deleteRecordsOf } from './feedback/service.ts'
 import { folderOperations } from './folders/routes.ts'
@@ -40,6 +45,7 @@ export interface Features {
   readonly metadata: Metadata
   readonly folders: Folders
   readonly operations: readonly Operation[]
+  readonly content: Content
   readonly website: readonly WebsiteOperation[]
   readonly actors: readonly ActorDefinition[]
   readonly maintenance: readonly MaintenanceTask[]
@@ -50,6 +56,7 @@ export function createFeatures(deps: Deps): Features {
   const applications = createApplications({ ...deps, identity })
   const metadata = createMetadata(deps)
   const folders = createFolders(deps)
+  const content = createContent(deps)
   const directory = createDirectory({
     ...deps,
     erasers: { feedbackRecords: deleteRecordsOf, participations: deleteParticipationsOf },
@@ -72,8 +79,18 @@ export function createFeatures(deps: Deps): Features {
         folders.assertVisible(deps.sql, principal, recordingId),
       ),
     ],
-    website: [...formOperations(createWebsite(deps))],
+    content,
+    website: websiteOperations(deps, content),
     actors: [sessionActor(deps), analysisActor(deps), recordingActor(deps), formActor(deps)],
     maintenance: agentMaintenance(deps),
   }
+}
+
+function websiteOperations(deps: Deps, content: Content): readonly WebsiteOperation[] {
+  const operations = [
+    ...formOperations(createWebsite(deps)),
+    ...contentOperations(content),
+    ...assistantOperations(createAssistant(deps, content)),
+  ]
+  return [discoveryOperation(deps.config, operations), ...operations]
 }

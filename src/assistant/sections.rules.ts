@@ -1,0 +1,72 @@
+/**
+ * A page of Markdown as the sections in which an answer can stand: what is under one heading, as plain text. Pure.
+ */
+
+export interface Section {
+  readonly slug: string
+  /** Of its page. */
+  readonly title: string
+  /** Of itself; the page's title for what stands before the first heading. */
+  readonly heading: string
+  /** Paragraphs, list items and lines of code, one a line. */
+  readonly text: string
+}
+
+const HEADING = /^#{1,6}[ \t]+(.*?)[ \t]*#*$/
+const FENCE = /^[ \t]*(?:```|~~~)/
+/** Quotation marks, bullets and numbers at the beginning of a line. */
+const MARKER = /^[ \t]*(?:>[ \t]?|[-*+][ \t]+|\d{1,9}[.)][ \t]+)*/
+const STARTS_BLOCK = /^[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]|\|)/
+/** The line between head and body of a table, and a line across the page. */
+const RULE = /^[ \t|:*_-]+$/
+
+/** Sections without text are left out. */
+export function toSections(page: {
+  readonly slug: string
+  readonly title: string
+  readonly markdown: string
+}): readonly Section[] {
+  const sections: { heading: string; lines: string[] }[] = [{ heading: page.title, lines: [] }]
+  let inCode = false
+  let continues = false
+  for (const line of page.markdown.split('\n')) {
+    if (FENCE.test(line)) {
+      inCode = !inCode
+      continues = false
+      continue
+    }
+    const heading = inCode ? null : HEADING.exec(line)
+    if (heading !== null) {
+      sections.push({ heading: plain(heading[1] ?? ''), lines: [] })
+      continues = false
+      continue
+    }
+    const text = inCode ? line.trim() : plain(line)
+    const lines = sections.at(-1)!.lines
+    if (continues && text !== '' && !inCode && !STARTS_BLOCK.test(line)) lines.push(`${lines.pop()} ${text}`)
+    else if (text !== '') lines.push(text)
+    continues = text !== '' && !inCode
+  }
+  return sections
+    .filter(({ lines }) => lines.length > 0)
+    .map(({ heading, lines }) => ({
+      slug: page.slug,
+      title: page.title,
+      heading,
+      text: lines.join('\n'),
+    }))
+}
+
+/** One line without what only a renderer reads. */
+function plain(line: string): string {
+  if (RULE.test(line)) return ''
+  return line
+    .replace(MARKER, '')
+    .replaceAll(/!?\[([^\]]*)\]\([^()]*\)/g, '$1')
+    .replaceAll(/<((?:https?:|mailto:)[^<>]*)>/g, '$1')
+    .replaceAll(/\*\*|__|`/g, '')
+    .replaceAll(/(?<![\p{L}\p{N}*])\*(?!\s)|(?<!\s)\*(?![\p{L}\p{N}*])/gu, '')
+    .replaceAll('|', ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+}

@@ -1,0 +1,76 @@
+/**
+ * The website's assistant: answers a question out of the pages of the website, and out of nothing else.
+ *
+ * The rule: it says where an answer comes from, and that it does not know where the pages do not say. Without a chat server the
+ * answer is a passage of a page. With one, the server writes it from excerpts that were found first; whatever goes wrong with it, the
+ * passage is the answer.
+ */
+
+import type { Deps } from '../container.ts'
+import type { Page } from '../content/page.rules.ts'
+import { askExcerpts } from './chat-answer.ts'
+import { type Answer, MAX_ANSWER, MAX_EXCERPT, MAX_SOURCES, UNKNOWN } from './model.ts'
+import { passageOf } from './passage.rules.ts'
+import { createSearch, type Hit, type Search } from './search.ts'
+import { termsOf } from './terms.rules.ts'
+
+export interface Assistant {
+  /** @param signal of the request: nobody is asked any more when it is aborted */
+  ask(question: string, signal: AbortSignal): Promise<Answer>
+}
+
+/** The share of what is particular in a question that a section must have to answer it. */
+const MIN_SHARE = 0.5
+/** A model judges for itself what fits, so it gets what may fit. */
+const MIN_SHARE_FOR_MODEL = 0.2
+const MAX_EXCERPTS = 6
+
+export function createAssistant(
+  deps: Pick<Deps, 'config' | 'log'>,
+  content: { readonly pages: () => readonly Page[] },
+): Assistant {
+  const { analyze } = deps.config
+  let made: Search | null = null
+  const search: Search = (question) => {
+    made ??= createSearch(content.pages())
+    return made(question)
+  }
+  return {
+    async ask(question, signal) {
+      const hits = search(question)
+      const extracted = () => extract(hits.filter(({ share }) => share >= MIN_SHARE))
+      if (analyze === null) return extracted()
+      const excerpts = hits.filter(({ share }) => share >= MIN_SHARE_FOR_MODEL).slice(0, MAX_EXCERPTS)
+      if (excerpts.length === 0) return unknown()
+      try {
+        const written = await askExcerpts(analyze, question, excerpts, signal)
+        return written === null ? unknown() : { answer: written.text, sources: sourcesOf(written.hits) }
+      } catch (error) {
+        deps.log.warn({ err: error }, 'the chat server gave no answer, a passage was given instead')
+        return extracted()
+      }
+    },
+  }
+}
+
+const unknown = (): Answer => ({ answer: UNKNOWN, sources: [] })
+
+function extract(hits: readonly Hit[]): Answer {
+  const [best] = hits
+  return best === undefined ? unknown() : { answer: excerptOf(best, MAX_ANSWER), sources: sourcesOf(hits) }
+}
+
+/** One source a page. */
+function sourcesOf(hits: readonly Hit[]): Answer['sources'] {
+  const best = new Map<string, Hit>()
+  for (const hit of hits) if (!best.has(hit.section.slug)) best.set(hit.section.slug, hit)
+  return [...best.values()].slice(0, MAX_SOURCES).map((hit) => ({
+    slug: hit.section.slug,
+    title: hit.section.title,
+    excerpt: excerptOf(hit, MAX_EXCERPT),
+  }))
+}
+
+function excerptOf({ section, terms }: Hit, most: number): string {
+  return passageOf(section.text, most, (sentence) => termsOf(sentence).filter((term) => terms.has(term)))
+}

@@ -1,0 +1,15 @@
+/** Wire shapes of the pages of the website. */
+import { Type } from '@sinclair/typebox'
+
+const summary = {
+  slug: Type.String({ description: 'Names the page in its address' }),
+  title: Type.String(),
+  description: Type.String({ description: 'One sentence on what the page is about' }),
+}
+
+export const PageList = Type.Object({ data: Type.Array(Type.Object(summary)) })
+
+export const PageBody = Type.Object({
+  ...summary,
+  markdown: Type.String({ description: 'The text of the page (CommonMark)' }),
+})
