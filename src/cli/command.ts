@@ -5,6 +5,8 @@ export interface Flag {
   readonly value?: string
   readonly summary: string
   readonly required?: boolean
+  /** May be given several times. */
+  readonly repeated?: boolean
 }
 
 export interface Command {
@@ -24,6 +26,10 @@ export interface Input {
   /** An argument by its name in the table. */
   arg(name: string): string
   flag(name: string): string | undefined
+  /** Every value of a repeated flag, in their order. */
+  flags(name: string): readonly string[]
+  /** Whether a switch was given. */
+  has(name: string): boolean
 }
 
 export interface Output {

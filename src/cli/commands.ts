@@ -3,6 +3,7 @@ import type { Command } from './command.ts'
 import { actorCommands } from './commands/actors.ts'
 import { agentCommands } from './commands/agents.ts'
 import { creditCommands } from './commands/credits.ts'
+import { feedbackCommands } from './commands/feedback.ts'
 import { organizationCommands } from './commands/organizations.ts'
 import { serviceCommands } from './commands/service.ts'
 
@@ -11,5 +12,6 @@ export const COMMANDS: readonly Command[] = [
   ...organizationCommands,
   ...agentCommands,
   ...creditCommands,
+  ...feedbackCommands,
   ...actorCommands,
 ]

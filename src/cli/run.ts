@@ -89,6 +89,11 @@ function readInput(command: Command, argv: readonly string[], env: Environment):
       const value = values[name]
       return typeof value === 'string' ? value : undefined
     },
+    flags(name) {
+      const value = values[name]
+      return Array.isArray(value) ? value.map(String) : []
+    },
+    has: (name) => values[name] === true,
   }
 }
 
@@ -103,9 +108,9 @@ function parseStrictly(argv: readonly string[], flags: Readonly<Record<string, F
 
 function options(flags: Readonly<Record<string, Flag>>) {
   return Object.fromEntries(
-    Object.entries(flags).map(([name, { value }]) => [
+    Object.entries(flags).map(([name, { value, repeated = false }]) => [
       name,
-      { type: value === undefined ? ('boolean' as const) : ('string' as const) },
+      { type: value === undefined ? ('boolean' as const) : ('string' as const), multiple: repeated },
     ]),
   )
 }

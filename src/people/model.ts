@@ -5,14 +5,14 @@ import { momentParameter } from '../http/parameters.ts'
 import { MAX_NAME } from '../platform/names.ts'
 
 /** RFC 5321: 64 of the local part, `@`, and 255 of the domain. */
-const MAX_EMAIL = 320
+export const MAX_EMAIL = 320
 /** RFC 1035 section 2.3.4, in the text form. */
 const MAX_DOMAIN = 253
 
 export const BOUNDARIES = ['external', 'internal'] as const
 export type Boundary = (typeof BOUNDARIES)[number]
 
-const EMAIL = '^\\s*[^\\s@]+@[^\\s@]+\\s*$'
+export const EMAIL = '^\\s*[^\\s@]+@[^\\s@]+\\s*$'
 /** Labels with dots between them, in Unicode or as in DNS; no scheme, port or path. */
 const DOMAIN = '^\\s*[^\\s@:/?#.]+(?:\\.[^\\s@:/?#.]+)+\\s*$'
 

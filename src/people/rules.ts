@@ -1,7 +1,14 @@
 /** Pure decisions about people: what a request says about a person, and which company it means. */
 import { invalid } from '../http/json.ts'
 import { nameOf } from '../platform/names.ts'
-import type { Boundary, PutPerson } from './model.ts'
+import { type Boundary, EMAIL, MAX_EMAIL, type PutPerson } from './model.ts'
+
+const ADDRESS = new RegExp(EMAIL)
+
+/** True for what `email` takes: something, `@`, something; not too long. */
+export function isEmail(text: string): boolean {
+  return text.length <= MAX_EMAIL && ADDRESS.test(text)
+}
 
 /** A company as a request names it: at least one of the two. */
 export interface CompanyInput {

@@ -40,6 +40,26 @@ export function createPeople({ newId }: { readonly newId: NewId }) {
       )
     },
 
+    /**
+     * The internal ids of the people with these addresses, made where one is new; who is known is not written to.
+     * @returns by address as it was given
+     */
+    async idsByEmail(
+      tx: Tx,
+      organizationId: string,
+      emails: readonly string[],
+    ): Promise<ReadonlyMap<string, number>> {
+      if (emails.length === 0) return new Map()
+      const known = await store.lockPeopleByEmail(tx, organizationId, emails)
+      const ids = new Map(known.map(({ ordinal, id }) => [emails[ordinal] as string, id]))
+      const unknown = emails.filter((email) => !ids.has(email))
+      if (unknown.length === 0) return ids
+      const given = unknown.map((email, ordinal) => ({ ordinal, publicId: newId(), email }))
+      for (const { ordinal, id } of await store.upsertPeople(tx, organizationId, given))
+        ids.set(unknown[ordinal] as string, id)
+      return ids
+    },
+
     /** Those that exist, by public id in lower case; they stay until the transaction ends. */
     async findByPublicIds(
       tx: Tx,

@@ -73,3 +73,14 @@ export function lockPeople(tx: Query, organizationId: string, publicIds: readonl
     order by id
     for key share`
 }
+
+/** Those of the addresses that are known, which stay until the transaction ends. */
+export function lockPeopleByEmail(tx: Tx, organizationId: string, emails: readonly string[]) {
+  return tx<Pick<NumberedPerson, 'ordinal' | 'id'>[]>`
+    select given.ordinal::int - 1 as ordinal, person.id
+    from json_array_elements_text(${JSON.stringify(emails)}::text::json) with ordinality as given (email, ordinal)
+    join person on person.organization_id = ${organizationId}
+      and lower(person.email) = lower(given.email)
+    order by person.id
+    for key share of person`
+}

@@ -1,0 +1,99 @@
+/** Feedback sources, and the import of a file into one of them. */
+import type { SourceRow } from '../../feedback/service.ts'
+import { type Command, type Flag, type Input, UsageError } from '../command.ts'
+import { inOrganization, ORG_FLAG } from '../in-organization.ts'
+import { pairs, table } from '../output.ts'
+import type { Services } from '../services.ts'
+
+const SOURCES_SHOWN = 1000
+
+const IMPORT_FLAGS: Readonly<Record<string, Flag>> = {
+  ...ORG_FLAG,
+  source: { value: 'id or name', summary: 'the feedback source', required: true },
+  map: {
+    value: 'column=category:type:name',
+    summary: 'the field of a column, or column=- to leave it out; may be given again',
+    repeated: true,
+  },
+  mapping: {
+    value: 'file',
+    summary: 'the same as JSON: {external_id, email, timestamp, columns: {column: "…"}}',
+  },
+  'external-id': {
+    value: 'column',
+    summary: 'the id by which a row is imported once (default: external_id)',
+  },
+  email: { value: 'column', summary: 'whose feedback it is (default: email)' },
+  timestamp: { value: 'column', summary: 'when it was given, RFC 3339 (default: display_ts)' },
+  format: { value: 'csv or jsonl', summary: 'what the file is (default: by its name)' },
+  delimiter: { value: 'character', summary: 'between the cells of CSV (default: a comma)' },
+  report: { value: 'file', summary: 'where refused rows are written, as CSV of line and reason' },
+  'dry-run': { summary: 'judge every row, store nothing' },
+}
+
+const service = async ({ container }: Services) => {
+  const { createFeedback } = await import('../../feedback/service.ts')
+  const { createDirectory } = await import('../../people/directory.ts')
+  return createFeedback({ ...container, assertPerson: createDirectory({ ...container, erasers: {} }).get })
+}
+
+export const feedbackCommands: readonly Command[] = [
+  {
+    name: 'feedback source-create',
+    args: ['name'],
+    summary: 'Create a feedback source',
+    flags: ORG_FLAG,
+    async run(input) {
+      return inOrganization(input, async (open, { id: organizationId }) => {
+        const source = await (await service(open)).createSource(organizationId, { name: input.arg('name') })
+        return { json: { organizationId, ...source }, lines: pairs({ id: source.id, name: source.name }) }
+      })
+    },
+  },
+  {
+    name: 'feedback source-list',
+    args: [],
+    summary: 'List the feedback sources of an organization',
+    flags: ORG_FLAG,
+    async run(input) {
+      return inOrganization(input, async (open, { id: organizationId }) => {
+        const position = { after: null, offset: 0, limit: SOURCES_SHOWN }
+        const rows = await (await service(open)).listSources(organizationId, {}, position)
+        const columns = {
+          id: ({ id }: SourceRow) => id,
+          name: ({ name }: SourceRow) => name,
+          created: ({ createdAt }: SourceRow) => createdAt,
+        }
+        return { json: { organizationId, feedbackSources: rows }, lines: table(rows, columns, 'no sources') }
+      })
+    },
+  },
+  {
+    name: 'feedback import',
+    args: ['file'],
+    summary: 'Import records from a CSV or JSON Lines file; rows with a known external id are left alone',
+    flags: IMPORT_FLAGS,
+    async run(input) {
+      const { importFile } = await import('../feedback-import.ts')
+      return inOrganization(input, async (open, { id: organizationId }) => {
+        const source = await findSource(open, organizationId, input)
+        return importFile(open, organizationId, source, input)
+      })
+    },
+  },
+]
+
+/** By name, else by id. @throws UsageError where several have the name, or none */
+async function findSource(open: Services, organizationId: string, input: Input): Promise<SourceRow> {
+  const feedback = await service(open)
+  const named = input.flag('source') ?? ''
+  const position = { after: null, offset: 0, limit: 1 }
+  const [found, another] = await feedback.listSources(organizationId, { name: named.trim() }, position)
+  if (another !== undefined)
+    throw new UsageError(`several sources are named ${JSON.stringify(named)}: name one by its id`)
+  if (found !== undefined) return found
+  if (/^[1-9]\d{0,15}$/.test(named)) return feedback.getSource(organizationId, Number(named))
+  throw new UsageError(
+    `there is no source ${JSON.stringify(named)}: make it with earshot feedback source-create`,
+  )
+}

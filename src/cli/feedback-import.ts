@@ -1,0 +1,129 @@
+/** The import of a feedback file as a command: its flags, its progress, its report. */
+
+import { type Reader, readCsv, readJsonLines } from '../feedback/import.reader.ts'
+import { importRecords } from '../feedback/import.ts'
+import {
+  checkHeader,
+  type Mapping,
+  mergeMappings,
+  NO_MAPPING,
+  parseColumnMap,
+  parseMappingFile,
+} from '../feedback/mapping.rules.ts'
+import { createJudge } from '../feedback/row.rules.ts'
+import type { SourceRow } from '../feedback/service.ts'
+import { createPeople } from '../people/service.ts'
+import { AppError } from '../platform/errors.ts'
+import { type Input, type Output, UsageError } from './command.ts'
+import { pairs } from './output.ts'
+import { createProgress } from './progress.ts'
+import type { Services } from './services.ts'
+
+/** Refused rows that are shown on the screen; `--report` has them all. */
+const SHOWN = 10
+
+/** @throws UsageError where the flags do not fit each other or the file */
+export async function importFile(
+  { container }: Services,
+  organizationId: string,
+  source: SourceRow,
+  input: Input,
+): Promise<Output> {
+  const file = Bun.file(input.arg('file'))
+  if (!(await file.exists())) throw new UsageError(`there is no file ${input.arg('file')}`)
+  const mapping = await usage(() => readMapping(input))
+  const reader = await usage(() => openReader(input, mapping))
+  const report = createReport(input.flag('report'))
+  const progress = createProgress(process.stderr, performance.now.bind(performance))
+  const started = performance.now()
+  try {
+    const counts = await importRecords(
+      { sql: container.sql, people: createPeople(container) },
+      {
+        organizationId,
+        sourceId: source.id,
+        rows: reader.rows,
+        judge: createJudge(mapping),
+        dryRun: input.has('dry-run'),
+        onRefused: report.add,
+        async onProgress({ rows }, bytes) {
+          progress.update({ done: bytes, total: file.size, rows })
+          await report.flush()
+        },
+      },
+    )
+    const seconds = Math.round(performance.now() - started) / 1000
+    const json = {
+      organizationId,
+      feedbackSourceId: source.id,
+      ...counts,
+      seconds,
+      refusedRows: report.first,
+    }
+    const lines = [
+      ...report.first.map(({ line, reason }) => `line ${line}: ${reason}`),
+      ...(counts.refused > report.first.length ? [`… and ${counts.refused - report.first.length} more`] : []),
+      ...pairs({ ...counts, seconds }),
+    ]
+    return { json, lines, failed: counts.refused > 0 }
+  } finally {
+    progress.end()
+    await report.close()
+  }
+}
+
+async function readMapping(input: Input): Promise<Mapping> {
+  const path = input.flag('mapping')
+  const under = path === undefined ? NO_MAPPING : parseMappingFile(await readJson(path))
+  return mergeMappings(under, {
+    externalId: input.flag('external-id') ?? null,
+    email: input.flag('email') ?? null,
+    timestamp: input.flag('timestamp') ?? null,
+    columns: new Map(input.flags('map').map(parseColumnMap)),
+  })
+}
+
+async function readJson(path: string): Promise<unknown> {
+  try {
+    return await Bun.file(path).json()
+  } catch {
+    throw new UsageError(`${path} is not a JSON file`)
+  }
+}
+
+async function openReader(input: Input, mapping: Mapping): Promise<Reader> {
+  const path = input.arg('file')
+  const format = input.flag('format') ?? /\.(csv|jsonl|ndjson)$/i.exec(path)?.[1]?.toLowerCase()
+  if (format === 'jsonl' || format === 'ndjson') return readJsonLines(path)
+  if (format !== 'csv') throw new UsageError('say what the file is with --format csv or --format jsonl')
+  const delimiter = input.flag('delimiter') ?? ','
+  if (delimiter.length !== 1) throw new UsageError('--delimiter must be one character')
+  const reader = await readCsv(path, delimiter)
+  checkHeader(mapping, reader.header ?? [])
+  return reader
+}
+
+/** What is wrong with the flags, or with the header that they speak of, was typed wrongly. */
+async function usage<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof AppError ? new UsageError(error.message) : error
+  }
+}
+
+/** Keeps the first refused rows, and writes all of them to `path`. */
+function createReport(path: string | undefined) {
+  const first: { readonly line: number; readonly reason: string }[] = []
+  const sink = path === undefined ? null : Bun.file(path).writer()
+  sink?.write('line,reason\r\n')
+  return {
+    first,
+    add(line: number, reason: string): void {
+      if (first.length < SHOWN) first.push({ line, reason })
+      sink?.write(`${line},"${reason.replaceAll('"', '""')}"\r\n`)
+    },
+    flush: async () => sink?.flush(),
+    close: async () => sink?.end(),
+  }
+}

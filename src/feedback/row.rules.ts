@@ -1,0 +1,148 @@
+/**
+ * From one row of a file to one feedback record, or to the reason why there is none. The same limits hold as for a record that is
+ * sent over HTTP.
+ */
+import { isStorableText, parseJson } from '../http/json.ts'
+import { isEmail } from '../people/rules.ts'
+import { AppError } from '../platform/errors.ts'
+import { toUtc } from '../platform/rfc3339.ts'
+import { type ColumnUse, type FieldRule, type Mapping, type Role, useOfColumn } from './mapping.rules.ts'
+import { type Field, type FieldType, MAX_EXTERNAL_ID, MAX_FIELDS } from './model.ts'
+import { checkValue } from './rules.ts'
+
+/** A row as it was read: text where the file has no types. */
+export interface Row {
+  readonly columns: readonly string[]
+  readonly values: readonly unknown[]
+  /** Whether the values are text to be converted (CSV), or have types (JSON). */
+  readonly isText: boolean
+}
+
+export interface ImportRecord {
+  readonly externalId: string | null
+  readonly email: string | null
+  /** In UTC; null: now. */
+  readonly displayTs: string | null
+  readonly fields: readonly Field[]
+}
+
+/** Why a row is refused; never leaves this file. */
+class Refusal extends Error {}
+
+/** Judges the rows of one file, remembering what its columns are for. @returns the record, or the reason as one line */
+export function createJudge(mapping: Mapping): (row: Row) => ImportRecord | string {
+  const uses = new Map<string, ColumnUse>()
+  const useOf = (column: string): ColumnUse => {
+    let use = uses.get(column)
+    if (use === undefined) {
+      use = useOfColumn(mapping, column)
+      // Rows of JSON may bring ever new columns.
+      if (uses.size < MAX_REMEMBERED) uses.set(column, use)
+    }
+    return use
+  }
+  return (row) => {
+    try {
+      return judge(row, useOf)
+    } catch (error) {
+      if (error instanceof Refusal || error instanceof AppError) return error.message
+      throw error
+    }
+  }
+}
+
+const MAX_REMEMBERED = 10_000
+
+function judge({ columns, values, isText }: Row, useOf: (column: string) => ColumnUse): ImportRecord {
+  const record: Record<Role, string | null> = { externalId: null, email: null, timestamp: null }
+  const fields: Field[] = []
+  for (const [index, column] of columns.entries()) {
+    const value = values[index]
+    // An empty cell says nothing.
+    if (value === null || value === undefined || (isText && value === '')) continue
+    const use = useOf(column)
+    if ('rule' in use) fields.push(fieldOf(column, use.rule, value, isText))
+    else if (use.role !== 'none') record[use.role] = READ[use.role](column, value)
+  }
+  if (fields.length === 0) throw new Refusal('no field has a value')
+  if (fields.length > MAX_FIELDS) throw new Refusal(`has more than ${MAX_FIELDS} fields`)
+  return { externalId: record.externalId, email: record.email, displayTs: record.timestamp, fields }
+}
+
+const READ: Record<Role, (column: string, value: unknown) => string> = {
+  externalId(column, value) {
+    const text = typeof value === 'number' ? String(value) : value
+    if (
+      typeof text === 'string' &&
+      text !== '' &&
+      [...text].length <= MAX_EXTERNAL_ID &&
+      isStorableText(text)
+    )
+      return text
+    throw refusal(column, `must have 1 to ${MAX_EXTERNAL_ID} characters`)
+  },
+  email(column, value) {
+    if (typeof value === 'string' && isEmail(value.trim()) && isStorableText(value)) return value.trim()
+    throw refusal(column, 'must be an e-mail address')
+  },
+  timestamp(column, value) {
+    const utc = typeof value === 'string' ? toUtc(value.trim()) : null
+    if (utc !== null) return utc
+    throw refusal(column, 'must be an RFC 3339 date-time with offset, such as 2026-01-02T03:04:05Z')
+  },
+}
+
+function fieldOf(column: string, rule: FieldRule, given: unknown, isText: boolean): Field {
+  const type = rule.type ?? (isText ? 'string' : typeOf(given))
+  const value = isText ? FROM_TEXT[type](given as string) : given
+  if (value === undefined)
+    throw refusal(column, `must be ${type === 'json' ? 'JSON' : `of the type ${type}`}`)
+  const finding = checkValue(type, value, `column ${JSON.stringify(column)}`)
+  if (finding !== null) throw new Refusal(`${finding.path}: ${finding.message}`)
+  if (typeof value === 'string' && !isStorableText(value)) throw refusal(column, 'must not contain U+0000')
+  return { category: rule.category, type, name: rule.name, value }
+}
+
+function typeOf(value: unknown): FieldType {
+  if (typeof value === 'string') return 'string'
+  if (typeof value === 'boolean') return 'boolean'
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'float'
+  return 'json'
+}
+
+const WORDS: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  '1': true,
+  false: false,
+  no: false,
+  '0': false,
+}
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+
+/** undefined where the text is no value of the type. Spaces around anything but a string mean nothing. */
+const FROM_TEXT: Record<FieldType, (text: string) => unknown> = {
+  boolean: (text) => WORDS[text.trim().toLowerCase()],
+  date: (text) => text.trim(),
+  datetime: (text) => text.trim(),
+  float: numberOf,
+  integer: (text) => (/^\s*[+-]?\d+\s*$/.test(text) ? Number(text) : undefined),
+  json: jsonOf,
+  string: (text) => text,
+}
+
+function numberOf(text: string): number | undefined {
+  return NUMBER.test(text.trim()) ? Number(text) : undefined
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return parseJson(Buffer.from(text))
+  } catch {
+    return undefined
+  }
+}
+
+function refusal(column: string, message: string): Refusal {
+  return new Refusal(`column ${JSON.stringify(column)}: ${message}`)
+}
