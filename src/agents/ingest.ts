@@ -7,6 +7,7 @@
  */
 import { transactionWithMail } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
+import { AGENT_CHALLENGE } from '../http/auth.ts'
 import type { ParsedBody } from '../http/operation.ts'
 import type { Principal } from '../identity/principal.ts'
 import { AppError } from '../platform/errors.ts'
@@ -98,6 +99,7 @@ async function checkAgentKey(
     throw new AppError(
       'invalid_agent_secret',
       'The agent key and the secret belong to different applications.',
+      { headers: { 'www-authenticate': AGENT_CHALLENGE } },
     )
   }
   throw new AppError('agent_application_not_found', 'There is no application with this agent key.')

@@ -22,8 +22,11 @@ const API_KEY = 'x-service-api-key'
 const AGENT_SECRET = 'x-service-agent-key'
 const ORGANIZATION = 'x-service-organization-key'
 
+/** `WWW-Authenticate` of a refused agent secret. */
+export const AGENT_CHALLENGE = 'ApiKey realm="earshot", header="X-Service-Agent-Key"'
+
 const CHALLENGES: Record<Exclude<Access, 'public'>, string> = {
-  agent: 'ApiKey realm="earshot", header="X-Service-Agent-Key"',
+  agent: AGENT_CHALLENGE,
   organization: 'ApiKey realm="earshot", header="X-Service-Api-Key"',
   user: 'Bearer realm="earshot"',
   organizationOrUser: 'Bearer realm="earshot", ApiKey realm="earshot", header="X-Service-Api-Key"',

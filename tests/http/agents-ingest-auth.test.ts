@@ -64,7 +64,10 @@ describe('401', () => {
   test("with the agentKey of another application of the organization: the secret's session is not touched", async () => {
     const agent = await openAgent(server)
     const other = await openAgent(server, { tenant: agent.tenant })
-    await refused(server, 'invalid_agent_secret', () => agent.post(other.request([userMessage(1)])))
+    const answer = await refused(server, 'invalid_agent_secret', () =>
+      agent.post(other.request([userMessage(1)])),
+    )
+    expect(answer.headers.get('www-authenticate')).toContain('X-Service-Agent-Key')
   })
 
   test('comes before 404, 400 and 415', async () => {
