@@ -102,6 +102,9 @@ describe('OpenAPI document', () => {
         'POST /v3/rest/recordings',
         'GET /v3/rest/recordings/{recordingId}',
         'GET /v3/rest/recordings/{recordingId}/transcript',
+        'POST /v3/rest/feedback-sources',
+        'PUT /v3/rest/people',
+        'POST /v3/rest/feedback-sources/{feedbackSourceId}/records',
       ]),
     )
   })

@@ -43,6 +43,8 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   folderId: 'folder_not_found',
   batchId: 'batch_not_found',
   recordingId: 'recording_not_found',
+  feedbackSourceId: 'feedback_source_not_found',
+  personId: 'person_not_found',
 }
 
 const organizations = new Map<Credential, string>()
@@ -72,8 +74,23 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
     transcript: [utterance(0, 1)],
     participants: [{ speaker: 0, email: 'ada@example.com' }],
   })
+  const feedback = await feedbackObjects(key)
   const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
-  return { ...agents, sourceId, fieldId, folderId, batchId, recordingId }
+  return { ...agents, sourceId, fieldId, folderId, batchId, recordingId, ...feedback }
+}
+
+/** Their ids are small numbers, so what they are called is what must not be shown. */
+async function feedbackObjects(key: Client): Promise<Readonly<Record<string, string>>> {
+  const name = newId()
+  const source = (await key.post('/v3/rest/feedback-sources', { name })).body
+  const person = (await key.put('/v3/rest/people', { email: 'eve@example.com', first_name: name })).body
+  const record = await key.post(`/v3/rest/feedback-sources/${source.id}/records`, {
+    person_id: person.id,
+    external_id: 'x',
+    fields: [{ category: 'content', type: 'string', name: 'comment', value: name }],
+  })
+  const [feedbackSourceId, personId] = [String(source.id), String(person.id)]
+  return { feedbackSourceId, personId, feedbackRecordId: String(record.body.id), feedbackName: name }
 }
 
 const fill = (path: string, value: (name: string) => string) =>
@@ -131,7 +148,7 @@ describe('every operation', () => {
 
   test.each([
     ['malformed', () => 'not-an-id'],
-    ['unknown', () => newId()],
+    ['unknown', (name: string) => (/^\d+$/.test(foreign[name] ?? '') ? '9007199254740991' : newId())],
     ['of another organization', (name: string) => foreign[name] ?? ''],
   ])('with an id that is %s is 404 and changes nothing', async (_, value) => {
     const before = await holdings()
@@ -156,6 +173,8 @@ describe('every operation', () => {
         ...(parameters.includes('sessionId') ? [`?sessionId=${foreign.sessionId}`] : []),
         ...(parameters.includes('folder_id') ? [`?folder_id=${foreign.folderId}`] : []),
         ...(parameters.includes('external_id') ? ['?external_id=x'] : []),
+        ...(parameters.includes('email') ? ['?email=eve@example.com'] : []),
+        ...(parameters.includes('name') ? [`?name=${foreign.feedbackName}`] : []),
       ]
       for (const filter of filters) {
         for (const caller of callersOf(operation, own)) {
