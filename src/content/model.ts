@@ -1,6 +1,12 @@
 /** Wire shapes of the pages of the website. */
 import { Type } from '@sinclair/typebox'
 
+/** Path of the list. */
+export const CONTENT = '/api/content'
+
+/** Path of a page. */
+export const pagePath = ({ slug }: { readonly slug: string }) => `${CONTENT}/${slug}`
+
 const summary = {
   slug: Type.String({ description: 'Names the page in its address' }),
   title: Type.String(),

@@ -3,20 +3,12 @@ import { Type } from '@sinclair/typebox'
 import { ok } from '../http/operation.ts'
 import { type WebsiteOperation, websiteOperation } from '../http/website-operation.ts'
 import { AppError } from '../platform/errors.ts'
-import { PageBody, PageList } from './model.ts'
-import type { Page } from './page.rules.ts'
+import { CONTENT, PageBody, PageList } from './model.ts'
 import type { Content } from './service.ts'
-
-const CONTENT = '/api/content'
 
 /** `GET /api/content` and `GET /api/content/{slug}`. */
 export function contentOperations(content: Content): readonly WebsiteOperation[] {
   return [listContent(content), getContent(content)]
-}
-
-/** Where the page is read, as a path. */
-export function pagePath({ slug }: Pick<Page, 'slug'>): string {
-  return `${CONTENT}/${slug}`
 }
 
 const listContent = (content: Content) =>

@@ -5,8 +5,8 @@
  * without a trailing slash.
  */
 import type { Static } from '@sinclair/typebox'
+import { CONTENT, pagePath } from '../content/model.ts'
 import type { Page } from '../content/page.rules.ts'
-import { pagePath } from '../content/routes.ts'
 import { API_VERSIONS } from '../http/api-version.ts'
 import type { WebsiteOperation } from '../http/website-operation.ts'
 import type { Discovery } from './model.ts'
@@ -20,7 +20,7 @@ const PATHS = {
   documentation: '/docs',
   catalog: '/.well-known/api-catalog',
   llms: '/llms.txt',
-  content: '/api/content',
+  content: CONTENT,
   health: '/health',
 } as const
 
