@@ -54,7 +54,7 @@ export const FORMS: readonly FormFacts[] = [
 /** A submission with the members of a form that are named; the address is a new one. */
 export function submission(members: readonly string[]): Record<string, string> {
   const email = `${crypto.randomUUID()}@example.com`
-  return Object.fromEntries(members.map((name) => [name, name === 'email' ? email : `a ${name}`]))
+  return Object.fromEntries(members.map((name) => [name, name === 'email' ? email : `their ${name}`]))
 }
 
 /** Makes every request a client of its own, where the loopback interface is a trusted proxy. */
