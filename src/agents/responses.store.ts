@@ -78,8 +78,9 @@ function insertResponses(
 export async function grantCredits(tx: Query, scope: SessionScope): Promise<void> {
   const { organizationId, applicationId, sessionId } = scope
   await Promise.all([
-    // A statement of its own: the next one's snapshot then has what the previous holder of the lock left over.
-    tx`select 1 from organization where id = ${organizationId} for update`,
+    // A statement of its own: the next one's snapshot then has what the previous holder of the lock left over. No
+    // stronger than the update: whoever inserts a row of the organization meanwhile is not waited for.
+    tx`select 1 from organization where id = ${organizationId} for no key update`,
     tx`
       with waiting as (
         select

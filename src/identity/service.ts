@@ -155,7 +155,7 @@ function credits(deps: IdentityDeps) {
   ) =>
     transactionWithMail(deps, async (tx, outbox) => {
       const result = await change(tx)
-      const blocked = await store.selectBlockedSessions(tx, organizationId)
+      const blocked = await store.lockBlockedSessions(tx, organizationId)
       await outbox.sendUnlessWaiting(
         blocked.map((id) => ({ key: `session:${id}` as const, type: 'credits_added' })),
       )

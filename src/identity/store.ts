@@ -180,7 +180,7 @@ export async function setCredits(
       select id, response_credits
       from organization
       where id = ${entry.organizationId}
-      for update
+      for no key update
     ), updated as (
       update organization o
       set response_credits = ${entry.balance}
@@ -196,11 +196,22 @@ export async function setCredits(
   return rows.length > 0
 }
 
-/** Sessions with responses that wait for credits. */
-export async function selectBlockedSessions(sql: Query, organizationId: string): Promise<readonly string[]> {
-  const rows = await sql<{ id: string }[]>`
-    select distinct session_id as id
-    from agent_response
-    where organization_id = ${organizationId} and state = 'billing_blocked'`
+/**
+ * Locks sessions with responses that wait for credits, until the transaction ends: none is deleted before its letter
+ * is there, and would leave an actor without a session. One that somebody holds is left out and not waited for, since
+ * sessions are locked before organizations: it is being deleted, or its turn takes the credits, or the clock wakes it.
+ */
+export async function lockBlockedSessions(tx: Tx, organizationId: string): Promise<readonly string[]> {
+  const rows = await tx<{ id: string }[]>`
+    select s.id
+    from agent_session s
+    where s.organization_id = ${organizationId}
+      and s.id in (
+        select r.session_id
+        from agent_response r
+        where r.organization_id = ${organizationId} and r.state = 'billing_blocked'
+      )
+    order by s.id
+    for key share of s skip locked`
   return rows.map((row) => row.id)
 }

@@ -1,7 +1,13 @@
 /** Metering: one unit per visible finalised assistant response, ever, as far as the credits reach. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { sessionActor } from '../../src/agents/actor.ts'
+import { deleteSessions } from '../../src/agents/sessions.store.ts'
+import { loadConfig } from '../../src/config.ts'
+import { createIdentity } from '../../src/identity/service.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
+import { createLog } from '../../src/platform/log.ts'
 import {
   assistant,
   createApplication,
@@ -146,6 +152,41 @@ test('sessions that are walked at once never spend more than there is', async ()
   const units = await Promise.all(ids.map((id) => ledger(sql, id)))
   expect(units.flat()).toHaveLength(13)
   expect(await creditsOf(sql, application)).toBe(0)
+})
+
+test('spending credits does not wait for who is inserting a row of the organization', async () => {
+  const { sql } = database
+  const application = await createApplication(sql, { credits: 5 })
+  const id = await createSession(sql, application)
+  await storeEvents(sql, id, [user(0), assistant(1)])
+  await transaction(sql, async (tx) => {
+    // What a foreign key locks.
+    await tx`select 1 from organization where id = ${application.organizationId} for key share`
+    await run(id)
+  })
+  expect(await creditsOf(sql, application)).toBe(4)
+})
+
+test('credits added while a blocked session is being deleted leave no actor behind', async () => {
+  const { sql } = database
+  const application = await createApplication(sql, { credits: 0 })
+  const { organizationId } = application
+  const id = await createSession(sql, application)
+  const other = await createSession(sql, application)
+  for (const session of [id, other]) {
+    await storeEvents(sql, session, [user(0), assistant(1)])
+    await run(session)
+  }
+  const doorbell = { name: 'postgres', ring: () => {}, close: async () => {} } as const
+  const log = createLog('silent', 'test')
+  const identity = createIdentity({ sql, doorbell, config: loadConfig({}), clock: systemClock, newId, log })
+  await transaction(sql, async (tx) => {
+    await deleteSessions(tx, organizationId, [id])
+    await identity.addCredits(organizationId, 1)
+  })
+  const actors = await sql<{ key: string }[]>`
+    select key from actor where key in (${`session:${id}`}, ${`session:${other}`})`
+  expect(actors.map(({ key }) => key)).toEqual([`session:${other}`])
 })
 
 test('content capture switched off: no metering, no analysis, but feedback', async () => {

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureSigningKey } from '../../src/identity/signing-key.ts'
+import { createApplication, createSession } from '../support/agent-sessions.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type IdentityProcess, openIdentity } from '../support/identity.ts'
 
@@ -147,22 +148,22 @@ describe('credits', () => {
 
   test('wake the sessions of the organization that wait for them, each once', async () => {
     const { identity, sql } = service
-    const { id } = await identity.createOrganization('Blocked')
-    const blocked = [crypto.randomUUID(), crypto.randomUUID()].toSorted()
+    const [mine, theirs] = [await createApplication(sql), await createApplication(sql)]
+    const blocked = [await createSession(sql, mine), await createSession(sql, mine)].toSorted()
     const rows = [
-      { organization: id, session: blocked[0], event: 'a', state: 'billing_blocked' },
-      { organization: id, session: blocked[0], event: 'b', state: 'billing_blocked' },
-      { organization: id, session: blocked[1], event: 'a', state: 'billing_blocked' },
-      { organization: id, session: crypto.randomUUID(), event: 'a', state: 'metered' },
-      { organization: organizationId, session: crypto.randomUUID(), event: 'a', state: 'billing_blocked' },
+      { ...mine, session: blocked[0], event: 'a', state: 'billing_blocked' },
+      { ...mine, session: blocked[0], event: 'b', state: 'billing_blocked' },
+      { ...mine, session: blocked[1], event: 'a', state: 'billing_blocked' },
+      { ...mine, session: await createSession(sql, mine), event: 'a', state: 'metered' },
+      { ...theirs, session: await createSession(sql, theirs), event: 'a', state: 'billing_blocked' },
     ]
     for (const row of rows)
       await sql`
         insert into agent_response
           (organization_id, application_id, session_id, external_event_id, sequence, revision, state)
-        values (${row.organization}, ${crypto.randomUUID()}, ${row.session as string}, ${row.event}, 0, 1, ${row.state})`
-    await identity.setCredits(id, 0)
-    await identity.addCredits(id, 1)
+        values (${row.organizationId}, ${row.applicationId}, ${row.session as string}, ${row.event}, 0, 1, ${row.state})`
+    await identity.setCredits(mine.organizationId, 0)
+    await identity.addCredits(mine.organizationId, 1)
     const letters = await sql<{ key: string; type: string }[]>`
       select key, type
       from actor_message
