@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Value } from '@sinclair/typebox/value'
+import { problemStatus } from '../../src/http/problem.ts'
+import { asOperation } from '../../src/http/website-operation.ts'
 import { ERROR_STATUS, type ErrorCode } from '../../src/platform/errors.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
@@ -24,6 +26,9 @@ const operations = () =>
     // biome-ignore lint/suspicious/noExplicitAny: as above
     Object.entries(item).map(([method, operation]) => ({ path, method, operation: operation as any })),
   )
+
+/** Those of the REST API and of the website API. */
+const everyOperation = () => [...server.features.operations, ...server.features.website.map(asOperation)]
 
 /** Every object of the document. */
 function* nodes(value: unknown): Generator<Record<string, unknown>> {
@@ -71,7 +76,7 @@ describe('OpenAPI document', () => {
         user: [{ userToken: [] }],
         organizationOrUser: [{ apiKey: [] }, { userToken: [] }],
       })[access]
-    const declared = server.features.operations.map(({ method, path, id, access }) => ({
+    const declared = everyOperation().map(({ method, path, id, access }) => ({
       call: `${method} ${path}`,
       id,
       security: security(access) ?? [],
@@ -120,20 +125,22 @@ describe('OpenAPI document', () => {
   })
 
   test('names for every operation the failures of its credential, and their codes', () => {
-    for (const { operation } of operations()) {
+    for (const { path, operation } of operations()) {
+      const statusOf = (code: ErrorCode) =>
+        path.startsWith('/api') ? problemStatus(code) : ERROR_STATUS[code]
       if (operation.security.length > 0) expect(operation.responses).toHaveProperty('401')
       expect(operation.responses).toHaveProperty('429')
       for (const [status, response] of Object.entries<{ description: string }>(operation.responses)) {
         if (Number(status) < 400) continue
         const codes = [...response.description.matchAll(/`(\w+)`/g)].map(([, code]) => code as ErrorCode)
         expect(codes.length).toBeGreaterThan(0)
-        for (const code of codes) expect([code, String(ERROR_STATUS[code])]).toEqual([code, status])
+        for (const code of codes) expect([code, String(statusOf(code))]).toEqual([code, status])
       }
     }
   })
 
   test('gives every operation with a body an example that its schema accepts', () => {
-    const withBody = server.features.operations.filter(({ body }) => body !== undefined)
+    const withBody = everyOperation().filter(({ body }) => body !== undefined)
     expect(withBody.length).toBeGreaterThan(0)
     for (const { id, body, example } of withBody)
       expect([
