@@ -65,7 +65,10 @@ export async function storeJobs(
   const plans: Plan[] = []
   for (const [index, job] of jobs.entries()) {
     try {
-      const plan = await planJob(deps, tx, index, job, sessions.get(index) ?? null, stored.get(index) ?? [])
+      const session = sessions.get(index) ?? null
+      // A session that another process made this moment is not locked, so its events decide nothing: done again.
+      const events = session === null ? [] : (stored.get(index) ?? [])
+      const plan = await planJob(deps, tx, index, job, session, events)
       plans.push(plan)
       outcomes[index] = { kind: 'done', result: responseOf(plan) }
     } catch (error) {
@@ -93,6 +96,11 @@ async function planJob(
 ): Promise<Plan> {
   const { prepared, current } = job
   checkEnvironments(prepared.request, session?.environment ?? null, current.settings)
+  const participants = mergeParticipants(
+    session?.participants ?? [],
+    prepared.session.participants,
+    current.settings.participantType,
+  )
   const decision = await decideJob(deps, tx, job, session, stored)
   const status = nextStatus(session?.status ?? null, prepared.request.status)
   const hasNews = decision.acceptedEventCount + decision.revisedEventCount > 0 || status !== session?.status
@@ -103,7 +111,7 @@ async function planJob(
           captureContent: current.settings.captureContent,
           creditsExhausted: job.creditsExhausted,
         })
-  const values = nextValues(job, session, { status, processingStatus })
+  const values = nextValues(job, session, { status, processingStatus, participants })
   return {
     index,
     job,
@@ -211,22 +219,17 @@ function lateEvents({ job, id, decision, watermark }: Plan) {
 
 /** The session's row after the request: absent members leave what was there. */
 function nextValues(
-  { prepared, current }: Job,
+  { prepared }: Job,
   session: store.SessionRow | null,
-  state: Pick<store.SessionValues, 'status' | 'processingStatus'>,
+  judged: Pick<store.SessionValues, 'status' | 'processingStatus' | 'participants'>,
 ): store.SessionValues {
   const sent = prepared.session
   return {
-    ...state,
+    ...judged,
     agentVersion: sent.agentVersion ?? session?.agentVersion ?? null,
     source: sent.source ?? session?.source ?? null,
     context: sent.context ?? session?.context ?? null,
     environment: sent.context?.environment ?? session?.environment ?? null,
-    participants: mergeParticipants(
-      session?.participants ?? [],
-      sent.participants,
-      current.settings.participantType,
-    ),
   }
 }
 

@@ -8,6 +8,9 @@ export const MAX_EVENTS_PER_REQUEST = 500
 export const MAX_REQUEST_BYTES = 2 * 1024 * 1024
 export const MAX_EVENT_BYTES = 256 * 1024
 export const MAX_CONTEXT_PROPERTIES = 50
+export const MAX_PARTICIPANTS_PER_REQUEST = 500
+/** All requests of a session together: they are read and written with it every time. */
+export const MAX_PARTICIPANTS_PER_SESSION = 1_000
 /** Ids, labels, names: anything that ends in an index or a list. */
 const MAX_NAME = 512
 
@@ -123,7 +126,12 @@ export const IngestRequest = Type.Object({
   agentVersion: Type.Optional(Label),
   source: Type.Optional(Type.Object({ sdk: Type.Optional(Label), version: Type.Optional(Label) })),
   context: Type.Optional(Context),
-  participants: Type.Optional(Type.Array(Participant, { maxItems: 500 })),
+  participants: Type.Optional(
+    Type.Array(Participant, {
+      maxItems: MAX_PARTICIPANTS_PER_REQUEST,
+      description: `Added to those of the session, which has at most ${MAX_PARTICIPANTS_PER_SESSION} of them`,
+    }),
+  ),
   events: Type.Array(Event, { minItems: 1, description: `1 to ${MAX_EVENTS_PER_REQUEST} events` }),
 })
 export type IngestRequest = Static<typeof IngestRequest>

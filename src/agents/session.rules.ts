@@ -3,8 +3,14 @@
  *
  * The rule: pure, and independent of the order in which agreeing requests arrive.
  */
+import { invalid } from '../http/json.ts'
 import { canonicalJson } from './fingerprint.ts'
-import type { Participant, ProcessingStatus, SessionStatus } from './model.ts'
+import {
+  MAX_PARTICIPANTS_PER_SESSION,
+  type Participant,
+  type ProcessingStatus,
+  type SessionStatus,
+} from './model.ts'
 import type { AgentSettings } from './settings.ts'
 
 /**
@@ -44,6 +50,7 @@ export function processingStatusFor(state: {
  * one are told apart by their values. `boundary` is the default for those that never named one; a request that
  * names one later wins. Sorted, so that the result does not depend on the order of arrival.
  * Returns `stored` itself where nothing changes.
+ * @throws AppError 400 where the session would have too many
  */
 export function mergeParticipants(
   stored: readonly Participant[],
@@ -58,7 +65,10 @@ export function mergeParticipants(
     merged.set(key, { boundary, ...merged.get(key), ...participant })
   }
   const result = [...merged].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, participant]) => participant)
-  return canonicalJson(result) === canonicalJson(stored) ? stored : result
+  if (canonicalJson(result) === canonicalJson(stored)) return stored
+  if (result.length <= MAX_PARTICIPANTS_PER_SESSION || result.length <= stored.length) return result
+  const message = `the session would have ${result.length} participants; at most ${MAX_PARTICIPANTS_PER_SESSION} are allowed`
+  throw invalid([{ path: 'participants', code: 'length', message }])
 }
 
 /** Identity: the external id, else all the values. */

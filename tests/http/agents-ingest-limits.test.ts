@@ -208,6 +208,23 @@ describe('counts and lengths', () => {
     await agent.refuse('validation_failed', [userMessage(2)], { ...session, participants })
   })
 
+  test('a session has at most 1,000 participants, whatever the number of requests; those it has may change', async () => {
+    const session = sessionOf('participants of many requests')
+    const send = (first: number, count: number, displayName: string) =>
+      agent.send([userMessage(first)], {
+        ...session,
+        participants: Array.from({ length: count }, (_, index) => ({
+          externalId: `p${first + index}`,
+          displayName,
+        })),
+      })
+    expect((await send(0, 500, 'Ada')).status).toBe(200)
+    expect((await send(500, 500, 'Ada')).status).toBe(200)
+    expect((await send(499, 500, 'Grace')).status).toBe(200)
+    const answer = await refused(server, 'validation_failed', () => send(501, 500, 'Ada'))
+    expect(answer.body.details).toMatchObject([{ path: 'participants', code: 'length' }])
+  })
+
   test('ids have 1 to 512 code points, and are more than white space', async () => {
     const long = (count: number) => String.fromCodePoint(...Array.from({ length: count }, randomEmoji))
     const session = sessionOf(long(512))
