@@ -26,6 +26,12 @@ const MAX_BODY_BYTES = 64 * 1024
 
 /** The same as an operation among all others, for what both kinds share: reading requests and documentation. */
 export function asOperation(operation: WebsiteOperation): Operation {
-  const { limit: _, ...rest } = operation
-  return { ...rest, access: 'public', tag: 'Website', maxBodyBytes: MAX_BODY_BYTES } as Operation
+  const { limit: _, errors = [], ...rest } = operation
+  return {
+    ...rest,
+    access: 'public',
+    tag: 'Website',
+    maxBodyBytes: MAX_BODY_BYTES,
+    errors: [...errors, 'unsupported_api_version', 'method_not_allowed'],
+  } as Operation
 }

@@ -1,0 +1,107 @@
+/** E-mail addresses, templates of mails, and what a robot gives away. */
+import { describe, expect, test } from 'bun:test'
+import { isEmailAddress } from '../../src/platform/email-address.ts'
+import { compose } from '../../src/platform/mail/mail.ts'
+import { fillHtml, fillText, textAsHtml } from '../../src/platform/mail/template.ts'
+import { givenFields, isFromRobot } from '../../src/website/rules.ts'
+
+describe('an e-mail address', () => {
+  test.each([
+    'a@b.co',
+    'ann.example+list@mail.example.com',
+    "o'neil@example.com",
+    'ANN@EXAMPLE.COM',
+    'a@xn--bcher-kva.example',
+    `${'a'.repeat(64)}@example.com`,
+    `a@${'b'.repeat(63)}.com`,
+    'a@1.2.example',
+  ])('%s', (text) => {
+    expect(isEmailAddress(text)).toBe(true)
+  })
+
+  test.each([
+    '',
+    'ann',
+    '@',
+    'ann@',
+    '@example.com',
+    'ann@example',
+    'ann@.com',
+    'ann@example.com.',
+    'ann@example..com',
+    '.ann@example.com',
+    'ann.@example.com',
+    'an..n@example.com',
+    'ann@bob@example.com',
+    'ann @example.com',
+    'ann@example.com ',
+    'ann@example.com\n',
+    'ann@-a.com',
+    'ann@a-.com',
+    'ann@192.0.2.1',
+    'änn@example.com',
+    'ann@bücher.example',
+    `${'a'.repeat(65)}@example.com`,
+    `a@${'b'.repeat(64)}.com`,
+    `a@${'b.'.repeat(126)}com`,
+  ])('not %j', (text) => {
+    expect(isEmailAddress(text)).toBe(false)
+  })
+
+  test('is judged at once, however long the text', () => {
+    for (const text of ['a'.repeat(1_000_000), `${'a.'.repeat(500_000)}@`, `a@${'-'.repeat(1_000_000)}`])
+      expect(isEmailAddress(text)).toBe(false)
+  })
+})
+
+describe('a template', () => {
+  test('escapes values in HTML, and leaves HTML that it is given', () => {
+    expect(fillHtml('<b title="{{a}}">{{{b}}}</b>', { a: `"<&'>`, b: '<i>x</i>' })).toBe(
+      '<b title="&quot;&lt;&amp;&#39;&gt;"><i>x</i></b>',
+    )
+  })
+
+  test('does not look into values', () => {
+    const values = { a: '{{b}}{{{b}}}$&$1', b: 'secret' }
+    expect(fillHtml('{{a}}', values)).toBe('{{b}}{{{b}}}$&amp;$1')
+    expect(fillText('{{a}}', values)).toBe('{{b}}{{{b}}}$&$1')
+  })
+
+  test('wants a value for every name, its own and not an inherited one', () => {
+    for (const name of ['missing', 'toString', '__proto__'])
+      expect(() => fillHtml(`{{${name}}}`, {})).toThrow('no value')
+  })
+
+  test('keeps lines of text apart', () => {
+    expect(textAsHtml('a\r\nb\nc\r<')).toBe('a<br>\nb<br>\nc<br>\n&lt;')
+  })
+})
+
+test('a mail has one recipient, whatever the address looks like', () => {
+  const mail = { id: 'x', to: 'a@b.co, c@d.co', subject: 's', text: 't', html: 'h' }
+  expect(compose(mail, { name: 'N', address: 'n@mail.example' })).toMatchObject({
+    to: { name: '', address: 'a@b.co, c@d.co' },
+    messageId: '<x@mail.example>',
+  })
+})
+
+describe('a submission', () => {
+  test('is from a robot where the trap is filled', () => {
+    for (const trap of ['x', ' ', 0, false, [], {}]) expect(isFromRobot({ _gotcha: trap })).toBe(true)
+    for (const body of [
+      {},
+      { _gotcha: '' },
+      { _gotcha: null },
+      null,
+      'x',
+      [],
+      Object.create({ _gotcha: 'x' }),
+    ])
+      expect(isFromRobot(body)).toBe(false)
+  })
+
+  test('keeps what was given, trimmed, and nothing else', () => {
+    const body = { name: ' Ann ', company: ' ', other: 'x', toString: 'y' }
+    expect(givenFields(['name', 'company', 'useCase', 'constructor'], body)).toEqual({ name: 'Ann' })
+  })
+})
