@@ -8,6 +8,7 @@ import { problemStatus } from '../../src/http/problem.ts'
 import { asOperation } from '../../src/http/website-operation.ts'
 import { ERROR_STATUS, type ErrorCode } from '../../src/platform/errors.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
+import { FORMS } from '../support/website.ts'
 
 const ROOT = resolve(import.meta.dir, '../..')
 
@@ -29,6 +30,16 @@ const operations = () =>
 
 /** Those of the REST API and of the website API. */
 const everyOperation = () => [...server.features.operations, ...server.features.website.map(asOperation)]
+
+/** Specification, "Website API": of every response. */
+const WEBSITE_HEADERS = [
+  'API-Version',
+  'RateLimit-Policy',
+  'RateLimit',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+]
 
 /** Every object of the document. */
 function* nodes(value: unknown): Generator<Record<string, unknown>> {
@@ -147,6 +158,31 @@ describe('OpenAPI document', () => {
         id,
         [...Value.Errors(body!, example)].map(({ path, message }) => `${path} ${message}`),
       ]).toEqual([id, []])
+  })
+
+  test('has the seven forms of the website, with their members, headers and problem details', () => {
+    for (const { path, operationId, required, optional } of FORMS) {
+      const operation = document.paths[path].post
+      expect(operation.operationId).toBe(operationId)
+      expect(operation.security).toEqual([])
+      expect(operation.parameters).toMatchObject([{ name: 'API-Version', in: 'header', required: false }])
+      const { schema } = operation.requestBody.content['application/json']
+      expect(schema.required.toSorted()).toEqual(required.toSorted())
+      expect(Object.keys(schema.properties).sort()).toEqual([...required, ...optional].sort())
+      for (const property of Object.values(schema.properties))
+        expect(property).toMatchObject({ type: 'string' })
+      expect(schema.properties.email.format).toBe('email')
+      expect(Object.keys(operation.responses)).toEqual(['200', '400', '405', '415', '429', '500'])
+      for (const [status, { content, headers }] of Object.entries<Record<string, object>>(
+        operation.responses,
+      )) {
+        expect(Object.keys(headers ?? {})).toEqual(expect.arrayContaining(WEBSITE_HEADERS))
+        expect('Retry-After' in (headers ?? {})).toBe(status === '429')
+        expect(Object.keys(content ?? {})).toEqual([
+          status === '200' ? 'application/json' : 'application/problem+json',
+        ])
+      }
+    }
   })
 
   test('names the shared response headers, which the service sends', async () => {
