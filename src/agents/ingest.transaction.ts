@@ -28,6 +28,8 @@ export interface Job {
   readonly prepared: PreparedRequest
   readonly current: SettingsVersion
   readonly creditsExhausted: boolean
+  /** Of the request as it was sent. */
+  readonly bytes: number
 }
 
 interface TransactionDeps {

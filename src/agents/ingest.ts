@@ -10,6 +10,7 @@ import type { Deps } from '../container.ts'
 import { AGENT_CHALLENGE } from '../http/auth.ts'
 import type { ParsedBody } from '../http/operation.ts'
 import type { Principal } from '../identity/principal.ts'
+import { asUnavailable, isRetryable } from '../platform/db/sqlstate.ts'
 import { AppError } from '../platform/errors.ts'
 import { createGroupCommit } from '../platform/group-commit.ts'
 import { createSharedLoad } from '../platform/shared-load.ts'
@@ -32,6 +33,8 @@ export type Ingest = (
 /** Transactions of ingestion under way in one process; requests that arrive meanwhile share the next. */
 const MAX_TRANSACTIONS = 2
 const MAX_REQUESTS_PER_TRANSACTION = 64
+/** Of the requests of one process that are being stored or wait for it. Beyond it the database does not keep up. */
+const MAX_WAITING_BYTES = 128 * 1024 * 1024
 
 export function createIngest(deps: IngestDeps, applications: Pick<Applications, 'loadForIngest'>): Ingest {
   const versions = createSettingsVersions()
@@ -56,6 +59,7 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
       prepared: prepare(request, current),
       current,
       creditsExhausted: application.creditsRemaining === 0,
+      bytes: body.bytes,
     })
     count(deps, response)
     return response
@@ -67,9 +71,16 @@ function createStore(deps: IngestDeps, versions: SettingsVersions): (job: Job) =
   return createGroupCommit<Job, IngestResponse>({
     keyOf: ({ key }) => `${key.applicationId} ${key.externalSessionId}`,
     weightOf: ({ prepared }) => prepared.events.length,
+    sizeOf: ({ bytes }) => bytes,
     maxBatches: MAX_TRANSACTIONS,
     maxJobs: MAX_REQUESTS_PER_TRANSACTION,
     maxWeight: MAX_EVENTS_PER_REQUEST,
+    maxWaitingSize: MAX_WAITING_BYTES,
+    isOutage: (error) => asUnavailable(error) !== null && !isRetryable(error),
+    refusal: () =>
+      new AppError('unavailable', 'Too many requests wait to be stored. Try again shortly.', {
+        headers: { 'retry-after': '1' },
+      }),
     run: (jobs) =>
       transactionWithMail(deps, (tx, outbox) => storeJobs({ newId: deps.newId, versions }, jobs, tx, outbox)),
   })

@@ -3,7 +3,8 @@
  *
  * The rules: a job waits for nothing but a free place, so an idle service pays no delay; of the jobs that touch the
  * same thing (`keyOf`) only one is under way, in the order of their arrival; every job has its own outcome, and a
- * batch that fails as a whole is done over one by one, so that a bad job fails alone.
+ * batch that fails as a whole is done over one by one, so that a bad job fails alone. What waits is bounded: a job too
+ * many is refused at once.
  */
 
 export type Outcome<R> =
@@ -17,26 +18,36 @@ export interface GroupCommitOptions<J, R> {
   keyOf(job: J): string
   /** Its share of a batch. */
   weightOf(job: J): number
+  /** What it takes while it waits. */
+  sizeOf(job: J): number
   /** Does all jobs in one transaction; outcomes in the order of the jobs. All or nothing: rejects where none was done. */
   run(jobs: readonly J[]): Promise<readonly Outcome<R>[]>
+  /** True for an error that says nothing of a job: where one alone meets it too, the others are not tried. */
+  isOutage(error: unknown): boolean
+  /** The error of a job that finds `maxWaitingSize` taken. */
+  refusal(): Error
   readonly maxBatches: number
   readonly maxJobs: number
   readonly maxWeight: number
+  /** A single job may be larger. */
+  readonly maxWaitingSize: number
 }
 
 interface Waiting<J, R> {
   readonly job: J
   readonly key: string
   readonly weight: number
+  readonly size: number
   resolve(result: R): void
   reject(error: unknown): void
 }
 
-/** Returns the function that does one job. */
+/** Returns the function that does one job; what is under way counts as waiting. */
 export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job: J) => Promise<R> {
   let queue: Waiting<J, R>[] = []
   const busy = new Set<string>()
   let batches = 0
+  let waitingSize = 0
 
   /** Moves the jobs of the next batch out of the queue; later jobs of a key wait behind an earlier one. */
   function take(): Waiting<J, R>[] {
@@ -79,20 +90,46 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
       const outcomes = await options.run(batch.map(({ job }) => job))
       for (const [index, waiting] of batch.entries()) settle(waiting, outcomes[index])
     } catch (error) {
-      if (batch.length === 1) return batch[0]?.reject(error)
-      for (const waiting of batch) await perform([waiting])
+      if (batch.length === 1) settle(batch[0]!, { kind: 'failed', error })
+      else await performAlone(batch)
+    }
+  }
+
+  /** One after another, until one of them shows that none can be done. */
+  async function performAlone(batch: readonly Waiting<J, R>[]): Promise<void> {
+    let outage: Outcome<R> | null = null
+    for (const waiting of batch) {
+      const outcome: Outcome<R> | undefined = outage ?? (await outcomeAlone(waiting.job))
+      if (outcome?.kind === 'failed' && options.isOutage(outcome.error)) outage = outcome
+      settle(waiting, outcome)
+    }
+  }
+
+  async function outcomeAlone(job: J): Promise<Outcome<R> | undefined> {
+    try {
+      return (await options.run([job]))[0]
+    } catch (error) {
+      return { kind: 'failed', error }
     }
   }
 
   function settle(waiting: Waiting<J, R>, outcome: Outcome<R> | undefined): void {
+    if (outcome?.kind === 'again') {
+      queue.unshift(waiting)
+      return
+    }
+    waitingSize -= waiting.size
     if (outcome?.kind === 'done') waiting.resolve(outcome.result)
-    else if (outcome?.kind === 'again') queue.unshift(waiting)
     else waiting.reject(outcome?.error ?? new Error('a job was left without an outcome'))
   }
 
   return (job) => {
+    const size = options.sizeOf(job)
+    if (waitingSize > 0 && waitingSize + size > options.maxWaitingSize)
+      return Promise.reject(options.refusal())
+    waitingSize += size
     const { promise, resolve, reject } = Promise.withResolvers<R>()
-    queue.push({ job, key: options.keyOf(job), weight: options.weightOf(job), resolve, reject })
+    queue.push({ job, key: options.keyOf(job), weight: options.weightOf(job), size, resolve, reject })
     start()
     return promise
   }

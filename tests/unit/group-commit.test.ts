@@ -6,8 +6,13 @@ interface Job {
   readonly value: number
 }
 
+const OUTAGE = new Error('the database is away')
+const FULL = new Error('too much waits')
+
 /** A committer whose batches are ended by the test. */
-function committer(limits: { maxBatches?: number; maxJobs?: number; maxWeight?: number } = {}) {
+function committer(
+  limits: { maxBatches?: number; maxJobs?: number; maxWeight?: number; maxWaitingSize?: number } = {},
+) {
   const batches: {
     jobs: readonly Job[]
     end: (outcomes?: readonly Outcome<number>[] | Error) => Promise<void>
@@ -15,9 +20,13 @@ function committer(limits: { maxBatches?: number; maxJobs?: number; maxWeight?: 
   const commit = createGroupCommit<Job, number>({
     keyOf: (job) => job.key,
     weightOf: (job) => job.value,
+    sizeOf: (job) => job.value,
+    isOutage: (error) => error === OUTAGE,
+    refusal: () => FULL,
     maxBatches: limits.maxBatches ?? 1,
     maxJobs: limits.maxJobs ?? 10,
     maxWeight: limits.maxWeight ?? 1_000,
+    maxWaitingSize: limits.maxWaitingSize ?? 1_000,
     run(jobs) {
       const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>()
       batches.push({
@@ -106,5 +115,40 @@ describe('group commit', () => {
     expect(values()).toEqual([[1], [2, 3], [2], [3]])
     expect(await bad).toBe(reason)
     expect(await Promise.all([first, good])).toEqual([1, 3])
+  })
+
+  test('where the first job alone meets an outage too, the others fail at once', async () => {
+    const { commit, batches, values } = committer()
+    const first = commit(job('a', 1))
+    const others = [2, 3, 4].map((value) => reasonOf(commit(job(`k${value}`, value))))
+    await batches[0]?.end()
+    await batches[1]?.end(OUTAGE)
+    await batches[2]?.end()
+    await batches[3]?.end(OUTAGE)
+    expect(values()).toEqual([[1], [2, 3, 4], [2], [3]])
+    expect(await Promise.all(others)).toEqual([null, OUTAGE, OUTAGE])
+    expect(await first).toBe(1)
+    const later = commit(job('k4', 4))
+    await batches[4]?.end()
+    expect(await later).toBe(4)
+  })
+
+  test('a job too many is refused while others wait or are under way, and taken when they are over', async () => {
+    const { commit, batches } = committer({ maxWaitingSize: 10 })
+    const large = commit(job('a', 50))
+    expect(await reasonOf(commit(job('b', 1)))).toBe(FULL)
+    await batches[0]?.end()
+    expect(await large).toBe(50)
+    const [six, four] = [commit(job('c', 6)), reasonOf(commit(job('d', 4)))]
+    expect(await reasonOf(commit(job('e', 1)))).toBe(FULL)
+    await batches[1]?.end()
+    await batches[2]?.end([{ kind: 'again' }])
+    expect(await six).toBe(6)
+    expect(await reasonOf(commit(job('f', 7)))).toBe(FULL)
+    await batches[3]?.end([{ kind: 'failed', error: OUTAGE }])
+    expect(await four).toBe(OUTAGE)
+    const last = commit(job('f', 7))
+    await batches[4]?.end()
+    expect(await last).toBe(7)
   })
 })
