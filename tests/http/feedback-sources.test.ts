@@ -1,0 +1,104 @@
+/** Feedback sources: create, read, list. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { createSource, SOURCES } from '../support/feedback.ts'
+import { type Client, startTestServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+let key: Client
+
+beforeAll(async () => {
+  server = await startTestServer()
+  key = server.as(await server.createTenant())
+})
+afterAll(() => server?.stop())
+
+describe('POST feedback-sources', () => {
+  test('201 with id, name, type and created_at, and where the source is', async () => {
+    const { status, body, headers } = await key.post(SOURCES, { name: 'Help desk', type: 'api' })
+    expect(status).toBe(201)
+    expect(body).toEqual({
+      id: expect.any(Number),
+      name: 'Help desk',
+      type: 'api',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    })
+    expect(Number.isSafeInteger(body.id)).toBe(true)
+    expect((await key.get(headers.get('location') as string)).body).toEqual(body)
+  })
+
+  test('the type is api where it is absent', async () => {
+    expect((await key.post(SOURCES, { name: 'x' })).body.type).toBe('api')
+  })
+
+  test('a name may be used again: two sources', async () => {
+    expect(await createSource(key, 'twice')).not.toBe(await createSource(key, 'twice'))
+  })
+
+  test('the name is stored trimmed; 255 characters are taken, emoji count as one', async () => {
+    expect((await key.post(SOURCES, { name: '  a b \n' })).body.name).toBe('a b')
+    const name = '😀'.repeat(255)
+    expect((await key.post(SOURCES, { name })).body.name).toBe(name)
+  })
+
+  test('members that are unknown are ignored', async () => {
+    expect((await key.post(SOURCES, { name: 'x', colour: 'red' })).status).toBe(201)
+  })
+
+  test.each([
+    ['no name', {}],
+    ['a blank name', { name: '  ' }],
+    ['256 characters', { name: 'x'.repeat(256) }],
+    ['a name that is no string', { name: 7 }],
+    ['another type', { name: 'x', type: 'webhook' }],
+    ['a type of null', { name: 'x', type: null }],
+    ['U+0000', { name: 'a\0b' }],
+    ['no object', []],
+  ])('400 for %s', async (_, body) => {
+    const answer = await key.post(SOURCES, body)
+    expect([answer.status, answer.body.code]).toEqual([400, 'validation_failed'])
+  })
+
+  test('400 malformed_json, 415 unsupported_media_type', async () => {
+    expect((await key.post(SOURCES, '{"name":')).body.code).toBe('malformed_json')
+    expect((await key.post(SOURCES, 'name=x', { 'content-type': 'text/plain' })).status).toBe(415)
+  })
+})
+
+describe('GET feedback-sources', () => {
+  test('newest first, by page and by cursor, the same sources', async () => {
+    const own = server.as(await server.createTenant())
+    const ids = []
+    for (let index = 0; index < 5; index++) ids.unshift(await createSource(own, `s${index}`))
+    const idsOf = ({ data }: { data: { id: number }[] }) => data.map(({ id }) => id)
+    expect(idsOf((await own.get(SOURCES)).body)).toEqual(ids)
+    const first = (await own.get(`${SOURCES}?limit=2`)).body
+    expect(first).toMatchObject({ page: 1, limit: 2, has_more: true })
+    const second = (await own.get(`${SOURCES}?limit=2&cursor=${first.next_cursor}`)).body
+    expect([...idsOf(first), ...idsOf(second)]).toEqual(ids.slice(0, 4))
+    expect(second.page).toBeNull()
+    const last = (await own.get(`${SOURCES}?limit=2&page=3`)).body
+    expect(idsOf(last)).toEqual(ids.slice(4))
+    expect(last).toMatchObject({ page: 3, has_more: false, next_cursor: null })
+    expect(idsOf((await own.get(`${SOURCES}?name=s3`)).body)).toEqual(ids.slice(1, 2))
+  })
+
+  test.each(['limit=0', 'limit=101', 'page=0', 'cursor=nonsense', 'colour=red', 'name=a&name=b'])(
+    '400 for ?%s',
+    async (query) => {
+      expect((await key.get(`${SOURCES}?${query}`)).status).toBe(400)
+    },
+  )
+
+  test('400 for page beside cursor', async () => {
+    const { next_cursor } = (await key.get(`${SOURCES}?limit=1`)).body
+    expect((await key.get(`${SOURCES}?limit=1&page=2&cursor=${next_cursor}`)).status).toBe(400)
+  })
+
+  test.each(['0', '-1', '1.5', '01', '1e3', '9007199254740993', '99999999999999999999', 'x'])(
+    'an id of %s is 404 feedback_source_not_found',
+    async (id) => {
+      const { status, body } = await key.get(`${SOURCES}/${id}`)
+      expect([status, body.code]).toEqual([404, 'feedback_source_not_found'])
+    },
+  )
+})
