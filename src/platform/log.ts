@@ -19,6 +19,10 @@ const REDACTED = [
   'headers.authorization',
   'headers["x-service-api-key"]',
   'headers["x-service-agent-key"]',
+  // What PostgreSQL adds to an error repeats the row that it refused.
+  'err.detail',
+  'err.where',
+  'err.internal_query',
 ]
 
 /** A logger whose lines carry `name`; synchronous, so that the last line before a crash is not lost. */

@@ -1,0 +1,29 @@
+/** What must never stand in a log, whatever is handed to the logger. */
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { testServer } from '../support/database.ts'
+
+const SOURCE = join(import.meta.dir, '..', '..', 'src', 'platform')
+
+/** Logs what PostgreSQL says of a row that it refuses, in a process of its own: the logger writes to standard error. */
+const SCRIPT = `
+  import { connect } from ${JSON.stringify(join(SOURCE, 'db', 'pool.ts'))}
+  import { createLog } from ${JSON.stringify(join(SOURCE, 'log.ts'))}
+  const sql = connect({ url: process.env.TEST_DATABASE_URL }, { max: 1, applicationName: 'log-test' })
+  const log = createLog('info', 'test')
+  await sql.begin(async (tx) => {
+    await tx\`create temp table canary (content text, missing int not null) on commit drop\`
+    await tx\`insert into canary (content) values (\${'what was said'})\`
+  }).catch((err) => log.error({ err }, 'refused'))
+  await sql.end()`
+
+test('a row that the database refused is not logged with its error', async () => {
+  const child = Bun.spawn([process.execPath, '-e', SCRIPT], {
+    env: { ...process.env, TEST_DATABASE_URL: testServer('TEST_DATABASE_URL') },
+    stderr: 'pipe',
+  })
+  const log = await new Response(child.stderr).text()
+  expect(log).toContain('violates not-null constraint')
+  expect(log).toContain('23502')
+  expect(log).not.toContain('what was said')
+})
