@@ -5,6 +5,7 @@
  * refused row by row, because a wrong character would be stored for good.
  */
 import { createReadStream } from 'node:fs'
+import { Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { parseJson } from '../http/json.ts'
 import { AppError } from '../platform/errors.ts'
@@ -31,6 +32,18 @@ const READ_BYTES = 1024 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+
+/** The bytes of a file, without the mark that some programs begin UTF-8 with. */
+async function* chunksOf(path: string): AsyncGenerator<Buffer> {
+  const file: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: READ_BYTES })
+  let isFirst = true
+  for await (const chunk of file) {
+    yield isFirst && chunk.subarray(0, 3).equals(BYTE_ORDER_MARK) ? chunk.subarray(3) : chunk
+    isFirst = false
+  }
+}
+
 interface CsvRecord {
   readonly record: readonly Buffer[]
   readonly info: { readonly lines: number; readonly bytes: number }
@@ -39,7 +52,6 @@ interface CsvRecord {
 /** @throws AppError 400 where there is no header, or it is not UTF-8 */
 export async function readCsv(path: string, delimiter: string): Promise<Reader> {
   const parser = parse({
-    bom: true,
     delimiter,
     encoding: null,
     info: true,
@@ -50,7 +62,7 @@ export async function readCsv(path: string, delimiter: string): Promise<Reader> 
     relax_column_count: true,
     skip_empty_lines: true,
   })
-  const file = createReadStream(path, { highWaterMark: READ_BYTES })
+  const file = Readable.from(chunksOf(path), { objectMode: false })
   file.on('error', (error) => parser.destroy(error))
   const records: AsyncIterator<CsvRecord> = file.pipe(parser)[Symbol.asyncIterator]()
   const first = await records.next()
@@ -131,23 +143,20 @@ interface Line {
 }
 
 const NEWLINE = 0x0a
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
 async function* linesOf(path: string): AsyncGenerator<Line> {
   let [line, bytes, size] = [1, 0, 0]
   let parts: Buffer[] = []
   const finish = (): Line => {
     const whole = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
-    const isMarked = line === 1 && whole.subarray(0, 3).equals(BYTE_ORDER_MARK)
-    const text = size > MAX_ROW_BYTES ? null : isMarked ? whole.subarray(3) : whole
-    return { line, bytes, text }
+    return { line, bytes, text: size > MAX_ROW_BYTES ? null : whole }
   }
   const append = (part: Buffer) => {
     size += part.byteLength
     if (size > MAX_ROW_BYTES) parts = []
     else parts.push(part)
   }
-  for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES }) as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(path)) {
     let start = 0
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       append(chunk.subarray(start, end))
