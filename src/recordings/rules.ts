@@ -51,6 +51,7 @@ export function draftOf(body: CreateRecording): RecordingDraft {
   const participants = participantsOf(body.participants ?? [])
   const transcript = body.transcript === undefined ? null : checkTranscript(body.transcript)
   if (transcript !== null) checkSpeakers(transcript, participants)
+  refuseSource(body.record)
   return {
     displayName: displayNameOf(body) ?? null,
     source: body.source?.trim() ?? DEFAULT_SOURCE,
@@ -76,6 +77,7 @@ export interface RecordingChange {
 
 /** @throws AppError 400 */
 export function changeOf(body: UpdateRecording): RecordingChange {
+  refuseSource(body.record)
   return {
     displayName: displayNameOf(body),
     summary: body.summary,
@@ -106,6 +108,13 @@ function valuesOf({ values = [], removeFieldIds = [] }: NonNullable<UpdateRecord
     throw invalid([{ path: `record.values[${both}].fieldId`, code: 'contradiction', message }])
   }
   return { set: values, remove }
+}
+
+/** Unknown members are ignored, but this one asks for values of a source that they would not get (rule 7). */
+function refuseSource(record: object | undefined): void {
+  if (record === undefined || !('sourceId' in record)) return
+  const message = 'is not accepted: the record is that of the canonical source "recordings"'
+  throw invalid([{ path: 'record.sourceId', code: 'unknown_member', message }])
 }
 
 /** Of `displayName` or its other name; undefined where neither is given. */

@@ -385,6 +385,14 @@ describe('rules of create', () => {
   })
 })
 
+describe('record', () => {
+  test('no sourceId is accepted; another member that is not known is ignored', async () => {
+    const sourceId = await createSource(acme.key)
+    await refused({ record: { sourceId } }, 400, 'unknown_member', 'record.sourceId')
+    expect((await create({ record: { note: 'x' } })).status).toBe(201)
+  })
+})
+
 describe('participants', () => {
   test('a known person is found by id or by address, in whatever case; absent names are kept', async () => {
     const email = `${newId()}@example.com`
