@@ -9,6 +9,10 @@ export const MAX_RETENTION_DAYS = 3650
 
 const Pattern = Type.String({ minLength: 1, maxLength: 1000 })
 
+/** Said of both redaction settings: ids tell events and people apart, and two that became one could not be told apart. */
+const KEPT =
+  'Ids stay as they are, those of participants too: an id should be none that tells who somebody is.'
+
 export const AgentSettings = Type.Object({
   /** false: ids, order, types, times, model and usage are kept; content, comments and names are dropped. */
   captureContent: Type.Boolean(),
@@ -17,10 +21,14 @@ export const AgentSettings = Type.Object({
   /** Empty: every environment, also none, is accepted. */
   allowedEnvironments: Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { maxItems: 100 }),
   retentionDays: Type.Union([Type.Integer({ minimum: 1, maximum: MAX_RETENTION_DAYS }), Type.Null()]),
-  /** Member names whose values are redacted wherever they occur, compared case-insensitively. */
-  redactedFields: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: 200 }),
-  /** RE2 patterns; every match in any text is redacted. */
-  redactedPatterns: Type.Array(Pattern, { maxItems: 100 }),
+  redactedFields: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+    maxItems: 200,
+    description: `Names of members whose values are redacted wherever they stand, in upper or lower case. ${KEPT}`,
+  }),
+  redactedPatterns: Type.Array(Pattern, {
+    maxItems: 100,
+    description: `RE2 patterns; every match in any text is redacted, names of members included. ${KEPT}`,
+  }),
   /** Who may read the conversations: everybody of the organization, or these users. */
   conversationAccess: Type.Union([
     Type.Object({ type: Type.Literal('workspace') }),
