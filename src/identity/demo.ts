@@ -1,11 +1,11 @@
 /**
- * The first start on an empty database: an organization, a user, an API key, an agent application with a secret and a
- * user token, all named `demo`, and their credentials in `DATA_DIR/credentials.json`.
+ * The first start on an empty database: an organization, a user, an API key, an agent application with a secret, a shared
+ * folder and a user token, all named `demo`, and their credentials in `DATA_DIR/credentials.json`.
  *
  * The rule: whoever has the rows has the file. Secrets are stored as digests only, so credentials that are lost between
  * COMMIT and the file are lost for good. Hence they are written first, as `credentials.json.<organization id>`; the rows
- * are then made from that file; then it gets its final name. A start that was cut short is completed by the next one:
- * every step can be repeated.
+ * are then made from that file; then it gets what can be looked up again, which is the folder, and its final name. A start
+ * that was cut short is completed by the next one: every step can be repeated.
  */
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,7 +23,8 @@ import {
   upsertUser,
 } from './store.ts'
 
-export interface DemoCredentials {
+/** What is made before there are rows. */
+interface Invented {
   readonly organizationId: string
   readonly apiKey: string
   readonly agentKey: string
@@ -31,6 +32,17 @@ export interface DemoCredentials {
   readonly userId: string
   /** null where an OpenID Connect issuer makes the tokens. */
   readonly userToken: string | null
+}
+
+export interface DemoCredentials extends Invented {
+  /** Shared by the organization. */
+  readonly folderId: string
+}
+
+interface Owner {
+  readonly kind: 'user'
+  readonly organizationId: string
+  readonly userId: string
 }
 
 export interface DemoDeps extends Pick<Deps, 'config' | 'sql' | 'newId'> {
@@ -46,6 +58,14 @@ export interface DemoDeps extends Pick<Deps, 'config' | 'sql' | 'newId'> {
       agentKey: string,
       slice: { readonly after: null; readonly limit: number },
     ): Promise<readonly { readonly id: string }[]>
+  }
+  /** The folders' use cases. */
+  readonly folders: {
+    create(owner: Owner, input: { readonly name: string }): Promise<{ readonly id: string }>
+    list(
+      owner: Owner,
+      slice: { readonly after: null; readonly limit: number },
+    ): Promise<readonly { readonly id: string; readonly name: string; readonly shared: boolean }[]>
   }
 }
 
@@ -63,13 +83,14 @@ export async function bootstrapDemo(deps: DemoDeps): Promise<DemoCredentials | n
   if (interrupted !== null) return complete(deps, interrupted)
   if (await hasOrganization(deps.sql)) return null
   const credentials = await invent(deps)
-  await writePending(deps, credentials)
+  await mkdir(deps.config.dataDir, { recursive: true })
+  await writePrivate(pendingPath(deps, credentials.organizationId), 'wx', credentials)
   if (await insertOwner(deps, credentials)) return complete(deps, credentials)
   await unlink(pendingPath(deps, credentials.organizationId)) // another process was first
   return null
 }
 
-async function invent({ config, newId, identity }: DemoDeps): Promise<DemoCredentials> {
+async function invent({ config, newId, identity }: DemoDeps): Promise<Invented> {
   const userId = newId()
   return {
     organizationId: newId(),
@@ -82,7 +103,7 @@ async function invent({ config, newId, identity }: DemoDeps): Promise<DemoCreden
 }
 
 /** @returns false where an organization exists by now. */
-async function insertOwner({ sql, newId }: DemoDeps, credentials: DemoCredentials): Promise<boolean> {
+async function insertOwner({ sql, newId }: DemoDeps, credentials: Invented): Promise<boolean> {
   const { organizationId, apiKey, userId } = credentials
   return transaction(sql, async (tx) => {
     await lockForFirstOrganization(tx)
@@ -101,9 +122,19 @@ async function insertOwner({ sql, newId }: DemoDeps, credentials: DemoCredential
   })
 }
 
-/** The application with its secret, and then the file under its final name. */
-async function complete(deps: DemoDeps, credentials: DemoCredentials): Promise<DemoCredentials> {
-  const { organizationId, agentKey, agentSecret } = credentials
+/** The application with its secret, the folder, and then the file under its final name. */
+async function complete(deps: DemoDeps, invented: Invented): Promise<DemoCredentials> {
+  await ensureApplication(deps, invented)
+  const credentials = { ...invented, folderId: await ensureFolder(deps, invented) }
+  const pending = pendingPath(deps, invented.organizationId)
+  await writePrivate(`${pending}.complete`, 'w', credentials)
+  await rename(`${pending}.complete`, pending)
+  await rename(pending, join(deps.config.dataDir, FILE))
+  return credentials
+}
+
+async function ensureApplication(deps: DemoDeps, invented: Invented): Promise<void> {
+  const { organizationId, agentKey, agentSecret } = invented
   const [existing] = await deps.applications.list(organizationId, agentKey, { after: null, limit: 1 })
   const application = existing ?? (await deps.applications.create(organizationId, { agentKey, name: NAME }))
   await insertAgentSecret(deps.sql, {
@@ -113,17 +144,24 @@ async function complete(deps: DemoDeps, credentials: DemoCredentials): Promise<D
     prefix: shownPrefix(agentSecret),
     hash: hashKey(agentSecret),
   })
-  await rename(pendingPath(deps, organizationId), join(deps.config.dataDir, FILE))
-  return credentials
+}
+
+/** @returns its id */
+async function ensureFolder({ folders }: DemoDeps, invented: Invented): Promise<string> {
+  const { organizationId, userId } = invented
+  const owner = { kind: 'user', organizationId, userId } as const
+  const found = await folders.list(owner, { after: null, limit: 100 })
+  const existing = found.find(({ name, shared }) => shared && name === NAME)
+  return (existing ?? (await folders.create(owner, { name: NAME }))).id
 }
 
 function pendingPath({ config }: DemoDeps, organizationId: string): string {
   return join(config.dataDir, `${FILE}.${organizationId}`)
 }
 
-async function writePending(deps: DemoDeps, credentials: DemoCredentials): Promise<void> {
-  await mkdir(deps.config.dataDir, { recursive: true })
-  const file = await open(pendingPath(deps, credentials.organizationId), 'wx', 0o600)
+/** Readable by the owner only, and on the disk when this resolves. */
+async function writePrivate(path: string, flags: 'w' | 'wx', credentials: Invented): Promise<void> {
+  const file = await open(path, flags, 0o600)
   try {
     await file.writeFile(`${JSON.stringify(credentials, null, 2)}\n`)
     await file.sync()
@@ -133,7 +171,7 @@ async function writePending(deps: DemoDeps, credentials: DemoCredentials): Promi
 }
 
 /** A file whose rows were committed. One whose rows were not is left alone: its process may be about to. */
-async function findInterrupted(deps: DemoDeps): Promise<DemoCredentials | null> {
+async function findInterrupted(deps: DemoDeps): Promise<Invented | null> {
   const names = await readdir(deps.config.dataDir).catch(() => [])
   for (const name of names) {
     const organizationId = name.startsWith(`${FILE}.`) ? name.slice(FILE.length + 1) : ''

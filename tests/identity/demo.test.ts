@@ -1,9 +1,10 @@
 /** The first start on an empty database leaves usable credentials behind, wherever it is cut short. */
-import { afterEach, expect, test } from 'bun:test'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { afterEach, describe, expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApplications } from '../../src/agents/applications.ts'
+import { createFolders } from '../../src/folders/service.ts'
 import { bootstrapDemo, type DemoCredentials, type DemoDeps } from '../../src/identity/demo.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -39,7 +40,7 @@ async function stage(): Promise<Stage> {
   return {
     process,
     folder,
-    deps: { config, sql, newId, identity, applications },
+    deps: { config, sql, newId, identity, applications, folders: createFolders({ sql, newId }) },
     read() {
       if (!readdirSync(folder).includes('credentials.json')) return null
       return JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8'))
@@ -48,23 +49,40 @@ async function stage(): Promise<Stage> {
 }
 
 /** Every credential in the file opens what it is for. */
-async function expectUsable({ process: { identity } }: Stage, credentials: DemoCredentials | null) {
+async function expectUsable(
+  { process: { identity, sql } }: Stage,
+  credentials: DemoCredentials | null,
+): Promise<void> {
   if (credentials === null) throw new Error('there is no credentials.json')
-  const { organizationId, apiKey, agentSecret, userToken, userId } = credentials
-  expect(await identity.byApiKey(apiKey)).toMatchObject({ organizationId })
+  const { organizationId, apiKey, agentSecret, userToken, userId, folderId } = credentials
+  const key = await identity.byApiKey(apiKey)
+  if (key === null) throw new Error('the API key opens nothing')
+  expect(key).toMatchObject({ organizationId })
+  const folders = await createFolders({ sql, newId }).list(key, { after: null, limit: 10 })
+  expect(folders).toMatchObject([{ id: folderId, name: 'demo', shared: true }])
   expect(await identity.byAgentSecret(agentSecret)).toMatchObject({ organizationId })
   expect(await identity.byToken(userToken ?? '', null)).toMatchObject({ organizationId, userId })
 }
 
 test('an empty database gets one demo, whose credentials are readable by the owner only', async () => {
-  const { deps, folder, read, ...rest } = await stage()
+  const current = await stage()
+  const { deps, folder, read } = current
   const credentials = await bootstrapDemo(deps)
   expect(credentials).not.toBeNull()
   expect(read()).toEqual(credentials)
+  expect(Object.keys(credentials ?? {})).toEqual([
+    'organizationId',
+    'apiKey',
+    'agentKey',
+    'agentSecret',
+    'userId',
+    'userToken',
+    'folderId',
+  ])
   expect(credentials?.agentKey).toBe('demo')
   expect(statSync(join(folder, 'credentials.json')).mode & 0o777).toBe(0o600)
   expect(readdirSync(folder).toSorted()).toEqual(['credentials.json', 'keys'])
-  await expectUsable({ deps, folder, read, ...rest }, read())
+  await expectUsable(current, read())
 })
 
 test('a database with an organization gets none', async () => {
@@ -108,30 +126,27 @@ const die = () => {
   throw new Killed()
 }
 
-test.each([
-  ['before the rows', { sql: new Proxy(() => {}, { apply: die }) }],
-  ['after the rows', { applications: { list: die, create: die } }],
-  ['after the application', { newId: null }],
-] as const)('a start cut short %s is completed by the next one', async (where, broken) => {
+/** `deps` whose process ends when `create` of the feature has done its work. */
+const dyingAfter = (feature: 'applications' | 'folders') => (deps: DemoDeps) => ({
+  [feature]: {
+    ...deps[feature],
+    async create(...input: readonly never[]) {
+      await (deps[feature].create as (...input: readonly never[]) => Promise<unknown>)(...input)
+      die()
+    },
+  },
+})
+
+test.each<readonly [string, (deps: DemoDeps) => object]>([
+  ['before the rows', () => ({ sql: new Proxy(() => {}, { apply: die }) })],
+  ['after the rows', () => ({ applications: { list: die, create: die } })],
+  ['after the application', dyingAfter('applications')],
+  ['after the secret', () => ({ folders: { list: die, create: die } })],
+  ['after the folder', dyingAfter('folders')],
+])('a start cut short %s is completed by the next one', async (_, broken) => {
   const current = await stage()
   const { deps, read, process, folder } = current
-  let made = false
-  const failing = {
-    ...deps,
-    ...(where === 'after the application'
-      ? {
-          applications: {
-            ...deps.applications,
-            create: async (...input: Parameters<DemoDeps['applications']['create']>) => {
-              made = true
-              return deps.applications.create(...input)
-            },
-          },
-          newId: () => (made ? die() : newId()),
-        }
-      : broken),
-  } as unknown as DemoDeps
-  await expect(bootstrapDemo(failing)).rejects.toThrow(Killed)
+  await expect(bootstrapDemo({ ...deps, ...broken(deps) })).rejects.toThrow(Killed)
   expect(read()).toBeNull()
   expect(await bootstrapDemo(deps)).not.toBeNull()
   await expectUsable(current, read())
@@ -139,12 +154,29 @@ test.each([
   expect(readdirSync(folder).filter((name) => name.startsWith('credentials.json.'))).toEqual([])
 })
 
-test('credentials under their first name are found again when the last step is missing', async () => {
-  const current = await stage()
-  const credentials = (await bootstrapDemo(current.deps)) as DemoCredentials
-  const final = join(current.folder, 'credentials.json')
-  renameSync(final, `${final}.${credentials.organizationId}`)
-  chmodSync(`${final}.${credentials.organizationId}`, 0o600)
-  expect(await bootstrapDemo(current.deps)).toEqual(credentials)
-  expect(current.read()).toEqual(credentials)
+describe('credentials under their first name are found again', () => {
+  const interrupted = async (rewrite: (pending: string, credentials: DemoCredentials) => void) => {
+    const current = await stage()
+    const credentials = (await bootstrapDemo(current.deps)) as DemoCredentials
+    const final = join(current.folder, 'credentials.json')
+    const pending = `${final}.${credentials.organizationId}`
+    renameSync(final, pending)
+    rewrite(pending, credentials)
+    expect(await bootstrapDemo(current.deps)).toEqual(credentials)
+    expect(current.read()).toEqual(credentials)
+    expect(statSync(final).mode & 0o777).toBe(0o600)
+    expect(readdirSync(current.folder).toSorted()).toEqual(['credentials.json', 'keys'])
+    await expectUsable(current, current.read())
+  }
+
+  test('when the last step is missing', () => interrupted(() => {}))
+
+  test('when the folder is missing in them', () =>
+    interrupted((pending, { folderId: _, ...older }) => writeFileSync(pending, JSON.stringify(older))))
+
+  test('when a copy with the folder was begun beside them', () =>
+    interrupted((pending, { folderId: _, ...older }) => {
+      writeFileSync(pending, JSON.stringify(older))
+      writeFileSync(`${pending}.complete`, '{"organizationId":', { mode: 0o600 })
+    }))
 })
