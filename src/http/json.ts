@@ -190,6 +190,8 @@ function findingMessage(error: ValueError): string {
   if (error.type === ValueErrorType.Union && allowed?.every((option) => option !== undefined)) {
     return `must be one of ${allowed.map((option) => JSON.stringify(option)).join(', ')}`
   }
+  if (error.type === ValueErrorType.StringMinLength && error.schema.minLength === 1)
+    return 'must not be empty'
   if (error.type === ValueErrorType.StringFormat) return FORMAT_MESSAGES[error.schema.format] ?? error.message
   if (error.type === ValueErrorType.ObjectRequiredProperty) return 'is required'
   if (error.type === ValueErrorType.ObjectAdditionalProperties) return 'is not a member of this object'

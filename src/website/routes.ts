@@ -3,7 +3,7 @@ import { validate } from '../http/json.ts'
 import { ok } from '../http/operation.ts'
 import { type WebsiteOperation, websiteOperation } from '../http/website-operation.ts'
 import { Accepted, FORMS, type Form } from './model.ts'
-import { isFromRobot } from './rules.ts'
+import { isFromRobot, trimmed } from './rules.ts'
 import type { Website } from './service.ts'
 
 export function formOperations(website: Website): readonly WebsiteOperation[] {
@@ -27,7 +27,7 @@ function formOperation(website: Website, form: Form): WebsiteOperation {
     async handler(call) {
       const { value } = await call.parsedBody()
       if (isFromRobot(value)) return ok(accepted)
-      await website.submit(form, validate(form.body, value))
+      await website.submit(form, validate(form.body, trimmed(value)))
       return ok(accepted)
     },
   })

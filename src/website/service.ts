@@ -13,7 +13,7 @@ import { givenFields } from './rules.ts'
 import { insertSubmission, usedRecently } from './store.ts'
 
 export interface Website {
-  /** `body` has passed the form's schema. */
+  /** `body` is trimmed and has passed the form's schema. */
   submit(form: Form, body: Readonly<Record<string, unknown>>): Promise<void>
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { isEmailAddress } from '../../src/platform/email-address.ts'
 import { compose } from '../../src/platform/mail/mail.ts'
 import { fillHtml, fillText, textAsHtml } from '../../src/platform/mail/template.ts'
-import { givenFields, isFromRobot } from '../../src/website/rules.ts'
+import { givenFields, isFromRobot, trimmed } from '../../src/website/rules.ts'
 
 describe('an e-mail address', () => {
   test.each([
@@ -100,8 +100,17 @@ describe('a submission', () => {
       expect(isFromRobot(body)).toBe(false)
   })
 
-  test('keeps what was given, trimmed, and nothing else', () => {
-    const body = { name: ' Ann ', company: ' ', other: 'x', toString: 'y' }
+  test('is judged without the white space around its members', () => {
+    expect(trimmed({ name: ' Ann\n', company: ' ', other: [' x '] })).toEqual({
+      name: 'Ann',
+      company: '',
+      other: [' x '],
+    })
+    for (const body of [null, ' x ', 5, [' x ']]) expect(trimmed(body)).toEqual(body)
+  })
+
+  test('keeps what was given, and nothing else', () => {
+    const body = { name: 'Ann', company: '', other: 'x', toString: 'y' }
     expect(givenFields(['name', 'company', 'useCase', 'constructor'], body)).toEqual({ name: 'Ann' })
   })
 })
