@@ -213,7 +213,7 @@ export async function failTurn(
   const spent = isSpent(context, { ...message, attempts: attempts + 1 }) && !isSpent(context, message)
   const delayMs = spent ? 0 : retryDelayMs(attempts, context.options, Math.random)
   context.log.warn({ key, type, seq, attempt: attempts + 1, retryInMs: delayMs, err: error }, 'turn failed')
-  await recordFailure(context.sql, held, { seq, error: errorText(error), delayMs })
+  await recordFailure(context.sql, context.worker, held, { seq, error: errorText(error), delayMs })
   handover.leave(key, 0)
   handover.later(key, delayMs)
 }

@@ -27,7 +27,7 @@ export async function keepBeating(context: Context, stopped: AbortSignal): Promi
 async function abortLostTurns(context: Context): Promise<void> {
   if (context.longTurns.size === 0) return
   const turns = [...context.longTurns].map(([key, turn]) => ({ key, ...turn }))
-  const held = await stillHeld(context.sql, turns)
+  const held = await stillHeld(context.sql, context.worker, turns)
   for (const turn of turns) {
     if (!held.has(turn.key)) turn.controller.abort(new Fenced('another worker has taken over'))
   }

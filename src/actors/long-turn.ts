@@ -111,13 +111,13 @@ class Turn implements LongTurn {
   }
 
   async #commit<T>(work: (tx: Tx, send: Send) => Promise<T>, last: boolean): Promise<T> {
-    const { sql, doorbell, options } = this.context
+    const { sql, doorbell, options, worker } = this.context
     const { value, envelopes } = await transaction(sql, async (tx) => {
       const letters: Letter[] = []
       limitStatements(tx, this.context, options.turnTimeoutMs)
       const result = await work(tx, async (more) => void letters.push(...more))
       const sent = await sendAll(tx, letters)
-      await Promise.all([fence(tx, [this.held]), remove(tx, last ? [this.message] : [])])
+      await Promise.all([fence(tx, worker, [this.held]), remove(tx, last ? [this.message] : [])])
       return { value: result, envelopes: sent }
     })
     if (envelopes.length > 0) doorbell.ring(envelopes)

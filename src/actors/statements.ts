@@ -7,7 +7,10 @@
 import type { Json, Query } from '../platform/db/pool.ts'
 import { type ActorKey, Fenced, type Message } from './types.ts'
 
-/** An actor in the hands of this worker: whoever raises the epoch takes it away. */
+/**
+ * An actor in the hands of this worker: whoever raises the epoch takes it away. Epoch and owner belong together: claims do
+ * not wait for the disk, so after a crash of the server another worker may be given an epoch for the second time.
+ */
 export interface Held {
   readonly key: ActorKey
   readonly epoch: number
@@ -148,11 +151,12 @@ function toMessage(row: MailboxRow): WaitingMessage {
  * a newer epoch. (`for key share` would not do: changing `epoch` does not conflict with it.)
  * @throws Fenced unless all of `held` are still ours.
  */
-export async function fence(tx: Query, held: readonly Held[]): Promise<void> {
+export async function fence(tx: Query, worker: string, held: readonly Held[]): Promise<void> {
   const rows = await tx`
     select 1
     from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
     join actor a on a.key = h.key and a.epoch = h.epoch
+    where a.owner = ${worker}
     order by a.key
     for share of a`
   if (rows.length !== held.length)
@@ -226,13 +230,14 @@ export async function abandon(sql: Query, worker: string, held: readonly Held[])
  */
 export async function recordFailure(
   sql: Query,
+  worker: string,
   held: Held,
   failure: { readonly seq: number; readonly error: string; readonly delayMs: number },
 ): Promise<void> {
   const updated = await sql`
     with mine as (
       select key from actor
-      where key = ${held.key} and epoch = ${held.epoch}
+      where key = ${held.key} and epoch = ${held.epoch} and owner = ${worker}
       for no key update
     ), failed as (
       update actor_message m
@@ -258,11 +263,16 @@ export async function park(tx: Query, message: Message): Promise<void> {
 }
 
 /** Of `held`, the actors that are still ours. */
-export async function stillHeld(sql: Query, held: readonly Held[]): Promise<ReadonlySet<ActorKey>> {
+export async function stillHeld(
+  sql: Query,
+  worker: string,
+  held: readonly Held[],
+): Promise<ReadonlySet<ActorKey>> {
   const rows = await sql<{ key: ActorKey }[]>`
     select a.key
     from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
-    join actor a on a.key = h.key and a.epoch = h.epoch`
+    join actor a on a.key = h.key and a.epoch = h.epoch
+    where a.owner = ${worker}`
   return new Set(rows.map((row) => row.key))
 }
 

@@ -62,7 +62,7 @@ export async function commitTurns(
       const done = await performAll(works, tx, letters, timeoutMs, failed)
       const envelopes = await sendAll(tx, letters)
       const [, , released] = await Promise.all([
-        fence(tx, works),
+        fence(tx, context.worker, works),
         remove(
           tx,
           done.flatMap((turns) => turns.messages),

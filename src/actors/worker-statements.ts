@@ -14,7 +14,7 @@ export async function removeWorker(sql: Query, worker: string): Promise<void> {
   await sql`delete from worker where id = ${worker}`
 }
 
-/** Gives back what a stopping worker could not end in time. Its turns are fenced off by the next claim. */
+/** Gives back what a stopping worker could not end in time. Its turns are fenced off from then on. */
 export async function giveBack(sql: Query, worker: string, keys: readonly ActorKey[]): Promise<void> {
   if (keys.length === 0) return
   await sql`

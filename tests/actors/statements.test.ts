@@ -8,6 +8,7 @@ import {
   recordFailure,
   release,
   remove,
+  stillHeld,
   takeOver,
   WORKER_ENDED,
 } from '../../src/actors/statements.ts'
@@ -152,22 +153,38 @@ describe('fence', () => {
     const worker = await deadWorker()
     const held = await claim(database.sql, worker, [kept, lost])
     await takeOver(database.sql, await liveWorker(), lost, LEASE_MS)
-    await expect(fence(database.sql, held)).rejects.toBeInstanceOf(Fenced)
+    await expect(fence(database.sql, worker, held)).rejects.toBeInstanceOf(Fenced)
     await fence(
       database.sql,
+      worker,
       held.filter((one) => one.key === kept),
     )
   })
 
   test('keeps a takeover away until the commit in flight is through', async () => {
     const key = await actorWithMail()
-    const held = await claimOne(await deadWorker(), key)
+    const owner = await deadWorker()
+    const held = await claimOne(owner, key)
     const worker = await liveWorker()
     await transaction(database.sql, async (tx) => {
-      await fence(tx, [held])
+      await fence(tx, owner, [held])
       expect(await takeOver(database.sql, worker, key, LEASE_MS)).toBeNull()
     })
     expect(await takeOver(database.sql, worker, key, LEASE_MS)).not.toBeNull()
+  })
+
+  test('an epoch that a crash of the server took back belongs to the worker that claimed it again', async () => {
+    const key = await actorWithMail()
+    const [first, second] = [await liveWorker(), await liveWorker()]
+    const lost = await claimOne(first, key)
+    await database.sql`update actor set owner = null, epoch = epoch - 1 where key = ${key}`
+    const held = await claimOne(second, key)
+    expect(held).toEqual(lost)
+    await expect(fence(database.sql, first, [lost])).rejects.toBeInstanceOf(Fenced)
+    const failure = { seq: 1, error: 'Error: late', delayMs: 0 }
+    await expect(recordFailure(database.sql, first, lost, failure)).rejects.toBeInstanceOf(Fenced)
+    expect(await stillHeld(database.sql, first, [lost])).toEqual(new Set())
+    await fence(database.sql, second, [held])
   })
 
   test('a message is removed once: the second removal is refused', async () => {
@@ -210,10 +227,11 @@ describe('release', () => {
 
 test('a failure is recorded by the owner only', async () => {
   const key = await actorWithMail()
-  const held = await claimOne(await deadWorker(), key)
+  const owner = await deadWorker()
+  const held = await claimOne(owner, key)
   const now = await takeOver(database.sql, await liveWorker(), key, LEASE_MS)
   const failure = { seq: 1, error: 'late', delayMs: 0 }
-  await expect(recordFailure(database.sql, held, failure)).rejects.toBeInstanceOf(Fenced)
+  await expect(recordFailure(database.sql, owner, held, failure)).rejects.toBeInstanceOf(Fenced)
   const [message] = await database.sql`select attempts, last_error from actor_message where key = ${key}`
   expect(message).toEqual({ attempts: 1, last_error: WORKER_ENDED })
   expect(now?.epoch).toBe(2)
