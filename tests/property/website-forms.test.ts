@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { startTestServer, type TestServer } from '../support/server.ts'
 import { FORMS } from '../support/website.ts'
 
-const RUNS = Number(process.env.FUZZ_RUNS ?? 10_000)
+const RUNS = Number(process.env.FUZZ_RUNS ?? 1_000)
 const PARALLEL = 10
 
 let server: TestServer
