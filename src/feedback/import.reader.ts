@@ -28,7 +28,7 @@ export interface Reader {
 
 /** Far beyond the fields of one record at their limits. */
 const MAX_ROW_BYTES = 16 * 1024 * 1024
-const READ_BYTES = 1024 * 1024
+const READ_BYTES = 256 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

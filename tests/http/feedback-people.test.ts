@@ -1,5 +1,5 @@
 /** People: found by e-mail, never emptied by what is absent, and erased with everything that names them. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { createRecord, createSource, field, PEOPLE, putPerson, recordsOf } from '../support/feedback.ts'
 import { createRecording, RECORDINGS, utterance } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
@@ -89,9 +89,14 @@ describe('PUT people', () => {
     expect((await putPerson(other, { email })).id).not.toBe(id)
   })
 
-  test('64 at once for one new address and one new company: one person, one company', async () => {
-    const person = { email: address(), company: { name: 'Rush', domain: 'rush.example' } }
-    const people = await Promise.all(Array.from({ length: 64 }, () => putPerson(key, person)))
+  test.each([
+    ['by domain', { name: 'Rush', domain: 'rush.example' }],
+    ['by name', { name: 'Hurry' }],
+  ])('64 at once for one new address and one new company %s: one person, one company', async (_, company) => {
+    const email = address()
+    // Connections that are open already begin at the same moment.
+    await Promise.all(Array.from({ length: 64 }, () => putPerson(key, { email: address() })))
+    const people = await Promise.all(Array.from({ length: 64 }, () => putPerson(key, { email, company })))
     expect(new Set(people.map(({ id }) => id)).size).toBe(1)
     expect(new Set(people.map(({ company_id }) => company_id)).size).toBe(1)
   })
@@ -200,6 +205,22 @@ describe('erasure of a person', () => {
     expect([recording.status, recording.body.participants]).toEqual([200, []])
     expect((await key.delete(`${PEOPLE}/${person.id}`)).body.code).toBe('person_not_found')
     expect((await putPerson(key, { email })).id).not.toBe(person.id)
+  })
+
+  test('leaves a receipt in the log that counts what was erased and names nobody', async () => {
+    const { email, person } = await personWithTraces()
+    const info = spyOn(server.deps.log, 'info')
+    try {
+      await key.delete(`${PEOPLE}/${person.id}`)
+      const erased = { feedbackRecords: 1, participations: 1 }
+      expect(info.mock.calls as unknown[][]).toContainEqual([
+        { organizationId, personId: person.id, erased },
+        'person erased',
+      ])
+      expect(JSON.stringify(info.mock.calls)).not.toContain(email)
+    } finally {
+      info.mockRestore()
+    }
   })
 
   test('is all or nothing', async () => {

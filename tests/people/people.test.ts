@@ -131,3 +131,20 @@ test('people are found by their public ids, in their own organization only', asy
   expect((await find(await createOrganization(), ids)).size).toBe(0)
   expect((await find(organizationId, [])).size).toBe(0)
 })
+
+test('ids by address: who is known is not written to, who is new is made, one person for every spelling', async () => {
+  const idsOf = (emails: readonly string[]) =>
+    transaction(database.sql, (tx) => people.idsByEmail(tx, organizationId, emails))
+  await upsert([{ email: 'gus@example.com', firstName: 'Gus' }])
+  const ids = await idsOf(['GUS@example.com', 'hal@example.com', 'Hal@Example.com'])
+  expect([...ids.keys()].sort()).toEqual(['GUS@example.com', 'Hal@Example.com', 'hal@example.com'])
+  expect(ids.get('hal@example.com')).toBe(ids.get('Hal@Example.com') as number)
+  expect(await stored('gus@example.com')).toMatchObject({ firstName: 'Gus', changed: false })
+  expect(await idsOf(['Gus@Example.com', 'HAL@example.com'])).toEqual(
+    new Map([
+      ['Gus@Example.com', ids.get('GUS@example.com') as number],
+      ['HAL@example.com', ids.get('hal@example.com') as number],
+    ]),
+  )
+  expect((await idsOf([])).size).toBe(0)
+})
