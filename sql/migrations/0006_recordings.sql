@@ -3,11 +3,13 @@
 create table folder (
   id uuid primary key,
   organization_id uuid not null references organization (id) on delete cascade,
-  owner_user_id uuid references app_user (id) on delete cascade,   -- null: shared by the organization
+  -- null: shared by the organization. A private folder holds its owner back: who deletes a user says what becomes of it.
+  owner_user_id uuid references app_user (id),
   name text not null,
   created_at timestamptz not null default now()
 );
 create index folder_list on folder (organization_id, created_at desc, id desc);
+create index folder_owner on folder (owner_user_id) where owner_user_id is not null;
 
 -- A user's group of uploads. A key of the organization has none.
 create table upload_batch (
@@ -16,6 +18,7 @@ create table upload_batch (
   user_id uuid not null references app_user (id) on delete cascade,
   created_at timestamptz not null default now()
 );
+create index upload_batch_list on upload_batch (user_id, organization_id, created_at desc, id desc);
 
 create table recording (
   id uuid primary key,
@@ -48,10 +51,12 @@ create index recording_list on recording (organization_id, created_at desc, id d
 -- The other half of full-text search, beside transcript_search.
 create index recording_display_name on recording using gin (to_tsvector('simple', coalesce(display_name, '')));
 
+-- A recording in no folder is seen by the whole organization: a folder does not go while it holds recordings, which would
+-- publish private ones. Deferred, since with an organization go both, and the folders first.
 create table recording_folder (
   organization_id uuid not null,
   recording_id uuid not null references recording (id) on delete cascade,
-  folder_id uuid not null references folder (id) on delete cascade,
+  folder_id uuid not null references folder (id) deferrable initially deferred,
   primary key (recording_id, folder_id)
 );
 create index recording_folder_folder on recording_folder (folder_id, recording_id);

@@ -95,3 +95,47 @@ test('a page is filled with what the caller sees, however much the caller does n
   expect([...first.data, ...second.data].map(({ id }) => id)).toEqual(seen)
   expect([first.has_more, second.has_more]).toEqual([true, false])
 })
+
+describe('a private recording is not published by what is deleted behind the interface', () => {
+  /** A tenant whose only user has a private folder with one recording. */
+  async function privately() {
+    const tenant = await createTenant(server)
+    const folderId = await createFolder(tenant.user, false)
+    const { id } = await createRecording(tenant.user, { folderIds: [folderId] })
+    return { tenant, folderId, path: `${RECORDINGS}/${id}` }
+  }
+
+  const refused = { code: '23503' }
+
+  test('its owner stays', async () => {
+    const { tenant, path } = await privately()
+    const { sql } = server.database
+    const deletion = sql`delete from app_user where id = ${tenant.userId}`.execute()
+    await expect(deletion).rejects.toMatchObject(refused)
+    expect((await tenant.key.get(path)).status).toBe(404)
+    expect((await tenant.user.get(path)).status).toBe(200)
+  })
+
+  test('its owner leaves the organization, and nobody sees it', async () => {
+    const { tenant, path } = await privately()
+    await server.database.sql`delete from membership where user_id = ${tenant.userId}`
+    expect((await tenant.key.get(path)).status).toBe(404)
+  })
+
+  test('its folder stays', async () => {
+    const { tenant, folderId, path } = await privately()
+    const { sql } = server.database
+    await expect(sql`delete from folder where id = ${folderId}`.execute()).rejects.toMatchObject(refused)
+    expect((await tenant.key.get(path)).status).toBe(404)
+    await tenant.user.delete(path)
+    expect(await sql`delete from folder where id = ${folderId}`).toMatchObject({ count: 1 })
+  })
+
+  test('its organization goes with everything, and then its owner may', async () => {
+    const { tenant, folderId } = await privately()
+    const { sql } = server.database
+    await sql`delete from organization where id = ${tenant.organizationId}`
+    expect(await sql`select from recording_folder where folder_id = ${folderId}`).toHaveLength(0)
+    expect(await sql`delete from app_user where id = ${tenant.userId}`).toMatchObject({ count: 1 })
+  })
+})
