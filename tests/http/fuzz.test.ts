@@ -1,0 +1,263 @@
+/**
+ * Every operation that takes a body, with thousands of generated ones: the answer is never a server error, and never anything but
+ * what the OpenAPI document says. The operations are those that are mounted, so a new one is covered by itself.
+ *
+ * The bodies are the same each time; `EARSHOT_FUZZ_SEED` makes others, `EARSHOT_FUZZ_RUNS` more.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type TSchema, Type } from '@sinclair/typebox'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import { Value } from '@sinclair/typebox/value'
+import fc from 'fast-check'
+import { createRuntime } from '../../src/actors/runtime.ts'
+import type { Operation } from '../../src/http/operation.ts'
+import { errorCodes } from '../../src/http/operation-detail.ts'
+import { problemStatus } from '../../src/http/problem.ts'
+import { asOperation } from '../../src/http/website-operation.ts'
+import { ERROR_STATUS, type ErrorCode } from '../../src/platform/errors.ts'
+import { bodyOf } from '../support/body-arbitrary.ts'
+import { eventually } from '../support/eventually.ts'
+import { createSource } from '../support/metadata.ts'
+import { createCanonicalField, createFolder, createRecording, utterance } from '../support/recordings.ts'
+import { type Credential, startTestServer, type TestServer } from '../support/server.ts'
+
+const RUNS = Number(process.env.EARSHOT_FUZZ_RUNS ?? 10_000)
+const SEED = Number(process.env.EARSHOT_FUZZ_SEED ?? 1)
+/** Requests under way at a time. */
+const CONCURRENCY = 16
+
+let server: TestServer
+let operations: readonly Operation[]
+/** Existing objects, by the names of path parameters and members. */
+let known: Readonly<Record<string, unknown>>
+let credentials: Readonly<Record<Operation['access'], readonly Credential[]>>
+
+beforeAll(async () => {
+  server = await startTestServer({ env: { DATABASE_POOL_SIZE: '20' } })
+  const { operations: rest, website } = server.features
+  operations = [...rest, ...website.map(asOperation)].filter(({ body }) => body !== undefined)
+  const { organizationId, apiKey, userToken } = await server.createTenant()
+  const { agentSecret } = await server.createApplication(organizationId)
+  credentials = {
+    public: ['nobody'],
+    agent: [{ agentSecret }],
+    organization: [{ apiKey }],
+    user: [{ userToken }],
+    organizationOrUser: [{ apiKey }, { userToken }],
+  }
+  known = await createObjects(organizationId, apiKey)
+})
+afterAll(() => server?.stop())
+
+async function createObjects(organizationId: string, apiKey: string) {
+  const client = server.as({ apiKey })
+  // Another one than that which ingests: its settings will be anything.
+  const application = await server.createApplication(organizationId, { agentKey: 'changing' })
+  const feedbackSource = await client.post('/v3/rest/feedback-sources', { name: 'Help desk', type: 'api' })
+  const recording = await createRecording(client, {
+    transcript: [utterance(0, 1)],
+    participants: [{ speaker: 0, email: 'ada@example.com' }],
+  })
+  const person = await client.put('/v3/rest/people', { email: 'grace@example.com' })
+  return {
+    applicationId: application.applicationId,
+    sourceId: await createSource(client),
+    fieldId: await createCanonicalField(client),
+    folderIds: [await createFolder(client)],
+    recordingId: recording.id,
+    personId: recording.participants[0].personId,
+    feedbackSourceId: feedbackSource.body.id,
+    person_id: person.body.id,
+  }
+}
+
+const Detail = Type.Object(
+  { path: Type.String(), code: Type.String(), message: Type.String() },
+  { additionalProperties: false },
+)
+/** The members of every failure of the REST API; an error may have more that say which object it means. */
+const RestError = TypeCompiler.Compile(
+  Type.Object({
+    statusCode: Type.Integer(),
+    timestamp: Type.String({ format: 'date-time' }),
+    path: Type.String(),
+    error: Type.String({ minLength: 1 }),
+    code: Type.String(),
+    message: Type.String({ minLength: 1 }),
+    requestId: Type.String({ minLength: 1 }),
+    details: Type.Optional(Type.Array(Detail, { minItems: 1 })),
+  }),
+)
+const Problem = TypeCompiler.Compile(
+  Type.Object(
+    {
+      type: Type.String({ minLength: 1 }),
+      title: Type.String({ minLength: 1 }),
+      status: Type.Integer(),
+      detail: Type.String({ minLength: 1 }),
+      instance: Type.String(),
+      error: Type.String({ minLength: 1 }),
+      code: Type.String(),
+      requestId: Type.String({ minLength: 1 }),
+      errors: Type.Optional(
+        Type.Array(Type.Object({ pointer: Type.String({ pattern: '^#(/|$)' }), detail: Type.String() })),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+)
+
+interface Request {
+  readonly operation: Operation
+  readonly path: string
+  readonly credential: Credential
+  readonly type: string
+  readonly bytes: Uint8Array
+}
+
+const contentType = fc.oneof(
+  { weight: 96, arbitrary: fc.constant('application/json') },
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom(
+      'text/plain',
+      'application/json; charset=latin1',
+      'application/x+json',
+      'multipart/form-data',
+      'json',
+    ),
+  },
+)
+
+/** Requests of one operation. */
+function requestOf(operation: Operation): fc.Arbitrary<Request> {
+  const facts = { schema: operation.body!, example: operation.example, known }
+  const filled = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(known[name]))
+  return fc.record({
+    operation: fc.constant(operation),
+    path: fc.constant(filled),
+    credential: fc.constantFrom(...credentials[operation.access]),
+    type: contentType,
+    bytes: bodyOf(facts),
+  })
+}
+
+/** All of them, one operation after the other in turn. */
+function* requests(): Generator<Request> {
+  const each = Math.ceil(RUNS / operations.length)
+  const sampled = operations.map((operation, index) =>
+    fc.sample(requestOf(operation), { numRuns: each, seed: SEED + index }),
+  )
+  for (let index = 0; index < each; index++) for (const list of sampled) yield list[index]!
+}
+
+const successes = new WeakMap<TSchema, TypeCheck<TSchema>>()
+function successOf(schema: TSchema): TypeCheck<TSchema> {
+  const check = successes.get(schema) ?? TypeCompiler.Compile(schema)
+  successes.set(schema, check)
+  return check
+}
+
+/** What is wrong with an answer; null where all is as documented. */
+function fault({ operation, path }: Request, response: Response, body: unknown): string | null {
+  const { status, schema } = operation.success
+  const type = response.headers.get('content-type')
+  if (response.status === status) {
+    if (type !== 'application/json') return `success as ${type}`
+    const check = successOf(schema!)
+    if (!check.Check(body)) return `not of its schema: ${JSON.stringify([...check.Errors(body)][0])}`
+    const documented = Value.Clean(schema!, structuredClone(body))
+    return Bun.deepEquals(documented, body) ? null : 'members that are not documented'
+  }
+  const isWebsite = path.startsWith('/api/')
+  if (type !== (isWebsite ? 'application/problem+json' : 'application/json')) return `failure as ${type}`
+  const check: TypeCheck<TSchema> = isWebsite ? Problem : RestError
+  if (!check.Check(body)) return `no documented failure: ${JSON.stringify([...check.Errors(body)][0])}`
+  const { code, ...members } = body as Record<string, unknown> & { code: ErrorCode }
+  const expected = isWebsite ? problemStatus(code) : ERROR_STATUS[code]
+  if (expected !== response.status || (members.statusCode ?? members.status) !== expected)
+    return `${code} with status ${response.status}`
+  if (!errorCodes(operation).includes(code)) return `${code} is not documented for this operation`
+  if ((members.path ?? members.instance) !== path) return 'another path'
+  if (members.requestId !== response.headers.get('x-request-id')) return 'another request id'
+  return response.status >= 500 ? 'a server error' : null
+}
+
+function headersOf(credential: Credential): Record<string, string> {
+  if (credential === 'nobody') return {}
+  if ('apiKey' in credential) return { 'x-service-api-key': credential.apiKey }
+  if ('agentSecret' in credential) return { 'x-service-agent-key': credential.agentSecret }
+  return { authorization: `Bearer ${credential.userToken}` }
+}
+
+test(
+  `${RUNS} generated bodies to every operation that takes one: no server error, no undocumented answer`,
+  async () => {
+    const faults: string[] = []
+    const statuses = new Map<string, Set<number>>()
+    let sent = 0
+    const send = async (request: Request) => {
+      const { operation, path, credential, type, bytes } = request
+      const response = await fetch(`${server.baseUrl}${path}`, {
+        method: operation.method,
+        headers: { ...headersOf(credential), 'content-type': type },
+        body: new Uint8Array(bytes),
+      })
+      const text = await response.text()
+      const wrong = fault(request, response, parsed(text))
+      sent++
+      statuses.set(operation.id, (statuses.get(operation.id) ?? new Set()).add(response.status))
+      if (wrong === null) return
+      const body = new TextDecoder().decode(bytes).slice(0, 2_000)
+      faults.push(`${operation.id}: ${wrong}\n  sent ${JSON.stringify(body)}\n  got ${text.slice(0, 500)}`)
+    }
+    const queue = requests()
+    const caller = async () => {
+      for (const request of queue) if (faults.length < 10) await send(request)
+    }
+    await Promise.all(Array.from({ length: CONCURRENCY }, caller))
+    expect(faults).toEqual([])
+    expect(sent).toBeGreaterThanOrEqual(RUNS)
+    // The bodies are neither all bad nor all good, or this test would say little.
+    for (const operation of operations) {
+      const seen = statuses.get(operation.id)
+      expect([operation.id, seen?.has(operation.success.status), seen?.has(400)]).toEqual([
+        operation.id,
+        true,
+        true,
+      ])
+    }
+  },
+  RUNS * 10 + 20_000,
+)
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+test('what was accepted of them is worked off by the actors, without one failing', async () => {
+  const { sql } = server.database
+  const runtime = createRuntime(server.deps, server.features.actors)
+  await runtime.start()
+  try {
+    await eventually(
+      async () => {
+        const failed = await sql`
+          select key, type, last_error from actor_message where attempts > 0
+          union all
+          select key, type, last_error from actor_dead_letter
+          limit 5`
+        expect([...failed]).toEqual([])
+        const [due] = await sql`select 1 from actor_message where available_at <= now() limit 1`
+        return due === undefined
+      },
+      { deadlineMs: 40_000, everyMs: 200 },
+    )
+  } finally {
+    await runtime.stop(5_000)
+  }
+}, 60_000)
