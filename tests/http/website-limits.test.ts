@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
 import { type Service, useServices } from '../support/process.ts'
-import { type Answer, clientOf, startTestServer } from '../support/server.ts'
+import { type Answer, clientOf, startTestServer, type TestServer } from '../support/server.ts'
 import { BEHIND_PROXY, newClient, standingOf, submission } from '../support/website.ts'
 
 const LIMIT = 20
@@ -106,25 +106,25 @@ describe('a window', () => {
 describe('Redis', () => {
   test('that is away: the process counts by itself, and with the others again when it is back', async () => {
     const own = await startPrivateRedis()
-    const server = await startTestServer({ env: { ...BEHIND_PROXY, RATE_LIMIT_FORMS: '20' }, redis: own.url })
+    let server: TestServer | null = null
     try {
-      await eventually(() => server.deps.redis?.status === 'ready')
+      server = await startTestServer({ env: { ...BEHIND_PROXY, RATE_LIMIT_FORMS: '20' }, redis: own.url })
+      const { baseUrl, deps } = server
+      await eventually(() => deps.redis?.status === 'ready')
       await own.kill()
       const client = newClient()
-      const answers = await Promise.all(
-        Array.from({ length: CONNECTIONS }, () => submit(server.baseUrl, client)),
-      )
+      const answers = await Promise.all(Array.from({ length: CONNECTIONS }, () => submit(baseUrl, client)))
       expect(accepted(answers)).toBe(LIMIT)
       for (const { headers } of answers) expect(standingOf(headers).policy).toBe('forms')
       await own.restart()
       const later = newClient()
       const key = `earshot:limit:forms:ip:${later['x-forwarded-for']}`
       await eventually(async () => {
-        await submit(server.baseUrl, later)
+        await submit(baseUrl, later)
         return (await own.command('GET', key)) !== null
       })
     } finally {
-      await server.stop()
+      await server?.stop()
       await own.stop()
     }
   })
