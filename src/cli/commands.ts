@@ -4,12 +4,14 @@ import { actorCommands } from './commands/actors.ts'
 import { agentCommands } from './commands/agents.ts'
 import { creditCommands } from './commands/credits.ts'
 import { feedbackCommands } from './commands/feedback.ts'
+import { folderCommands } from './commands/folders.ts'
 import { organizationCommands } from './commands/organizations.ts'
 import { serviceCommands } from './commands/service.ts'
 
 export const COMMANDS: readonly Command[] = [
   ...serviceCommands,
   ...organizationCommands,
+  ...folderCommands,
   ...agentCommands,
   ...creditCommands,
   ...feedbackCommands,

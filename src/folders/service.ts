@@ -64,6 +64,10 @@ export function createFolders({ sql, newId }: FoldersDeps) {
     createBatch: ({ organizationId, userId }: UserPrincipal): Promise<UploadBatch> =>
       store.insertBatch(sql, { id: newId(), organizationId, userId }),
 
+    /** The user's own, newest first. */
+    listBatches: (user: UserPrincipal, limit: number): Promise<readonly UploadBatch[]> =>
+      store.listBatches(sql, user, limit),
+
     /** A batch of the user's own. @throws AppError 404 `batch_not_found` */
     async getBatch(user: UserPrincipal, id: string): Promise<UploadBatch> {
       const batch = await store.findBatch(sql, user, id)

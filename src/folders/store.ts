@@ -9,8 +9,8 @@ import { asMicroseconds, fromMicroseconds, type TimeSlice } from '../platform/db
 import type { Query } from '../platform/db/pool.ts'
 import type { Folder, UploadBatch } from './model.ts'
 
-/** Who looks at folders. */
-export type Viewer = OrganizationPrincipal | UserPrincipal
+/** Who looks at folders; for the organization itself, no matter by which key. */
+export type Viewer = Omit<OrganizationPrincipal, 'apiKeyId'> | UserPrincipal
 
 /**
  * A condition on the folder `f`: shared ones of the organization for everybody in it, private ones for their owner.
@@ -115,6 +115,17 @@ export async function insertBatch(
     values (${row.id}, ${row.organizationId}, ${row.userId})
     returning ${batchColumns(sql)}`
   return batch as UploadBatch
+}
+
+/** Newest first. */
+export function listBatches(sql: Query, user: UserPrincipal, limit: number) {
+  return sql<UploadBatch[]>`
+    select ${batchColumns(sql)}
+    from upload_batch b
+    where b.organization_id = ${user.organizationId}
+      and b.user_id = ${user.userId}
+    order by b.created_at desc, b.id desc
+    limit ${limit}`
 }
 
 export async function findBatch(

@@ -89,6 +89,38 @@ test('from nothing to every credential, each good for the service', async () => 
   expect((await earshot(['credits', 'set', 'unlimited'])).out).toBe('unlimited\n')
 })
 
+test('folders are shared or private to their owner, and batches belong to a user', async () => {
+  const { id: userId = '' } = await service.identity.createUser(org, {
+    email: 'eve@example.com',
+    name: 'Eve',
+  })
+  const shared = await json('folder', 'create', '  Interviews ')
+  expect(shared).toMatchObject({ organizationId: org, name: 'Interviews', shared: true as never })
+  const own = await json('folder', 'create', 'Mine', '--owner', 'eve@example.com', '--org', '007')
+  expect(own).toMatchObject({ organizationId: org, name: 'Mine', shared: false as never })
+  expect(await database.sql`select owner_user_id from folder where id = ${own.id ?? ''}`).toMatchObject([
+    { owner_user_id: userId },
+  ])
+  const { organizationId: _, ...listedShared } = shared
+  const { organizationId: __, ...listedOwn } = own
+  expect(await json('folder', 'list')).toEqual({ organizationId: org, folders: [listedShared] as never })
+  expect(await json('folder', 'list', '--owner', userId)).toEqual({
+    organizationId: org,
+    folders: [listedOwn, listedShared] as never,
+  })
+  expect((await earshot(['batch', 'list', '--user', userId])).out).toBe('no batches\n')
+  const other = await service.identity.createUser(org, { email: 'bob@example.com', name: 'Bob' })
+  await database.sql`
+    insert into upload_batch (id, organization_id, user_id)
+    values (${crypto.randomUUID()}, ${org}, ${other.id})`
+  const { id, createdAt } = await json('batch', 'create', '--user', 'eve@example.com')
+  expect(await json('batch', 'list', '--user', userId)).toEqual({
+    organizationId: org,
+    userId,
+    batches: [{ id, createdAt }] as never,
+  })
+})
+
 test('lists never show a secret', async () => {
   const { apiKey = '' } = await json('api-key', 'create')
   const { agentKey = '' } = await json('agent', 'create', 'quiet')
@@ -115,6 +147,7 @@ describe('a mistake on the command line is one line and exit code 2', () => {
     [['org', 'list', '--unknown'], "Unknown option '--unknown'"],
     [['api-key', 'create', '--org'], 'argument missing'],
     [['user', 'create'], '--email is missing'],
+    [['batch', 'list'], '--user is missing'],
     [['credits', 'add', 'many'], 'units is "many", but must be a whole number from 1'],
     [['token', 'create', '--user', 'x', '--days', '0'], '--days is "0", but must be a whole number from 1'],
   ])('%p', async (args, message) => {
@@ -134,6 +167,7 @@ describe('a failure is one line and exit code 1', () => {
     [['org', 'list'], { PORT: 'http' }, 'PORT is "http", but must be a whole number'],
     [['org', 'list'], { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }, 'ECONNREFUSED'],
     [['token', 'create', '--user', 'nobody@example.com'], {}, 'There is no user "nobody@example.com"'],
+    [['folder', 'create', 'a', '--owner', 'nobody'], {}, 'There is no user "nobody"'],
   ])('%p %p', async (args, env, message) => {
     const { code, out, err } = await earshot(args, env as Record<string, string>)
     expect({ code, out }).toEqual({ code: 1, out: '' })

@@ -143,7 +143,7 @@ describe('resolving the folders of a request', () => {
     const { organizationId, userId } = tenant
     const [shared, own] = [await create(tenant.key), await create(tenant.user, { shared: false })]
     const foreign = await create(stranger.key)
-    const key: Viewer = { kind: 'organization', organizationId, apiKeyId: newId() }
+    const key: Viewer = { kind: 'organization', organizationId }
     const refused: [Viewer, string][] = [
       [viewer(tenant), foreign],
       [viewer(tenant), newId()],
