@@ -206,7 +206,9 @@ function mail(smtpUrl: string | null, from: string | null, teamEmail: string | n
   const address = inBrackets ?? alone ?? ''
   if (!ADDRESS.test(address))
     fail('MAIL_FROM', text, 'an e-mail address, such as "Earshot <earshot@example.com>"')
-  return { smtpUrl, from: { name: name.trim(), address }, teamEmail }
+  // Mails that only become files tell nobody, so they need no address to show what they would say.
+  const team = teamEmail ?? (smtpUrl === null ? 'team@localhost' : null)
+  return { smtpUrl, from: { name: name.trim(), address }, teamEmail: team }
 }
 
 function deepFreeze<T>(value: T): T {
