@@ -41,14 +41,11 @@ async function fill(environment: Environment, dataDir: string, count: number): P
   try {
     const { identity, folders, metadata } = createFeatures(container)
     const { id: organizationId } = await identity.createOrganization('bench')
-    const { apiKey, id: apiKeyId } = await identity.createApiKey(organizationId, 'bench')
+    const { apiKey } = await identity.createApiKey(organizationId, 'bench')
     const user = async (name: string) =>
       (await identity.createUser(organizationId, { email: `${name}@example.com`, name })).id
     const [reader, other] = [await user('reader'), await user('other')]
-    const shared = await folders.create(
-      { kind: 'organization', organizationId, apiKeyId },
-      { name: 'shared' },
-    )
+    const shared = await folders.create({ kind: 'organization', organizationId }, { name: 'shared' })
     const hidden = await folders.create(
       { kind: 'user', organizationId, userId: other },
       { name: 'private', shared: false },
