@@ -1,9 +1,11 @@
 /** `bun run bench [name …]`: runs the benchmarks, all of them unless some are named. */
+import { benchHttp } from './http.ts'
 import { benchIngest } from './ingest.ts'
 import { benchRecordingsList } from './recordings-list.ts'
 import { benchTranscripts } from './transcripts.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
+  http: benchHttp,
   ingest: benchIngest,
   async recordings() {
     await benchTranscripts()

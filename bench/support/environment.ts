@@ -43,11 +43,20 @@ export interface RunningService extends AsyncDisposable {
 }
 
 /** Starts the service with its rate limits off and waits until it is ready. */
-export async function startService(
+export function startService(
   environment: Environment,
   variables: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> {
-  const child = Bun.spawn([process.execPath, 'src/cli.ts'], {
+  return startProgram('src/cli.ts', environment, variables)
+}
+
+/** Starts a program of this repository that takes the service's settings, prints its address and answers `/ready`. */
+export async function startProgram(
+  program: string,
+  environment: Environment,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<RunningService> {
+  const child = Bun.spawn([process.execPath, program], {
     cwd: ROOT,
     env: {
       PATH: process.env.PATH ?? '',
@@ -61,6 +70,8 @@ export async function startService(
       RATE_LIMIT_READS: '0',
       RATE_LIMIT_WRITES: '0',
       RATE_LIMIT_AGENT_INGEST: '0',
+      RATE_LIMIT_FEEDBACK: '0',
+      RATE_LIMIT_FORMS: '0',
       ...variables,
     },
     stdin: 'ignore',
