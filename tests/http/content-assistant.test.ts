@@ -1,6 +1,7 @@
 /** The website's assistant: answers with sources, says that it does not know, and asks the configured chat server. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestServer, type TestServer } from '../support/server.ts'
+import { loadConfig } from '../../src/config.ts'
+import { type Answer, startTestServer, type TestServer } from '../support/server.ts'
 import { expectProblem, standingOf } from '../support/website.ts'
 
 const PATH = '/api/assistant'
@@ -91,6 +92,29 @@ describe('POST /api/assistant', () => {
     expectProblem(await client.post(PATH, 'question', plain), 415, 'unsupported_media_type', PATH)
     expectProblem(await client.get(PATH), 405, 'method_not_allowed', PATH)
   })
+})
+
+test('30 questions and 300 reads a minute, counted apart; then 429 with Retry-After', async () => {
+  const { assistant, websiteReads } = loadConfig({}).rateLimits
+  expect([assistant, websiteReads]).toEqual([30, 300])
+  const env = { RATE_LIMIT_ASSISTANT: String(assistant), RATE_LIMIT_WEBSITE_READS: String(websiteReads) }
+  const limited = await startTestServer({ env })
+  try {
+    const client = limited.as('nobody')
+    const many = (count: number, send: () => Promise<Answer>) =>
+      Promise.all(Array.from({ length: count }, send))
+    const questions = await many(40, () => ask('PostgreSQL', limited))
+    const reads = await many(310, () => client.get('/api/content/about'))
+    for (const [answers, limit] of [[questions, 30] as const, [reads, 300] as const]) {
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit)
+      const refused = answers.filter(({ status }) => status === 429)
+      expect(refused).toHaveLength(10)
+      for (const { headers } of refused)
+        expect(Number(headers.get('retry-after'))).toBe(standingOf(headers).waitSeconds)
+    }
+  } finally {
+    await limited.stop()
+  }
 })
 
 describe('with a chat server', () => {
