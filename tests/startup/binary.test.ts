@@ -33,6 +33,11 @@ describe('executable', () => {
       expect((await fetch(new URL(path, `${service.baseUrl}/docs`))).status).toBe(200)
   })
 
+  test('the pages of the website come out of it', async () => {
+    const page = await fetch(`${service.baseUrl}/api/content/self-hosting`)
+    expect(await page.json()).toMatchObject({ slug: 'self-hosting', title: 'Self-hosting' })
+  })
+
   test('worker threads run in it', async () => {
     const text = await (await fetch(`${service.baseUrl}/metrics`)).text()
     expect(text).toContain('earshot_actor')
