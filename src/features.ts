@@ -31,6 +31,7 @@ import { createDirectory } from './people/directory.ts'
 import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
 import { recordingActor } from './recordings/actor.ts'
+import { createPlaybackUrls } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings, deleteParticipationsOf } from './recordings/service.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
@@ -72,7 +73,10 @@ export function createFeatures(deps: Deps): Features {
       ...applicationOperations(applications),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
-      ...recordingOperations(createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })),
+      ...recordingOperations(
+        createRecordings({ ...deps, folders, metadata, people: createPeople(deps) }),
+        createPlaybackUrls(deps),
+      ),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...transcriptOperations(createTranscripts(deps), (principal, recordingId) =>
