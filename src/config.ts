@@ -34,6 +34,8 @@ export interface Config {
   readonly analyze: { readonly url: string; readonly model: string; readonly apiKey: string | null } | null
   /** null: media is kept in `dataDir/media`. */
   readonly s3: S3Config | null
+  /** The program that examines media; null: the one that came with the dependencies, else the one on the path. */
+  readonly ffprobePath: string | null
   readonly mail: {
     /** null: mail is written into `dataDir/mail`. */
     readonly smtpUrl: string | null
@@ -147,6 +149,7 @@ export function loadConfig(env: Environment): Config {
         ? null
         : analyzer(analyzeUrl, read.text('ANALYZE_MODEL'), read.text('ANALYZE_API_KEY')),
     s3: s3(read),
+    ffprobePath: read.text('FFPROBE_PATH'),
     mail: mail(read.url('SMTP_URL', ['smtp:', 'smtps:']), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
     workerThreads: read.integer('WORKER_THREADS', Math.min(8, cpus().length), 1, 64),
     logLevel: read.oneOf('LOG_LEVEL', 'info', ['debug', 'info', 'warn', 'error', 'silent']),

@@ -25,6 +25,7 @@ import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
 import type { WebsiteOperation } from './http/website-operation.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { mediaMaintenance } from './media/service.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
 import { createDirectory } from './people/directory.ts'
@@ -86,7 +87,7 @@ export function createFeatures(deps: Deps): Features {
     content,
     website: websiteOperations(deps, content),
     actors: [sessionActor(deps), analysisActor(deps), recordingActor(deps), formActor(deps)],
-    maintenance: agentMaintenance(deps),
+    maintenance: [...agentMaintenance(deps), ...mediaMaintenance(deps)],
   }
 }
 

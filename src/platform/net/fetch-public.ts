@@ -15,6 +15,9 @@ const MAX_REDIRECTS = 5
 const MAX_ADDRESSES = 4
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
+/** Besides 5xx. 416: what was to be continued has changed. */
+const RETRYABLE = new Set([408, 416, 425, 429])
+
 export type PublicFetchCode =
   | 'url_unreachable'
   | 'url_forbidden'
@@ -54,8 +57,10 @@ export interface PublicResponse {
   readonly headers: Headers
   /** After redirects. */
   readonly url: URL
-  /** To be read once, or ended by `return`. Ends early, stalls and too many bytes are a PublicFetchError. */
-  readonly body: AsyncGenerator<Uint8Array, void>
+  /** To be read once. An early end, a stall and too many bytes are a PublicFetchError. */
+  readonly body: AsyncIterable<Uint8Array>
+  /** Ends the connection; for who does not read the body. */
+  close(): Promise<void>
 }
 
 /** @throws PublicFetchError; the reason of the signal where it is aborted */
@@ -112,7 +117,7 @@ function judgeText(text: string): URL {
 }
 
 function nextHop(location: string | null, from: URL): URL {
-  const url = location === null ? null : URL.parse(location, from)
+  const url = location === null ? null : URL.parse(location, from.href)
   if (url === null) throw new PublicFetchError('url_unreachable', false, 'a redirect to nowhere')
   return judgeText(url.href)
 }
@@ -207,7 +212,8 @@ async function accept(context: Context, url: URL, opened: Opened): Promise<Publi
   }
   const status = response.status === 206 ? 206 : 200
   watch.start(patience.stallMs)
-  return { status, headers: response.headers, url, body: read(opened, request.maxBytes, patience) }
+  const body = read(opened, request.maxBytes, patience)
+  return { status, headers: response.headers, url, body, close: opened.close }
 }
 
 /** What is wrong with the head of an answer; null where nothing is. */
@@ -226,7 +232,7 @@ function refusalOfStatus(status: number): PublicFetchError {
   const message = `the answer is ${status}`
   if (status === 401 || status === 403) return new PublicFetchError('url_forbidden', false, message)
   if (status === 404 || status === 410) return new PublicFetchError('url_not_found', false, message)
-  const isTransient = status >= 500 || status === 429 || status === 408 || status === 425
+  const isTransient = status >= 500 || RETRYABLE.has(status)
   return new PublicFetchError('url_unreachable', isTransient, message)
 }
 
