@@ -114,6 +114,9 @@ async function put(folder: string, key: string, path: string, { contentType, sig
     signal.throwIfAborted()
     await rename(staged, target)
     await syncFolders(dirname(target), folder)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
   } finally {
     // Gone already where all went well, unless the target is another name of the same file.
     await rm(staged, { force: true })
