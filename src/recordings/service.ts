@@ -130,10 +130,8 @@ async function write(
     writeUtterances(tx, organizationId, id, transcript ?? []),
   ])
   // In this order: a transcript that is there must not wait for media that may take hours.
-  await outbox.send([
-    ...(transcript === null ? [] : [{ key: actorOf(id), type: 'transcript_completed' }]),
-    ...(draft.assetUrl === null ? [] : [{ key: actorOf(id), type: 'ingest_url' }]),
-  ])
+  if (transcript !== null) await outbox.send([{ key: actorOf(id), type: 'transcript_completed' }])
+  if (draft.assetUrl !== null) await outbox.send([{ key: actorOf(id), type: 'ingest_url' }])
   return readBack(deps, tx, viewer, id)
 }
 

@@ -187,7 +187,12 @@ async function connect({ request, patience }: Context, url: URL, address: string
   }
 }
 
-const OWN_HEADERS = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'Earshot' }
+const OWN_HEADERS = {
+  connection: 'close',
+  accept: '*/*',
+  'accept-encoding': 'identity',
+  'user-agent': 'Earshot',
+}
 
 async function close(response: Response, watch: Watch): Promise<void> {
   watch.stop()
