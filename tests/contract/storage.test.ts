@@ -210,14 +210,14 @@ describe.each([
 
   test('a file of several parts comes back byte by byte', async () => {
     const content = crypto.getRandomValues(new Uint8Array(64 * 1024))
-    const file = new Uint8Array(18 * MIB + 1)
+    const file = new Uint8Array(15 * MIB + 1)
     for (let at = 0; at < file.length; at += content.length - 1)
       file.set(content.subarray(0, file.length - at), at)
     const key = await put(file)
     expect(sha256(await new Response(await store.read(key)).bytes())).toBe(sha256(file))
     expect(await store.head(key)).toMatchObject({ size: file.length })
-    const seam = await new Response(await store.read(key, { start: 8 * MIB - 3, end: 8 * MIB + 3 })).bytes()
-    expect(sha256(seam)).toBe(sha256(file.subarray(8 * MIB - 3, 8 * MIB + 3)))
+    const seam = await new Response(await store.read(key, { start: 5 * MIB - 3, end: 5 * MIB + 3 })).bytes()
+    expect(sha256(seam)).toBe(sha256(file.subarray(5 * MIB - 3, 5 * MIB + 3)))
   })
 
   test('memory does not grow with the file: 256 MiB are put and read with a part of it', async () => {

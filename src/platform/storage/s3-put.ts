@@ -9,7 +9,8 @@ import type { CompletedPart, S3Client } from '@aws-sdk/client-s3'
 import type { PutOptions } from './storage.ts'
 
 const MIB = 1024 * 1024
-const PART_BYTES = 8 * MIB
+/** The smallest that S3 takes: more would only be held in memory. Enough for 48 GiB. */
+const PART_BYTES = 5 * MIB
 const MAX_PARTS = 10_000
 const PARTS_AT_ONCE = 3
 
