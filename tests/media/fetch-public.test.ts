@@ -1,6 +1,6 @@
 /** What is fetched for a caller, and what never is. A real DNS server and real origins, all of them local. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { isAcceptedType } from '../../src/media/rules.ts'
+import { isAcceptedType, MAX_MEDIA_BYTES } from '../../src/media/rules.ts'
 import {
   createFetchPublic,
   type FetchPublicOptions,
@@ -318,6 +318,40 @@ describe('an answer', () => {
     })
     expect((await get(`http://${named([PUBLIC])}:${port}/`, { maxBytes: 10 })).text).toBe('helloworld')
   })
+
+  test('of one byte more than 5 GiB is refused when that byte arrives', async () => {
+    const piece = new Uint8Array(4 * 1024 * 1024)
+    let left = MAX_MEDIA_BYTES + 1
+    const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      const size = Math.min(piece.byteLength, left)
+      left -= size
+      if (size === 0) controller.close()
+      else controller.enqueue(piece.slice(0, size))
+    }
+    const headers = { 'content-type': 'video/mp4' }
+    const server = Bun.serve({
+      hostname: PUBLIC,
+      port: 0,
+      fetch: () => new Response(new ReadableStream({ pull }, { highWaterMark: 0 }), { headers }),
+    })
+    stops.push(() => void server.stop(true))
+    const fetchPublic = createFetchPublic({
+      resolve: createResolve({ servers: [dns.address] }),
+      judge: (address) => address === PUBLIC,
+    })
+    const request = {
+      signal: new AbortController().signal,
+      maxBytes: MAX_MEDIA_BYTES,
+      accepts: isAcceptedType,
+    }
+    const { body } = await fetchPublic(`http://${named([PUBLIC])}:${server.port}/`, request)
+    const reading = (async () => {
+      for await (const _ of body);
+    })()
+    expect(reading).rejects.toMatchObject({ code: 'media_too_large', retryable: false })
+    await reading.catch(() => {})
+    expect(left).toBe(0)
+  }, 60_000)
 
   test.each([
     ['never', '', 'transfer_timeout again'],
