@@ -69,7 +69,10 @@ export function createS3Store(config: S3Config): ObjectStore {
     playbackUrl: async (key, options) => presign(await open(), place(key), options),
     playback: null,
     close() {
-      void opened?.then((client) => client.destroy())
+      opened?.then(
+        (client) => client.destroy(),
+        () => {},
+      )
     },
   }
 }

@@ -45,9 +45,9 @@ export interface Playable extends ObjectInfo {
 export interface ObjectStore {
   readonly name: 'folder' | 's3'
   /**
-   * Stores the file and resolves when the object would survive a power failure. The file stays where it is, unless to be
-   * hard-linked counts as moving: it must not be written to any more. Rejects with the reason of `signal` when that fires;
-   * after a rejection, or the end of the process, there is no object.
+   * Stores the file and resolves when the object would survive a power failure. The file stays where it is and is the
+   * caller's to delete, but must not be written to any more: the store may keep it under a second name. Rejects with the
+   * reason of `signal` when that fires; after a rejection, or the end of the process, there is no object.
    */
   putFile(key: string, path: string, options: PutOptions): Promise<void>
   /** null where there is no such object. */
