@@ -6,7 +6,7 @@ RUN bun install --frozen-lockfile && bun run build
 
 FROM debian:bookworm-slim
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends ca-certificates curl redis-server \
+ && apt-get install --yes --no-install-recommends ca-certificates curl ffmpeg redis-server \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 10001 --user-group --create-home --home-dir /data earshot
 COPY --from=build /source/dist/earshot /usr/local/bin/earshot

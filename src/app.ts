@@ -8,6 +8,7 @@ import { createFeatures } from './features.ts'
 import { createAuthenticate } from './http/auth.ts'
 import { docs } from './http/docs.ts'
 import { renderError, toAppError } from './http/error-handler.ts'
+import { mediaRoutes } from './http/media.ts'
 import { mount } from './http/mount.ts'
 import { createFailureLimit, createLimit } from './http/rate-limit.ts'
 import { REQUEST_ID_HEADER, requestIdOf } from './http/request-id.ts'
@@ -42,6 +43,7 @@ export function createApp(deps: Deps, options: { readonly website?: WebsiteOptio
     .use(requestLog(deps))
     .use(healthRoutes(deps))
     .use(docs(deps.config))
+    .use(mediaRoutes(deps))
     .use(discovery(deps.config, features.content))
     .use(mountWebsite(features.website, deps, options.website))
     .use(

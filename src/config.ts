@@ -32,6 +32,10 @@ export interface Config {
   readonly oidc: { readonly issuer: string; readonly audience: string; readonly jwksUrl: string } | null
   /** OpenAI-compatible chat server for qualitative signals; null: the built-in local analyser. */
   readonly analyze: { readonly url: string; readonly model: string; readonly apiKey: string | null } | null
+  /** null: media is kept in `dataDir/media`. */
+  readonly s3: S3Config | null
+  /** The program that examines media; null: the one that came with the dependencies, else the one on the path. */
+  readonly ffprobePath: string | null
   readonly mail: {
     /** null: mail is written into `dataDir/mail`. */
     readonly smtpUrl: string | null
@@ -54,6 +58,21 @@ export interface Config {
     readonly assistant: number
     readonly forms: number
   }
+}
+
+export interface S3Config {
+  readonly bucket: string
+  /** null: that of Amazon for the region. */
+  readonly endpoint: string | null
+  readonly region: string
+  /** The bucket in the path of URLs, not in their host name. */
+  readonly forcePathStyle: boolean
+  /** null: whatever the AWS SDK finds, such as a profile or the role of the machine. */
+  readonly credentials: {
+    readonly accessKeyId: string
+    readonly secretAccessKey: string
+    readonly sessionToken?: string
+  } | null
 }
 
 export class ConfigError extends Error {
@@ -129,6 +148,8 @@ export function loadConfig(env: Environment): Config {
       analyzeUrl === null
         ? null
         : analyzer(analyzeUrl, read.text('ANALYZE_MODEL'), read.text('ANALYZE_API_KEY')),
+    s3: s3(read),
+    ffprobePath: read.text('FFPROBE_PATH'),
     mail: mail(read.url('SMTP_URL', ['smtp:', 'smtps:']), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
     workerThreads: read.integer('WORKER_THREADS', Math.min(8, cpus().length), 1, 64),
     logLevel: read.oneOf('LOG_LEVEL', 'info', ['debug', 'info', 'warn', 'error', 'silent']),
@@ -192,6 +213,32 @@ function analyzer(url: string, model: string | null, apiKey: string | null) {
   if (model === null)
     throw new ConfigError('ANALYZE_MODEL is not set, but must name the model when ANALYZE_URL is set')
   return { url, model, apiKey }
+}
+
+/** A server that is not Amazon's is asked with the bucket in the path unless told otherwise: all of them understand that. */
+function s3(read: ReturnType<typeof reader>): S3Config | null {
+  const bucket = read.text('S3_BUCKET')
+  if (bucket === null) return null
+  const endpoint = read.url('S3_ENDPOINT', HTTP)
+  const region = read.text('S3_REGION') ?? read.text('AWS_REGION') ?? read.text('AWS_DEFAULT_REGION')
+  const pathStyle = read.oneOf('S3_FORCE_PATH_STYLE', endpoint === null ? 'false' : 'true', ['true', 'false'])
+  return {
+    bucket,
+    endpoint,
+    region: region ?? 'us-east-1',
+    forcePathStyle: pathStyle === 'true',
+    credentials: s3Credentials(read),
+  }
+}
+
+function s3Credentials(read: ReturnType<typeof reader>): S3Config['credentials'] {
+  const accessKeyId = read.text('AWS_ACCESS_KEY_ID')
+  if (accessKeyId === null) return null
+  const secretAccessKey = read.text('AWS_SECRET_ACCESS_KEY')
+  if (secretAccessKey === null)
+    throw new ConfigError('AWS_SECRET_ACCESS_KEY is not set, but must be the secret of AWS_ACCESS_KEY_ID')
+  const sessionToken = read.text('AWS_SESSION_TOKEN')
+  return { accessKeyId, secretAccessKey, ...(sessionToken === null ? {} : { sessionToken }) }
 }
 
 const ADDRESS = /^[^\s<>@,;"]+@[^\s<>@,;"]+$/

@@ -13,6 +13,8 @@ import { createLog, type Log } from './platform/log.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
 import { openRedis, type Redis } from './platform/redis.ts'
 import type { Servers } from './platform/servers.ts'
+import { createStorage } from './platform/storage/create.ts'
+import type { ObjectStore } from './platform/storage/storage.ts'
 
 export type { Servers }
 
@@ -22,6 +24,7 @@ export interface Deps {
   readonly sql: Sql
   readonly redis: Redis | null
   readonly doorbell: Doorbell
+  readonly storage: ObjectStore
   readonly clock: Clock
   readonly newId: NewId
   readonly log: Log
@@ -49,18 +52,21 @@ export function createContainer(
   const redis = servers.redis === null ? null : openRedis(servers.redis, log)
   const metrics = createMetrics()
   const doorbell = createDoorbell({ sql, redis, log, metrics })
+  const storage = createStorage(config)
   return {
     config,
     servers,
     sql,
     redis,
     doorbell,
+    storage,
     clock: systemClock,
     newId,
     log,
     metrics,
     async close() {
       await doorbell.close()
+      storage.close()
       redis?.disconnect()
       await sql.end({ timeout: 5 })
     },

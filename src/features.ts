@@ -25,12 +25,14 @@ import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
 import type { WebsiteOperation } from './http/website-operation.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { mediaMaintenance } from './media/service.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
 import { createDirectory } from './people/directory.ts'
 import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
 import { recordingActor } from './recordings/actor.ts'
+import { createPlaybackUrls } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings, deleteParticipationsOf } from './recordings/service.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
@@ -72,7 +74,10 @@ export function createFeatures(deps: Deps): Features {
       ...applicationOperations(applications),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
-      ...recordingOperations(createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })),
+      ...recordingOperations(
+        createRecordings({ ...deps, folders, metadata, people: createPeople(deps) }),
+        createPlaybackUrls(deps),
+      ),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...transcriptOperations(createTranscripts(deps), (principal, recordingId) =>
@@ -82,7 +87,7 @@ export function createFeatures(deps: Deps): Features {
     content,
     website: websiteOperations(deps, content),
     actors: [sessionActor(deps), analysisActor(deps), recordingActor(deps), formActor(deps)],
-    maintenance: agentMaintenance(deps),
+    maintenance: [...agentMaintenance(deps), ...mediaMaintenance(deps)],
   }
 }
 

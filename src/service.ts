@@ -95,6 +95,10 @@ function whyNotListening({ host, port }: Config, error: unknown): string {
   }
 }
 
+function mediaBucket({ bucket, endpoint }: NonNullable<Config['s3']>): string {
+  return `the bucket ${bucket}${endpoint === null ? '' : ` at ${endpoint}`}`
+}
+
 /** What somebody who has just typed the start command needs next. */
 function banner(config: Config, servers: StartedServers, port: number): string {
   const host = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : config.host
@@ -106,6 +110,7 @@ function banner(config: Config, servers: StartedServers, port: number): string {
     ...(servers.embedded.postgres && existsSync(credentials) ? [['Credentials', credentials]] : []),
     ...servers.describe.map((line, index) => [index === 0 ? 'Runs on' : '', line]),
     ...(config.role === 'api' ? [] : [['', `${config.workerThreads} worker threads`]]),
+    ['Media in', config.s3 === null ? join(config.dataDir, 'media') : mediaBucket(config.s3)],
   ]
   const lines = rows.map(([name = '', value]) => `  ${name.padEnd(12)} ${value}`)
   return `\nEarshot ${version}\n\n${lines.join('\n')}\n\n`

@@ -1,10 +1,12 @@
 /**
- * Programs that the tests need and npm does not carry: a Redis server, and for the browser tests a Chromium.
+ * Programs that the tests need and npm does not carry: a Redis server, for the browser tests a Chromium, and for those of the
+ * object store a server with an S3 interface.
  *
  * The rule: what is missing is installed where that needs no question (root on Debian, Homebrew on macOS); elsewhere the
  * check fails with one line that says what to install. It never skips.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** `message` is one line for the person who runs the check. */
 export class ToolMissing extends Error {
@@ -40,6 +42,13 @@ const CHROMIUM: Tool = {
   brew: ['--cask', 'google-chrome'],
 }
 
+const SWIFT: Tool = {
+  what: 'OpenStack Swift (or an S3 server that S3_TEST_ENDPOINT names)',
+  candidates: ['/usr/lib/python3/dist-packages/swift/proxy/server.py'],
+  apt: ['python3-swift'],
+  brew: [],
+}
+
 /** Path of a Redis server program. @throws ToolMissing */
 export const redisServer = (): string => findOrInstall(REDIS)
 
@@ -47,6 +56,13 @@ export const redisServer = (): string => findOrInstall(REDIS)
 export function chromiumFor(files: readonly string[]): string | null {
   if (!files.some((file) => file.includes('tests/browser/'))) return null
   return process.env.TEST_CHROMIUM || findOrInstall(CHROMIUM)
+}
+
+/** Sees to a server with an S3 interface where one of the selected test files starts it. @throws ToolMissing */
+export function s3ServerFor(root: string, files: readonly string[]): void {
+  if (process.env.S3_TEST_ENDPOINT) return
+  const startsOne = (file: string) => readFileSync(join(root, file), 'utf8').includes('support/s3/server.ts')
+  if (files.some(startsOne)) findOrInstall(SWIFT)
 }
 
 function findOrInstall(tool: Tool): string {
@@ -77,7 +93,8 @@ function find(tool: Tool): string | null {
 }
 
 function installCommands(tool: Tool): string[][] {
-  if (process.platform === 'darwin' && Bun.which('brew')) return [['brew', 'install', ...tool.brew]]
+  if (process.platform === 'darwin' && Bun.which('brew') && tool.brew.length > 0)
+    return [['brew', 'install', ...tool.brew]]
   if (process.getuid?.() !== 0 || !Bun.which('apt-get')) return []
   return [
     ['apt-get', 'update', '-q'],
@@ -86,7 +103,7 @@ function installCommands(tool: Tool): string[][] {
 }
 
 function advice(tool: Tool): string {
-  return process.platform === 'darwin'
+  return process.platform === 'darwin' && tool.brew.length > 0
     ? `brew install ${tool.brew.join(' ')}`
     : `sudo apt-get install ${tool.apt.join(' ')}`
 }

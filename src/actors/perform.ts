@@ -8,7 +8,11 @@ import { type ActorDefinition, kindOf, type LongHandler, type Message, type Shor
 const GIVE_UP_ATTEMPTS = 3
 
 export function isSpent(context: Context, message: Message): boolean {
-  return message.attempts >= definitionOf(context, message).maxAttempts
+  return message.attempts >= maxAttempts(definitionOf(context, message), message)
+}
+
+function maxAttempts({ maxAttempts: usual, maxAttemptsOf = {} }: ActorDefinition, { type }: Message): number {
+  return Object.hasOwn(maxAttemptsOf, type) ? (maxAttemptsOf[type] ?? usual) : usual
 }
 
 /** Short turn: the handler of the message's type. An unknown type fails: the message came from newer code. */
@@ -32,8 +36,9 @@ export function longHandler(context: Context, message: Message): LongHandler {
 /** Gives a message up: the domain decides, or it becomes a dead letter. */
 export function givingUp(context: Context, head: WaitingMessage): Perform {
   return async (message, tx, send) => {
-    const { giveUp, maxAttempts } = definitionOf(context, head)
-    const asked = giveUp !== undefined && head.attempts < maxAttempts + GIVE_UP_ATTEMPTS
+    const definition = definitionOf(context, head)
+    const { giveUp } = definition
+    const asked = giveUp !== undefined && head.attempts < maxAttempts(definition, head) + GIVE_UP_ATTEMPTS
     const outcome = asked ? await giveUp(message, tx, send, head.lastError ?? '') : 'dead_letter'
     if (outcome === 'dead_letter') {
       await park(tx, message)

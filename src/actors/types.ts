@@ -97,6 +97,8 @@ export type GiveUp = (
 interface DefinitionBase {
   readonly kind: ActorKind
   readonly maxAttempts: number
+  /** Where a message type has a number of its own, such as one that may wait for hours for somebody else's server. */
+  readonly maxAttemptsOf?: Readonly<Record<string, number>>
   readonly giveUp?: GiveUp
 }
 

@@ -25,6 +25,7 @@ export const ERROR_STATUS = {
   invalid_agent_secret: 401,
   source_read_only: 403,
   user_required: 403,
+  playback_url_invalid: 403,
   not_found: 404,
   agent_chats_disabled: 404,
   agent_application_not_found: 404,

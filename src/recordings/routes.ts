@@ -11,6 +11,7 @@ import {
   RecordingQuery,
   UpdateRecording,
 } from './model.ts'
+import type { PlaybackUrl, PlaybackUrlOf } from './playback.ts'
 import type { Found, Listed, Recordings } from './service.ts'
 
 const RECORDINGS = '/v3/rest/recordings'
@@ -40,17 +41,20 @@ const CREATE_EXAMPLE: CreateRecording = {
 }
 
 /** `GET`, `POST /v3/rest/recordings` and `GET`, `PATCH`, `DELETE /v3/rest/recordings/{recordingId}`. */
-export function recordingOperations(recordings: Recordings): readonly Operation[] {
+export function recordingOperations(
+  recordings: Recordings,
+  playbackUrlOf: PlaybackUrlOf,
+): readonly Operation[] {
   return [
-    listRecordings(recordings),
-    createRecording(recordings),
-    getRecording(recordings),
-    updateRecording(recordings),
+    listRecordings(recordings, playbackUrlOf),
+    createRecording(recordings, playbackUrlOf),
+    getRecording(recordings, playbackUrlOf),
+    updateRecording(recordings, playbackUrlOf),
     deleteRecording(recordings),
   ]
 }
 
-const listRecordings = (recordings: Recordings) =>
+const listRecordings = (recordings: Recordings, playbackUrlOf: PlaybackUrlOf) =>
   operation({
     id: 'listRecordings',
     method: 'GET',
@@ -62,10 +66,10 @@ const listRecordings = (recordings: Recordings) =>
     query: RecordingQuery,
     success: { status: 200, description: 'A page of recordings', schema: RecordingPage },
     errors: ['folder_not_found'],
-    async handler({ principal, query }) {
+    async handler({ request, principal, query }) {
       const { page, limit, cursor, ...filter } = query()
       const position = positionOf(order, { page, limit, cursor })
-      const request = {
+      const wanted = {
         externalId: filter.external_id,
         source: filter.source,
         transcriptStatus: filter.transcript_status,
@@ -75,13 +79,15 @@ const listRecordings = (recordings: Recordings) =>
         folderId: filter.folder_id,
         text: filter.q,
       }
-      const rows = await recordings.list(principal, request, position)
+      const rows = await recordings.list(principal, wanted, position)
       const next = (row: Listed) => order.encode([row.createdMicroseconds, row.id])
-      return ok({ ...toPage(rows, limit, next, itemOf), page: position.page })
+      const { data, ...rest } = toPage(rows, limit, next, (row) => row)
+      const items = await Promise.all(data.map(async (row) => itemOf(row, await playbackUrlOf(row, request))))
+      return ok({ data: items, ...rest, page: position.page })
     },
   })
 
-const createRecording = (recordings: Recordings) =>
+const createRecording = (recordings: Recordings, playbackUrlOf: PlaybackUrlOf) =>
   operation({
     id: 'createRecording',
     method: 'POST',
@@ -113,13 +119,13 @@ const createRecording = (recordings: Recordings) =>
       'metadata_field_not_canonical',
       'metadata_field_duplicate',
     ],
-    async handler({ principal, body }) {
+    async handler({ request, principal, body }) {
       const found = await recordings.create(principal, await body())
-      return created(`${RECORDINGS}/${found.id}`, resourceOf(found))
+      return created(`${RECORDINGS}/${found.id}`, resourceOf(found, await playbackUrlOf(found, request)))
     },
   })
 
-const getRecording = (recordings: Recordings) =>
+const getRecording = (recordings: Recordings, playbackUrlOf: PlaybackUrlOf) =>
   operation({
     id: 'getRecording',
     method: 'GET',
@@ -131,14 +137,14 @@ const getRecording = (recordings: Recordings) =>
     query: Type.Object({}),
     success: { status: 200, description: 'The recording', schema: Recording },
     errors: [NOT_FOUND],
-    async handler({ principal, id, query }) {
+    async handler({ request, principal, id, query }) {
       const found = await recordings.get(principal, id('recordingId', NOT_FOUND))
       query()
-      return ok(resourceOf(found))
+      return ok(resourceOf(found, await playbackUrlOf(found, request)))
     },
   })
 
-const updateRecording = (recordings: Recordings) =>
+const updateRecording = (recordings: Recordings, playbackUrlOf: PlaybackUrlOf) =>
   operation({
     id: 'updateRecording',
     method: 'PATCH',
@@ -161,8 +167,9 @@ const updateRecording = (recordings: Recordings) =>
       'metadata_field_not_canonical',
       'metadata_field_duplicate',
     ],
-    async handler({ principal, id, body }) {
-      return ok(resourceOf(await recordings.update(principal, id('recordingId', NOT_FOUND), body)))
+    async handler({ request, principal, id, body }) {
+      const found = await recordings.update(principal, id('recordingId', NOT_FOUND), body)
+      return ok(resourceOf(found, await playbackUrlOf(found, request)))
     },
   })
 
@@ -183,7 +190,7 @@ const deleteRecording = (recordings: Recordings) =>
     },
   })
 
-function resourceOf({ metadata, ...row }: Found) {
+function resourceOf({ metadata, ...row }: Found, playback: PlaybackUrl | null) {
   return {
     id: row.id,
     displayName: row.displayName,
@@ -199,9 +206,8 @@ function resourceOf({ metadata, ...row }: Found) {
         ? null
         : {
             status: row.assetStatus,
-            // There is no playback yet.
-            url: null,
-            urlExpiresAt: null,
+            url: playback?.url ?? null,
+            urlExpiresAt: playback?.expiresAt ?? null,
             errorCode: row.assetErrorCode,
             durationSeconds: row.assetDurationSeconds,
             isAudio: row.assetIsAudio,
@@ -215,14 +221,14 @@ function resourceOf({ metadata, ...row }: Found) {
   }
 }
 
-function itemOf(row: Listed) {
+function itemOf(row: Listed, playback: PlaybackUrl | null) {
   return {
     id: row.id,
     display_name: row.displayName,
     source: row.source,
     started_at: row.startedAt,
     completed_at: row.completedAt,
-    asset_url: null,
+    asset_url: playback?.url ?? null,
     asset_duration_seconds: row.assetDurationSeconds,
     transcript_status: row.transcriptStatus,
     summary: row.summary,

@@ -13,6 +13,7 @@ import { deleteActors, type Outbox, transactionWithMail } from '../actors/mailbo
 import type { ActorKey } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
+import { discardMedia } from '../media/service.ts'
 import { DuplicateExternalId, type Metadata, type RecordingMetadata } from '../metadata/service.ts'
 import type { People } from '../people/service.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
@@ -86,6 +87,7 @@ export function createRecordings(deps: RecordingsDeps) {
       await transaction(sql, async (tx) => {
         if (!(await store.lockRecording(tx, id, folders.visibleRecording(tx, viewer)))) noRecording()
         await deleteTranscript(tx, viewer.organizationId, id)
+        await discardMedia(tx, viewer.organizationId, id)
         await store.deleteRecording(tx, viewer.organizationId, id)
         await deleteActors(tx, [actorOf(id)])
       })
@@ -127,7 +129,9 @@ async function write(
     store.insertParticipants(tx, organizationId, id, participants),
     writeUtterances(tx, organizationId, id, transcript ?? []),
   ])
+  // In this order: a transcript that is there must not wait for media that may take hours.
   if (transcript !== null) await outbox.send([{ key: actorOf(id), type: 'transcript_completed' }])
+  if (draft.assetUrl !== null) await outbox.send([{ key: actorOf(id), type: 'ingest_url' }])
   return readBack(deps, tx, viewer, id)
 }
 

@@ -109,6 +109,7 @@ export interface RecordingRow {
   readonly assetErrorCode: string | null
   readonly assetDurationSeconds: number | null
   readonly assetIsAudio: boolean | null
+  readonly assetObjectKey: string | null
   readonly assetContentType: string | null
   readonly assetFileSize: number | null
   readonly transcriptStatus: TranscriptStatus
@@ -136,7 +137,7 @@ export async function findRecording(
       r.completed_at as "completedAt", r.created_at as "createdAt", r.updated_at as "updatedAt", r.summary,
       r.asset_status as "assetStatus", r.asset_error_code as "assetErrorCode",
       r.asset_duration_seconds as "assetDurationSeconds", r.asset_is_audio as "assetIsAudio",
-      r.asset_content_type as "assetContentType", r.asset_file_size as "assetFileSize",
+      r.asset_object_key as "assetObjectKey", r.asset_content_type as "assetContentType", r.asset_file_size as "assetFileSize",
       r.transcript_status as "transcriptStatus", r.transcript_source as "transcriptSource",
       array(
         select f.id
@@ -246,6 +247,9 @@ export interface ListRow {
   readonly source: string
   readonly startedAt: Date | null
   readonly completedAt: Date | null
+  readonly assetStatus: AssetStatus | null
+  readonly assetObjectKey: string | null
+  readonly assetContentType: string | null
   readonly assetDurationSeconds: number | null
   readonly transcriptStatus: TranscriptStatus
   readonly summary: string | null
@@ -263,6 +267,7 @@ export function listRecordings(
   return query<ListRow[]>`
     select
       r.id, r.display_name as "displayName", r.source, r.started_at as "startedAt", r.completed_at as "completedAt",
+      r.asset_status as "assetStatus", r.asset_object_key as "assetObjectKey", r.asset_content_type as "assetContentType",
       r.asset_duration_seconds as "assetDurationSeconds", r.transcript_status as "transcriptStatus", r.summary,
       ${asMicroseconds(query, 'r.created_at')} as "createdMicroseconds"
     from recording r

@@ -67,7 +67,7 @@ async function succeeds(client: Client = acme.key) {
     metadata_value: 1,
     transcript_utterance: 2,
     actor: 1,
-    actor_message: 1,
+    actor_message: 2,
   })
 }
 

@@ -1,0 +1,113 @@
+/**
+ * Media of a URL, in the recording's actor: fetched, examined, stored, published.
+ *
+ * The rule: an attempt leaves either a published object or nothing. Its file and its object have names of their own, which
+ * no other attempt uses; and what it says about the recording is said in fenced transactions.
+ */
+import { join } from 'node:path'
+import { Fenced, type LongHandler, type LongTurn } from '../actors/types.ts'
+import type { Deps } from '../container.ts'
+import { type FetchPublic, PublicFetchError } from '../platform/net/fetch-public.ts'
+import type { Probe } from './probe.ts'
+import { type AssetEvent, MAX_AGE_SECONDS, MAX_MEDIA_BYTES, MediaError, verdictOf } from './rules.ts'
+import { beginIngestion, enterGarbage, garbageOf, type Ingestion, moveAsset, publishAsset } from './store.ts'
+import { withTemporaryFile } from './temporary.ts'
+import { transfer } from './transfer.ts'
+
+export interface IngestLimits {
+  readonly maxBytes: number
+  readonly maxAgeSeconds: number
+}
+
+export const INGEST_LIMITS: IngestLimits = { maxBytes: MAX_MEDIA_BYTES, maxAgeSeconds: MAX_AGE_SECONDS }
+
+export type IngestDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
+  readonly config: Pick<Deps['config'], 'dataDir'>
+  readonly fetchPublic: FetchPublic
+  readonly probe: Probe
+  readonly limits: IngestLimits
+}
+
+interface Attempt {
+  readonly deps: IngestDeps
+  readonly turn: LongTurn
+  readonly ingestion: Ingestion
+  readonly id: string
+  readonly objectKey: string
+}
+
+/** Handlers of the actor kind `recording`: `ingest_url`, sent with the recording's row. */
+export function ingestHandlers(deps: IngestDeps): Readonly<Record<'ingest_url', LongHandler>> {
+  return { ingest_url: (turn) => ingest(deps, turn) }
+}
+
+async function ingest(deps: IngestDeps, turn: LongTurn): Promise<void> {
+  const begun = await turn.step(async (tx) => {
+    const ingestion = await beginIngestion(tx, turn.message.id)
+    return ingestion === null ? null : { ingestion, stale: await garbageOf(tx, ingestion) }
+  })
+  if (begun === null) return turn.finish(async () => {})
+  const id = deps.newId()
+  const objectKey = `recordings/${turn.message.id}/${id}/source`
+  const attempt = { deps, turn, ingestion: begun.ingestion, id, objectKey }
+  try {
+    await deps.storage.delete(begun.stale)
+    const stored = await fetchAndStore(attempt)
+    await turn.finish(async (tx) => {
+      if (!(await publishAsset(tx, begun.ingestion, objectKey, stored)))
+        throw new Error('the media is no longer awaited')
+    })
+  } catch (error) {
+    await conclude(attempt, error)
+  }
+}
+
+/** Everything before the last transaction. The temporary file is gone when it returns. */
+async function fetchAndStore(attempt: Attempt) {
+  const { deps, turn, ingestion, id, objectKey } = attempt
+  const { signal } = turn
+  const file = {
+    folder: join(deps.config.dataDir, 'tmp'),
+    recordingId: ingestion.recordingId,
+    attempt: id,
+    now: deps.clock.now().getTime(),
+  }
+  return withTemporaryFile(file, async (path) => {
+    const fileSize = await transfer(deps.fetchPublic, ingestion.url, path, {
+      signal,
+      maxBytes: deps.limits.maxBytes,
+      onFirstByte: () => move(attempt, 'firstByte'),
+    })
+    await move(attempt, 'lastByte')
+    const facts = await deps.probe(path, signal)
+    await turn.step((tx) => enterGarbage(tx, ingestion, objectKey))
+    await deps.storage.putFile(objectKey, path, { contentType: facts.contentType, signal })
+    return { ...facts, fileSize }
+  })
+}
+
+async function move({ turn, ingestion }: Attempt, event: AssetEvent): Promise<void> {
+  await turn.step(async (tx) => {
+    if (!(await moveAsset(tx, ingestion, event))) throw new Error('the media is no longer awaited')
+  })
+}
+
+/** Fails the asset, or puts it back into the queue and throws, so that the turn is done over after a while. */
+async function conclude({ deps, turn, ingestion }: Attempt, error: unknown): Promise<void> {
+  if (error instanceof Fenced || turn.signal.aborted) throw error
+  const failure = asMediaError(error)
+  const verdict = verdictOf(failure, ingestion.ageSeconds, deps.limits.maxAgeSeconds)
+  if (verdict === 'retry') {
+    await turn.step((tx) => moveAsset(tx, ingestion, 'retry'))
+    throw error
+  }
+  turn.log.warn({ errorCode: verdict, err: failure.message }, 'media failed')
+  await turn.finish(async (tx) => void (await moveAsset(tx, ingestion, 'fail', verdict)))
+}
+
+/** Whatever is not about the media, such as a full disk or an object store that is away, may pass. */
+function asMediaError(error: unknown): MediaError {
+  if (error instanceof MediaError) return error
+  if (error instanceof PublicFetchError) return new MediaError(error.code, error.retryable, error.message)
+  return new MediaError('upload_failed', true, String(error))
+}

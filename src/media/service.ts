@@ -1,0 +1,38 @@
+/** What others need of media besides its handlers: giving up, cleaning up, and the end of a recording. */
+import type { GiveUp, MaintenanceTask } from '../actors/types.ts'
+import type { Deps } from '../container.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import * as store from './store.ts'
+
+/** Lets the objects of a recording go, in the transaction that deletes it. */
+export { discardMedia } from './store.ts'
+
+/** Seldom more than a few: a key is due only where a process was killed or a recording deleted. */
+const KEYS_AT_ONCE = 500
+
+/** More tries than fit into the maximum age at the largest pause between them. */
+export const INGEST_ATTEMPTS = 300
+
+/** Of the message `ingest_url`, which failed every time without saying why: its worker was killed, or it hung. */
+export const giveUpIngestion: GiveUp = async (message, tx) => {
+  const ingestion = await store.beginIngestion(tx, message.id)
+  if (ingestion !== null) await store.moveAsset(tx, ingestion, 'fail', 'processing_failed')
+  return 'handled'
+}
+
+/** Deletes objects that nothing shows. */
+export function mediaMaintenance(deps: Pick<Deps, 'sql' | 'storage'>): readonly MaintenanceTask[] {
+  return [{ name: 'media_garbage', everySeconds: 60, run: () => deleteGarbage(deps) }]
+}
+
+async function deleteGarbage({ sql, storage }: Pick<Deps, 'sql' | 'storage'>): Promise<void> {
+  for (;;) {
+    const keys = await store.dueGarbage(sql, KEYS_AT_ONCE)
+    if (keys.length === 0) return
+    // A row that is gone cannot be published any more; where the object store is away, the rows come back.
+    await transaction(sql, async (tx) => {
+      await store.takeGarbage(tx, keys)
+      await storage.delete(keys)
+    })
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * A URL into a file.
+ *
+ * The rule: what was received before a connection broke is kept only where the origin has named its version by a strong
+ * entity tag, and goes on from there under that tag (RFC 9110, section 13.1.5): two versions are never mixed.
+ */
+import { type FileHandle, open } from 'node:fs/promises'
+import { type FetchPublic, PublicFetchError, type PublicResponse } from '../platform/net/fetch-public.ts'
+import { isAcceptedType, MediaError } from './rules.ts'
+
+/** Continuations of one attempt that bring no new byte. */
+const MAX_FRUITLESS = 3
+
+export interface TransferOptions {
+  readonly signal: AbortSignal
+  readonly maxBytes: number
+  readonly onFirstByte: () => Promise<void>
+}
+
+interface Progress {
+  written: number
+  /** Strong entity tag of what is written; null: none, so nothing can be added. */
+  tag: string | null
+  begun: boolean
+}
+
+/** Fills the file, which is made anew. @returns its size. @throws PublicFetchError, MediaError */
+export async function transfer(
+  fetchPublic: FetchPublic,
+  url: string,
+  path: string,
+  options: TransferOptions,
+): Promise<number> {
+  const file = await open(path, 'w', 0o600)
+  const progress: Progress = { written: 0, tag: null, begun: false }
+  let fruitless = 0
+  try {
+    for (;;) {
+      const before = progress.written
+      try {
+        await receive(fetchPublic, url, file, progress, options)
+        break
+      } catch (error) {
+        fruitless = progress.written > before ? 0 : fruitless + 1
+        if (!mayContinue(error, progress) || fruitless >= MAX_FRUITLESS) throw error
+      }
+    }
+  } finally {
+    await file.close()
+  }
+  if (progress.written === 0) throw new MediaError('media_empty', true, 'there was not one byte')
+  return progress.written
+}
+
+function mayContinue(error: unknown, { tag, written }: Progress): boolean {
+  return error instanceof PublicFetchError && error.retryable && tag !== null && written > 0
+}
+
+async function receive(
+  fetchPublic: FetchPublic,
+  url: string,
+  file: FileHandle,
+  progress: Progress,
+  { signal, maxBytes, onFirstByte }: TransferOptions,
+): Promise<void> {
+  const { written, tag } = progress
+  const headers: Record<string, string> = tag === null ? {} : { range: `bytes=${written}-`, 'if-range': tag }
+  const response = await fetchPublic(url, { signal, maxBytes, accepts: isAcceptedType, headers })
+  if (response.status === 206) await assertContinues(response, written)
+  else {
+    await file.truncate(0)
+    progress.written = 0
+  }
+  progress.tag = strongTagOf(response.headers)
+  for await (const chunk of response.body) {
+    if (progress.written + chunk.byteLength > maxBytes)
+      throw new MediaError('media_too_large', false, `more than ${maxBytes} bytes`)
+    if (!progress.begun) await onFirstByte()
+    progress.begun = true
+    await writeAll(file, chunk, progress.written)
+    progress.written += chunk.byteLength
+  }
+}
+
+async function assertContinues({ headers, close }: PublicResponse, written: number): Promise<void> {
+  if (headers.get('content-range')?.startsWith(`bytes ${written}-`)) return
+  await close()
+  throw new MediaError('url_unreachable', true, 'the origin continued at another place')
+}
+
+function strongTagOf(headers: Headers): string | null {
+  const tag = headers.get('etag')
+  return tag !== null && /^"[^"]*"$/.test(tag) ? tag : null
+}
+
+async function writeAll(file: FileHandle, chunk: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < chunk.byteLength; ) {
+    const { bytesWritten } = await file.write(chunk, done, chunk.byteLength - done, position + done)
+    done += bytesWritten
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * The object store in a folder, for a service that has one disk, or several processes that share one.
+ *
+ * The rule: an object is one file, which gets its name when all of it is on the disk. The name has the content type too, so
+ * that both appear at once: `recordings/<id>/1/source@video%2Fmp4`. Nothing else can have such a name, as `@` is written
+ * `%40` everywhere else. What a crash left half-done is in `.incoming`, where nobody looks for objects.
+ */
+import { createReadStream, createWriteStream } from 'node:fs'
+import { link, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { ensureSecretFile } from '../secret-file.ts'
+import { assertKey } from './keys.ts'
+import { signedPath, verifiedGrant } from './signature.ts'
+import { type ObjectInfo, ObjectMissing, type ObjectStore, type PutOptions } from './storage.ts'
+
+export interface FolderStoreOptions {
+  /** Absolute; made when the first object is put. */
+  readonly folder: string
+  /** Of the secret that signs playback URLs; made when it is first needed. */
+  readonly keyFile: string
+}
+
+interface Located extends ObjectInfo {
+  readonly path: string
+}
+
+export function createFolderStore({ folder, keyFile }: FolderStoreOptions): ObjectStore {
+  let secret: Promise<Buffer> | null = null
+  const readSecret = () => {
+    secret ??= ensureSecretFile(keyFile, newSecret).then((text) => Buffer.from(text, 'base64url'))
+    secret.catch(() => {
+      secret = null
+    })
+    return secret
+  }
+  const existing = async (key: string) => {
+    const located = await locate(folder, key)
+    if (located === null) throw new ObjectMissing(key)
+    return located
+  }
+  return {
+    name: 'folder',
+    putFile: (key, path, options) => put(folder, key, path, options),
+    async head(key) {
+      const located = await locate(folder, key)
+      return located === null ? null : { size: located.size, contentType: located.contentType }
+    },
+    async read(key, range) {
+      const file = Bun.file((await existing(key)).path)
+      return (range === undefined ? file : file.slice(range.start, range.end)).stream()
+    },
+    async delete(keys) {
+      for (const key of keys) await remove(folder, key)
+    },
+    async playbackUrl(key, { contentType, fileName, expiresAt, baseUrl }) {
+      assertKey(key)
+      const expires = Math.floor(expiresAt.getTime() / 1_000)
+      return `${baseUrl}${signedPath(await readSecret(), { key, contentType, fileName, expires })}`
+    },
+    async playback(key, query, now) {
+      const grant = verifiedGrant(await readSecret(), key, query, now)
+      if (grant === null) return null
+      const { path, size } = await existing(key)
+      return { path, size, contentType: grant.contentType, fileName: grant.fileName }
+    },
+    close() {},
+  }
+}
+
+function newSecret(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
+}
+
+/** Path without the part that has the content type. */
+function stemOf(folder: string, key: string): string {
+  assertKey(key)
+  return join(folder, ...key.split('/').map(fileNameOf))
+}
+
+/** Letters, digits, `-`, `_` and dots that do not lead stay; everything else is written as bytes. */
+function fileNameOf(text: string): string {
+  return encodeURIComponent(text).replaceAll(
+    /^\.|[!'()*~]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
+
+async function locate(folder: string, key: string): Promise<Located | null> {
+  const stem = stemOf(folder, key)
+  const prefix = `${basename(stem)}@`
+  try {
+    const name = (await readdir(dirname(stem))).find((entry) => entry.startsWith(prefix))
+    if (name === undefined) return null
+    const path = join(dirname(stem), name)
+    const { size } = await stat(path)
+    return { path, size, contentType: decodeURIComponent(name.slice(prefix.length)) }
+  } catch (error) {
+    if (isErrno(error, ['ENOENT', 'ENOTDIR'])) return null
+    throw error
+  }
+}
+
+async function put(folder: string, key: string, path: string, { contentType, signal }: PutOptions) {
+  const target = `${stemOf(folder, key)}@${fileNameOf(contentType)}`
+  signal.throwIfAborted()
+  const incoming = join(folder, '.incoming')
+  const staged = join(incoming, crypto.randomUUID())
+  await mkdir(incoming, { recursive: true, mode: 0o700 })
+  try {
+    await stage(path, staged, signal)
+    await sync(staged)
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+    signal.throwIfAborted()
+    await rename(staged, target)
+    await syncFolders(dirname(target), folder)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
+  } finally {
+    // Gone already where all went well, unless the target is another name of the same file.
+    await rm(staged, { force: true })
+  }
+}
+
+/** A second name for the file where the disk allows, else a copy. */
+async function stage(path: string, staged: string, signal: AbortSignal): Promise<void> {
+  try {
+    await link(path, staged)
+  } catch (error) {
+    if (!isErrno(error, ['EXDEV', 'EPERM', 'ENOTSUP', 'EMLINK', 'EACCES'])) throw error
+    await pipeline(createReadStream(path), createWriteStream(staged, { mode: 0o600 }), { signal })
+  }
+}
+
+/** Not only the content: a name is safe when its folder is on the disk, and so on up to the root of the store. */
+async function syncFolders(from: string, root: string): Promise<void> {
+  for (let folder = from; folder.length >= root.length; folder = dirname(folder)) await sync(folder)
+}
+
+async function sync(path: string): Promise<void> {
+  const file = await open(path, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** With the folders that it leaves empty. */
+async function remove(folder: string, key: string): Promise<void> {
+  const located = await locate(folder, key)
+  if (located === null) return
+  await unlink(located.path).catch((error) => {
+    if (!isErrno(error, ['ENOENT'])) throw error
+  })
+  for (let parent = dirname(located.path); parent.length > folder.length; parent = dirname(parent)) {
+    try {
+      await rmdir(parent)
+    } catch {
+      return
+    }
+  }
+}
+
+function isErrno(error: unknown, codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+}

@@ -1,0 +1,138 @@
+/**
+ * A file becomes an object of S3: in one request where it is small, else in parts.
+ *
+ * The rule: memory does not grow with the file. There are as many buffers as requests at a time, each read from the file
+ * again and again; a request that fails is repeated from its buffer. What is not completed is aborted, and was never visible.
+ */
+import { type FileHandle, open } from 'node:fs/promises'
+import type { CompletedPart, S3Client } from '@aws-sdk/client-s3'
+import type { PutOptions } from './storage.ts'
+
+const MIB = 1024 * 1024
+/** The smallest that S3 takes: more would only be held in memory. Enough for 48 GiB. */
+const PART_BYTES = 5 * MIB
+const MAX_PARTS = 10_000
+const PARTS_AT_ONCE = 3
+
+interface Place {
+  readonly Bucket: string
+  readonly Key: string
+}
+
+interface Part {
+  /** From 1. */
+  readonly number: number
+  readonly start: number
+  readonly length: number
+}
+
+/** Resolves when the server has all of it. @throws the reason of the signal, or what the server said */
+export async function putFile(client: S3Client, place: Place, path: string, options: PutOptions) {
+  options.signal.throwIfAborted()
+  const file = await open(path, 'r')
+  try {
+    const { size } = await file.stat()
+    if (size <= PART_BYTES) await putWhole(client, place, file, size, options)
+    else await putParts(client, place, file, size, options)
+  } catch (error) {
+    options.signal.throwIfAborted()
+    throw error
+  } finally {
+    await file.close()
+  }
+}
+
+async function putWhole(
+  client: S3Client,
+  place: Place,
+  file: FileHandle,
+  size: number,
+  { contentType, signal }: PutOptions,
+): Promise<void> {
+  const { PutObjectCommand } = await import('@aws-sdk/client-s3')
+  const Body = await readInto(Buffer.allocUnsafeSlow(size), file, { number: 1, start: 0, length: size })
+  await client.send(new PutObjectCommand({ ...place, Body, ContentType: contentType }), {
+    abortSignal: signal,
+  })
+}
+
+async function putParts(
+  client: S3Client,
+  place: Place,
+  file: FileHandle,
+  size: number,
+  { contentType, signal }: PutOptions,
+): Promise<void> {
+  const sdk = await import('@aws-sdk/client-s3')
+  const begin = new sdk.CreateMultipartUploadCommand({ ...place, ContentType: contentType })
+  const { UploadId } = await client.send(begin, { abortSignal: signal })
+  const upload = { ...place, UploadId }
+  try {
+    const Parts = await sendParts(client, upload, file, size, signal)
+    signal.throwIfAborted()
+    await client.send(new sdk.CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }), {
+      abortSignal: signal,
+    })
+  } catch (error) {
+    // Best effort: what it leaves is invisible and removed by the bucket's rule for incomplete uploads.
+    await client.send(new sdk.AbortMultipartUploadCommand(upload)).catch(() => {})
+    throw error
+  }
+}
+
+/** Several at a time. The first failure ends the others. @returns what completes the upload, in order */
+async function sendParts(
+  client: S3Client,
+  upload: Place & { readonly UploadId: string | undefined },
+  file: FileHandle,
+  size: number,
+  signal: AbortSignal,
+): Promise<CompletedPart[]> {
+  const { UploadPartCommand } = await import('@aws-sdk/client-s3')
+  const failed = new AbortController()
+  const abortSignal = AbortSignal.any([signal, failed.signal])
+  const waiting = partsOf(size)
+  const completed: CompletedPart[] = []
+  const lane = async () => {
+    const buffer = Buffer.allocUnsafeSlow(partBytesOf(size))
+    for (const part of waiting) {
+      abortSignal.throwIfAborted()
+      const Body = await readInto(buffer, file, part)
+      const command = new UploadPartCommand({ ...upload, PartNumber: part.number, Body })
+      const { ETag } = await client.send(command, { abortSignal })
+      completed[part.number - 1] = { PartNumber: part.number, ETag }
+    }
+  }
+  const lanes = await Promise.allSettled(
+    Array.from({ length: PARTS_AT_ONCE }, () =>
+      lane().catch((error) => {
+        failed.abort(error)
+        throw error
+      }),
+    ),
+  )
+  if (lanes.some(({ status }) => status === 'rejected')) throw failed.signal.reason
+  return completed
+}
+
+/** One size for all but the last: the usual one, or the smallest number of whole MiB that makes few enough parts. */
+function partBytesOf(size: number): number {
+  return Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS / MIB) * MIB)
+}
+
+/** Shared by the lanes, each of which takes the next one. */
+function* partsOf(size: number): Generator<Part> {
+  const bytes = partBytesOf(size)
+  for (let number = 1, start = 0; start < size; number++, start += bytes)
+    yield { number, start, length: Math.min(bytes, size - start) }
+}
+
+/** The part's bytes, in the front of the buffer. @throws Error where the file has become shorter */
+async function readInto(buffer: Buffer, file: FileHandle, { start, length }: Part): Promise<Buffer> {
+  for (let filled = 0; filled < length; ) {
+    const { bytesRead } = await file.read(buffer, filled, length - filled, start + filled)
+    if (bytesRead === 0) throw new Error('the file became shorter while it was being stored')
+    filled += bytesRead
+  }
+  return buffer.subarray(0, length)
+}

@@ -1,0 +1,114 @@
+/**
+ * The object store on an S3-compatible server.
+ *
+ * The rule: only what every such server understands. So no checksums that are not required (Swift and older MinIO refuse
+ * them), parts of one size (R2), objects deleted one by one (servers disagree on what `DeleteObjects` must be signed with),
+ * and no condition on puts. The SDK is loaded when the store is first used: it costs a start 100 ms.
+ */
+import type { S3Client } from '@aws-sdk/client-s3'
+import type { S3Config } from '../../config.ts'
+import { contentDisposition } from './disposition.ts'
+import { assertKey } from './keys.ts'
+import { putFile } from './s3-put.ts'
+import { ObjectMissing, type ObjectStore, type PlaybackOptions } from './storage.ts'
+
+/** Requests at a time where many objects are deleted. */
+const DELETES_AT_ONCE = 8
+const MAX_ATTEMPTS = 5
+const CONNECT_TIMEOUT_MS = 10_000
+/** Without a byte in either direction. */
+const IDLE_TIMEOUT_MS = 60_000
+
+export function createS3Store(config: S3Config): ObjectStore {
+  let opened: Promise<S3Client> | null = null
+  const open = () => {
+    opened ??= openClient(config)
+    return opened
+  }
+  const place = (key: string) => {
+    assertKey(key)
+    return { Bucket: config.bucket, Key: key }
+  }
+  return {
+    name: 's3',
+    async putFile(key, path, options) {
+      await putFile(await open(), place(key), path, options)
+    },
+    async head(key) {
+      const { HeadObjectCommand } = await import('@aws-sdk/client-s3')
+      try {
+        const found = await (await open()).send(new HeadObjectCommand(place(key)))
+        return { size: found.ContentLength ?? 0, contentType: found.ContentType ?? '' }
+      } catch (error) {
+        if (statusOf(error) === 404) return null
+        throw error
+      }
+    },
+    async read(key, range) {
+      const { GetObjectCommand } = await import('@aws-sdk/client-s3')
+      const bytes = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end - 1}` }
+      try {
+        const { Body } = await (await open()).send(new GetObjectCommand({ ...place(key), ...bytes }))
+        if (Body === undefined) throw new Error('the object store answered without a body')
+        return Body.transformToWebStream()
+      } catch (error) {
+        if (statusOf(error) === 416) return new Blob([]).stream()
+        if (error instanceof Error && error.name === 'NoSuchKey') throw new ObjectMissing(key)
+        throw error
+      }
+    },
+    async delete(keys) {
+      const { DeleteObjectCommand } = await import('@aws-sdk/client-s3')
+      const client = await open()
+      const places = keys.map(place)
+      for (let from = 0; from < places.length; from += DELETES_AT_ONCE) {
+        const some = places.slice(from, from + DELETES_AT_ONCE)
+        await Promise.all(some.map((where) => client.send(new DeleteObjectCommand(where))))
+      }
+    },
+    playbackUrl: async (key, options) => presign(await open(), place(key), options),
+    playback: null,
+    close() {
+      opened?.then(
+        (client) => client.destroy(),
+        () => {},
+      )
+    },
+  }
+}
+
+async function openClient({ region, endpoint, forcePathStyle, credentials }: S3Config): Promise<S3Client> {
+  const { S3Client } = await import('@aws-sdk/client-s3')
+  return new S3Client({
+    region,
+    forcePathStyle,
+    ...(endpoint === null ? {} : { endpoint }),
+    ...(credentials === null ? {} : { credentials }),
+    maxAttempts: MAX_ATTEMPTS,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: IDLE_TIMEOUT_MS },
+  })
+}
+
+async function presign(
+  client: S3Client,
+  place: { readonly Bucket: string; readonly Key: string },
+  { contentType, fileName, expiresAt }: PlaybackOptions,
+): Promise<string> {
+  const { GetObjectCommand } = await import('@aws-sdk/client-s3')
+  const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner')
+  const command = new GetObjectCommand({
+    ...place,
+    ResponseContentType: contentType,
+    ResponseContentDisposition: contentDisposition(contentType, fileName),
+  })
+  const signingDate = new Date()
+  const expiresIn = Math.max(1, Math.floor((expiresAt.getTime() - signingDate.getTime()) / 1_000))
+  return getSignedUrl(client, command, { signingDate, expiresIn })
+}
+
+function statusOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('$metadata' in error)) return undefined
+  return (error.$metadata as { readonly httpStatusCode?: number }).httpStatusCode
+}

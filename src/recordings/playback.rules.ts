@@ -1,0 +1,32 @@
+/** What a recording is called when somebody saves its media. Pure. */
+
+/** Of the media types that are taken in (specification, "Create", rule 4). */
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'audio/aac': 'aac',
+  'audio/flac': 'flac',
+  'audio/mp4': 'm4a',
+  'audio/mpeg': 'mp3',
+  'audio/ogg': 'ogg',
+  'audio/wav': 'wav',
+  'audio/webm': 'weba',
+  'video/mp4': 'mp4',
+  'video/mpeg': 'mpg',
+  'video/ogg': 'ogv',
+  'video/quicktime': 'mov',
+  'video/webm': 'webm',
+}
+
+/** Code points; with an extension it fits every file system. */
+const MAX_NAME = 60
+
+/** The name, without what file systems or shells take for something else, and the extension that belongs to the type. */
+export function playbackFileName(name: string, contentType: string): string {
+  const safe = [...name.replaceAll(/[\p{Cc}\p{Cf}<>:"/\\|?*]+/gu, ' ').replaceAll(/\s+/g, ' ')]
+    .slice(0, MAX_NAME)
+    .join('')
+    .replaceAll(/^[. ]+|[. ]+$/g, '')
+  const extension = EXTENSIONS[contentType.toLowerCase()]
+  const stem = safe === '' ? 'recording' : safe
+  if (extension === undefined || stem.toLowerCase().endsWith(`.${extension}`)) return stem
+  return `${stem}.${extension}`
+}

@@ -1,0 +1,38 @@
+/**
+ * A process of its own that puts a file or reads an object, and prints by how many bytes its memory grew at most. One that can be
+ * killed, and whose memory is nobody else's.
+ */
+
+import type { S3Config } from '../../../src/config.ts'
+import { createFolderStore, type FolderStoreOptions } from '../../../src/platform/storage/folder.ts'
+import { createS3Store } from '../../../src/platform/storage/s3.ts'
+
+export interface Transfer {
+  readonly store: { readonly s3: S3Config } | { readonly folder: FolderStoreOptions }
+  readonly action: 'put' | 'read'
+  readonly key: string
+  /** Of the file that is put. */
+  readonly path: string
+}
+
+if (import.meta.main) {
+  const { store: options, action, key, path }: Transfer = JSON.parse(process.argv[2] ?? '')
+  const store = 's3' in options ? createS3Store(options.s3) : createFolderStore(options.folder)
+  // Loads what is loaded at first use.
+  await store.head(key)
+  const before = process.memoryUsage.rss()
+  let peak = before
+  // Not what the system says of the maximum: that may be of the process that this one was forked from.
+  const watch = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage.rss())
+  }, 5)
+  let bytes = 0
+  if (action === 'put') {
+    await store.putFile(key, path, { contentType: 'video/mp4', signal: new AbortController().signal })
+  } else {
+    for await (const chunk of await store.read(key)) bytes += chunk.byteLength
+  }
+  clearInterval(watch)
+  console.log(JSON.stringify({ growth: peak - before, bytes }))
+  store.close()
+}

@@ -1,0 +1,436 @@
+/** What is fetched for a caller, and what never is. A real DNS server and real origins, all of them local. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { isAcceptedType, MAX_MEDIA_BYTES } from '../../src/media/rules.ts'
+import {
+  createFetchPublic,
+  type FetchPublicOptions,
+  PublicFetchError,
+} from '../../src/platform/net/fetch-public.ts'
+import { createResolve } from '../../src/platform/net/resolve.ts'
+import { type DnsServer, startDns } from '../support/dns.ts'
+import { type RawExchange, startRawOrigin } from '../support/media.ts'
+
+const PATIENCE = { answerMs: 400, stallMs: 400, stallBytes: 1_000 }
+/** Stands for the public internet; everything else is private. */
+const PUBLIC = '127.0.0.1'
+
+let dns: DnsServer
+const stops: (() => void)[] = []
+beforeAll(async () => {
+  dns = await startDns()
+})
+afterAll(() => {
+  dns.stop()
+  for (const stop of stops) stop()
+})
+
+function origin(answer: (exchange: RawExchange) => void, hostname?: string) {
+  const started = startRawOrigin(answer, hostname)
+  stops.push(() => started.stop())
+  return started
+}
+
+let names = 0
+/** A new name with these addresses. */
+function named(...zones: Parameters<DnsServer['set']>[1][]): string {
+  const name = `host${++names}.example.com`
+  dns.set(name, ...zones)
+  return name
+}
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Type: audio/wav\r\n'
+const whole = (text: string) => `${OK}Content-Length: ${text.length}\r\n\r\n${text}`
+
+async function get(url: string, options: FetchPublicOptions & { maxBytes?: number } = {}) {
+  const { maxBytes = 1_000_000, ...more } = options
+  const fetchPublic = createFetchPublic({
+    resolve: createResolve({ servers: [dns.address], timeoutMs: 200, tries: 1 }),
+    judge: (address) => address === PUBLIC,
+    patience: PATIENCE,
+    ...more,
+  })
+  const signal = new AbortController().signal
+  const { url: final, body } = await fetchPublic(url, { signal, maxBytes, accepts: isAcceptedType })
+  const chunks = await Array.fromAsync(body)
+  return { final, text: Buffer.concat(chunks).toString() }
+}
+
+/** The code, and `again` where another attempt may succeed. */
+async function failure(url: string, options: Parameters<typeof get>[1] = {}): Promise<string> {
+  try {
+    await get(url, options)
+    return 'success'
+  } catch (error) {
+    if (!(error instanceof PublicFetchError)) throw error
+    return error.retryable ? `${error.code} again` : error.code
+  }
+}
+
+describe('the address', () => {
+  test('is the judged one, with the host of the URL in the request and nothing of ours besides', async () => {
+    const { port, requests } = origin(({ write, end }) => {
+      write(whole('hello'))
+      end()
+    })
+    const name = named([PUBLIC])
+    const { text, final } = await get(`http://${name}:${port}/a%20b?c=d#e`)
+    expect(text).toBe('hello')
+    expect(final.hostname).toBe(name)
+    const [line, ...headers] = requests[0]!.trim().toLowerCase().split('\r\n')
+    expect(line).toBe('get /a%20b?c=d http/1.1')
+    expect(headers).toContain(`host: ${name}:${port}`)
+    const sent = headers.map((header) => header.split(':')[0]!).sort()
+    expect(sent).toEqual(['accept', 'accept-encoding', 'connection', 'host', 'user-agent'])
+  })
+
+  test.each([
+    ['private', ['127.0.0.2']],
+    ['public and private', [PUBLIC, '127.0.0.2']],
+    ['private and public', ['127.0.0.2', PUBLIC]],
+    ['public, and private of the other family', [PUBLIC, 'fd00::1']],
+    ['public, and its own as an IPv4 address in IPv6', [PUBLIC, '::ffff:7f00:1']],
+  ])('is refused where the answer is %s, and nothing is connected to', async (_, addresses) => {
+    const { port, requests } = origin(({ end }) => end())
+    expect(await failure(`http://${named(addresses)}:${port}/`)).toBe('url_not_allowed')
+    expect(requests).toEqual([])
+  })
+
+  test('is not asked for again between the judgement and the connection', async () => {
+    const { port } = origin(({ write, end }) => {
+      write(whole('public'))
+      end()
+    })
+    const name = named([PUBLIC], ['127.0.0.2'])
+    expect((await get(`http://${name}:${port}/`)).text).toBe('public')
+    expect(dns.questions.filter((question) => question === `${name} A`)).toHaveLength(1)
+    // The name means something else by now, and is judged anew.
+    expect(await failure(`http://${name}:${port}/`)).toBe('url_not_allowed')
+  })
+
+  test('is judged by the rule of public addresses unless the code says otherwise', async () => {
+    const { port, requests } = origin(({ end }) => end())
+    const resolve = createResolve({ servers: [dns.address] })
+    const fetchPublic = createFetchPublic({ resolve })
+    const request = { signal: new AbortController().signal, maxBytes: 1, accepts: () => true }
+    const refused = fetchPublic(`http://${named([PUBLIC])}:${port}/`, request)
+    expect(refused).rejects.toMatchObject({ code: 'url_not_allowed' })
+    await refused.catch(() => {})
+    expect(requests).toEqual([])
+  })
+
+  test('is the next one where one does not answer', async () => {
+    const { port } = origin(({ write, end }) => {
+      write(whole('second'))
+      end()
+    })
+    const judge = (address: string) => address.startsWith('127.')
+    expect((await get(`http://${named(['127.0.0.3', PUBLIC])}:${port}/`, { judge })).text).toBe('second')
+  })
+
+  test.each([
+    ['no such name', 'url_unreachable'],
+    ['nothing', 'url_unreachable'],
+    ['failure', 'url_unreachable again'],
+    ['silence', 'url_unreachable again'],
+  ] as const)('unknown (%s) is %s', async (zone, expected) => {
+    expect(await failure(`http://${named(zone)}/`)).toBe(expected)
+  })
+})
+
+/** Spellings of addresses and names that a redirect must not lead to. */
+const FORBIDDEN = [
+  ...[
+    '127.0.0.1',
+    '127.1',
+    '2130706433',
+    '0x7f000001',
+    '0177.0.0.1',
+    '0x7f.1',
+    '017700000001',
+    '0',
+    '0.0.0.0',
+  ],
+  ...['10.0.0.1', '172.16.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '192.0.0.1', '192.0.2.1'],
+  ...['198.18.0.1', '198.51.100.1', '203.0.113.1', '224.0.0.1', '240.0.0.1', '255.255.255.255', '2852039166'],
+  ...['127.0.0.1.', '127。0。0。1', '①②⑦.⓪.⓪.①', '%31%32%37.0.0.1', '0xa9fea9fe', '0251.0376.0251.0376'],
+  ...[
+    '[::1]',
+    '[::]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[::127.0.0.1]',
+    '[64:ff9b::7f00:1]',
+    '[2002:7f00:1::]',
+  ],
+  ...[
+    '[2001:0:53aa:64c::]',
+    '[fe80::1]',
+    '[fc00::1]',
+    '[fd00::1]',
+    '[ff02::1]',
+    '[2001:db8::1]',
+    '[fec0::1]',
+    '[100::1]',
+  ],
+  ...[
+    'localhost',
+    'LOCALHOST',
+    'localhost.',
+    'a.localhost',
+    'ｌocalhost',
+    'printer.local',
+    'metadata.google.internal',
+  ],
+  ...[
+    'user:secret@example.com',
+    'user@example.com',
+    'localhost6',
+    'local',
+    'internal',
+    'localhost.localdomain',
+  ],
+]
+
+describe('a redirect', () => {
+  test('is followed, also a relative one, with each host judged anew', async () => {
+    const { port, requests } = origin(({ head, write, end }) => {
+      const path = head.split(' ')[1]
+      if (path === '/1')
+        write('HTTP/1.1 302 Found\r\nLocation: /2?x=%20\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n')
+      else if (path === '/2?x=%20')
+        write(`HTTP/1.1 307 T\r\nLocation: //${other}:${port}/3\r\nContent-Length: 4\r\n\r\nbody`)
+      else write(whole('there'))
+      end()
+    })
+    const other = named([PUBLIC])
+    const { text, final } = await get(`http://${named([PUBLIC])}:${port}/1`)
+    expect([text, final.href]).toEqual(['there', `http://${other}:${port}/3`])
+    expect(requests.join('').toLowerCase()).not.toContain('cookie')
+    expect(requests.join('').toLowerCase()).not.toContain('referer')
+  })
+
+  test.each(FORBIDDEN)('to %s is refused', async (host) => {
+    const forbidden = origin(({ end }) => end())
+    const location = `http://${host}:${forbidden.port}/`
+    const { port, requests } = origin(({ write, end }) => {
+      const ascii = location.replaceAll(/[^\0-~]/gu, encodeURIComponent)
+      write(`HTTP/1.1 302 Found\r\nLocation: ${ascii}\r\nContent-Length: 0\r\n\r\n`)
+      end()
+    })
+    expect(await failure(`http://${named([PUBLIC])}:${port}/`)).toBe('url_not_allowed')
+    expect([requests.length, forbidden.requests.length]).toEqual([1, 0])
+  })
+
+  test.each(['ftp://example.com/', 'file:///etc/passwd', 'data:audio/wav,x', 'gopher://example.com/'])(
+    'to %s is refused',
+    async (location) => {
+      const { port } = origin(({ write, end }) => {
+        write(`HTTP/1.1 302 Found\r\nLocation: ${location}\r\nContent-Length: 0\r\n\r\n`)
+        end()
+      })
+      expect(await failure(`http://${named([PUBLIC])}:${port}/`)).toBe('url_not_allowed')
+    },
+  )
+
+  test('to a name with a private address is refused', async () => {
+    const inside = named([PUBLIC, '127.0.0.2'])
+    const { port, requests } = origin(({ write, end }) => {
+      write(`HTTP/1.1 302 Found\r\nLocation: http://${inside}:${port}/\r\nContent-Length: 0\r\n\r\n`)
+      end()
+    })
+    expect(await failure(`http://${named([PUBLIC])}:${port}/`)).toBe('url_not_allowed')
+    expect(requests).toHaveLength(1)
+  })
+
+  test.each([
+    [5, 'success'],
+    [6, 'too_many_redirects'],
+  ])('%d times in a row: %s', async (times, expected) => {
+    const { port, requests } = origin(({ number, write, end }) => {
+      if (number <= times) write(`HTTP/1.1 301 M\r\nLocation: /${number}\r\nContent-Length: 0\r\n\r\n`)
+      else write(whole('there'))
+      end()
+    })
+    expect(await failure(`http://${named([PUBLIC])}:${port}/`)).toBe(expected)
+    expect(requests).toHaveLength(6)
+  })
+})
+
+describe('an answer', () => {
+  test.each([
+    [400, 'url_unreachable'],
+    [401, 'url_forbidden'],
+    [403, 'url_forbidden'],
+    [404, 'url_not_found'],
+    [410, 'url_not_found'],
+    [206, 'url_unreachable'],
+    [304, 'url_unreachable'],
+    [408, 'url_unreachable again'],
+    [429, 'url_unreachable again'],
+    [500, 'url_unreachable again'],
+    [503, 'url_unreachable again'],
+  ])('%d is %s', async (status, expected) => {
+    const { port } = origin(({ write, end }) => {
+      write(`HTTP/1.1 ${status} X\r\nContent-Type: audio/wav\r\nContent-Length: 0\r\n\r\n`)
+      end()
+    })
+    expect(await failure(`http://${named([PUBLIC])}:${port}/`)).toBe(expected)
+  })
+
+  test.each([
+    ['audio/mpeg', 'success'],
+    ['Video/MP4; codecs="avc1"', 'success'],
+    ['application/octet-stream', 'success'],
+    ['text/html', 'unsupported_media_type'],
+    ['application/vnd.apple.mpegurl', 'unsupported_media_type'],
+    ['audio/x-mpegurl', 'unsupported_media_type'],
+    ['image/png', 'unsupported_media_type'],
+  ])('of type %s: %s', async (type, expected) => {
+    const { port } = origin(({ write, end }) => {
+      write(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: 1\r\n\r\nx`)
+      end()
+    })
+    expect(await failure(`http://${named([PUBLIC])}:${port}/`)).toBe(expected)
+  })
+
+  test('that is compressed is refused: nothing is unpacked', async () => {
+    const { port } = origin(({ write, end }) => {
+      write(`${OK}Content-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx`)
+      end()
+    })
+    expect(await failure(`http://${named([PUBLIC])}:${port}/`)).toBe('unsupported_media_type')
+  })
+
+  test('of more bytes than allowed is refused by what it announces, and while it arrives', async () => {
+    const chunked = `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n5\r\nworld\r\n`
+    for (const head of [`${OK}Content-Length: 11\r\n\r\n`, chunked, `${OK}\r\nhelloworld`]) {
+      // Never ended: only the eleventh byte may decide.
+      const { port } = origin(({ write }) => {
+        write(head)
+        if (head === chunked) write('1\r\n!\r\n')
+        else if (!head.includes('Length')) write('!')
+      })
+      expect(await failure(`http://${named([PUBLIC])}:${port}/`, { maxBytes: 10 })).toBe('media_too_large')
+    }
+    const { port } = origin(({ write, end }) => {
+      write(`${chunked}0\r\n\r\n`)
+      end()
+    })
+    expect((await get(`http://${named([PUBLIC])}:${port}/`, { maxBytes: 10 })).text).toBe('helloworld')
+  })
+
+  test('of one byte more than 5 GiB is refused when that byte arrives', async () => {
+    const piece = new Uint8Array(4 * 1024 * 1024)
+    let left = MAX_MEDIA_BYTES + 1
+    const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      const size = Math.min(piece.byteLength, left)
+      left -= size
+      if (size === 0) controller.close()
+      else controller.enqueue(piece.slice(0, size))
+    }
+    const headers = { 'content-type': 'video/mp4' }
+    const server = Bun.serve({
+      hostname: PUBLIC,
+      port: 0,
+      fetch: () => new Response(new ReadableStream({ pull }, { highWaterMark: 0 }), { headers }),
+    })
+    stops.push(() => void server.stop(true))
+    const fetchPublic = createFetchPublic({
+      resolve: createResolve({ servers: [dns.address] }),
+      judge: (address) => address === PUBLIC,
+    })
+    const request = {
+      signal: new AbortController().signal,
+      maxBytes: MAX_MEDIA_BYTES,
+      accepts: isAcceptedType,
+    }
+    const { body } = await fetchPublic(`http://${named([PUBLIC])}:${server.port}/`, request)
+    const reading = (async () => {
+      for await (const _ of body);
+    })()
+    expect(reading).rejects.toMatchObject({ code: 'media_too_large', retryable: false })
+    await reading.catch(() => {})
+    expect(left).toBe(0)
+  }, 60_000)
+
+  test.each([
+    ['never', '', 'transfer_timeout again'],
+    ['without an end', `${OK}Content-Length: 9\r\n\r\nhello`, 'transfer_timeout again'],
+  ])('that comes %s is waited for only so long', async (_, text, expected) => {
+    const { port } = origin(({ write }) => write(text))
+    expect(await failure(`http://${named([PUBLIC])}:${port}/`)).toBe(expected)
+  })
+
+  test('that trickles counts as one that has stopped', async () => {
+    const { port } = origin(({ write }) => {
+      write(`${OK}Content-Length: 1000000\r\n\r\n`)
+      const timer = setInterval(() => write('x'), 20)
+      stops.push(() => clearInterval(timer))
+    })
+    expect(await failure(`http://${named([PUBLIC])}:${port}/`)).toBe('transfer_timeout again')
+  })
+
+  test.each([
+    ['before its head', ''],
+    ['in its body', `${OK}Content-Length: 9\r\n\r\nhello`],
+    ['in a chunk', `${OK}Transfer-Encoding: chunked\r\n\r\n9\r\nhello`],
+  ])('cut off %s is tried again', async (_, text) => {
+    for (const how of ['end', 'reset'] as const) {
+      const { port } = origin((exchange) => {
+        exchange.write(text)
+        setTimeout(() => exchange[how](), 50)
+      })
+      expect(await failure(`http://${named([PUBLIC])}:${port}/`)).toBe('url_unreachable again')
+    }
+  })
+
+  test('of a port that nobody listens on is tried again', async () => {
+    const closed = startRawOrigin(() => {})
+    closed.stop()
+    expect(await failure(`http://${named([PUBLIC])}:${closed.port}/`)).toBe('url_unreachable again')
+  })
+
+  test('of a machine without a valid certificate is refused', async () => {
+    expect(await selfMade(named([PUBLIC]))).toBe('url_unreachable')
+  })
+})
+
+/** What comes of an HTTPS origin that has a certificate of its own making. */
+async function selfMade(name: string): Promise<string> {
+  const { cert, key } = await selfSigned(name)
+  const server = Bun.serve({
+    hostname: PUBLIC,
+    port: 0,
+    tls: { cert, key },
+    fetch: () => new Response('secret'),
+  })
+  try {
+    return await failure(`https://${name}:${server.port}/`)
+  } finally {
+    await server.stop(true)
+  }
+}
+
+async function selfSigned(name: string) {
+  const { mkdtempSync, readFileSync, rmSync } = await import('node:fs')
+  const folder = mkdtempSync('/tmp/earshot-certificate-')
+  const files = ['-keyout', `${folder}/key`, '-out', `${folder}/cert`]
+  Bun.spawnSync([
+    'openssl',
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    ...files,
+    '-subj',
+    `/CN=${name}`,
+    '-addext',
+    `subjectAltName=DNS:${name}`,
+  ])
+  const found = { key: readFileSync(`${folder}/key`, 'utf8'), cert: readFileSync(`${folder}/cert`, 'utf8') }
+  rmSync(folder, { recursive: true })
+  return found
+}

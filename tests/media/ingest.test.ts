@@ -1,0 +1,359 @@
+/** Media by URL from the request to playback: real HTTP, real workers, a real DNS server, real files. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
+import { INGEST_LIMITS } from '../../src/media/ingest.ts'
+import { mediaMaintenance } from '../../src/media/service.ts'
+import { recordingActor } from '../../src/recordings/actor.ts'
+import { QUICK } from '../support/actors.ts'
+import { type DnsServer, startDns } from '../support/dns.ts'
+import { eventually } from '../support/eventually.ts'
+import { localInternet, type RawExchange, sha256, startRawOrigin, wav } from '../support/media.ts'
+import { createRecording, RECORDINGS, utterance } from '../support/recordings.ts'
+import { type Client, startTestServer, type TestServer } from '../support/server.ts'
+
+const MAX_BYTES = 300_000
+const HOST = 'media.example.com'
+const SOUND = wav(3)
+
+let server: TestServer
+let client: Client
+let dns: DnsServer
+let runtime: Runtime
+const stops: (() => void)[] = []
+
+beforeAll(async () => {
+  dns = await startDns()
+  dns.set(HOST, ['127.0.0.1'])
+  server = await startTestServer()
+  client = server.as({ apiKey: (await server.createTenant()).apiKey })
+  runtime = await start({})
+})
+afterAll(async () => {
+  await runtime?.stop(5_000)
+  await server?.stop()
+  dns?.stop()
+  for (const stop of stops) stop()
+})
+
+async function start(limits: Partial<typeof INGEST_LIMITS>): Promise<Runtime> {
+  const tools = {
+    fetchPublic: localInternet(dns.address),
+    limits: { ...INGEST_LIMITS, maxBytes: MAX_BYTES, ...limits },
+  }
+  const started = createRuntime(server.deps, [recordingActor(server.deps, tools)], QUICK)
+  await started.start()
+  return started
+}
+
+/** An origin; the URL has a name that only the test's DNS server knows. */
+function origin(answer: (exchange: RawExchange) => void) {
+  const started = startRawOrigin(answer)
+  stops.push(() => started.stop())
+  return { ...started, url: `http://${HOST}:${started.port}/talk`, requests: started.requests }
+}
+
+const head = (length: number, type = 'application/octet-stream', more = '') =>
+  `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\n${more}Content-Length: ${length}\r\n\r\n`
+
+/** Sends these bytes to everybody. */
+const sending = (bytes: Uint8Array, type?: string) =>
+  origin(({ write, end }) => {
+    write(head(bytes.byteLength, type))
+    write(bytes)
+    end()
+  })
+
+const assetOf = async (id: string) => (await client.get(`${RECORDINGS}/${id}`)).body.asset
+
+async function ended(id: string) {
+  return eventually(async () => {
+    const asset = await assetOf(id)
+    return ['completed', 'failed'].includes(asset.status) && asset
+  })
+}
+
+async function ingest(url: string) {
+  const { id, asset } = await createRecording(client, { assetUrl: url })
+  expect(asset.status).toBe('queued')
+  return { id: id as string, asset: await ended(id) }
+}
+
+const fixture = async (name: string) =>
+  new Uint8Array(await Bun.file(join(import.meta.dir, 'fixtures', name)).arrayBuffer())
+
+const temporaryFiles = () => {
+  const folder = join(server.deps.config.dataDir, 'tmp')
+  return existsSync(folder) ? readdirSync(folder) : []
+}
+
+describe('media of a URL', () => {
+  test('is fetched, examined and played, whole and by Range', async () => {
+    const { asset } = await ingest(sending(SOUND).url)
+    expect(asset).toMatchObject({
+      status: 'completed',
+      errorCode: null,
+      durationSeconds: 3,
+      isAudio: true,
+      contentType: 'audio/wav',
+      fileSize: SOUND.byteLength,
+    })
+    // The address of the service is that of its settings; the test's port is another.
+    const { pathname, search } = new URL(asset.url)
+    const whole = await fetch(`${server.baseUrl}${pathname}${search}`)
+    expect([whole.status, whole.headers.get('content-type')]).toEqual([200, 'audio/wav'])
+    expect(sha256(await whole.arrayBuffer())).toBe(sha256(SOUND))
+    const part = await fetch(`${server.baseUrl}${pathname}${search}`, { headers: { range: 'bytes=100-199' } })
+    expect(part.status).toBe(206)
+    expect(new Uint8Array(await part.arrayBuffer())).toEqual(SOUND.slice(100, 200))
+    expect(temporaryFiles()).toEqual([])
+  })
+
+  test.each([
+    ['tone.webm', 'audio/webm', true],
+    ['picture.webm', 'video/webm', false],
+    ['picture.mp4', 'video/mp4', false],
+  ])('%s is %s, whatever the origin calls it', async (name, contentType, isAudio) => {
+    const { asset } = await ingest(sending(await fixture(name), 'audio/mpeg').url)
+    expect(asset).toMatchObject({ status: 'completed', contentType, isAudio })
+    expect(asset.durationSeconds).toBeWithin(1, 2)
+  })
+
+  test('shows that bytes arrive, and does not hold up a supplied transcript', async () => {
+    const proceed = Promise.withResolvers<void>()
+    const { url } = origin(async ({ write, end }) => {
+      write(head(SOUND.byteLength))
+      write(SOUND.slice(0, 2_000))
+      await proceed.promise
+      write(SOUND.slice(2_000))
+      end()
+    })
+    const { id } = await createRecording(client, {
+      assetUrl: url,
+      transcript: [utterance(0, 1, 0, 'The export of the invoices failed again on Monday.')],
+    })
+    await eventually(async () => (await assetOf(id)).status === 'uploading')
+    const { body } = await client.get(`${RECORDINGS}/${id}`)
+    expect([body.transcript.status, body.summary]).toEqual(['completed', expect.stringContaining('invoices')])
+    expect(body.asset.url).toBeNull()
+    proceed.resolve()
+    expect((await ended(id)).status).toBe('completed')
+  })
+
+  test('goes with its recording', async () => {
+    const { id } = await ingest(sending(SOUND).url)
+    const folder = join(server.deps.config.dataDir, 'media', 'recordings', id)
+    expect(readdirSync(folder)).toHaveLength(1)
+    expect((await client.delete(`${RECORDINGS}/${id}`)).status).toBe(204)
+    for (const task of mediaMaintenance(server.deps)) await task.run()
+    expect(existsSync(folder)).toBe(false)
+    expect(await server.database.sql`select 1 from media_garbage where recording_id = ${id}`).toHaveLength(0)
+  })
+})
+
+describe('a transfer', () => {
+  test.each([
+    [401, 'url_forbidden'],
+    [403, 'url_forbidden'],
+    [404, 'url_not_found'],
+    [410, 'url_not_found'],
+  ])('that is answered %d fails for good with %s', async (status, errorCode) => {
+    const { url, requests } = origin(({ write, end }) => {
+      write(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`)
+      end()
+    })
+    expect((await ingest(url)).asset).toMatchObject({ status: 'failed', errorCode, url: null })
+    expect(requests).toHaveLength(1)
+  })
+
+  test('that leads to a private address fails for good', async () => {
+    const { url, requests } = origin(({ write, end }) => {
+      write(
+        'HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/latest/meta-data/\r\nContent-Length: 0\r\n\r\n',
+      )
+      end()
+    })
+    expect((await ingest(url)).asset).toMatchObject({ status: 'failed', errorCode: 'url_not_allowed' })
+    expect(requests).toHaveLength(1)
+  })
+
+  test('is tried again, queued meanwhile, where the trouble may pass', async () => {
+    const troubles: ((exchange: RawExchange) => void)[] = [
+      ({ write }) => write('HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n'),
+      ({ write }) => write('HTTP/1.1 429 Slow\r\nContent-Length: 0\r\n\r\n'),
+      ({ write }) => write(head(0)),
+      ({ reset }) => reset(),
+      ({ write }) => {
+        write(head(SOUND.byteLength))
+        write(SOUND.slice(0, 9_999))
+      },
+    ]
+    const { url, requests } = origin((exchange) => {
+      const trouble = troubles[exchange.number - 1]
+      if (trouble === undefined) {
+        exchange.write(head(SOUND.byteLength))
+        exchange.write(SOUND)
+      } else trouble(exchange)
+      exchange.end()
+    })
+    const { id, asset } = await ingest(url)
+    expect(asset).toMatchObject({ status: 'completed', errorCode: null, fileSize: SOUND.byteLength })
+    expect(requests).toHaveLength(troubles.length + 1)
+    expect(readdirSync(join(server.deps.config.dataDir, 'media', 'recordings', id))).toHaveLength(1)
+  })
+
+  test('goes on where it was cut off, under the strong tag of what it has', async () => {
+    const { url, requests } = origin(({ head: request, number, write, end }) => {
+      const start = Number(/range: bytes=(\d+)-/i.exec(request)?.[1] ?? 0)
+      const [status, range] =
+        start === 0
+          ? ['200 OK', '']
+          : ['206 Part', `Content-Range: bytes ${start}-${SOUND.byteLength - 1}/${SOUND.byteLength}\r\n`]
+      write(
+        `HTTP/1.1 ${status}\r\nContent-Type: audio/wav\r\nETag: "v1"\r\n${range}Content-Length: ${SOUND.byteLength - start}\r\n\r\n`,
+      )
+      write(SOUND.slice(start, number < 4 ? start + 10_000 : undefined))
+      // What has not been read when a connection breaks is lost.
+      setTimeout(end, 100)
+    })
+    const { asset } = await ingest(url)
+    const { pathname, search } = new URL(asset.url)
+    expect(sha256(await (await fetch(`${server.baseUrl}${pathname}${search}`)).arrayBuffer())).toBe(
+      sha256(SOUND),
+    )
+    expect(requests.map((request) => /^range: (.*)\r$/im.exec(request)?.[1] ?? null)).toEqual([
+      null,
+      'bytes=10000-',
+      'bytes=20000-',
+      'bytes=30000-',
+    ])
+    expect(requests[1]).toMatch(/^if-range: "v1"\r$/im)
+  })
+
+  test('begins anew where the version has changed', async () => {
+    const other = wav(2)
+    const { url } = origin(({ number, write, end }) => {
+      const bytes = number === 1 ? SOUND : other
+      write(head(bytes.byteLength, 'audio/wav', `ETag: "v${number}"\r\n`))
+      write(number === 1 ? bytes.slice(0, 40_000) : bytes)
+      end()
+    })
+    expect((await ingest(url)).asset).toMatchObject({ durationSeconds: 2, fileSize: other.byteLength })
+  })
+
+  test('of more than is allowed fails while it streams, and leaves nothing', async () => {
+    const { url } = origin(({ write }) => {
+      write('HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n')
+      write(new Uint8Array(MAX_BYTES + 1))
+    })
+    const { id, asset } = await ingest(url)
+    expect(asset).toMatchObject({ status: 'failed', errorCode: 'media_too_large' })
+    expect(temporaryFiles()).toEqual([])
+    expect(existsSync(join(server.deps.config.dataDir, 'media', 'recordings', id))).toBe(false)
+  })
+})
+
+/** A playlist that names a film of this machine, and would be played were it read as what it is. */
+const PLAYLIST = [
+  '#EXTM3U',
+  '#EXT-X-TARGETDURATION:3',
+  '#EXTINF:3,',
+  `file://${join(import.meta.dir, 'fixtures', 'picture.mp4')}`,
+  '#EXT-X-ENDLIST',
+  '',
+].join('\n')
+
+const text = (value: string) => new Uint8Array(Buffer.from(value, 'latin1'))
+
+describe('a hostile file', () => {
+  test.each([
+    ['a page', text('<html>'), 'unsupported_media_type'],
+    ['a playlist', text(PLAYLIST), 'unsupported_media_type'],
+    ['a list of files', text('ffconcat version 1.0\nfile /etc/passwd\n'), 'unsupported_media_type'],
+    [
+      'a session description',
+      text('v=0\r\nc=IN IP4 127.0.0.1\r\nm=audio 9 RTP/AVP 0\r\n'),
+      'unsupported_media_type',
+    ],
+    ['a picture', text('\x89PNG\r\n\x1a\n'), 'unsupported_media_type'],
+    ['a beginning of sound without any', text('RIFF\xff\xff\xff\x7fWAVEnothing at all'), 'processing_failed'],
+    ['a film cut short', text('\0\0\0\x18ftypisom\0\0\0\0isomiso2'), 'processing_failed'],
+    ['one byte', text('x'), 'unsupported_media_type'],
+    ['a playlist behind the mark of sound', text(`ID3\x04\0\0\0\0\0\0${PLAYLIST}`), 'processing_failed'],
+  ])('(%s) fails with a code', async (_, bytes, errorCode) => {
+    expect((await ingest(sending(bytes, 'audio/wav').url)).asset).toMatchObject({
+      status: 'failed',
+      errorCode,
+      url: null,
+    })
+    expect(temporaryFiles()).toEqual([])
+  })
+})
+
+test('what could still succeed is given up at the maximum age, with the code of the last failure', async () => {
+  await runtime.stop(5_000)
+  runtime = await start({ maxAgeSeconds: 0 })
+  const { url } = origin(({ write, end }) => {
+    write('HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n')
+    end()
+  })
+  expect((await ingest(url)).asset).toMatchObject({ status: 'failed', errorCode: 'url_unreachable' })
+  expect((await ingest(sending(new Uint8Array()).url)).asset).toMatchObject({ errorCode: 'media_empty' })
+  expect((await ingest(origin(() => {}).url)).asset).toMatchObject({ errorCode: 'transfer_timeout' })
+})
+
+test('kill -9 in the middle of a transfer: another worker does it over', async () => {
+  await runtime.stop(5_000)
+  const { url, requests } = origin(({ number, write, end }) => {
+    write(head(SOUND.byteLength))
+    write(number === 1 ? SOUND.slice(0, 10_000) : SOUND)
+    if (number > 1) end()
+  })
+  const script = new URL('support/worker.ts', import.meta.url).pathname
+  const { dataDir } = server.deps.config
+  const spawn = () => Bun.spawn([process.execPath, script, server.database.url, dns.address, dataDir])
+  const first = spawn()
+  const { id } = await createRecording(client, { assetUrl: url })
+  await eventually(async () => (await assetOf(id)).status === 'uploading')
+  first.kill('SIGKILL')
+  await first.exited
+  expect(temporaryFiles()).toHaveLength(1)
+  const second = spawn()
+  try {
+    expect(await ended(id)).toMatchObject({ status: 'completed', durationSeconds: 3 })
+  } finally {
+    second.kill('SIGKILL')
+    await second.exited
+  }
+  expect(requests).toHaveLength(2)
+  expect(temporaryFiles()).toEqual([])
+}, 30_000)
+
+test('an object that an attempt stored and did not publish is deleted by the next attempt', async () => {
+  await runtime.stop(5_000)
+  const { storage } = server.deps
+  let puts = 0
+  const losing: typeof storage = {
+    ...storage,
+    async putFile(...rest) {
+      await storage.putFile(...rest)
+      if (++puts === 1) throw new Error('the answer of the object store was lost')
+    },
+  }
+  const tools = { fetchPublic: localInternet(dns.address) }
+  runtime = createRuntime(server.deps, [recordingActor({ ...server.deps, storage: losing }, tools)], QUICK)
+  await runtime.start()
+  const { id, asset } = await ingest(sending(SOUND).url)
+  expect([asset.status, puts]).toEqual(['completed', 2])
+  const { sql } = server.database
+  const [row] = await sql<{ key: string }[]>`select asset_object_key as key from recording where id = ${id}`
+  const folder = join(server.deps.config.dataDir, 'media')
+  expect(readdirSync(join(folder, 'recordings', id))).toEqual([row!.key.split('/')[2]!])
+  // The other key stays entered until no turn of that time can be left: the attempt might only have been slow.
+  const entered = await sql<
+    { key: string }[]
+  >`select object_key as key from media_garbage where recording_id = ${id}`
+  expect(entered.map(({ key }) => key)).not.toContain(row!.key)
+  expect(entered).toHaveLength(1)
+})

@@ -1,0 +1,18 @@
+/**
+ * A worker process for recordings whose public internet is the loopback interface.
+ *
+ * Arguments: URL of the database, DNS server, folder of data. A signal is the only way to end it.
+ */
+import { createRuntime } from '../../../src/actors/runtime.ts'
+import { loadConfig } from '../../../src/config.ts'
+import { createContainer } from '../../../src/container.ts'
+import { recordingActor } from '../../../src/recordings/actor.ts'
+import { CRASH_OPTIONS } from '../../crash/support/options.ts'
+import { localInternet } from '../../support/media.ts'
+
+const [database = '', dns = '', dataDir = ''] = process.argv.slice(2)
+
+const config = loadConfig({ DATA_DIR: dataDir, LOG_LEVEL: 'silent' })
+const container = createContainer(config, { database: { url: database }, redis: null }, 'test-worker')
+const actor = recordingActor(container, { fetchPublic: localInternet(dns) })
+await createRuntime(container, [actor], CRASH_OPTIONS).start()
