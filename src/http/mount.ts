@@ -13,6 +13,7 @@ import { allowHeader, createCall, routePath, toResponse } from './call.ts'
 import type { Access, Method, Operation } from './operation.ts'
 import { operationDetail } from './operation-detail.ts'
 import { REQUEST_ID_HEADER } from './request-id.ts'
+import { isForPages, pageHeaders, preflightHeaders } from './rest-cors.ts'
 
 export interface MountDeps {
   readonly newId: NewId
@@ -30,18 +31,27 @@ export interface MountDeps {
   ) => Promise<Record<string, string>>
 }
 
+/** One path: its methods, and those of them that pages may use. */
+interface Place {
+  readonly methods: Set<Method>
+  readonly forPages: Set<Method>
+}
+
 /** One Elysia instance with a route per operation, and 405 with `Allow` for the other methods of each path. */
 export function mount(operations: readonly Operation[], deps: MountDeps) {
   const app = new Elysia({ name: 'operations', normalize: false })
-  const methods = new Map<string, Set<Method>>()
+  const places = new Map<string, Place>()
   for (const operation of operations) {
     const path = routePath(operation.path)
-    const known = methods.get(path) ?? new Set()
-    methods.set(path, known.add(operation.method))
+    const place = places.get(path) ?? { methods: new Set(), forPages: new Set() }
+    places.set(path, place)
+    place.methods.add(operation.method)
+    if (isForPages(operation.access)) place.forPages.add(operation.method)
     app.route(
       operation.method,
       path,
       async ({ request, params, set, server }) => {
+        Object.assign(set.headers, pageHeaders(operation.access))
         const peer = () => server?.requestIP(request)?.address ?? null
         const principal = await deps.authenticate(request, operation.access, peer)
         Object.assign(set.headers, await deps.limit(operation, principal, request))
@@ -52,11 +62,13 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
       { parse: 'none', detail: operationDetail(operation) },
     )
   }
-  for (const [path, allowed] of methods) {
-    const allow = allowHeader(allowed)
+  for (const [path, { methods, forPages }] of places) {
+    const allow = allowHeader(methods)
     app.all(
       path,
       ({ request }) => {
+        const preflight = forPages.size === 0 ? null : preflightHeaders(request, allowHeader(forPages))
+        if (preflight !== null) return new Response(null, { status: 204, headers: preflight })
         throw new AppError(
           'method_not_allowed',
           `${request.method} is not allowed here. Allowed: ${allow}.`,
