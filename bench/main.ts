@@ -1,16 +1,20 @@
 /** `bun run bench [name …]`: runs the benchmarks, all of them unless some are named. */
+import { benchActors } from './actors.ts'
 import { benchHttp } from './http.ts'
 import { benchIngest } from './ingest.ts'
 import { benchRecordingsList } from './recordings-list.ts'
+import { benchScale } from './scale.ts'
 import { benchTranscripts } from './transcripts.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
+  actors: benchActors,
   http: benchHttp,
   ingest: benchIngest,
   async recordings() {
     await benchTranscripts()
     await benchRecordingsList()
   },
+  scale: benchScale,
 }
 
 const wanted = process.argv.slice(2)
