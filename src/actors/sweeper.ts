@@ -1,8 +1,9 @@
 /**
  * The sweep: what makes a lost doorbell, a dead worker and a failed clean-up cost seconds instead of messages.
  *
- * Every worker sweeps. It takes what it has room for itself, so that work goes on at the pace of the sweep when no
- * doorbell works at all, and rings for the rest.
+ * Every worker sweeps. It takes what it has room for itself and rings for the rest. Where a sweep has found as much as it
+ * may, the next one comes as soon as this worker has nothing left to do: so a backlog that no bell has rung for, such as
+ * that of a night without workers, drains at the pace of the workers and not at that of the sweeps.
  */
 import type { Context } from './context.ts'
 import type { Dispatcher } from './dispatcher.ts'
@@ -13,23 +14,32 @@ import { removeLostWorkers, sweep } from './worker-statements.ts'
 /** A sweep may use this part of a connection's time at most: a large backlog makes sweeps rarer. */
 const MAX_LOAD = 0.1
 
+/** How often a worker with a backlog looks whether it has room again. */
+const ROOM_POLL_MS = 10
+
 /** Sweeps until the context stops; the first time at once, for what was rung when nobody listened. */
 export async function keepSweeping(context: Context, dispatcher: Dispatcher): Promise<void> {
   const { stopping, options, log } = context
   while (!stopping.aborted) {
     const started = performance.now()
+    let goOn = false
     try {
-      await sweepOnce(context, dispatcher)
+      goOn = await sweepOnce(context, dispatcher)
     } catch (error) {
       log.warn({ err: error }, 'sweep failed')
     }
-    const tookMs = performance.now() - started
-    await pause(Math.max(jittered(options.sweepMs), tookMs / MAX_LOAD), stopping)
+    const restMs = (performance.now() - started) / MAX_LOAD
+    const next = started + Math.max(jittered(options.sweepMs), restMs)
+    if (goOn) {
+      await pause(restMs, stopping)
+      while (dispatcher.free('short') === 0 && performance.now() < next && !stopping.aborted)
+        await pause(ROOM_POLL_MS, stopping)
+    } else await pause(next - performance.now(), stopping)
   }
 }
 
-/** One sweep: takes what fits, rings for the rest. */
-export async function sweepOnce(context: Context, dispatcher: Dispatcher): Promise<void> {
+/** One sweep: takes what fits, rings for the rest. @returns true where it has taken short turns and there may be more. */
+export async function sweepOnce(context: Context, dispatcher: Dispatcher): Promise<boolean> {
   const { sql, worker, options, definitions } = context
   const due = await sweep(sql, {
     worker,
@@ -39,13 +49,17 @@ export async function sweepOnce(context: Context, dispatcher: Dispatcher): Promi
     limit: options.sweepLimit,
   })
   const rest: Envelope[] = []
+  let taken = 0
   for (const { key, seq, type, state } of due) {
     const kind = kindOf(key)
     if (kind === null) continue
-    if (state !== 'idle' || dispatcher.free(ACTOR_POOLS[kind]) > 0)
+    const pool = ACTOR_POOLS[kind]
+    if (state !== 'idle' || dispatcher.free(pool) > 0) {
       dispatcher.offer(key, seq, state === 'dead')
-    else rest.push({ key, seq, type })
+      if (pool === 'short') taken += 1
+    } else rest.push({ key, seq, type })
   }
   if (rest.length > 0) context.doorbell.ring(rest)
   await removeLostWorkers(sql)
+  return taken > 0 && due.length === options.sweepLimit
 }

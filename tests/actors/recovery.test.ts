@@ -6,7 +6,7 @@ import { claim, WORKER_ENDED } from '../../src/actors/statements.ts'
 import type { ActorDefinition, ActorKey, Message } from '../../src/actors/types.ts'
 import type { Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
-import { sessions, startWorker, type TestWorker, testDeps } from '../support/actors.ts'
+import { NO_SWEEP, sessions, startWorker, type TestWorker, testDeps } from '../support/actors.ts'
 import { createTestDatabase, type TestDatabase, testServer } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -64,6 +64,14 @@ test('the sweep finds messages whose doorbell was lost', async () => {
   const keys = Array.from({ length: 5 }, newKey)
   await start(sessions({ tick: apply }))
   await post(keys)
+  await empty()
+  expect((await applied()).map((row) => row.key).toSorted()).toEqual(keys.toSorted())
+})
+
+test('a backlog larger than a sweep, for which no bell rang, waits for no second interval', async () => {
+  const keys = Array.from({ length: 300 }, newKey)
+  await post(keys)
+  await start(sessions({ tick: apply }), { ...NO_SWEEP, sweepLimit: 40, batchKeys: 8 })
   await empty()
   expect((await applied()).map((row) => row.key).toSorted()).toEqual(keys.toSorted())
 })
