@@ -39,14 +39,25 @@ async function insertLetters(
       ) as l (key, type, payload)
       where not ${unlessWaiting}::boolean
         or not exists (select 1 from actor_message m where m.key = l.key and m.type = l.type)
-    ), numbered as (
+    ), ${numberAndStore(tx)}
+    select key, seq, type from sent`
+}
+
+/**
+ * The end of every statement that sends, for statements that do more than that: numbers and stores the rows of a table
+ * `letter (key, type, payload)` that comes before, and leaves the envelopes in a table `sent`.
+ */
+export function numberAndStore(tx: Query) {
+  return tx`
+    numbered as (
       insert into actor (key, mail) select key, 1 from letter order by key
       on conflict (key) do update set mail = actor.mail + 1
       returning key, mail
-    )
-    insert into actor_message (key, seq, type, payload)
-    select n.key, n.mail, l.type, l.payload::jsonb from numbered n join letter l using (key)
-    returning key, seq, type`
+    ), sent as (
+      insert into actor_message (key, seq, type, payload)
+      select n.key, n.mail, l.type, l.payload::jsonb from numbered n join letter l using (key)
+      returning key, seq, type
+    )`
 }
 
 /** Collects what a transaction sent, so that the doorbell can ring when it has committed. */

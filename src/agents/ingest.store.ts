@@ -87,24 +87,13 @@ export async function readStoredEvents(
   keys: readonly SessionKey[],
   lookups: readonly EventLookup[],
 ): Promise<ReadonlyMap<number, readonly StoredEventRow[]>> {
-  const ids = lookups.flatMap((lookup, index) => lookup.ids.map((id) => [index + 1, id] as const))
-  const sequences = lookups.flatMap((lookup, index) => lookup.sequences.map((s) => [index + 1, s] as const))
   const rows = await tx<Numbered<StoredEventRow>[]>`
     with session as materialized (
       select k.n, k.organization_id, s.id
       from ${keyTable(tx, keys)}
       join agent_session s using (organization_id, application_id, external_session_id)
     ), hit as (
-      select s.n, s.organization_id, e.session_id, e.external_event_id
-      from session s
-      join unnest(${ids.map(([n]) => n)}::int[], ${ids.map(([, id]) => id)}::text[]) as w (n, id) using (n)
-      join agent_event e on e.session_id = s.id and e.external_event_id = w.id
-      union
-      select s.n, s.organization_id, e.session_id, e.external_event_id
-      from session s
-      join unnest(${sequences.map(([n]) => n)}::int[], ${sequences.map(([, s]) => s)}::int8[]) as w (n, sequence)
-        using (n)
-      join agent_event e on e.session_id = s.id and e.sequence = w.sequence
+      ${hitsOf(tx, lookups)}
     )
     select
       h.n::int, e.external_event_id as "externalEventId", e.sequence, e.revision, e.type, e.final,
@@ -114,8 +103,25 @@ export async function readStoredEvents(
   return Map.groupBy(rows, (row) => row.n - 1)
 }
 
+/** Which events the look-ups find, as a query on a table `session` of the numbered sessions. */
+export function hitsOf(tx: Query, lookups: readonly EventLookup[]) {
+  const ids = lookups.flatMap((lookup, index) => lookup.ids.map((id) => [index + 1, id] as const))
+  const sequences = lookups.flatMap((lookup, index) => lookup.sequences.map((s) => [index + 1, s] as const))
+  return tx`
+    select s.n, s.organization_id, e.session_id, e.external_event_id
+    from session s
+    join unnest(${ids.map(([n]) => n)}::int[], ${ids.map(([, id]) => id)}::text[]) as w (n, id) using (n)
+    join agent_event e on e.session_id = s.id and e.external_event_id = w.id
+    union
+    select s.n, s.organization_id, e.session_id, e.external_event_id
+    from session s
+    join unnest(${sequences.map(([n]) => n)}::int[], ${sequences.map(([, s]) => s)}::int8[]) as w (n, sequence)
+      using (n)
+    join agent_event e on e.session_id = s.id and e.sequence = w.sequence`
+}
+
 /** The keys as a table `k`, numbered from 1. */
-function keyTable(tx: Query, keys: readonly SessionKey[]) {
+export function keyTable(tx: Query, keys: readonly SessionKey[]) {
   return tx`
     unnest(
       ${keys.map((key) => key.organizationId)}::text[]::uuid[],
@@ -236,8 +242,19 @@ export async function reviseEvents(tx: Query, writes: readonly EventWrite[]): Pr
     where e.organization_id = i.organization_id and e.session_id = i.session_id and e.external_event_id = i.id`
 }
 
-/** Events with their session's columns. Bodies are JSON text already and go in as they are. */
+/** Events with their session's columns. */
 function eventTable(tx: Query, writes: readonly EventWrite[]) {
+  return tx`
+    ${eventRows(tx, writes)}
+    join unnest(
+      ${writes.map(({ key }) => key.organizationId)}::text[]::uuid[],
+      ${writes.map(({ id }) => id)}::text[]::uuid[],
+      ${writes.map(({ settingsVersion }) => settingsVersion)}::int[]
+    ) with ordinality as s (organization_id, session_id, version, n) using (n)`
+}
+
+/** Events as a table `e`, numbered by their request from 1. Bodies are JSON text already and go in as they are. */
+export function eventRows(tx: Query, writes: readonly Pick<EventWrite, 'events'>[]) {
   const rows = writes.flatMap(({ events }, index) =>
     events.map(({ event, body, fingerprint }) => {
       const { externalEventId, sequence, revision, type, final, occurredAt } = event
@@ -249,14 +266,9 @@ function eventTable(tx: Query, writes: readonly EventWrite[]) {
     }),
   )
   return tx`
-    json_to_recordset(${`[${rows.join(',')}]`}::text::json) as r (
+    json_to_recordset(${`[${rows.join(',')}]`}::text::json) as e (
       n int, id text, seq int8, rev int8, type text, final bool, at timestamptz, body jsonb, hash text
-    )
-    join unnest(
-      ${writes.map(({ key }) => key.organizationId)}::text[]::uuid[],
-      ${writes.map(({ id }) => id)}::text[]::uuid[],
-      ${writes.map(({ settingsVersion }) => settingsVersion)}::int[]
-    ) with ordinality as s (organization_id, session_id, version, n) using (n)`
+    )`
 }
 
 /** Events at or below the watermark that changed: the session's actor goes back for them. */

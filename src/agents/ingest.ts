@@ -5,7 +5,6 @@
  * with 200 is durable. Everything is decided in memory by pure rules between one read and one write, under the
  * session's row lock; signals follow in the session's actor. Order of failures: 401, 404, 400, 409.
  */
-import { transactionWithMail } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { AGENT_CHALLENGE } from '../http/auth.ts'
 import type { ParsedBody } from '../http/operation.ts'
@@ -13,11 +12,12 @@ import type { Principal } from '../identity/principal.ts'
 import { asUnavailable, isRetryable } from '../platform/db/sqlstate.ts'
 import { AppError } from '../platform/errors.ts'
 import { createGroupCommit } from '../platform/group-commit.ts'
-import { createSharedLoad } from '../platform/shared-load.ts'
 import { hasAgentKey, type IngestApplication } from './applications.store.ts'
 import type { Applications } from './applications.ts'
+import { createKnownApplications } from './ingest.application.ts'
+import { StaleApplication, storeBatch } from './ingest.optimistic.ts'
+import type { Job } from './ingest.plan.ts'
 import { createSettingsVersions, prepare, type SettingsVersions } from './ingest.prepare.ts'
-import { type Job, storeJobs } from './ingest.transaction.ts'
 import { type IngestResponse, MAX_EVENTS_PER_REQUEST } from './model.ts'
 import { checkRequest, parseRequest } from './request.rules.ts'
 
@@ -32,38 +32,85 @@ export type Ingest = (
 
 /** Transactions of ingestion under way in one process; requests that arrive meanwhile share the next. */
 const MAX_TRANSACTIONS = 2
+/** Events that are worth a transaction beside the one that is under way. */
+const MIN_EVENTS_BESIDE = 50
 const MAX_REQUESTS_PER_TRANSACTION = 64
 /** Of the requests of one process that are being stored or wait for it. Beyond it the database does not keep up. */
 const MAX_WAITING_BYTES = 128 * 1024 * 1024
 
+/** How often a request is judged again because its application was changed while it waited to be stored. */
+const ATTEMPTS = 5
+
 export function createIngest(deps: IngestDeps, applications: Pick<Applications, 'loadForIngest'>): Ingest {
   const versions = createSettingsVersions()
   const store = createStore(deps, versions)
-  const loadApplication = createSharedLoad(
-    (_organizationId: string, applicationId: string) => applicationId,
-    (organizationId, applicationId) => applications.loadForIngest(organizationId, applicationId),
-  )
-  return async (principal, readBody) => {
+  const known = createKnownApplications((...ids) => applications.loadForIngest(...ids))
+
+  /** A refusal under a remembered application is a refusal only under the stored one. */
+  async function judgeUnderKnown(
+    principal: AgentPrincipal,
+    readBody: () => Promise<ParsedBody>,
+  ): Promise<Job> {
     const { organizationId, applicationId } = principal
-    const application = await loadApplication(organizationId, applicationId)
-    if (!application.chatsEnabled) {
-      throw new AppError('agent_chats_disabled', 'Agent Chats are not enabled for this workspace.')
+    const { application, remembered } = await known.get(organizationId, applicationId)
+    try {
+      return await judge(deps, versions, principal, application, readBody)
+    } catch (error) {
+      if (!remembered) throw error
+      known.forget(applicationId)
+      return judgeUnderKnown(principal, readBody)
     }
-    const body = await readBody()
-    await checkAgentKey(deps, principal, application, body.value)
-    const request = parseRequest(body.value)
-    checkRequest(request, body.bytes)
-    const current = versions.get(applicationId, application.settingsVersion, application.settings)
-    const response = await store({
-      key: { organizationId, applicationId, externalSessionId: request.externalSessionId },
-      prepared: prepare(request, current),
-      current,
-      creditsExhausted: application.creditsRemaining === 0,
-      bytes: body.bytes,
-    })
-    count(deps, response)
-    return response
   }
+
+  return async (principal, readBody) => {
+    let body: Promise<ParsedBody> | null = null
+    const readOnce = () => {
+      body ??= readBody()
+      return body
+    }
+    for (let attempt = 1; ; attempt++) {
+      const job = await judgeUnderKnown(principal, readOnce)
+      try {
+        const response = await store(job)
+        count(deps, response)
+        return response
+      } catch (error) {
+        if (!(error instanceof StaleApplication)) throw error
+        if (attempt === ATTEMPTS) throw unavailable('The application is being changed. Try again shortly.')
+        known.forget(principal.applicationId)
+      }
+    }
+  }
+}
+
+/** Everything that can be said of a request before anything stored of its session is looked at. */
+async function judge(
+  deps: IngestDeps,
+  versions: SettingsVersions,
+  principal: AgentPrincipal,
+  application: IngestApplication,
+  readBody: () => Promise<ParsedBody>,
+): Promise<Job> {
+  const { organizationId, applicationId } = principal
+  if (!application.chatsEnabled) {
+    throw new AppError('agent_chats_disabled', 'Agent Chats are not enabled for this workspace.')
+  }
+  const body = await readBody()
+  await checkAgentKey(deps, principal, application, body.value)
+  const request = parseRequest(body.value)
+  checkRequest(request, body.bytes)
+  const current = versions.get(applicationId, application.settingsVersion, application.settings)
+  return {
+    key: { organizationId, applicationId, externalSessionId: request.externalSessionId },
+    prepared: prepare(request, current),
+    current,
+    creditsExhausted: application.creditsRemaining === 0,
+    bytes: body.bytes,
+  }
+}
+
+function unavailable(message: string): AppError {
+  return new AppError('unavailable', message, { headers: { 'retry-after': '1' } })
 }
 
 /** Stores one request, in a transaction that it may share with others. */
@@ -73,16 +120,13 @@ function createStore(deps: IngestDeps, versions: SettingsVersions): (job: Job) =
     weightOf: ({ prepared }) => prepared.events.length,
     sizeOf: ({ bytes }) => bytes,
     maxBatches: MAX_TRANSACTIONS,
+    minWeightBeside: MIN_EVENTS_BESIDE,
     maxJobs: MAX_REQUESTS_PER_TRANSACTION,
     maxWeight: MAX_EVENTS_PER_REQUEST,
     maxWaitingSize: MAX_WAITING_BYTES,
     isOutage: (error) => asUnavailable(error) !== null && !isRetryable(error),
-    refusal: () =>
-      new AppError('unavailable', 'Too many requests wait to be stored. Try again shortly.', {
-        headers: { 'retry-after': '1' },
-      }),
-    run: (jobs) =>
-      transactionWithMail(deps, (tx, outbox) => storeJobs({ newId: deps.newId, versions }, jobs, tx, outbox)),
+    refusal: () => unavailable('Too many requests wait to be stored. Try again shortly.'),
+    run: (jobs) => storeBatch({ ...deps, versions }, jobs),
   })
 }
 

@@ -27,6 +27,8 @@ export interface GroupCommitOptions<J, R> {
   /** The error of a job that finds `maxWaitingSize` taken. */
   refusal(): Error
   readonly maxBatches: number
+  /** A batch beside another one begins only for this much: a small one costs nearly as much as a large one. */
+  readonly minWeightBeside: number
   readonly maxJobs: number
   readonly maxWeight: number
   /** A single job may be larger. */
@@ -71,8 +73,18 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
     return batch
   }
 
+  function isWorthwhile(): boolean {
+    let weight = 0
+    for (const waiting of queue) {
+      weight += waiting.weight
+      if (weight >= options.minWeightBeside) return true
+    }
+    return false
+  }
+
   function start(): void {
     while (batches < options.maxBatches && queue.length > 0) {
+      if (batches > 0 && !isWorthwhile()) return
       const batch = take()
       if (batch.length === 0) return
       batches++

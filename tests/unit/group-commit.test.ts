@@ -11,7 +11,13 @@ const FULL = new Error('too much waits')
 
 /** A committer whose batches are ended by the test. */
 function committer(
-  limits: { maxBatches?: number; maxJobs?: number; maxWeight?: number; maxWaitingSize?: number } = {},
+  limits: {
+    maxBatches?: number
+    minWeightBeside?: number
+    maxJobs?: number
+    maxWeight?: number
+    maxWaitingSize?: number
+  } = {},
 ) {
   const batches: {
     jobs: readonly Job[]
@@ -24,6 +30,7 @@ function committer(
     isOutage: (error) => error === OUTAGE,
     refusal: () => FULL,
     maxBatches: limits.maxBatches ?? 1,
+    minWeightBeside: limits.minWeightBeside ?? 0,
     maxJobs: limits.maxJobs ?? 10,
     maxWeight: limits.maxWeight ?? 1_000,
     maxWaitingSize: limits.maxWaitingSize ?? 1_000,
@@ -55,6 +62,21 @@ const reasonOf = (promise: Promise<unknown>) =>
 const job = (key: string, value: number): Job => ({ key, value })
 
 describe('group commit', () => {
+  test('a batch beside another one begins only when enough waits for it', async () => {
+    const { commit, batches, values } = committer({ maxBatches: 2, minWeightBeside: 5 })
+    const results = [commit(job('a', 1)), commit(job('b', 2))]
+    expect(values()).toEqual([[1]])
+    results.push(commit(job('c', 3)))
+    expect(values()).toEqual([[1], [2, 3]])
+    results.push(commit(job('d', 4)))
+    await batches[0]?.end()
+    expect(values()).toEqual([[1], [2, 3]])
+    await batches[1]?.end()
+    expect(values()).toEqual([[1], [2, 3], [4]])
+    await batches[2]?.end()
+    expect(await Promise.all(results)).toEqual([1, 2, 3, 4])
+  })
+
   test('a job waits for nothing where a place is free; those that arrive meanwhile share the next batch', async () => {
     const { commit, batches, values } = committer()
     const results = [commit(job('a', 1)), commit(job('b', 2)), commit(job('c', 3))]

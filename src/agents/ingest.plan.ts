@@ -1,0 +1,185 @@
+/**
+ * What a request writes, decided in memory from its session and the stored events that it has to do with.
+ *
+ * The rule: nothing here locks or writes. What was read must still hold when the plan is written; whoever writes it sees
+ * to that.
+ */
+import type { Query } from '../platform/db/pool.ts'
+import type { NewId } from '../platform/ids.ts'
+import { selectSettings } from './applications.store.ts'
+import { type Decision, decide, idsToLoad, revisionKey, type StoredFingerprint } from './event.rules.ts'
+import {
+  fingerprintUnder,
+  type PreparedRequest,
+  type SettingsVersion,
+  type SettingsVersions,
+} from './ingest.prepare.ts'
+import * as store from './ingest.store.ts'
+import type { IngestResponse } from './model.ts'
+import { checkEnvironments } from './request.rules.ts'
+import { mergeParticipants, nextStatus, processingStatusFor } from './session.rules.ts'
+
+/** Everything about one request that its transaction needs. */
+export interface Job {
+  readonly key: store.SessionKey
+  readonly prepared: PreparedRequest
+  readonly current: SettingsVersion
+  readonly creditsExhausted: boolean
+  /** Of the request as it was sent. */
+  readonly bytes: number
+}
+
+export interface PlanDeps {
+  readonly newId: NewId
+  readonly versions: SettingsVersions
+}
+
+/** What one accepted request is going to write. */
+export interface Plan {
+  readonly index: number
+  readonly job: Job
+  readonly id: string
+  readonly isNew: boolean
+  /** Something is stored that the session's actor has not seen. */
+  readonly hasNews: boolean
+  readonly values: store.SessionValues
+  readonly changesSession: boolean
+  readonly decision: Decision
+  readonly watermark: number
+}
+
+/** What has to be read of the session's events. */
+export function lookupOf(job: Job): store.EventLookup {
+  const { events } = job.prepared
+  return { ids: idsToLoad(events), sequences: events.map(({ event }) => event.sequence) }
+}
+
+/** @throws AppError where the request is refused. */
+export async function planJob(
+  deps: PlanDeps,
+  sql: Query,
+  index: number,
+  job: Job,
+  session: store.SessionRow | null,
+  stored: readonly store.StoredEventRow[],
+): Promise<Plan> {
+  const { prepared, current } = job
+  checkEnvironments(prepared.request, session?.environment ?? null, current.settings)
+  const participants = mergeParticipants(
+    session?.participants ?? [],
+    prepared.session.participants,
+    current.settings.participantType,
+  )
+  const decision = await decideJob(deps, sql, job, session, stored)
+  const status = nextStatus(session?.status ?? null, prepared.request.status)
+  const hasNews = decision.acceptedEventCount + decision.revisedEventCount > 0 || status !== session?.status
+  const processingStatus =
+    session !== null && !hasNews
+      ? session.processingStatus
+      : processingStatusFor({
+          captureContent: current.settings.captureContent,
+          creditsExhausted: job.creditsExhausted,
+        })
+  const values = nextValues(job, session, { status, processingStatus, participants })
+  return {
+    index,
+    job,
+    id: session?.id ?? deps.newId(),
+    isNew: session === null,
+    hasNews,
+    values,
+    changesSession: session === null || hasNews || !isSameSession(session, values),
+    decision,
+    watermark: session?.watermark ?? -1,
+  }
+}
+
+/** The verdict, after the rare look at superseded revisions and at settings that have changed meanwhile. */
+async function decideJob(
+  deps: PlanDeps,
+  sql: Query,
+  job: Job,
+  session: store.SessionRow | null,
+  stored: readonly store.StoredEventRow[],
+): Promise<Decision> {
+  const { key, prepared, current } = job
+  const byId = new Map(stored.map((row) => [row.externalEventId, row]))
+  const behind = prepared.events
+    .map(({ event }) => event)
+    .filter((event) => event.revision < (byId.get(event.externalEventId)?.revision ?? 0))
+    .map((event) => event.externalEventId)
+  const history =
+    session === null || behind.length === 0
+      ? []
+      : await store.readRevisions(sql, key.organizationId, session.id, behind)
+  const older = await readOlderSettings(deps, sql, job, [...stored, ...history])
+  return decide({
+    events: prepared.events,
+    settingsVersion: current.version,
+    stored: byId,
+    occupied: new Map(stored.map((row) => [row.sequence, row.externalEventId])),
+    history: new Map(history.map((row) => [revisionKey(row.externalEventId, row.revision), row])),
+    rejudge: (index, version) => {
+      const under = older.get(version)
+      return under === undefined ? null : fingerprintUnder(prepared.request, index, under)
+    },
+  })
+}
+
+async function readOlderSettings(
+  { versions }: PlanDeps,
+  sql: Query,
+  { key, current }: Job,
+  rows: readonly StoredFingerprint[],
+): Promise<ReadonlyMap<number, SettingsVersion>> {
+  const wanted = new Set(rows.map((row) => row.settingsVersion))
+  wanted.delete(current.version)
+  if (wanted.size === 0) return new Map()
+  const found = await selectSettings(sql, key.organizationId, key.applicationId, [...wanted])
+  return new Map(
+    found.map(({ version, settings }) => [version, versions.get(key.applicationId, version, settings)]),
+  )
+}
+
+/** Events that the session's actor has walked past already. */
+export function lateEvents({ job, id, decision, watermark }: Plan) {
+  return [...decision.inserts, ...decision.revisions]
+    .filter(({ event }) => event.sequence <= watermark)
+    .map(({ event }) => ({ key: job.key, id, externalEventId: event.externalEventId }))
+}
+
+/** The session's row after the request: absent members leave what was there. */
+function nextValues(
+  { prepared }: Job,
+  session: store.SessionRow | null,
+  judged: Pick<store.SessionValues, 'status' | 'processingStatus' | 'participants'>,
+): store.SessionValues {
+  const sent = prepared.session
+  return {
+    ...judged,
+    agentVersion: sent.agentVersion ?? session?.agentVersion ?? null,
+    source: sent.source ?? session?.source ?? null,
+    context: sent.context ?? session?.context ?? null,
+    environment: sent.context?.environment ?? session?.environment ?? null,
+  }
+}
+
+function isSameSession(session: store.SessionRow, next: store.SessionValues): boolean {
+  return (
+    session.agentVersion === next.agentVersion &&
+    session.environment === next.environment &&
+    session.participants === next.participants &&
+    Bun.deepEquals(session.source, next.source) &&
+    Bun.deepEquals(session.context, next.context)
+  )
+}
+
+export function responseOf({ id, decision, values }: Plan): IngestResponse {
+  return {
+    sessionId: id,
+    acceptedEventCount: decision.acceptedEventCount,
+    deduplicatedEventCount: decision.deduplicatedEventCount,
+    revisedEventCount: decision.revisedEventCount,
+    processingStatus: values.processingStatus,
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * What changes between a request's being read and its being stored: the application, by another process, and the session.
+ * Nothing that the service remembers may be the reason for an answer.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { prepareEvent } from '../../src/agents/fingerprint.ts'
+import { type GuardedWrite, readSessions, writeGuarded } from '../../src/agents/ingest.guarded.store.ts'
+import { type Agent, eventRows, openAgent, sessionRow, userMessage } from '../support/agents.ts'
+import { startTestServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server.stop())
+
+test('settings that another process has changed apply to the next request', async () => {
+  const agent = await openAgent(server)
+  await agent.accept([userMessage(1)])
+  const { sql } = server.database
+  await sql`
+    insert into agent_application_settings (organization_id, application_id, version, settings)
+    select organization_id, application_id, 2, settings || '{"captureContent": false}'
+    from agent_application_settings
+    where application_id = ${agent.applicationId}`
+  await sql`update agent_application set settings_version = 2 where id = ${agent.applicationId}`
+  const { sessionId, processingStatus } = await agent.accept([userMessage(2)])
+  expect(processingStatus).toBe('capture_disabled')
+  const rows = await eventRows(sql, sessionId)
+  expect(rows.map((row) => Object.hasOwn(row.body, 'content'))).toEqual([true, false])
+})
+
+test('chats that another process has disabled are refused at once, also with a bad body, and accepted again', async () => {
+  const agent = await openAgent(server)
+  await agent.accept([userMessage(1)])
+  const enable = (enabled: boolean) => server.database.sql`
+    update organization set agent_chats_enabled = ${enabled} where id = ${agent.organizationId}`
+  await enable(false)
+  await agent.refuse('agent_chats_disabled', [userMessage(2)])
+  await enable(true)
+  await agent.accept([userMessage(2)])
+  await enable(false)
+  expect((await agent.post({ events: 'none' })).body.code).toBe('agent_chats_disabled')
+  await enable(true)
+  expect((await agent.post({ events: 'none' })).body.code).toBe('validation_failed')
+})
+
+test('credits that run out elsewhere are seen by the next request', async () => {
+  const agent = await openAgent(server)
+  const { processingStatus } = await agent.accept([userMessage(1)])
+  expect(processingStatus).toBe('pending')
+  await server.database.sql`update organization set response_credits = 0 where id = ${agent.organizationId}`
+  expect((await agent.accept([userMessage(2)])).processingStatus).toBe('billing_blocked')
+})
+
+/** A write of one more event into a session that was read. */
+async function writeTo(agent: Agent, externalSessionId: string, sequence: number): Promise<GuardedWrite> {
+  const key = {
+    organizationId: agent.organizationId,
+    applicationId: agent.applicationId,
+    externalSessionId,
+  }
+  const seen = (await readSessions(server.database.sql, [key], [{ ids: [], sequences: [] }])).get(0)
+  const session = seen?.session ?? null
+  const event = prepareEvent({
+    externalEventId: `e${sequence}`,
+    sequence,
+    revision: 1,
+    type: 'user_message',
+    final: true,
+    occurredAt: '2026-01-02T09:00:00Z',
+    body: {},
+  })
+  return {
+    key,
+    id: session?.id ?? crypto.randomUUID(),
+    values: session ?? {
+      status: 'open',
+      processingStatus: 'pending',
+      agentVersion: null,
+      source: null,
+      context: null,
+      environment: null,
+      participants: [],
+    },
+    version: seen?.version ?? null,
+    settingsVersion: 1,
+    events: [event],
+    changesSession: session !== null,
+    tellsActor: true,
+  }
+}
+
+test('a write whose session was changed, deleted or made since it was read is left out; the others are done', async () => {
+  const agent = await openAgent(server)
+  const { sql } = server.database
+  for (const name of ['changed', 'deleted', 'kept'])
+    await agent.accept([userMessage(1)], { externalSessionId: name })
+  const names = ['changed', 'deleted', 'made', 'kept', 'new']
+  const writes = await Promise.all(names.map((name) => writeTo(agent, name, 9)))
+  await agent.accept([userMessage(2)], { externalSessionId: 'changed' })
+  await sql`delete from agent_session where id = ${writes[1]?.id ?? ''}`
+  await agent.accept([userMessage(1)], { externalSessionId: 'made' })
+  const { done, sent } = await writeGuarded(sql, writes, 'events_stored')
+  expect([...done].map((index) => names[index]).toSorted()).toEqual(['kept', 'new'])
+  // The other actor has a letter waiting since its first event.
+  expect(sent.map((envelope) => envelope.key)).toEqual([`session:${writes[4]?.id}`])
+  const stored = await sql<{ name: string }[]>`
+    select distinct s.external_session_id as name
+    from agent_event e
+    join agent_session s on s.id = e.session_id
+    where s.application_id = ${agent.applicationId} and e.external_event_id = 'e9'
+    order by name`
+  expect(stored.map((row) => row.name)).toEqual(['kept', 'new'])
+})
+
+test('a write waits for whoever holds the session, and is left out where that one changed it', async () => {
+  const agent = await openAgent(server)
+  const { sql } = server.database
+  const { sessionId } = await agent.accept([userMessage(1)])
+  const write = await writeTo(agent, 'chat', 9)
+  let attempt: ReturnType<typeof writeGuarded> | null = null
+  await sql.begin(async (tx) => {
+    await tx`update agent_session set watermark = 1 where id = ${sessionId}`
+    attempt = writeGuarded(sql, [write], 'events_stored')
+    const waiting = async () =>
+      (
+        await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+      ).length
+    while ((await waiting()) === 0) await Bun.sleep(5)
+  })
+  expect((await attempt!).done.size).toBe(0)
+  expect(await sessionRow(sql, sessionId)).toMatchObject({ watermark: 1 })
+  expect(await eventRows(sql, sessionId)).toHaveLength(1)
+})
