@@ -20,7 +20,7 @@ import {
   type WaitingMessage,
 } from './statements.ts'
 import { commitTurns, TurnFailed, type Work } from './turn.ts'
-import { type ActorKey, Fenced, type Message } from './types.ts'
+import { type ActorKey, Fenced, kindOf, type Message } from './types.ts'
 
 /** Failures in a row after which a group is split up for good. */
 const MAX_FAILURES = 4
@@ -42,6 +42,8 @@ export async function runTogether(
       failures = 0
     } catch (error) {
       failures += 1
+      if (error instanceof Fenced)
+        context.metrics.turns.inc({ kind: kindOf(works[0]!.key) ?? '', outcome: 'fenced' })
       // Fenced the first time: the next look at the mailboxes shows who is lost, and the others go on together.
       if (!(error instanceof Fenced) || failures > 1) await group.separate(works, error, failures)
     }

@@ -6,6 +6,9 @@ import type { Redis } from '../platform/redis.ts'
 import { streamLag } from './doorbell-redis.ts'
 import { POOLS } from './types.ts'
 
+/** Counting costs time with every row: beyond this it is a large backlog anyway. */
+const MOST_COUNTED = 100_000
+
 /**
  * Adds the gauges of the mailbox to the registry; they ask the servers whenever metrics are read. To be called once a
  * process, on the main thread, since the answers are the whole service's.
@@ -27,6 +30,16 @@ export function registerActorGauges(deps: {
         from actor_message
         where available_at <= now()`
       gauge.set(row?.seconds ?? 0)
+    }),
+  })
+  new Gauge({
+    name: 'earshot_actor_due_messages',
+    help: `Due messages, counted up to ${MOST_COUNTED}`,
+    registers,
+    collect: orNothing(async (gauge) => {
+      const [row] = await sql<{ count: number }[]>`
+        select count(*) from (select from actor_message where available_at <= now() limit ${MOST_COUNTED}) as due`
+      gauge.set(row?.count ?? 0)
     }),
   })
   new Gauge({

@@ -35,17 +35,18 @@ async function insertLetters(
       select * from unnest(
         ${sorted.map((letter) => letter.key)}::text[],
         ${sorted.map((letter) => letter.type)}::text[],
-        ${sorted.map((letter) => JSON.stringify(letter.payload ?? {}))}::text[]
-      ) as l (key, type, payload)
+        ${sorted.map((letter) => JSON.stringify(letter.payload ?? {}))}::text[],
+        ${sorted.map((letter) => letter.delayMs ?? 0)}::int[]
+      ) as l (key, type, payload, delay)
       where not ${unlessWaiting}::boolean
         or not exists (select 1 from actor_message m where m.key = l.key and m.type = l.type)
     ), ${numberAndStore(tx)}
-    select key, seq, type from sent`
+    select s.key, s.seq, s.type, l.delay as "delayMs" from sent s join letter l using (key)`
 }
 
 /**
  * The end of every statement that sends, for statements that do more than that: numbers and stores the rows of a table
- * `letter (key, type, payload)` that comes before, and leaves the envelopes in a table `sent`.
+ * `letter (key, type, payload, delay)` that comes before, the delay in milliseconds, and leaves the envelopes in a table `sent`.
  */
 export function numberAndStore(tx: Query) {
   return tx`
@@ -54,8 +55,10 @@ export function numberAndStore(tx: Query) {
       on conflict (key) do update set mail = actor.mail + 1
       returning key, mail
     ), sent as (
-      insert into actor_message (key, seq, type, payload)
-      select n.key, n.mail, l.type, l.payload::jsonb from numbered n join letter l using (key)
+      insert into actor_message (key, seq, type, payload, available_at)
+      select n.key, n.mail, l.type, l.payload::jsonb, now() + l.delay * interval '1 millisecond'
+      from numbered n
+      join letter l using (key)
       returning key, seq, type
     )`
 }

@@ -31,12 +31,16 @@ export interface Letter {
   readonly type: string
   /** Ids and decisions; large bodies stay in their own tables. */
   readonly payload?: Json
+  /** It is due so long after it was sent, and until then hides what is sent to the same actor after it. */
+  readonly delayMs?: number
 }
 
 export interface Envelope {
   readonly key: ActorKey
   readonly seq: number
   readonly type: string
+  /** As in the letter: the doorbell rings no earlier. */
+  readonly delayMs?: number
 }
 
 /**

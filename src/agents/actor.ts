@@ -19,7 +19,7 @@ import {
   reopenAround,
   withdrawResponses,
 } from './responses.store.ts'
-import { isTerminal } from './session.rules.ts'
+import { analyzeLetter, isTerminal } from './session.rules.ts'
 import { writeSignals } from './signal-writes.store.ts'
 import { type Effects, effectsOf, processingStatusOf, type TurnEvent } from './turn.rules.ts'
 import { walk } from './walk.rules.ts'
@@ -93,7 +93,7 @@ async function walkSession(deps: ActorDeps, tx: Tx, send: Send, id: string): Pro
       processingStatus,
     }),
     // Last, after all domain rows. A letter that waits has not been read: its turn locks the session first.
-    counts.metered > 0 && !waiting ? send([{ key: `analysis:${id}`, type: 'analyze' }]) : undefined,
+    counts.metered > 0 && !waiting ? send([analyzeLetter(id, isTerminal(session.status))]) : undefined,
   ])
   return again ? 'again' : 'done'
 }

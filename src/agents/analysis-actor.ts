@@ -13,6 +13,7 @@ import type { Deps } from '../container.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { closeResponses, type PendingResponse, readPending } from './analysis.store.ts'
 import { countResponses } from './responses.store.ts'
+import { analyzeLetter, isTerminal } from './session.rules.ts'
 import { type NewSignal, replaceInferences } from './signal-writes.store.ts'
 import { processingStatusOf } from './turn.rules.ts'
 import { hasUnwalked, type LockedSession, lockSession, saveProcessingStatus } from './walk.store.ts'
@@ -50,7 +51,7 @@ async function analyze(deps: AnalysisDeps, analyzer: Analyzer, turn: LongTurn): 
     if (session === null) return
     const accepted = await closeResponses(tx, session, pending, outcome.state)
     await replaceInferences(tx, session, deps.newId, accepted, signalsOf(pending, accepted, outcome.findings))
-    await conclude(tx, send, session)
+    await conclude(tx, send, session, pending.length === PAGE)
   })
 }
 
@@ -78,16 +79,16 @@ const giveUp: GiveUp = async (message, tx, send) => {
   const failed = await closeResponses(tx, session, pending, 'failed')
   // What an older version of them had shown is not true of them any more.
   await replaceInferences(tx, session, () => '', failed, [])
-  await conclude(tx, send, session)
+  await conclude(tx, send, session, pending.length === PAGE)
   return 'handled'
 }
 
-/** Says how far the session is, and goes on where responses are left. */
-async function conclude(tx: Tx, send: Send, session: LockedSession): Promise<void> {
+/** Says how far the session is, and goes on where responses are left; `full`: the page that was read was. */
+async function conclude(tx: Tx, send: Send, session: LockedSession, full: boolean): Promise<void> {
   const [counts, unwalked] = await Promise.all([countResponses(tx, session), hasUnwalked(tx, session)])
   const { captureContent, sessionId } = session
   await saveProcessingStatus(tx, session, processingStatusOf({ captureContent, unwalked, ...counts }))
-  if (counts.metered > 0) await send([{ key: `analysis:${sessionId}`, type: 'analyze' }])
+  if (counts.metered > 0) await send([analyzeLetter(sessionId, full || isTerminal(session.status))])
 }
 
 function toExchange(response: PendingResponse): Exchange {

@@ -167,7 +167,7 @@ export async function writeGuarded(
       join mine using (n)
       join request r using (n)
     ), letter as materialized (
-      select 'session:' || m.id as key, ${type}::text as type, '{}' as payload
+      select 'session:' || m.id as key, ${type}::text as type, '{}' as payload, 0 as delay
       from mine m
       join request r using (n)
       where r.tells

@@ -3,6 +3,7 @@
  *
  * The rule: pure, and independent of the order in which agreeing requests arrive.
  */
+import type { Letter } from '../actors/types.ts'
 import { invalid } from '../http/json.ts'
 import { canonicalJson } from './fingerprint.ts'
 import {
@@ -34,6 +35,14 @@ export function nextStatus(
 
 export function isTerminal(status: SessionStatus): boolean {
   return status !== 'open'
+}
+
+/** How long the analysis of an open session waits for more responses, which it then reads together. */
+const ANALYSIS_DELAY_MS = 1_000
+
+/** The letter that has metered responses analysed: at once where no more will come, or more wait than one turn reads. */
+export function analyzeLetter(sessionId: string, atOnce: boolean): Letter {
+  return { key: `analysis:${sessionId}`, type: 'analyze', ...(atOnce ? {} : { delayMs: ANALYSIS_DELAY_MS }) }
 }
 
 /** What ingest answers for a request that changed something. */

@@ -40,7 +40,7 @@ export function createMetrics(): Metrics {
     }),
     turns: new Counter({
       name: 'earshot_actor_turns_total',
-      help: 'Actor turns by outcome: done, failed, fenced, dead_letter',
+      help: 'Actor turns by outcome: done, failed (tried again), fenced (done over by another worker), dead_letter',
       labelNames: ['kind', 'outcome'],
       registers,
     }),

@@ -117,7 +117,17 @@ describe('the walk', () => {
     expect((await session(id)).watermark).toBe(2_499)
     expect(await signalRows(database.sql, id)).toHaveLength(500)
     expect(await ledger(database.sql, id)).toHaveLength(500)
-    expect(letters[0]).toEqual({ key: `analysis:${id}`, type: 'analyze' })
+    expect(letters[0]).toMatchObject({ key: `analysis:${id}`, type: 'analyze' })
+  })
+
+  test('lets the analysis of an open session wait for more responses, and that of an ended one begin at once', async () => {
+    const open = await sessionWith(user(0), assistant(1))
+    expect((await run(open)).letters).toEqual([
+      { key: `analysis:${open}`, type: 'analyze', delayMs: expect.any(Number) },
+    ])
+    const ended = await sessionWith(user(0), assistant(1))
+    await setStatus(ended, 'ended')
+    expect((await run(ended)).letters).toEqual([{ key: `analysis:${ended}`, type: 'analyze' }])
   })
 
   test('of a deleted session is done', async () => {

@@ -141,6 +141,7 @@ test('the gauges show the oldest due message, dead letters and the lag of the st
   await eventually(async () => {
     const text = await deps.metrics.registry.metrics()
     expect(text).toMatch(/^earshot_actor_oldest_due_seconds 9\d/m)
+    expect(text).toMatch(/^earshot_actor_due_messages 1$/m)
     expect(text).toMatch(/^earshot_actor_dead_letters 0$/m)
     expect(text).toMatch(/^earshot_stream_lag\{pool="short"\} \d+$/m)
   })

@@ -115,6 +115,28 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
     await empty()
   })
 
+  test('a letter with a delay is not run before it is due, and then without waiting for the sweep', async () => {
+    const early: boolean[] = []
+    const definition = sessions({
+      async tick(message, tx) {
+        const [row] = await tx<{ early: boolean }[]>`
+          select available_at > now() as early from actor_message where key = ${message.key}`
+        early.push(row?.early ?? true)
+        return 'done'
+      },
+    })
+    await start(definition, NO_SWEEP)
+    const [later, now] = [newKey(), newKey()]
+    await post([
+      { key: later, type: 'tick', delayMs: 1_000 },
+      { key: now, type: 'tick' },
+    ])
+    await eventually(async () => (await waiting()) === 1)
+    expect(await database.sql`select key from actor_message`).toMatchObject([{ key: later }])
+    await empty()
+    expect(early).toEqual([false, false])
+  })
+
   test('a bell that rings after the release, but before the worker knows of it, is heard', async () => {
     const [key, other] = [newKey(), newKey()]
     const own = deps()
