@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { Fenced, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { type FetchPublic, PublicFetchError } from '../platform/net/fetch-public.ts'
+import type { RequestTranscription } from '../transcribe/requests.ts'
 import type { Probe } from './probe.ts'
 import { type AssetEvent, MAX_AGE_SECONDS, MAX_MEDIA_BYTES, MediaError, verdictOf } from './rules.ts'
 import { beginIngestion, enterGarbage, garbageOf, type Ingestion, moveAsset, publishAsset } from './store.ts'
@@ -26,6 +27,8 @@ export type IngestDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
   readonly fetchPublic: FetchPublic
   readonly probe: Probe
   readonly limits: IngestLimits
+  /** In the transaction that publishes the media, after it is published. */
+  readonly requestTranscription: RequestTranscription
 }
 
 interface Attempt {
@@ -53,9 +56,10 @@ async function ingest(deps: IngestDeps, turn: LongTurn): Promise<void> {
   try {
     await deps.storage.delete(begun.stale)
     const stored = await fetchAndStore(attempt)
-    await turn.finish(async (tx) => {
+    await turn.finish(async (tx, send) => {
       if (!(await publishAsset(tx, begun.ingestion, objectKey, stored)))
         throw new Error('the media is no longer awaited')
+      await deps.requestTranscription(tx, send, begun.ingestion)
     })
   } catch (error) {
     await conclude(attempt, error)

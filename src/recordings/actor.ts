@@ -7,6 +7,7 @@ import { INGEST_LIMITS, type IngestLimits, ingestHandlers } from '../media/inges
 import { createProbe, type Probe } from '../media/probe.ts'
 import { giveUpIngestion, INGEST_ATTEMPTS } from '../media/service.ts'
 import { createFetchPublic, type FetchPublic } from '../platform/net/fetch-public.ts'
+import { createRequestTranscription } from '../transcribe/requests.ts'
 import { transcriptHandlers } from '../transcripts/indexing.ts'
 
 /** What the actor works with; the real things where absent. */
@@ -34,7 +35,13 @@ export function recordingActor(
     maxAttemptsOf: { ingest_url: INGEST_ATTEMPTS },
     handlers: {
       ...transcriptHandlers(summarizer),
-      ...ingestHandlers({ ...deps, fetchPublic, probe, limits }),
+      ...ingestHandlers({
+        ...deps,
+        fetchPublic,
+        probe,
+        limits,
+        requestTranscription: createRequestTranscription(deps.config),
+      }),
     },
     giveUp: async (message, ...rest) =>
       message.type === 'ingest_url' ? giveUpIngestion(message, ...rest) : 'dead_letter',
