@@ -34,26 +34,38 @@ export interface AppendOptions {
   readonly contentType: string
   /** false where a writer in another process may still be at work: what it does from now on must have no effect. */
   readonly alone: boolean
-  /** Nothing is recorded until `flush`, so that the bytes can be taken back by `abandon` (a checksum may not match). */
+  /** No byte is recorded until `flush`, so that the bytes can be taken back by `abandon` (a checksum may not match). */
   readonly held?: boolean
   /** Records durably, or rejects: then a newer writer has taken over, or the object is no longer awaited. */
   readonly record: (record: IncomingRecord) => Promise<void>
 }
 
+/** Calls follow each other: none before the one before it has settled. */
 export interface IncomingWriter {
-  /** Takes the chunk, in order; records by itself every so many bytes or seconds, unless held. The chunk may be reused. */
+  /**
+   * Takes the chunk, in order; records by itself every so many bytes or seconds, unless held. The chunk may be reused.
+   * @throws RangeError where it goes beyond `size`, and takes nothing of it then
+   * @throws what went wrong behind the scenes meanwhile, the rejection of `record` included: `abandon` it then
+   */
   write(chunk: Uint8Array): Promise<void>
-  /** Resolves to the offset when all that was written is durable and recorded. The writer is closed then. */
+  /** Resolves to the offset when all that was written is durable and recorded. The writer is closed then, also where it rejects. */
   flush(): Promise<number>
   /** Closes the writer; what is not recorded is as if it had never come. */
   abandon(): Promise<void>
 }
 
 export interface IncomingStore {
-  /** Goes on at `progress.offset`. */
+  /**
+   * Goes on at `progress.offset`. Records at once, with the same offset, what has to be known before the first byte; so that
+   * from then on `alone` is true for whoever comes after this writer has closed. Rejects as `record` does.
+   * @throws Error where bytes that were recorded are missing
+   */
   append(key: string, progress: IncomingProgress, options: AppendOptions): Promise<IncomingWriter>
-  /** Makes it an object of `size` bytes. May be called again, after a crash in the middle or when it has succeeded. */
+  /**
+   * Makes it an object of `whole.offset` bytes; `parts` are all of them. The type is the one of `append`. May be called
+   * again, after a crash in the middle or when it has succeeded. @throws Error where bytes that were recorded are missing
+   */
   publish(key: string, whole: IncomingRecord, contentType: string): Promise<void>
-  /** Lets go of what has come, also where it never began. May be called again. */
+  /** Lets go of what has come, also where it never began. May be called again; of a published object nothing is lost. */
   discard(key: string, memory: Json): Promise<void>
 }

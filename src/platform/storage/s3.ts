@@ -9,6 +9,8 @@ import type { S3Client } from '@aws-sdk/client-s3'
 import type { S3Config } from '../../config.ts'
 import { contentDisposition } from './disposition.ts'
 import { assertKey } from './keys.ts'
+import { copyToFile } from './s3-copy.ts'
+import { createS3Incoming } from './s3-incoming.ts'
 import { putFile } from './s3-put.ts'
 import { ObjectMissing, type ObjectStore, type PlaybackOptions } from './storage.ts'
 
@@ -57,6 +59,17 @@ export function createS3Store(config: S3Config): ObjectStore {
         throw error
       }
     },
+    async localFile(key, folder, signal) {
+      try {
+        return await copyToFile(await open(), place(key), folder, signal)
+      } catch (error) {
+        if (error instanceof Error && error.name === 'NoSuchKey') throw new ObjectMissing(key)
+        throw error
+      }
+    },
+    incoming: createS3Incoming({ open, bucket: config.bucket }),
+    // What puts leave is the bucket's to remove, by its rule for incomplete uploads; of the others `discard` knows.
+    sweep: async () => 0,
     async delete(keys) {
       const { DeleteObjectCommand } = await import('@aws-sdk/client-s3')
       const client = await open()
