@@ -13,6 +13,7 @@ import { mount } from './http/mount.ts'
 import { createFailureLimit, createLimit } from './http/rate-limit.ts'
 import { REQUEST_ID_HEADER, requestIdOf } from './http/request-id.ts'
 import { requestLog } from './http/request-log.ts'
+import { shownPath } from './http/shown-path.ts'
 import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
 import { AppError } from './platform/errors.ts'
 import { healthRoutes } from './platform/health.ts'
@@ -30,7 +31,7 @@ export function createApp(deps: Deps, options: { readonly website?: WebsiteOptio
     })
     .onError(({ code, error, request, set }) => {
       const context = {
-        path: new URL(request.url).pathname,
+        path: shownPath(new URL(request.url).pathname),
         requestId: String(set.headers[REQUEST_ID_HEADER] ?? ''),
         now: deps.clock.now(),
       }
