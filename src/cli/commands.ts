@@ -7,6 +7,7 @@ import { feedbackCommands } from './commands/feedback.ts'
 import { folderCommands } from './commands/folders.ts'
 import { organizationCommands } from './commands/organizations.ts'
 import { serviceCommands } from './commands/service.ts'
+import { uploadCommands } from './commands/upload.ts'
 
 export const COMMANDS: readonly Command[] = [
   ...serviceCommands,
@@ -16,4 +17,5 @@ export const COMMANDS: readonly Command[] = [
   ...creditCommands,
   ...feedbackCommands,
   ...actorCommands,
+  ...uploadCommands,
 ]
