@@ -13,6 +13,8 @@ export interface ProgramOptions {
   readonly timeoutMs: number
   /** Of standard output. */
   readonly maxOutputBytes: number
+  /** Takes standard output as it comes, instead of having it collected. A rejection ends the program, and is what comes of it. */
+  readonly onOutput?: (chunk: Uint8Array) => void | Promise<void>
   /** Where it runs; the root folder where absent. */
   readonly folder?: string
 }
@@ -20,13 +22,24 @@ export interface ProgramOptions {
 export class ProgramError extends Error {
   override readonly name = 'ProgramError'
 
-  /** `lastWords`: the end of the last line of standard error, which may say what was wrong, and what not. */
   constructor(
     readonly reason: 'exit' | 'timeout' | 'output',
     message: string,
-    readonly lastWords: string,
+    /** The end of standard error. Of which a log may have `lastWords` at most. */
+    readonly errorOutput: string,
+    /** As shells have it: 126 and 127 where there was nothing to run, 128 and more after a signal. null: it was killed here. */
+    readonly exitCode: number | null = null,
   ) {
     super(message)
+  }
+
+  /** The end of the last line, on one line. */
+  get lastWords(): string {
+    const line = this.errorOutput.trimEnd().split('\n').at(-1) ?? ''
+    return line
+      .replaceAll(/\p{Cc}+/gu, ' ')
+      .slice(-LAST_WORDS)
+      .toWellFormed()
   }
 }
 
@@ -38,7 +51,10 @@ const DRAIN_MS = 2_000
 const KEPT_OF_ERRORS = 4_096
 const LAST_WORDS = 200
 
-/** @returns standard output. @throws ProgramError; the reason of the signal where it is aborted */
+/**
+ * @returns standard output, '' where `onOutput` took it
+ * @throws ProgramError; what `onOutput` rejects with; the reason of the signal where it is aborted
+ */
 export async function runProgram(command: readonly string[], options: ProgramOptions): Promise<string> {
   const { signal, timeoutMs, maxOutputBytes } = options
   signal.throwIfAborted()
@@ -50,28 +66,29 @@ export async function runProgram(command: readonly string[], options: ProgramOpt
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  let ended: 'timeout' | 'output' | null = null
+  const ending: { by: EndedBy | null; error: unknown } = { by: null, error: null }
   let isOver = false
   const kill = () => {
     if (!isOver) killGroup(child.pid)
   }
-  const end = (reason: 'timeout' | 'output') => {
-    ended ??= reason
+  const end = (by: EndedBy, error: unknown = null) => {
+    if (ending.by === null) Object.assign(ending, { by, error })
     kill()
   }
   const timer = setTimeout(end, timeoutMs, 'timeout')
   signal.addEventListener('abort', kill, { once: true })
   try {
-    const output = collect(child.stdout, maxOutputBytes, () => end('output'))
+    const output = collect(child.stdout, options, end)
     const errors = collectEnd(child.stderr, KEPT_OF_ERRORS)
     const code = await child.exited
     kill()
     isOver = true
     await Promise.race([Promise.all([output.done, errors.done]), Bun.sleep(DRAIN_MS)])
     signal.throwIfAborted()
-    if (ended === 'timeout') throw failure(ended, `was killed after ${timeoutMs / 1_000} s`, errors.text())
-    if (ended === 'output') throw failure(ended, `wrote more than ${maxOutputBytes} bytes`, errors.text())
-    if (code !== 0) throw failure('exit', `ended with exit code ${code}`, errors.text())
+    if (ending.by === 'refusal') throw ending.error
+    if (ending.by !== null) throw new ProgramError(ending.by, endings(options)[ending.by], errors.text())
+    if (code !== 0)
+      throw new ProgramError('exit', `the program ended with exit code ${code}`, errors.text(), code)
     return output.text()
   } finally {
     clearTimeout(timer)
@@ -79,6 +96,11 @@ export async function runProgram(command: readonly string[], options: ProgramOpt
     kill()
   }
 }
+
+const endings = ({ timeoutMs, maxOutputBytes }: ProgramOptions) => ({
+  timeout: `the program was killed after ${timeoutMs / 1_000} s`,
+  output: `the program wrote more than ${maxOutputBytes} bytes`,
+})
 
 /** The watcher is a member until then, so the number is still that of the group. */
 function killGroup(group: number): void {
@@ -89,10 +111,8 @@ function killGroup(group: number): void {
   }
 }
 
-function failure(reason: ProgramError['reason'], what: string, errors: string): ProgramError {
-  const words = errors.trimEnd().split('\n').at(-1)?.replaceAll(/\p{Cc}+/gu, ' ') ?? ''
-  return new ProgramError(reason, `the program ${what}`, words.slice(-LAST_WORDS).toWellFormed())
-}
+/** `refusal`: whoever takes the output does not want more of it. */
+type EndedBy = 'timeout' | 'output' | 'refusal'
 
 interface Collected {
   /** Never rejects. */
@@ -101,13 +121,26 @@ interface Collected {
   text(): string
 }
 
-function collect(stream: ReadableStream<Uint8Array>, maxBytes: number, tooMuch: () => void): Collected {
+function collect(
+  stream: ReadableStream<Uint8Array>,
+  { maxOutputBytes, onOutput }: Pick<ProgramOptions, 'maxOutputBytes' | 'onOutput'>,
+  end: (reason: EndedBy, error?: unknown) => void,
+): Collected {
   const chunks: Uint8Array[] = []
+  const take = onOutput ?? ((chunk: Uint8Array) => void chunks.push(chunk))
   let bytes = 0
-  const done = eachChunk(stream, (chunk) => {
+  let isOver = false
+  const done = eachChunk(stream, async (chunk) => {
     bytes += chunk.byteLength
-    if (bytes > maxBytes) tooMuch()
-    else chunks.push(chunk)
+    if (isOver) return
+    try {
+      isOver = bytes > maxOutputBytes
+      if (isOver) end('output')
+      else await take(chunk)
+    } catch (error) {
+      isOver = true
+      end('refusal', error)
+    }
   })
   return { done, text: () => Buffer.concat(chunks).toString() }
 }
@@ -122,10 +155,10 @@ function collectEnd(stream: ReadableStream<Uint8Array>, maxBytes: number): Colle
 
 async function eachChunk(
   stream: ReadableStream<Uint8Array>,
-  take: (chunk: Uint8Array) => void,
+  take: (chunk: Uint8Array) => void | Promise<void>,
 ): Promise<void> {
   try {
-    for await (const chunk of stream) take(chunk)
+    for await (const chunk of stream) await take(chunk)
   } catch {
     // The pipe broke: what was read is what there is.
   }
