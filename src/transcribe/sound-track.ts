@@ -51,7 +51,7 @@ export async function extractSoundTrack(
   const container = await withFile(path, async (file) => sniff(await readAt(file, 0, SNIFFED_BYTES)))
   if (container === null) throw new TranscriberError('the media is of no known kind', ATTEMPTS.terminal)
   const input = ['-protocol_whitelist', 'file', '-format_whitelist', container.demuxers, '-i', `file:${path}`]
-  const form = ['-map', '0:a:0', '-vn', '-ac', '1', '-ar', `${RATE}`, '-t', `${MAX_SECONDS}`]
+  const form = ['-map', '0:a:0?', '-vn', '-ac', '1', '-ar', `${RATE}`, '-t', `${MAX_SECONDS}`]
   // Without anything in the header that would move the samples.
   const plain = [
     '-c:a',
@@ -68,7 +68,7 @@ export async function extractSoundTrack(
   try {
     await runFfmpeg(ffmpeg, [...input, ...form, ...plain, track], patienceMs(durationSeconds), signal)
   } catch (error) {
-    if (error instanceof ProgramError && NO_STREAM.test(error.lastWords)) return null
+    if (error instanceof ProgramError && NO_STREAM.test(error.errorOutput)) return null
     throw asTranscriberError(error)
   }
   const bytes = await Bun.file(track).stat()
