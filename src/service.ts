@@ -67,7 +67,8 @@ async function prepareDatabase(container: Container, servers: StartedServers, lo
 /** Opens the port. A worker answers only what machines ask of it. @returns the port */
 function listen(container: Container, shutdown: Shutdown): number {
   const { config } = container
-  const app = config.role === 'worker' ? createProbeApp(container) : createApp(container)
+  const features = createFeatures(container)
+  const app = config.role === 'worker' ? createProbeApp(container) : createApp(container, { features })
   try {
     // Without this two processes would share one port without a word.
     app.listen({ hostname: config.host, port: config.port, reusePort: false })
@@ -76,7 +77,11 @@ function listen(container: Container, shutdown: Shutdown): number {
   }
   const { server } = app
   if (server === null) throw new Error('listening without a server')
-  shutdown.add('requests', BUDGET_MS.requests, () => server.stop())
+  shutdown.add('requests', BUDGET_MS.requests, async () => {
+    // Uploads may take hours: what has come is stored, and their clients go on with another process, or later.
+    await features.receiving.stop()
+    await server.stop()
+  })
   return server.port ?? config.port
 }
 

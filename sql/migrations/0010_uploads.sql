@@ -41,6 +41,17 @@ create table upload_part (
   primary key (upload_id, number)
 );
 
+-- What an upload that has ended may have left in the object store: entered by the transaction that ends it.
+create table upload_garbage (
+  object_key text primary key,
+  organization_id uuid not null,         -- no foreign key: outlives what it belonged to
+  store_memory jsonb,
+  delete_after timestamptz not null,
+  -- Deleted once already: the second time, later, is for a request of another process that still wrote then.
+  again boolean not null default false
+);
+create index upload_garbage_due on upload_garbage (delete_after);
+
 alter table recording
   add column asset_source_key text,      -- of the original, where what is played was encoded from it
   add column asset_waveform_key text,

@@ -6,6 +6,7 @@
 import type { Tx } from '../platform/db/pool.ts'
 import type { IncomingPart, IncomingRecord } from '../platform/storage/incoming.ts'
 import { type ProcessingEvent, UPLOAD_EVENTS, type UploadErrorCode } from './rules.ts'
+import { discardUpload, lockRecordingOf } from './store.ts'
 
 /** An upload whose bytes are all there. */
 export interface ProcessedUpload {
@@ -69,7 +70,9 @@ export async function moveUpload(
     where organization_id = ${organizationId}
       and id = ${id}
       and phase = any(${[...from]}::text[])`
-  return moved.count === 1
+  if (moved.count === 0) return false
+  if (event === 'fail') await discardUpload(tx, { id, organizationId })
+  return true
 }
 
 /** `percent`: 0 to 100. Nothing where it is not being encoded. */
@@ -84,14 +87,4 @@ export async function recordEncodeProgress(
     where organization_id = ${organizationId}
       and id = ${id}
       and phase = 'encoding'`
-}
-
-async function lockRecordingOf(tx: Tx, uploadId: string): Promise<void> {
-  await tx`
-    select 1
-    from recording r
-    join upload u on u.recording_id = r.id
-    where u.id = ${uploadId}
-      and r.organization_id = u.organization_id
-    for update of r`
 }

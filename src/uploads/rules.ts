@@ -45,3 +45,40 @@ export const ASSET_AFTER: Readonly<Record<ArrivalEvent, AssetStatus>> = {
   cancel: 'cancelled',
   expire: 'failed',
 }
+
+/** How long an upload waits for its next bytes. */
+export const TIMEOUT_SECONDS = 3_600
+
+/** What makes two requests for an upload of one recording the same request. */
+export interface UploadIdentity {
+  readonly fileName: string
+  readonly fileSize: number
+  readonly source: string
+  readonly folderId: string | null
+  readonly batchId: string | null
+}
+
+export function isSameUpload(one: UploadIdentity, other: UploadIdentity): boolean {
+  return (
+    one.fileName === other.fileName &&
+    one.fileSize === other.fileSize &&
+    one.source === other.source &&
+    one.folderId === other.folderId &&
+    one.batchId === other.batchId
+  )
+}
+
+/** Where an upload may begin; `waiting` without an upload is media that somebody else is to bring. */
+const FREE: readonly (AssetStatus | null)[] = [null, 'cancelled', 'failed']
+
+/** Of a recording without an active upload. */
+export function mayUpload(asset: AssetStatus | null): boolean {
+  return FREE.includes(asset)
+}
+
+/** A serialized origin (RFC 6454 section 6.1), or `null` of a page that has none to show. */
+const ORIGIN = /^(?:null|[a-z][a-z\d+.-]*:\/\/[^\s/?#@\\]{1,255})$/i
+
+export function isOrigin(text: string): boolean {
+  return ORIGIN.test(text)
+}
