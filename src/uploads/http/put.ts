@@ -96,7 +96,7 @@ function rangeOf(headers: Headers): ContentRange {
 }
 
 function assertFits({ first, last }: Chunk, { found, length }: Exchange): void {
-  if (last >= found.fileSize) throw tooLarge({ ...found, offset: first })
+  if (last >= found.fileSize) throw tooLarge({ ...found, offset: Math.min(first, found.fileSize) })
   if (length !== null && length !== last - first + 1)
     throw wrongLength(`Content-Range is of ${last - first + 1} bytes, but the body has ${length}.`)
 }
