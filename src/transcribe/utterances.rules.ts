@@ -28,11 +28,14 @@ function inOrder<T extends Pick<Utterance, 'startSec'>>(list: readonly T[]): rea
   return list.toSorted((a, b) => a.startSec - b.startSec)
 }
 
+/** No sound of unknown length is longer: numbers beyond are mistakes. */
+const LONGEST_SECONDS = 1_000_000
+
 type Timed = Segment & Pick<Utterance, 'startSec' | 'endSec'>
 
 /** What does not say when it began follows the one before; what does not say when it ended lasts to the end. */
 function timedSegments(segments: readonly Segment[], durationSeconds: number | null): readonly Timed[] {
-  const last = durationSeconds ?? Number.POSITIVE_INFINITY
+  const last = durationSeconds ?? LONGEST_SECONDS
   let previousEnd = 0
   return segments.flatMap((segment) => {
     const text = cleanText(segment.text)
