@@ -42,10 +42,12 @@ export class BufferedFile {
     }
   }
 
-  /** Resolves when nothing is in memory only; it may still not be on the disk. */
+  /** Resolves when nothing is in memory, buffers neither; it may still not be on the disk. */
   async drain(): Promise<void> {
     if (this.#filled > 0) await this.#handOver()
     await this.#writing
+    this.#filling = null
+    this.#spare = null
   }
 
   /** Resolves when what was drained before is on the disk. Others may write meanwhile. */
