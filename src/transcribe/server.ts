@@ -72,7 +72,7 @@ async function mayGoAsItIs(sound: Sound, pieceSeconds: number): Promise<boolean>
 
 async function askWhole(asking: Asking, sound: Sound): Promise<Heard> {
   const { path, contentType, durationSeconds } = sound
-  const file = { path, contentType, name: `audio.${EXTENSIONS[contentType]}` }
+  const file = { path, name: `audio.${EXTENSIONS[contentType]}` }
   return { segments: await ask(asking, file, []), durationSeconds }
 }
 
@@ -88,7 +88,7 @@ async function askInPieces(asking: InPieces, track: SoundTrack, pieceSeconds: nu
   const path = join(asking.folder, 'piece.m4a')
   for (const piece of await piecesOf(track, pieceSeconds)) {
     await encodePiece(asking.ffmpeg, track, piece, path, asking.signal)
-    const file = { path, contentType: 'audio/mp4', name: 'audio.m4a' }
+    const file = { path, name: 'audio.m4a' }
     const answer = shifted(await ask(asking, file, known), piece)
     segments.push(...answer)
     if (asking.wanted.hasLabels) known.push(...(await newSpeakers(track, piece, answer, known)))
@@ -117,18 +117,18 @@ async function newSpeakers(
 
 interface SentFile {
   readonly path: string
-  readonly contentType: string
+  /** Whose end says what it is. */
   readonly name: string
 }
 
 async function ask(
   { options, wanted, signal }: Asking,
-  { path, contentType, name }: SentFile,
+  { path, name }: SentFile,
   known: readonly SpeakerSample[],
 ): Promise<readonly Segment[]> {
   const form = () => {
     const data = new FormData()
-    data.set('file', new Blob([Bun.file(path)], { type: contentType }), name)
+    data.set('file', Bun.file(path), name)
     data.set('model', options.model)
     for (const [field, value] of wanted.fields) data.append(field, value)
     for (const speaker of known) data.append('known_speaker_names[]', speaker.name)

@@ -130,13 +130,24 @@ function runFfmpeg(
 ): Promise<string> {
   if (ffmpeg === null)
     throw new TranscriberError('there is no ffmpeg: install it, or set FFMPEG_PATH', ATTEMPTS.terminal)
-  const command = ['/bin/sh', '-c', LIMITED, ffmpeg, '-nostdin', '-hide_banner', '-v', 'error', ...options]
+  const command = [
+    '/bin/sh',
+    '-c',
+    LIMITED,
+    ffmpeg,
+    '-nostdin',
+    '-y',
+    '-hide_banner',
+    '-v',
+    'error',
+    ...options,
+  ]
   return runProgram(command, { environment: {}, signal, timeoutMs, maxOutputBytes: 1_024 })
 }
 
 function asTranscriberError(error: unknown): unknown {
   if (!(error instanceof ProgramError)) return error
-  const message = `the sound could not be taken out of the media: ${error.message}`
+  const message = `the sound could not be taken out of the media: ${error.message}; its last words: ${error.lastWords}`
   return new TranscriberError(message, ATTEMPTS.program, { cause: error })
 }
 
