@@ -56,7 +56,7 @@ const LAST_WORDS = 200
  * @throws ProgramError; what `onOutput` rejects with; the reason of the signal where it is aborted
  */
 export async function runProgram(command: readonly string[], options: ProgramOptions): Promise<string> {
-  const { signal, timeoutMs, maxOutputBytes } = options
+  const { signal, timeoutMs } = options
   signal.throwIfAborted()
   const child = Bun.spawn(['/bin/sh', '-c', WATCHED, ...command], {
     cwd: options.folder ?? '/',

@@ -1,11 +1,14 @@
 /** The actor of a recording: everything that happens to it after its request was answered, one thing at a time. */
-import type { ActorDefinition } from '../actors/types.ts'
+import type { ActorDefinition, GiveUp } from '../actors/types.ts'
 import { createSummarizer } from '../analyze/create.ts'
 import type { Summarizer } from '../analyze/summarizer.ts'
 import type { Deps } from '../container.ts'
 import { INGEST_LIMITS, type IngestLimits, ingestHandlers } from '../media/ingest.ts'
-import { createProbe, type Probe } from '../media/probe.ts'
+import { createProbe } from '../media/probe.ts'
+import { createProcess, type Process } from '../media/process.ts'
+import { findPrograms } from '../media/programs.ts'
 import { giveUpIngestion, INGEST_ATTEMPTS } from '../media/service.ts'
+import { giveUpUpload, PROCESS_ATTEMPTS, uploadedHandlers } from '../media/uploaded.ts'
 import { createFetchPublic, type FetchPublic } from '../platform/net/fetch-public.ts'
 import { createTranscriber } from '../transcribe/create.ts'
 import { createRequestTranscription } from '../transcribe/requests.ts'
@@ -17,7 +20,7 @@ import { transcriptHandlers } from '../transcripts/indexing.ts'
 export interface RecordingTools {
   readonly summarizer?: Summarizer
   readonly fetchPublic?: FetchPublic
-  readonly probe?: Probe
+  readonly process?: Process
   readonly limits?: IngestLimits
   readonly transcriber?: Transcriber | null
 }
@@ -28,30 +31,39 @@ export function recordingActor(
   {
     summarizer = createSummarizer(deps.config),
     fetchPublic = createFetchPublic(),
-    probe = createProbe(deps.config),
+    process = createRealProcess(deps),
     limits = INGEST_LIMITS,
     transcriber = createTranscriber(deps.config),
   }: RecordingTools = {},
 ): ActorDefinition {
+  const requestTranscription = createRequestTranscription(deps.config)
+  const media = { ...deps, process, requestTranscription }
   return {
     kind: 'recording',
     pool: 'long',
     maxAttempts: 8,
-    maxAttemptsOf: { ingest_url: INGEST_ATTEMPTS, transcribe: TRANSCRIBE_ATTEMPTS },
+    maxAttemptsOf: {
+      ingest_url: INGEST_ATTEMPTS,
+      process_upload: PROCESS_ATTEMPTS,
+      transcribe: TRANSCRIBE_ATTEMPTS,
+    },
     handlers: {
       ...transcriptHandlers(summarizer),
-      ...ingestHandlers({
-        ...deps,
-        fetchPublic,
-        probe,
-        limits,
-        requestTranscription: createRequestTranscription(deps.config),
-      }),
+      ...ingestHandlers({ ...media, fetchPublic, limits }),
+      ...uploadedHandlers(media),
       ...transcribeHandlers({ ...deps, transcriber }),
     },
-    giveUp: async (message, ...rest) => {
-      if (message.type === 'ingest_url') return giveUpIngestion(message, ...rest)
-      return message.type === 'transcribe' ? giveUpTranscription(message, ...rest) : 'dead_letter'
-    },
+    giveUp: async (message, ...rest) => GIVE_UPS[message.type]?.(message, ...rest) ?? 'dead_letter',
   }
+}
+
+const GIVE_UPS: Readonly<Record<string, GiveUp>> = {
+  ingest_url: giveUpIngestion,
+  process_upload: giveUpUpload,
+  transcribe: giveUpTranscription,
+}
+
+function createRealProcess({ config, clock }: Pick<Deps, 'config' | 'clock'>): Process {
+  const { ffprobe, ffmpeg } = findPrograms(config)
+  return createProcess({ probe: createProbe({ ffprobe }), ffmpeg, clock })
 }

@@ -345,7 +345,8 @@ test('an object that an attempt stored and did not publish is deleted by the nex
   runtime = createRuntime(server.deps, [recordingActor({ ...server.deps, storage: losing }, tools)], QUICK)
   await runtime.start()
   const { id, asset } = await ingest(sending(SOUND).url)
-  expect([asset.status, puts]).toEqual(['completed', 2])
+  // The source twice, and the outline of its sound.
+  expect([asset.status, puts]).toEqual(['completed', 3])
   const { sql } = server.database
   const [row] = await sql<{ key: string }[]>`select asset_object_key as key from recording where id = ${id}`
   const folder = join(server.deps.config.dataDir, 'media')
