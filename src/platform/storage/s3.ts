@@ -100,7 +100,8 @@ async function openClient({ region, endpoint, forcePathStyle, credentials }: S3C
     region,
     forcePathStyle,
     ...(endpoint === null ? {} : { endpoint }),
-    ...(credentials === null ? {} : { credentials }),
+    // A copy: the SDK notes in it where it came from, and settings are frozen.
+    ...(credentials === null ? {} : { credentials: { ...credentials } }),
     maxAttempts: MAX_ATTEMPTS,
     // Whatever it has to say, it says with an error, too; without this, some of it on the console.
     logger: { debug() {}, info() {}, warn() {}, error() {} },
