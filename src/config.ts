@@ -37,7 +37,7 @@ export interface Config {
   readonly transcribe: TranscribeConfig | null
   /** null: media is kept in `dataDir/media`. */
   readonly s3: S3Config | null
-  /** The program that examines media; null: the one that came with the dependencies, else the one on the path. */
+  /** The program that examines media; null: the one on the path, else the one that came with the dependencies. */
   readonly ffprobePath: string | null
   /** The program that converts media; null: the one on the path. */
   readonly ffmpegPath: string | null

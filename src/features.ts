@@ -32,7 +32,7 @@ import { createDirectory } from './people/directory.ts'
 import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
 import { recordingActor } from './recordings/actor.ts'
-import { createPlaybackUrls } from './recordings/playback.ts'
+import { createPlayback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings, deleteParticipationsOf } from './recordings/service.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
@@ -84,7 +84,7 @@ export function createFeatures(deps: Deps): Features {
       ...folderOperations(folders),
       ...recordingOperations(
         createRecordings({ ...deps, folders, metadata, people: createPeople(deps) }),
-        createPlaybackUrls(deps),
+        createPlayback(deps),
       ),
       ...uploadOperations(createUploads({ ...deps, folders, receiving }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),

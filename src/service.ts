@@ -17,6 +17,7 @@ import { type Container, createContainer } from './container.ts'
 import { createFeatures } from './features.ts'
 import { requestLog } from './http/request-log.ts'
 import { bootstrapDemo } from './identity/demo.ts'
+import { findPrograms, missingPrograms } from './media/programs.ts'
 import { migrate } from './platform/db/migrate.ts'
 import { assertServer } from './platform/db/server-version.ts'
 import type { StartedServers } from './platform/embedded/servers.ts'
@@ -109,6 +110,7 @@ function banner(config: Config, servers: StartedServers, port: number): string {
   const host = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : config.host
   const url = config.publicBaseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   const credentials = join(config.dataDir, 'credentials.json')
+  const missing = missingPrograms(findPrograms(config))
   const rows = [
     ['Address', url],
     ...(config.role === 'worker' ? [] : [['Swagger UI', `${url}/docs`]]),
@@ -116,6 +118,7 @@ function banner(config: Config, servers: StartedServers, port: number): string {
     ...servers.describe.map((line, index) => [index === 0 ? 'Runs on' : '', line]),
     ...(config.role === 'api' ? [] : [['', `${config.workerThreads} worker threads`]]),
     ['Media in', config.s3 === null ? join(config.dataDir, 'media') : mediaBucket(config.s3)],
+    ...(config.role === 'api' || missing === null ? [] : [['', missing]]),
   ]
   const lines = rows.map(([name = '', value]) => `  ${name.padEnd(12)} ${value}`)
   return `\nEarshot ${version}\n\n${lines.join('\n')}\n\n`

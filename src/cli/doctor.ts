@@ -6,6 +6,7 @@
 import { MIGRATIONS } from '../../sql/migrations.ts'
 import { DEFAULT_OPTIONS } from '../actors/options.ts'
 import { type Config, loadConfig } from '../config.ts'
+import { examinePrograms, findPrograms } from '../media/programs.ts'
 import { assertMigrated } from '../platform/db/migrate.ts'
 import { connect, type Sql } from '../platform/db/pool.ts'
 import { openServers } from '../platform/embedded/servers.ts'
@@ -16,7 +17,7 @@ import type { Input } from './command.ts'
 import { countLiveWorkers, serverVersion } from './doctor.store.ts'
 
 export interface Check {
-  readonly name: 'settings' | 'database' | 'schema' | 'workers' | 'redis'
+  readonly name: 'settings' | 'media' | 'database' | 'schema' | 'workers' | 'redis'
   readonly ok: boolean
   readonly detail: string
 }
@@ -33,24 +34,30 @@ export async function examine(env: Input['env']): Promise<readonly Check[]> {
     return [{ name: 'settings', ok: false, detail: oneLine(error) }]
   }
   const settings = { name: 'settings', ok: true, detail: describe(config) } as const
+  const local = config.role === 'api' ? [settings] : [settings, await examineMedia(config)]
   // The lines below say what is wrong; the log would say it again.
   const log = createLog('silent', 'earshot-cli')
   try {
     const servers = await openServers(config, log)
     const sql = connect(servers.servers.database, { max: 1, applicationName: 'earshot-cli' })
     try {
-      return [settings, ...(await examineDatabase(sql)), await examineRedis(servers.servers.redis, log)]
+      return [...local, ...(await examineDatabase(sql)), await examineRedis(servers.servers.redis, log)]
     } finally {
       await sql.end({ timeout: 5 })
       await servers.stop()
     }
   } catch (error) {
-    return [settings, { name: 'database', ok: false, detail: oneLine(error) }]
+    return [...local, { name: 'database', ok: false, detail: oneLine(error) }]
   }
 }
 
 function describe({ role, databaseUrl, dataDir }: Config): string {
   return `role ${role}, ${databaseUrl === null ? `embedded in ${dataDir}` : 'database at DATABASE_URL'}`
+}
+
+/** Programs that media needs, where this machine would do the work. */
+function examineMedia(config: Config): Promise<Check> {
+  return check('media', () => examinePrograms(findPrograms(config)))
 }
 
 async function examineDatabase(sql: Sql): Promise<readonly Check[]> {

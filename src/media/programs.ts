@@ -8,6 +8,7 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
+import { runTool } from './tool.ts'
 
 export interface MediaPrograms {
   /** Examines media; null: nothing can be taken in. */
@@ -28,13 +29,36 @@ export function findPrograms({
 
 /** What is missing, for somebody who can install it; null: nothing is. */
 export function missingPrograms({ ffprobe, ffmpeg }: MediaPrograms): string | null {
-  if (!isProgram(ffprobe)) return `no ${ffprobe ?? 'ffprobe'}: no media can be taken in. ${ADVICE}`
+  if (!isProgram(ffprobe)) return `There is no ${ffprobe ?? 'ffprobe'}: no media can be taken in. ${ADVICE}`
   if (!isProgram(ffmpeg))
-    return `no ${ffmpeg ?? 'ffmpeg'}: media is kept as it comes, also what browsers cannot play. ${ADVICE}`
+    return `There is no ${ffmpeg ?? 'ffmpeg'}: media that browsers do not play stays as it is. ${ADVICE}`
   return null
 }
 
-const ADVICE = 'Install FFmpeg, or set FFPROBE_PATH and FFMPEG_PATH'
+const ADVICE = 'Install FFmpeg, or set FFPROBE_PATH and FFMPEG_PATH.'
+const VERSION_TIMEOUT_MS = 10_000
+const MAX_VERSION_BYTES = 64 * 1024
+
+/** Which they are; not ok where no media could be taken in. @throws Error where one does not run */
+export async function examinePrograms(
+  programs: MediaPrograms,
+): Promise<{ readonly ok: boolean; readonly detail: string }> {
+  const missing = missingPrograms(programs)
+  if (missing !== null) return { ok: isProgram(programs.ffprobe), detail: missing }
+  const found = [programs.ffprobe, programs.ffmpeg].filter((program) => program !== null)
+  return { ok: true, detail: (await Promise.all(found.map(versionOf))).join(', ') }
+}
+
+/** Such as `ffprobe 7.1 (/usr/bin/ffprobe)`. */
+async function versionOf(program: string): Promise<string> {
+  const output = await runTool(program, ['-version'], {
+    signal: new AbortController().signal,
+    timeoutMs: VERSION_TIMEOUT_MS,
+    maxOutputBytes: MAX_VERSION_BYTES,
+  })
+  const [, name, version] = /^(\S+) version (\S+)/.exec(output) ?? []
+  return name === undefined ? program : `${name} ${version} (${program})`
+}
 
 function isProgram(path: string | null): boolean {
   return path !== null && Bun.which(path) !== null

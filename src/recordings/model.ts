@@ -148,6 +148,14 @@ const Asset = Type.Object({
   isAudio: orNull(Type.Boolean()),
   contentType: orNull(Type.String()),
   fileSize: orNull(Type.Integer()),
+  waveformUrl: orNull(
+    Type.String(),
+    'A temporary URL of the outline of the sound, as JSON of audiowaveform version 2; null where there is none',
+  ),
+  posterUrl: orNull(
+    Type.String(),
+    'A temporary URL of a picture of the video, as JPEG; null where there is none',
+  ),
 })
 
 const Participant = Type.Object({

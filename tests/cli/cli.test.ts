@@ -194,6 +194,7 @@ test('an empty database is named as such, migrated, and then up to date', async 
       ok: false,
       checks: [
         { name: 'settings', ok: true },
+        { name: 'media', ok: true },
         { name: 'database', ok: true },
         { name: 'schema', ok: false },
         { name: 'redis', ok: true },
@@ -241,7 +242,7 @@ describe('the doctor', () => {
   test('finds nothing wrong where a worker lives', async () => {
     await database.sql`insert into worker (id) values ('test')`
     const { code, out } = await earshot(['doctor'])
-    expect(out.trim().split('\n')).toHaveLength(5)
+    expect(out.trim().split('\n')).toHaveLength(6)
     expect({ code, failed: out.includes('FAILED') }).toEqual({ code: 0, failed: false })
   })
 
