@@ -85,7 +85,13 @@ const sha256 = (bytes: Uint8Array | ArrayBuffer) => new Bun.CryptoHasher('sha256
 async function stored(recordingId: string): Promise<string> {
   const [upload] = await server.deps.sql<{ object_key: string }[]>`
     select object_key from upload where recording_id = ${recordingId}`
-  return sha256(readFileSync(join(server.deps.config.dataDir, 'media', upload?.object_key ?? '')))
+  const { signal } = new AbortController()
+  const { path, release } = await server.deps.storage.localFile(upload?.object_key ?? '', folder, signal)
+  try {
+    return sha256(readFileSync(path))
+  } finally {
+    await release()
+  }
 }
 
 const original = () => sha256(readFileSync(talk))
