@@ -1,4 +1,7 @@
-/** What becomes due without a request: uploads whose bytes stayed away, and what ended ones have left. Time is the database's. */
+/**
+ * What becomes due without a request: uploads whose bytes stayed away, what ended ones have left, and what crashes left half-done
+ * in the object store. Deadlines are judged by the database's clock.
+ */
 import type { MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -7,12 +10,16 @@ import * as store from './store.ts'
 
 const UPLOADS_AT_ONCE = 200
 
-type MaintenanceDeps = Pick<Deps, 'sql' | 'storage' | 'log'>
+/** No put takes so long. */
+const LEFTOVER_AGE_MS = 24 * 60 * 60 * 1_000
+
+type MaintenanceDeps = Pick<Deps, 'sql' | 'storage' | 'clock' | 'log'>
 
 export function uploadMaintenance(deps: MaintenanceDeps): readonly MaintenanceTask[] {
   return [
     { name: 'upload_expiry', everySeconds: 30, run: () => expireOverdue(deps) },
     { name: 'upload_garbage', everySeconds: 60, run: () => discardDue(deps) },
+    { name: 'storage_sweep', everySeconds: 3_600, run: () => sweepStorage(deps) },
   ]
 }
 
@@ -26,4 +33,10 @@ async function expireOverdue({ sql, log }: MaintenanceDeps): Promise<void> {
     const { organizationId, recordingId, id: uploadId } = upload
     if (expired) log.info({ organizationId, recordingId, uploadId }, 'upload expired')
   }
+}
+
+async function sweepStorage({ sql, storage, clock, log }: MaintenanceDeps): Promise<void> {
+  const before = new Date(clock.now().getTime() - LEFTOVER_AGE_MS)
+  const removed = await storage.sweep(before, await store.awaitedKeys(sql))
+  if (removed > 0) log.info({ removed }, 'leftovers of crashes removed from the object store')
 }

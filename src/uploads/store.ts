@@ -185,6 +185,15 @@ export function overdueUploads(query: Query, limit: number) {
     limit ${limit}`
 }
 
+/** Of every organization: keys of objects whose bytes are not all in place yet. */
+export async function awaitedKeys(query: Query): Promise<readonly string[]> {
+  const rows = await query<{ key: string }[]>`
+    select object_key as key
+    from upload
+    where phase = any(${[...ACTIVE_PHASES]}::text[])`
+  return rows.map(({ key }) => key)
+}
+
 /** Lets go of what came of an upload that has just ended. */
 export async function discardUpload(
   tx: Tx,

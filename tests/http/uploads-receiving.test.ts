@@ -355,6 +355,20 @@ describe('the newest request wins', () => {
     expect(await published(upload)).toEqual(CONTENT)
   })
 
+  test('in another process: the older one does not reach bytes that come after its last record', async () => {
+    const upload = await newUpload()
+    await here.receive(upload.token, at(0, bodyOf(CONTENT.subarray(0, 700))))
+    const source = feed()
+    const older = outcome(here.receive(upload.token, at(700, source.body)))
+    await eventually(async () => (await rowOf(upload)).writer_process !== null)
+    await there.receive(upload.token, at(700, bodyOf(CONTENT.subarray(700, 50_000))))
+    source.push(50_000, SIZE)
+    source.end()
+    expect(await older).toBeInstanceOf(Superseded)
+    await there.receive(upload.token, at(50_000, bodyOf(CONTENT.subarray(50_000))))
+    expect(await published(upload)).toEqual(CONTENT)
+  })
+
   test('after the process of the older one was killed', async () => {
     const upload = await newUpload()
     await here.receive(upload.token, at(0, bodyOf(CONTENT.subarray(0, 30_000))))

@@ -1,6 +1,9 @@
 /** Status, cancellation, expiry and deletion of uploads (specification, "Upload phase"). */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { newId } from '../../src/platform/ids.ts'
+import { uploadMaintenance } from '../../src/uploads/maintenance.ts'
 import { createRecording, RECORDINGS } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 import { createTestUpload, offsetOf, patch, type TestUpload } from '../support/uploads.ts'
@@ -235,6 +238,24 @@ describe('what ended uploads leave', () => {
     }
     await maintain('upload_garbage')
     expect(await incomingFiles()).toHaveLength(before)
+  })
+
+  test('maintenance removes what crashes left in the object store, and nothing of an upload that waits', async () => {
+    const upload = await newUpload()
+    await patch(upload.uploadUrl, 0, CONTENT.subarray(0, 4))
+    const before = await incomingFiles()
+    const folder = join(server.deps.config.dataDir, 'media', '.incoming')
+    const clock = { now: () => new Date(Date.now() + 48 * 60 * 60 * 1_000) }
+    writeFileSync(join(folder, crypto.randomUUID()), 'left')
+    expect(await incomingFiles()).toHaveLength(before.length + 1)
+    await maintain('storage_sweep')
+    expect(await incomingFiles()).toHaveLength(before.length + 1)
+    const tomorrow = uploadMaintenance({ ...server.deps, clock })
+    await tomorrow.find(({ name }) => name === 'storage_sweep')?.run()
+    const left = await incomingFiles()
+    expect(before).toEqual(expect.arrayContaining(left))
+    await patch(upload.uploadUrl, 4, CONTENT.subarray(4))
+    expect((await statusOf(upload)).phase).toBe('processing')
   })
 
   test('a recording without uploads is deleted as before', async () => {
