@@ -33,7 +33,7 @@ export function recordingActor(
     fetchPublic = createFetchPublic(),
     process = createRealProcess(deps),
     limits = INGEST_LIMITS,
-    transcriber = createTranscriber(deps.config),
+    transcriber = createTranscriber(deps.config, findPrograms(deps.config)),
   }: RecordingTools = {},
 ): ActorDefinition {
   const requestTranscription = createRequestTranscription(deps.config)

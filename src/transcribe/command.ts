@@ -2,10 +2,10 @@
  * The transcriber behind a program of this machine. It is given a WAV file (mono, 16 kHz, 16 bits) in the place of `{audio}`, or
  * as its last argument, and writes a transcript to its standard output in one of the forms of output.rules.ts.
  */
-import type { Config, TranscribeConfig } from '../config.ts'
+import type { TranscribeConfig } from '../config.ts'
 import { ProgramError, runProgram } from '../platform/program.ts'
 import { parseOutput } from './output.rules.ts'
-import { extractSoundTrack, findFfmpeg } from './sound-track.ts'
+import { extractSoundTrack, type SoundTools } from './sound-track.ts'
 import { ATTEMPTS, type Transcriber, TranscriberError } from './transcriber.ts'
 
 export type CommandOptions = Extract<TranscribeConfig, { readonly kind: 'command' }> & {
@@ -18,15 +18,12 @@ const MAX_OUTPUT_BYTES = 32 * 1024 * 1024
 /** Six times as long as it plays, and time to load a model; but less than a turn may take. */
 const patienceFor = (seconds: number) => Math.min(10 * 60_000 + seconds * 6_000, 110 * 60_000)
 
-export function createCommandTranscriber(
-  options: CommandOptions,
-  config: Pick<Config, 'ffmpegPath'>,
-): Transcriber {
+export function createCommandTranscriber(options: CommandOptions, tools: SoundTools): Transcriber {
   const { command, environment, patienceMs = patienceFor } = options
   return {
     name: 'command',
     async transcribe(sound, signal) {
-      const track = await extractSoundTrack(findFfmpeg(config), sound, signal)
+      const track = await extractSoundTrack(tools, sound, signal)
       if (track === null) return { segments: [], durationSeconds: sound.durationSeconds }
       const { path, durationSeconds } = track
       const timeoutMs = patienceMs(durationSeconds)

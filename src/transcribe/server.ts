@@ -5,7 +5,7 @@
  * answer reaches an error message or a log.
  */
 import { join } from 'node:path'
-import type { Config, TranscribeConfig } from '../config.ts'
+import type { TranscribeConfig } from '../config.ts'
 import { parseOutput, type Segment } from './output.rules.ts'
 import { type PostOptions, postSound } from './post.ts'
 import { protocolOf, referencesOf, type SpeakerSample, shifted, type Wanted } from './protocol.rules.ts'
@@ -13,9 +13,9 @@ import {
   clipOf,
   encodePiece,
   extractSoundTrack,
-  findFfmpeg,
   type Piece,
   piecesOf,
+  type SoundTools,
   type SoundTrack,
 } from './sound-track.ts'
 import { ATTEMPTS, type Heard, type Sound, type Transcriber, TranscriberError } from './transcriber.ts'
@@ -38,10 +38,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'audio/webm': 'webm',
 }
 
-export function createServerTranscriber(
-  options: ServerOptions,
-  config: Pick<Config, 'ffmpegPath'>,
-): Transcriber {
+export function createServerTranscriber(options: ServerOptions, tools: SoundTools): Transcriber {
   const wanted = protocolOf(options.model)
   const pieceSeconds = options.pieceSeconds ?? wanted.pieceSeconds
   return {
@@ -49,10 +46,9 @@ export function createServerTranscriber(
     async transcribe(sound, signal) {
       const asking = { options, wanted, signal }
       if (await mayGoAsItIs(sound, pieceSeconds)) return askWhole(asking, sound)
-      const ffmpeg = findFfmpeg(config)
-      const track = await extractSoundTrack(ffmpeg, sound, signal)
+      const track = await extractSoundTrack(tools, sound, signal)
       if (track === null) return { segments: [], durationSeconds: sound.durationSeconds }
-      return askInPieces({ ...asking, ffmpeg, folder: sound.folder }, track, pieceSeconds)
+      return askInPieces({ ...asking, ffmpeg: tools.ffmpeg, folder: sound.folder }, track, pieceSeconds)
     },
   }
 }

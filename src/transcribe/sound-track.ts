@@ -1,20 +1,28 @@
 /**
  * The sound of media as mono of 16 kHz and 16 bits, which every recogniser takes, and parts of it.
  *
- * The rule: the media is hostile, as for the program that examines it (media/probe.ts): its first bytes choose the one reader
- * that may open it, nothing but local files can be read, and the program runs without our environment under limits.
+ * The rule: the media is as hostile here as when it came, and is opened the way that media/ opens it.
  */
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
-import { SNIFFED_BYTES, sniff } from '../media/rules.ts'
-import { ProgramError, runProgram } from '../platform/program.ts'
+import { inputArguments } from '../media/encode.rules.ts'
+import { MAX_DURATION_SECONDS } from '../media/facts.rules.ts'
+import type { Probe } from '../media/probe.ts'
+import { MediaError } from '../media/rules.ts'
+import { runTool } from '../media/tool.ts'
 import { quietestMoment, SEARCHED_SECONDS } from './pieces.rules.ts'
 import { ATTEMPTS, type Sound, TranscriberError } from './transcriber.ts'
 
 const RATE = 16_000
 const BYTES_A_SECOND = RATE * 2
 const HEADER_BYTES = 44
+
+/** What takes sound out of media. */
+export interface SoundTools {
+  readonly probe: Probe
+  /** null: there is none. */
+  readonly ffmpeg: string | null
+}
 
 /** A WAV file that this module has made. */
 export interface SoundTrack {
@@ -27,69 +35,47 @@ export interface Piece {
   readonly endSec: number
 }
 
-const LIMITED = 'ulimit -v 4194304 2>/dev/null; exec "$0" "$@"'
-/** Faster than four times the speed at which it plays, once it has begun. */
-const patienceMs = (seconds: number | null) => 10 * 60_000 + (seconds ?? MAX_SECONDS / 4) * 250
-/** A WAV file has no place for more than 37 hours, and a turn no time. */
-const MAX_SECONDS = 24 * 3_600
-const NO_STREAM = /matches no streams|does not contain any stream/
+const QUIET = ['-nostdin', '-y', '-hide_banner', '-v', 'error'] as const
+/** Four times as fast as it plays, once it has begun. */
+const patienceMs = (seconds: number | null) => 60_000 + (seconds ?? MAX_DURATION_SECONDS / 4) * 250
+/** Without anything in the header that would move the samples. */
+const PLAIN_WAV = [
+  ...['-ac', '1', '-ar', `${RATE}`, '-c:a', 'pcm_s16le'],
+  ...['-map_metadata', '-1', '-fflags', '+bitexact', '-flags:a', '+bitexact', '-f', 'wav'],
+]
 
-/** Where ffmpeg is; null: nowhere. */
-export function findFfmpeg({ ffmpegPath }: Pick<Config, 'ffmpegPath'>): string | null {
-  return ffmpegPath ?? Bun.which('ffmpeg')
-}
-
-/** @returns null where there is nothing to hear. @throws TranscriberError */
+/** @returns null where there is nothing to hear. @throws TranscriberError where the media is why */
 export async function extractSoundTrack(
-  ffmpeg: string | null,
-  { path, folder, durationSeconds }: Sound,
+  { probe, ffmpeg }: SoundTools,
+  { path, folder }: Sound,
   signal: AbortSignal,
 ): Promise<SoundTrack | null> {
-  if (durationSeconds !== null && durationSeconds > MAX_SECONDS)
-    throw new TranscriberError('the media is longer than 24 hours', ATTEMPTS.terminal)
-  const track = join(folder, 'track.wav')
-  const container = await withFile(path, async (file) => sniff(await readAt(file, 0, SNIFFED_BYTES)))
-  if (container === null) throw new TranscriberError('the media is of no known kind', ATTEMPTS.terminal)
-  const input = ['-protocol_whitelist', 'file', '-format_whitelist', container.demuxers, '-i', `file:${path}`]
-  const form = ['-map', '0:a:0?', '-vn', '-ac', '1', '-ar', `${RATE}`, '-t', `${MAX_SECONDS}`]
-  // Without anything in the header that would move the samples.
-  const plain = [
-    '-c:a',
-    'pcm_s16le',
-    '-map_metadata',
-    '-1',
-    '-fflags',
-    '+bitexact',
-    '-flags:a',
-    '+bitexact',
-    '-f',
-    'wav',
-  ]
-  try {
-    await runFfmpeg(ffmpeg, [...input, ...form, ...plain, track], patienceMs(durationSeconds), signal)
-  } catch (error) {
-    if (error instanceof ProgramError && NO_STREAM.test(error.errorOutput)) return null
-    throw asTranscriberError(error)
-  }
-  const bytes = await Bun.file(track).stat()
-  return { path: track, durationSeconds: (bytes.size - HEADER_BYTES) / BYTES_A_SECOND }
+  const target = join(folder, 'track.wav')
+  const hasSound = await orTranscriberError(async () => {
+    const facts = await probe(path, signal)
+    if (facts.audio === null) return false
+    const part = ['-map', `0:${facts.audio.index}`, '-t', `${MAX_DURATION_SECONDS}`]
+    const output = [...part, ...PLAIN_WAV, `file:${target}`]
+    await runFfmpeg(ffmpeg, [...inputArguments(facts, path), ...output], facts.durationSeconds, signal)
+    return true
+  })
+  if (!hasSound) return null
+  const { size } = await stat(target)
+  return { path: target, durationSeconds: (size - HEADER_BYTES) / BYTES_A_SECOND }
 }
 
 /** A part of the sound in a file of its own, compressed: about half a MiB a minute. @throws TranscriberError */
-export async function encodePiece(
+export function encodePiece(
   ffmpeg: string | null,
   track: SoundTrack,
   { startSec, endSec }: Piece,
   target: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const part = ['-ss', startSec.toFixed(3), '-t', (endSec - startSec).toFixed(3), '-i', `file:${track.path}`]
-  const form = ['-map_metadata', '-1', '-c:a', 'aac', '-b:a', '64k', '-f', 'ipod']
-  try {
-    await runFfmpeg(ffmpeg, [...part, ...form, target], patienceMs(endSec - startSec), signal)
-  } catch (error) {
-    throw asTranscriberError(error)
-  }
+  const seconds = endSec - startSec
+  const input = ['-ss', startSec.toFixed(3), '-t', seconds.toFixed(3), '-i', `file:${track.path}`]
+  const output = ['-map_metadata', '-1', '-c:a', 'aac', '-b:a', '64k', '-f', 'ipod', `file:${target}`]
+  return orTranscriberError(() => runFfmpeg(ffmpeg, [...input, ...output], seconds, signal))
 }
 
 /** The sound in pieces of at most so many seconds, cut where it is quiet. */
@@ -122,33 +108,27 @@ export function clipOf(track: SoundTrack, { startSec, endSec }: Piece): Promise<
   })
 }
 
-function runFfmpeg(
+async function runFfmpeg(
   ffmpeg: string | null,
-  options: readonly string[],
-  timeoutMs: number,
+  args: readonly string[],
+  seconds: number | null,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<void> {
   if (ffmpeg === null)
     throw new TranscriberError('there is no ffmpeg: install it, or set FFMPEG_PATH', ATTEMPTS.terminal)
-  const command = [
-    '/bin/sh',
-    '-c',
-    LIMITED,
-    ffmpeg,
-    '-nostdin',
-    '-y',
-    '-hide_banner',
-    '-v',
-    'error',
-    ...options,
-  ]
-  return runProgram(command, { environment: {}, signal, timeoutMs, maxOutputBytes: 1_024 })
+  const limits = { signal, timeoutMs: patienceMs(seconds), maxOutputBytes: 1_024 }
+  await runTool(ffmpeg, [...QUIET, ...args], limits)
 }
 
-function asTranscriberError(error: unknown): unknown {
-  if (!(error instanceof ProgramError)) return error
-  const message = `the sound could not be taken out of the media: ${error.message}; its last words: ${error.lastWords}`
-  return new TranscriberError(message, ATTEMPTS.program, { cause: error })
+/** What the tools of media say against a file is final. */
+async function orTranscriberError<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof MediaError)) throw error
+    const message = `the sound cannot be taken out of the media: ${error.message}`
+    throw new TranscriberError(message, ATTEMPTS.terminal, { cause: error })
+  }
 }
 
 async function readSamples(file: FileHandle, from: number, count: number): Promise<Int16Array> {

@@ -8,8 +8,8 @@
 import { join } from 'node:path'
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
+import { withTemporaryFolder } from '../media/temporary.ts'
 import { writeUtterances } from '../transcripts/service.ts'
-import { withScratchFolder } from './scratch.ts'
 import { beginTranscription, endTranscription, type Transcription } from './store.ts'
 import { ATTEMPTS, type Heard, type Transcriber, TranscriberError } from './transcriber.ts'
 import { toUtterances } from './utterances.rules.ts'
@@ -79,9 +79,9 @@ function hear(
   { signal }: LongTurn,
   { recordingId, objectKey, ...facts }: Transcription,
 ): Promise<Heard> {
-  const parent = join(config.dataDir, 'tmp')
-  const scratch = { parent, recordingId, id: newId(), now: clock.now().getTime() }
-  return withScratchFolder(scratch, async (folder) => {
+  const now = clock.now().getTime()
+  const temporary = { folder: join(config.dataDir, 'tmp'), recordingId, attempt: newId(), now }
+  return withTemporaryFolder(temporary, async (folder) => {
     const file = await storage.localFile(objectKey, folder, signal)
     try {
       return await transcriber.transcribe({ ...facts, path: file.path, folder }, signal)
