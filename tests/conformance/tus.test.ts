@@ -164,7 +164,7 @@ describe('PATCH', () => {
     async (offset) => {
       const { uploadUrl } = await create()
       const { 'upload-offset': _, ...headers } = at(0)
-      const own = offset === undefined ? {} : { 'upload-offset': offset }
+      const own: Record<string, string> = offset === undefined ? {} : { 'upload-offset': offset }
       const response = await send(uploadUrl, 'PATCH', { ...headers, ...own }, FILE)
       expect(response.status).toBe(400)
       expect(await response.json()).toMatchObject({
