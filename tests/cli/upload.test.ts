@@ -103,7 +103,7 @@ describe('earshot upload', () => {
     const [{ id, display_name }] = await recordings()
     expect(display_name).toBe('Talk with Ada')
     expect(out).toContain(`recording  ${id}`)
-    expect(out).toMatch(/url {7}http:\/\/\S+\nduration {2}\d+(\.\d+)? s\n$/)
+    expect(out).toMatch(/url {8}http:\/\/\S+\nduration {3}\d+(\.\d+)? s\n$/)
     expect(await stored(id)).toBe(original())
     expect(readdirSync(stateFolder())).toEqual([])
   })
