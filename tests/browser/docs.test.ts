@@ -1,51 +1,27 @@
 /** Swagger UI in a real browser: somebody reads /docs, authorises, and sends the first conversation. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { type BrowserContext, chromium } from 'playwright-core'
+import type { BrowserContext } from 'playwright-core'
+import { type Chromium, startChromium } from '../support/chromium.ts'
 import { startTestServer, type TestApplication, type TestServer, type TestTenant } from '../support/server.ts'
-
-const ARGUMENTS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 
 let server: TestServer
 let tenant: TestTenant
 let application: TestApplication
-let profile: string
+let chromium: Chromium
 let browser: BrowserContext
 
 beforeAll(async () => {
   server = await startTestServer()
   tenant = await server.createTenant()
   application = await server.createApplication(tenant.organizationId, { agentKey: 'demo' })
-  profile = mkdtempSync(join(tmpdir(), 'earshot-browser-'))
-  browser = await chromium.launchPersistentContext(profile, {
-    executablePath: findChromium(),
-    headless: true,
-    args: ARGUMENTS,
-  })
+  chromium = await startChromium()
+  browser = chromium.context
 }, 60_000)
 
 afterAll(async () => {
-  await browser?.close()
+  await chromium?.stop()
   await server?.stop()
-  rmSync(profile, { recursive: true, force: true })
 })
-
-function findChromium(): string {
-  const path = process.env.TEST_CHROMIUM || Bun.which('chromium') || Bun.which('google-chrome')
-  if (!path) throw new Error('TEST_CHROMIUM is not set: run the tests with "bun run check"')
-  return path
-}
 
 test('/docs authorises and executes the ingest example, talking to the service only', async () => {
   const page = await browser.newPage()

@@ -1,0 +1,44 @@
+/** A real browser with a profile of its own. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type BrowserContext, chromium } from 'playwright-core'
+
+const ARGUMENTS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export interface Chromium {
+  readonly context: BrowserContext
+  stop(): Promise<void>
+}
+
+/** `TEST_CHROMIUM`, else the one on the PATH. @throws Error where there is none */
+export async function startChromium(): Promise<Chromium> {
+  const profile = mkdtempSync(join(tmpdir(), 'earshot-browser-'))
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: findChromium(),
+    headless: true,
+    args: ARGUMENTS,
+  })
+  return {
+    context,
+    async stop() {
+      await context.close()
+      rmSync(profile, { recursive: true, force: true })
+    },
+  }
+}
+
+function findChromium(): string {
+  const path = process.env.TEST_CHROMIUM || Bun.which('chromium') || Bun.which('google-chrome')
+  if (!path) throw new Error('TEST_CHROMIUM is not set: run the tests with "bun run check"')
+  return path
+}
