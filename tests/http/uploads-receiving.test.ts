@@ -82,6 +82,7 @@ function feed() {
   return {
     body,
     push: (from: number, to: number) => controller.enqueue(CONTENT.subarray(from, to)),
+    pushBytes: (bytes: Uint8Array) => controller.enqueue(bytes),
     end: () => controller.close(),
     break: () => controller.error(new Error('the connection broke')),
   }
@@ -357,12 +358,16 @@ describe('the newest request wins', () => {
 
   test('in another process: the older one does not reach bytes that come after its last record', async () => {
     const upload = await newUpload()
-    await here.receive(upload.token, at(0, bodyOf(CONTENT.subarray(0, 700))))
     const source = feed()
-    const older = outcome(here.receive(upload.token, at(700, source.body)))
-    await eventually(async () => (await rowOf(upload)).writer_process !== null)
-    await there.receive(upload.token, at(700, bodyOf(CONTENT.subarray(700, 50_000))))
-    source.push(50_000, SIZE)
+    const older = outcome(here.receive(upload.token, at(0, source.body)))
+    let sent = 0
+    await eventually(async () => {
+      source.push(sent, ++sent)
+      return Number(await offsetOf(upload)) > 0
+    })
+    const { offset } = (await there.settle(upload.token)) ?? { offset: -1 }
+    await there.receive(upload.token, at(offset, bodyOf(CONTENT.subarray(offset, 50_000))))
+    source.pushBytes(new Uint8Array(SIZE - sent))
     source.end()
     expect(await older).toBeInstanceOf(Superseded)
     await there.receive(upload.token, at(50_000, bodyOf(CONTENT.subarray(50_000))))
