@@ -13,11 +13,12 @@ import { openServers } from '../platform/embedded/servers.ts'
 import { createLog, type Log } from '../platform/log.ts'
 import { openRedis } from '../platform/redis.ts'
 import { oneLine } from '../platform/start-error.ts'
+import { examineTranscription } from '../transcribe/examine.ts'
 import type { Input } from './command.ts'
 import { countLiveWorkers, serverVersion } from './doctor.store.ts'
 
 export interface Check {
-  readonly name: 'settings' | 'media' | 'database' | 'schema' | 'workers' | 'redis'
+  readonly name: 'settings' | 'media' | 'transcription' | 'database' | 'schema' | 'workers' | 'redis'
   readonly ok: boolean
   readonly detail: string
 }
@@ -34,7 +35,7 @@ export async function examine(env: Input['env']): Promise<readonly Check[]> {
     return [{ name: 'settings', ok: false, detail: oneLine(error) }]
   }
   const settings = { name: 'settings', ok: true, detail: describe(config) } as const
-  const local = config.role === 'api' ? [settings] : [settings, await examineMedia(config)]
+  const local = config.role === 'api' ? [settings] : [settings, ...(await examineMedia(config))]
   // The lines below say what is wrong; the log would say it again.
   const log = createLog('silent', 'earshot-cli')
   try {
@@ -55,9 +56,13 @@ function describe({ role, databaseUrl, dataDir }: Config): string {
   return `role ${role}, ${databaseUrl === null ? `embedded in ${dataDir}` : 'database at DATABASE_URL'}`
 }
 
-/** Programs that media needs, where this machine would do the work. */
-function examineMedia(config: Config): Promise<Check> {
-  return check('media', () => examinePrograms(findPrograms(config)))
+/** Programs that media and speech need, where this machine would do the work. */
+async function examineMedia(config: Config): Promise<readonly Check[]> {
+  const programs = findPrograms(config)
+  return [
+    await check('media', () => examinePrograms(programs)),
+    await check('transcription', async () => examineTranscription(config.transcribe, programs)),
+  ]
 }
 
 async function examineDatabase(sql: Sql): Promise<readonly Check[]> {

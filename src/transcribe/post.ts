@@ -70,9 +70,7 @@ async function postOnce(
       signal: AbortSignal.any([signal, AbortSignal.timeout(patience.timeoutMs)]),
       // A redirect would carry sound and key to a host that nobody configured.
       redirect: 'error',
-      // Else five minutes without a byte end the connection, and a server may think for longer.
-      timeout: false,
-    } as RequestInit)
+    })
     if (response.ok) return await readText(response)
     await response.body?.cancel()
     throw refusal(response)

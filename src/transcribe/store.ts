@@ -12,6 +12,9 @@ export interface Subject {
   readonly recordingId: string
 }
 
+/** Where a transcript is that may be asked for. */
+export type Untranscribed = 'waiting' | 'failed'
+
 /** With the media that is played, which everything is heard from. */
 export interface Transcription extends Subject {
   readonly objectKey: string
@@ -20,11 +23,11 @@ export interface Transcription extends Subject {
   readonly durationSeconds: number | null
 }
 
-/** waiting → queued. @returns false where the recording has a transcript, or one is on its way */
+/** waiting | failed → queued. @returns false where the recording has a transcript, or one is on its way */
 export async function queueTranscription(
   tx: Tx,
   { organizationId, recordingId }: Subject,
-  from: 'waiting' | 'failed',
+  from: Untranscribed,
 ): Promise<boolean> {
   const { count } = await tx`
     update recording
@@ -75,7 +78,7 @@ export async function endTranscription(
 export function listUntranscribed(
   query: Query,
   organizationId: string,
-  statuses: readonly ('waiting' | 'failed')[],
+  statuses: readonly Untranscribed[],
 ): Promise<readonly { readonly id: string }[]> {
   return query<{ id: string }[]>`
     select id
