@@ -25,6 +25,7 @@ import { healthRoutes } from './platform/health.ts'
 import type { Log } from './platform/log.ts'
 import type { Shutdown } from './platform/shutdown.ts'
 import { oneLine, StartError } from './platform/start-error.ts'
+import { describeTranscription } from './transcribe/examine.ts'
 
 const BUDGET_MS = { requests: 10_000, threads: 15_000, connections: 6_000 } as const
 
@@ -119,6 +120,7 @@ function banner(config: Config, servers: StartedServers, port: number): string {
     ...(config.role === 'api' ? [] : [['', `${config.workerThreads} worker threads`]]),
     ['Media in', config.s3 === null ? join(config.dataDir, 'media') : mediaBucket(config.s3)],
     ...(config.role === 'api' || missing === null ? [] : [['', missing]]),
+    ...(config.role === 'api' ? [] : [['Transcribes', describeTranscription(config.transcribe)]]),
   ]
   const lines = rows.map(([name = '', value]) => `  ${name.padEnd(12)} ${value}`)
   return `\nEarshot ${version}\n\n${lines.join('\n')}\n\n`
