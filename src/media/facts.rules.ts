@@ -64,14 +64,21 @@ interface StreamReport {
 export interface ProbeReport {
   readonly streams?: readonly StreamReport[]
   readonly format?: { readonly duration?: unknown }
+  /** The first ones, if any. */
+  readonly packets?: readonly unknown[]
 }
 
-/** `-show_entries` of ffprobe, for a `ProbeReport`. */
-export const QUESTIONS = [
-  'format=duration',
-  'stream=index,codec_type,codec_name,duration,width,height,pix_fmt,avg_frame_rate,channels',
-  'stream_disposition=attached_pic',
-].join(':')
+/** Arguments of ffprobe, for a `ProbeReport`. */
+export const QUESTIONS: readonly string[] = [
+  ...['-of', 'json', '-read_intervals', '%+#4'],
+  '-show_entries',
+  [
+    'format=duration',
+    'stream=index,codec_type,codec_name,duration,width,height,pix_fmt,avg_frame_rate,channels',
+    'stream_disposition=attached_pic',
+    'packet=size',
+  ].join(':'),
+]
 
 export interface VideoStream {
   /** In the file. */
@@ -103,7 +110,10 @@ export interface MediaFacts {
 }
 
 /** @throws MediaError where there is nothing to hear or to see, or more than there can be */
-export function factsOf(container: Container, { streams = [], format }: ProbeReport): MediaFacts {
+export function factsOf(
+  container: Container,
+  { streams = [], format, packets = [] }: ProbeReport,
+): MediaFacts {
   // The cover of an album is no video.
   const playable = streams.filter(
     ({ codec_name, disposition }) => codec_name !== undefined && disposition?.attached_pic !== 1,
@@ -112,6 +122,9 @@ export function factsOf(container: Container, { streams = [], format }: ProbeRep
   const [video, audio] = [first('video'), first('audio')]
   if (video === undefined && audio === undefined)
     throw unsupported('there is neither sound nor picture in it')
+  // An index of what is not there: cut off, or in a file of another name.
+  if (packets.length === 0)
+    throw new MediaError('processing_failed', false, 'there is nothing behind its index')
   const claims = [format?.duration, ...playable.map(({ duration }) => duration)].map(Number)
   const durations = claims.filter((seconds) => Number.isFinite(seconds) && seconds > 0)
   if (durations.some((seconds) => seconds > MAX_DURATION_SECONDS))

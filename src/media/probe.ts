@@ -25,10 +25,9 @@ export function createProbe({ ffprobe }: Pick<MediaPrograms, 'ffprobe'>): Probe 
     if (ffprobe === null) throw new Error('there is no ffprobe: install FFmpeg, or set FFPROBE_PATH')
     const restrictions = ['-protocol_whitelist', 'file', '-format_whitelist', container.demuxers]
     const bounds = ['-max_pixels', `${MAX_PIXELS}`]
-    const questions = ['-show_entries', QUESTIONS, '-of', 'json']
     const output = await runTool(
       ffprobe,
-      ['-v', 'error', ...restrictions, ...bounds, ...questions, `file:${path}`],
+      ['-v', 'error', ...restrictions, ...bounds, ...QUESTIONS, `file:${path}`],
       { signal, timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES },
     )
     return factsOf(container, JSON.parse(output) as ProbeReport)

@@ -52,10 +52,15 @@ export interface ProcessDeps {
 }
 
 export function createProcess(deps: ProcessDeps): Process {
+  let isTold = false
   return async (path, options) => {
     const facts = await deps.probe(path, options.signal)
     const source = { path, contentType: facts.contentType }
-    if (deps.ffmpeg === null) return { ...(await asItIs(facts, source)), waveform: null, poster: null }
+    if (deps.ffmpeg === null) {
+      if (!isTold) options.log.warn('there is no ffmpeg: media is published as it came')
+      isTold = true
+      return { ...(await asItIs(facts, source)), waveform: null, poster: null }
+    }
     const conversion = playbackOf(facts)
     if (conversion.kind === 'as_is')
       return { ...(await asItIs(facts, source)), ...(await decorate(deps.ffmpeg, { path, facts }, options)) }
