@@ -230,6 +230,29 @@ describe('connections', () => {
     await expectWhole(upload)
   })
 
+  test('a large chunk that is taken does not close the connection; a large body that nobody needs is not waited for', async () => {
+    const file = noise(3 * 1024 ** 2)
+    const { uploadUrl } = await create(file.byteLength)
+    const half = file.byteLength / 2
+    for (const first of [0, half]) {
+      const headers = { 'content-range': `bytes ${first}-${first + half - 1}/${file.byteLength}` }
+      const { status, headers: answered } = await fetch(uploadUrl, {
+        method: 'PUT',
+        headers,
+        body: file.slice(first, first + half),
+        redirect: 'manual',
+      })
+      expect([status, answered.get('connection')]).toEqual([first === 0 ? 308 : 200, null])
+    }
+    const length = { 'content-length': String(file.byteLength) }
+    const range = { 'content-range': `bytes 0-${file.byteLength - 1}/${file.byteLength}` }
+    for (const headers of [length, { ...length, ...range }]) {
+      const again = openRequest('PUT', uploadUrl, headers)
+      expect(await again.response).toMatchObject({ status: 200, headers: { connection: 'close' } })
+      await again.closed
+    }
+  })
+
   test('a refusal does not wait for a large body, and closes behind itself', async () => {
     const { uploadUrl } = await create()
     const request = openRequest('PUT', uploadUrl, { 'content-length': String(6 * 1024 ** 3) })

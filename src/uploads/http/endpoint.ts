@@ -7,6 +7,7 @@
 import { type Context, Elysia } from 'elysia'
 import { AppError } from '../../platform/errors.ts'
 import type { Receiving } from '../receiving.ts'
+import { UPLOAD_PATH } from '../token.ts'
 import { corsHeaders, METHODS, preflightHeaders } from './answer.rules.ts'
 import { type Exchange, translated, unknownUpload } from './exchange.ts'
 import { type Dialect, dialectOf, methodOf, parseBytes } from './header.rules.ts'
@@ -16,7 +17,7 @@ import { assertVersion, describeTus, head, patch, TUS_HEADERS, terminate } from 
 /** A client that sends nothing for so long has gone, although its connection stands: what came of it is stored. */
 const IDLE_SECONDS = 60
 
-/** What is left of a refused body is read up to here, so that the connection can be used again; else it is closed. */
+/** A body that is not taken is read up to here, so that the connection can be used again; else it is closed. */
 const DRAINED_BYTES = 1024 * 1024
 
 /** nginx's number for a client that did not wait for the answer: there is nobody to see it but the log. */
@@ -27,7 +28,7 @@ type Arrived = Pick<Context, 'request' | 'set' | 'server'> & { readonly params: 
 /** The routes of the capability in `uploadUrl`, over the one sink of bytes. */
 export function uploadEndpoint({ receiving }: { readonly receiving: Receiving }) {
   return new Elysia({ name: 'uploads', normalize: false }).all(
-    '/uploads/:token',
+    `${UPLOAD_PATH}:token`,
     (arrived) => answer(arrived, receiving),
     { parse: 'none', detail: { hide: true } },
   )
@@ -41,17 +42,19 @@ async function answer({ request, params, set, server }: Arrived, receiving: Rece
   Object.assign(set.headers, { 'cache-control': 'no-store', vary: 'Origin' })
   if (dialect === 'tus') Object.assign(set.headers, TUS_HEADERS)
   const length = lengthOf(request)
+  let isTaken = false
+  const takeBody = () => {
+    isTaken = true
+    return request.body
+  }
   try {
-    const found = await receiving.find(params.token)
+    const { token } = params
+    const found = await receiving.find(token)
     if (found === null) throw unknownUpload()
     Object.assign(set.headers, corsHeaders(request.headers.get('origin'), found.origin))
-    const response = await perform(
-      { request, token: params.token, found, length, receiving },
-      method,
-      dialect,
-    )
+    const response = await perform({ request, token, found, length, takeBody, receiving }, method, dialect)
     if (request.signal.aborted) return new Response(null, { status: CLIENT_GONE })
-    if (!response.ok) closeBehind(length, set)
+    if (!isTaken) closeBehind(length, set)
     return response
   } catch (error) {
     closeBehind(length, set)
@@ -97,7 +100,7 @@ function lengthOf({ headers, body }: Request): number | null {
   return body === null ? 0 : null
 }
 
-/** Nobody reads on for the sake of a refusal where much is still to come. */
+/** The answer does not wait for a body that nobody wants. */
 function closeBehind(length: number | null, set: Context['set']): void {
   if (length === null || length > DRAINED_BYTES) set.headers.connection = 'close'
 }

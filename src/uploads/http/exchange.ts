@@ -20,6 +20,8 @@ export interface Exchange {
   readonly found: UploadState
   /** Of the body, bytes; null where the client does not say (`Transfer-Encoding: chunked`). */
   readonly length: number | null
+  /** The body, for whoever reads it to its end; where nobody asks, the connection may be closed behind the answer. */
+  readonly takeBody: () => ReadableStream<Uint8Array> | null
   readonly receiving: Receiving
 }
 

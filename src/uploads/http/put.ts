@@ -24,7 +24,7 @@ export async function putWhole(exchange: Exchange): Promise<Response> {
   const state = await receiving.receive(token, {
     offset: null,
     skip: 0,
-    body: request.body,
+    body: exchange.takeBody(),
     signal: request.signal,
     ...(length === null ? {} : { length }),
   })
@@ -40,7 +40,7 @@ export async function putRange(exchange: Exchange): Promise<Response> {
   if (range.total !== null && range.total !== found.fileSize)
     throw wrongLength(`Content-Range is of ${range.total} bytes, but the file has ${found.fileSize}.`)
   if (range.kind === 'bytes') assertFits(range, exchange)
-  else if (length !== 0 && request.body !== null)
+  else if (length !== 0)
     throw invalid([
       { path: 'Content-Range', code: 'range', message: 'asks what is there, so no body is taken' },
     ])
@@ -57,7 +57,7 @@ function isNext({ first, last }: Chunk, { offset }: UploadState): boolean {
 async function receiveChunk(exchange: Exchange, chunk: Chunk, state: UploadState): Promise<UploadState> {
   const { request, token, receiving } = exchange
   const size = chunk.last - chunk.first + 1
-  const body = exchange.length === null ? firstOf(request.body, size) : request.body
+  const body = exchange.length === null ? firstOf(exchange.takeBody(), size) : exchange.takeBody()
   try {
     return await receiving.receive(token, {
       offset: state.offset,

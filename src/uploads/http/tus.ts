@@ -52,7 +52,8 @@ export async function head({ receiving, token }: Exchange): Promise<Response> {
 }
 
 /** `PATCH`: bytes from `Upload-Offset` on. @throws AppError 400, 409, 410, 413, 415, 460, 503 */
-export async function patch({ request, token, found, length, receiving }: Exchange): Promise<Response> {
+export async function patch(exchange: Exchange): Promise<Response> {
+  const { request, token, found, length, receiving } = exchange
   if (!isOffsetStream(request.headers.get('content-type')))
     throw new AppError(
       'unsupported_media_type',
@@ -67,7 +68,7 @@ export async function patch({ request, token, found, length, receiving }: Exchan
   const state = await receiving.receive(token, {
     offset,
     skip: 0,
-    body: request.body,
+    body: exchange.takeBody(),
     signal: request.signal,
     ...(length === null ? {} : { length }),
     ...(checksum === null ? {} : { checksum }),
