@@ -38,6 +38,8 @@ export function duration(seconds: number): string {
 
 export interface Terminal {
   readonly isTTY?: boolean
+  /** Of a line. */
+  readonly columns?: number
   write(text: string): unknown
 }
 

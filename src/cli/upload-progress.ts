@@ -8,6 +8,8 @@ const WINDOW_MS = 10_000
 const SAMPLE_EVERY_MS = 100
 const DRAW_EVERY_MS = 100
 const TELL_EVERY_MS = 10_000
+/** On a line that has more to say. */
+const LONGEST_NAME = 24
 
 export interface Rate {
   /** Bytes in all, at a time in milliseconds. */
@@ -81,6 +83,12 @@ export function phaseLine({ phase, encodeProgress }: Phase): string {
   return encodeProgress === null ? phase : `${phase} ${bar(encodeProgress / 100)}`
 }
 
+/** At most so many characters, the last one `…` where some are missing. */
+function cut(text: string, length: number): string {
+  const characters = [...text]
+  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`
+}
+
 export interface Display {
   /** From now on only this one is shown. */
   focus(name: string): void
@@ -104,6 +112,7 @@ export function createDisplay(terminal: Terminal, { now, quiet }: DisplayOptions
   const isShown = terminal.isTTY === true
   // Not at once: what is over in ten seconds needs no line on the way.
   let drawn = isShown ? Number.NEGATIVE_INFINITY : now()
+  const { columns = 80 } = terminal
   let isDirty = false
   let inFocus: string | null = null
   const clear = () => {
@@ -119,7 +128,8 @@ export function createDisplay(terminal: Terminal, { now, quiet }: DisplayOptions
       if (inFocus !== null && name !== inFocus) return
       if (time - drawn < (isShown ? DRAW_EVERY_MS : TELL_EVERY_MS)) return
       drawn = time
-      if (isShown) terminal.write(`\r\u001b[K${name}  ${text}`)
+      // A line that wraps could not be taken away again.
+      if (isShown) terminal.write(`\r\u001b[K${cut(`${cut(name, LONGEST_NAME)}  ${text}`, columns - 1)}`)
       else if (!quiet) terminal.write(`${name}: ${text.replace(/\[.*\] */, '')}\n`)
       isDirty = isShown
     },

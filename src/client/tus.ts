@@ -41,7 +41,7 @@ export async function sendFile(uploadUrl: string, file: SourceFile, sending: Sen
         { start: offset, end: Math.min(file.size, offset + piece) },
         sending,
       )
-      if (reached === 'too large') piece = smaller(piece)
+      if (reached === 'too large') piece = smaller(Math.min(piece, file.size - offset))
       else offset = reached
     }
   }, sending)

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { eventually } from '../support/eventually.ts'
 import { writePaddedMp4 } from '../support/padded-media.ts'
 import { RECORDINGS } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
@@ -48,16 +49,17 @@ interface Run {
 }
 
 /** Nothing of this process's environment gets through, least of all a database. */
+const environment = () => ({
+  PATH: process.env.PATH ?? '',
+  HOME: folder,
+  EARSHOT_URL: proxy.url,
+  EARSHOT_API_KEY: tenant.apiKey,
+})
+
 function start(args: readonly string[], env: Record<string, string> = {}): Run {
   const child = Bun.spawn([process.execPath, 'src/cli.ts', 'upload', ...args], {
     cwd: ROOT,
-    env: {
-      PATH: process.env.PATH ?? '',
-      HOME: folder,
-      EARSHOT_URL: proxy.url,
-      EARSHOT_API_KEY: tenant.apiKey,
-      ...env,
-    },
+    env: { ...environment(), ...env },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -106,6 +108,21 @@ describe('earshot upload', () => {
     expect(out).toMatch(/url {8}http:\/\/\S+\nduration {3}\d+(\.\d+)? s\n$/)
     expect(await stored(id)).toBe(original())
     expect(readdirSync(stateFolder())).toEqual([])
+  })
+
+  test('draws a bar on a terminal, with sizes, over itself', async () => {
+    let drawn = ''
+    const child = Bun.spawn([process.execPath, 'src/cli.ts', 'upload', talk, '--no-wait'], {
+      cwd: ROOT,
+      env: environment(),
+      terminal: { cols: 120, rows: 24, data: (_, bytes) => void (drawn += new TextDecoder().decode(bytes)) },
+    })
+    expect(await child.exited).toBe(0)
+    await eventually(() => drawn.includes('status'))
+    // Each time the line is taken away before something else is drawn.
+    const lines = drawn.split('\r\u001b[K')
+    expect(lines[1]).toMatch(/^talk\.mp4 {2}\[[█·]{30}\] +\d+ % {3}\S+ \w?B of 25\.2 MB/)
+    expect(lines.at(-1)).toStartWith('talk.mp4: sent')
   })
 
   test('takes several files, one object with --json; a bad one does not stop the others', async () => {

@@ -89,6 +89,13 @@ describe('the display', () => {
     expect(written).toEqual(['\r\u001b[Ka.mp4  1 %', '\r\u001b[Ka.mp4  1 %', '\r\u001b[K', 'a.mp4: ready\n'])
   })
 
+  test('cuts a line that would wrap, and a long name before it', () => {
+    const written: string[] = []
+    const terminal = { isTTY: true, columns: 40, write: (text: string) => written.push(text) }
+    createDisplay(terminal, { now: () => 0, quiet: false }).show(`${'a'.repeat(30)}.mp4`, 'b'.repeat(30))
+    expect(written).toEqual([`\r\u001b[K${'a'.repeat(23)}…  ${'b'.repeat(12)}…`])
+  })
+
   test('speaks every ten seconds without a terminal, in words', () => {
     const { written, clock, display } = open(false)
     for (let second = 0; second <= 25; second++) {
