@@ -3,6 +3,8 @@ import { benchHttp } from './http.ts'
 import { benchIngest } from './ingest.ts'
 import { benchRecordingsList } from './recordings-list.ts'
 import { benchTranscripts } from './transcripts.ts'
+import { benchUpload } from './upload.ts'
+import { benchUploadMemory } from './upload-memory.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   http: benchHttp,
@@ -11,6 +13,8 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
     await benchTranscripts()
     await benchRecordingsList()
   },
+  upload: benchUpload,
+  memory: benchUploadMemory,
 }
 
 const wanted = process.argv.slice(2)
