@@ -111,11 +111,18 @@ describe('earshot upload', () => {
   })
 
   test('draws a bar on a terminal, with sizes, over itself', async () => {
+    const decoder = new TextDecoder()
     let drawn = ''
     const child = Bun.spawn([process.execPath, 'src/cli.ts', 'upload', talk, '--no-wait'], {
       cwd: ROOT,
       env: environment(),
-      terminal: { cols: 120, rows: 24, data: (_, bytes) => void (drawn += new TextDecoder().decode(bytes)) },
+      terminal: {
+        cols: 120,
+        rows: 24,
+        data(_, bytes) {
+          drawn += decoder.decode(bytes, { stream: true })
+        },
+      },
     })
     expect(await child.exited).toBe(0)
     await eventually(() => drawn.includes('status'))
