@@ -92,7 +92,7 @@ describe.each([
   beforeAll(async () => {
     subject = await open()
     store = subject.store
-  })
+  }, 30_000)
   afterAll(() => subject.close())
 
   const put = async (content: string | Uint8Array, key = newKey(), contentType = 'video/mp4') => {

@@ -12,6 +12,7 @@ const BUFFER_BYTES = 512 * 1024
 /** Calls must follow each other; `settle` and `close` may come at any time. */
 export class BufferedFile {
   readonly #file: FileHandle
+  readonly #bufferBytes: number
   /** Where the bytes of the buffer will be. */
   #position: number
   #filled = 0
@@ -20,8 +21,9 @@ export class BufferedFile {
   #writing: Promise<void> = Promise.resolve()
 
   /** Goes on at `position`, bytes. The file is the caller's to open, and this one's to close. */
-  constructor(file: FileHandle, position: number) {
+  constructor(file: FileHandle, position: number, bufferBytes = BUFFER_BYTES) {
     this.#file = file
+    this.#bufferBytes = bufferBytes
     this.#position = position
   }
 
@@ -33,12 +35,12 @@ export class BufferedFile {
   /** The chunk may be reused afterwards. @throws what went wrong when an earlier chunk was written */
   async write(chunk: Uint8Array): Promise<void> {
     for (let taken = 0; taken < chunk.byteLength; ) {
-      this.#filling ??= Buffer.allocUnsafeSlow(BUFFER_BYTES)
-      const piece = chunk.subarray(taken, taken + BUFFER_BYTES - this.#filled)
+      this.#filling ??= Buffer.allocUnsafeSlow(this.#bufferBytes)
+      const piece = chunk.subarray(taken, taken + this.#bufferBytes - this.#filled)
       this.#filling.set(piece, this.#filled)
       this.#filled += piece.byteLength
       taken += piece.byteLength
-      if (this.#filled === BUFFER_BYTES) await this.#handOver()
+      if (this.#filled === this.#bufferBytes) await this.#handOver()
     }
   }
 

@@ -49,7 +49,8 @@ async function append(
 ) {
   const memory = memoryOf(json)
   const tail = memory?.tail ? await readTail(reach, spoolFolder, memory.tail) : null
-  const begin = () => (memory === null ? create(reach, options.contentType) : withoutLitter(reach, memory))
+  const begin = () =>
+    memory === null ? create(reach, options.contentType) : succeed(reach, memory, options.alone)
   return new S3Writer({ ...options, ...reach, spoolFolder, offset, memory, begin }, tail)
 }
 
@@ -57,16 +58,18 @@ async function create({ client, bucket: Bucket, key: Key }: Reach, ContentType: 
   const { CreateMultipartUploadCommand } = await import('@aws-sdk/client-s3')
   const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket, Key, ContentType }))
   if (UploadId === undefined) throw new Error('the object store began an upload without an id')
-  return { uploadId: UploadId, next: 1, tail: null, litter: [] }
+  return { uploadId: UploadId, next: 1, tail: null, litter: [], strays: [] }
 }
 
-/** Tails in the past are removed, the present one becomes litter with the part that it will be in. */
-async function withoutLitter(reach: Reach, memory: S3Memory): Promise<S3Memory> {
+/**
+ * What a successor goes on with. Tails in the past are removed where nobody makes them any more; the present one becomes litter
+ * with the part that it will be in.
+ */
+async function succeed(reach: Reach, memory: S3Memory, alone: boolean): Promise<S3Memory> {
   const current = memory.tail === null ? [] : [memory.tail.name]
-  await remove(
-    reach,
-    memory.litter.filter((name) => !current.includes(name)),
-  )
+  const past = memory.litter.filter((name) => !current.includes(name))
+  if (!alone) return { ...memory, litter: current, strays: [...memory.strays, ...past] }
+  await remove(reach, past)
   return { ...memory, litter: current }
 }
 

@@ -15,16 +15,22 @@ export interface S3Memory {
   readonly next: number
   /** The end of what has come, too short for a part: an object of its own. */
   readonly tail: { readonly name: string; readonly bytes: number } | null
-  /** Objects that may exist, of tails in the past and of the writer at work. */
+  /** Objects that may exist, of tails in the past and of the newest writer. */
   readonly litter: readonly string[]
+  /** Objects that writers which were left behind may still make. */
+  readonly strays: readonly string[]
 }
 
 /** @throws Error where it is not what this store recorded */
 export function memoryOf(json: Json): S3Memory | null {
   if (json === null) return null
   const memory = json as Partial<S3Memory>
-  if (typeof memory.uploadId !== 'string' || typeof memory.next !== 'number' || !Array.isArray(memory.litter))
-    throw new Error('the record of an incoming object is not one of this store')
+  const isWhole =
+    typeof memory.uploadId === 'string' &&
+    typeof memory.next === 'number' &&
+    Array.isArray(memory.litter) &&
+    Array.isArray(memory.strays)
+  if (!isWhole) throw new Error('the record of an incoming object is not one of this store')
   return json as unknown as S3Memory
 }
 
@@ -41,5 +47,7 @@ export function besides(key: string, name: string): string {
 /** Every object besides the key that may exist. */
 export function leftoversOf(memory: S3Memory | null): readonly string[] {
   if (memory === null) return []
-  return [...new Set([...memory.litter, ...(memory.tail === null ? [] : [memory.tail.name])])]
+  return [
+    ...new Set([...memory.litter, ...memory.strays, ...(memory.tail === null ? [] : [memory.tail.name])]),
+  ]
 }

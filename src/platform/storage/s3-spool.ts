@@ -13,7 +13,9 @@ import type { S3Client } from '@aws-sdk/client-s3'
 import { BufferedFile } from './buffered-file.ts'
 import { statusOf } from './s3-errors.ts'
 
-const READ_BYTES = 256 * 1024
+/** Small, since there is one spool for each part on its way, and nothing waits for the disk. */
+const BUFFER_BYTES = 128 * 1024
+const READ_BYTES = 64 * 1024
 const MAX_ATTEMPTS = 5
 const FIRST_PAUSE_MS = 100
 
@@ -22,6 +24,8 @@ export interface Payload {
   readonly Body: Readable
   readonly ContentLength: number
 }
+
+export type SpoolRequest<T> = (payload: Payload, abortSignal: AbortSignal) => Promise<T>
 
 export class Spool {
   readonly #file: BufferedFile
@@ -37,7 +41,7 @@ export class Spool {
     const path = join(folder, crypto.randomUUID())
     const file = await open(path, 'wx+', 0o600)
     await unlink(path)
-    return new Spool(new BufferedFile(file, 0))
+    return new Spool(new BufferedFile(file, 0, BUFFER_BYTES))
   }
 
   get bytes(): number {
@@ -52,23 +56,35 @@ export class Spool {
 
   /**
    * Sends what has come so far; nothing may be written meanwhile.
-   * @throws what the server said at last, or the reason of the signal
+   * @throws what the server said at last, what went wrong with the file, or the reason of the signal
    */
-  async send<T>(request: (payload: Payload) => Promise<T>, signal: AbortSignal): Promise<T> {
+  async send<T>(request: SpoolRequest<T>, signal: AbortSignal): Promise<T> {
     await this.#file.drain()
-    const sha256 = this.#hash.copy().digest('hex')
     for (let attempt = 1, pause = FIRST_PAUSE_MS; ; attempt++, pause *= 2) {
       signal.throwIfAborted()
-      const Body = new SpooledBody(this.#read(), sha256)
       try {
-        return await request({ Body, ContentLength: this.bytes })
+        return await this.#sendOnce(request, signal)
       } catch (error) {
         signal.throwIfAborted()
         if (attempt === MAX_ATTEMPTS || !isPassing(error)) throw error
-      } finally {
-        Body.destroy()
       }
       await delay(pause * (1 + Math.random()), undefined, { signal }).catch(() => {})
+    }
+  }
+
+  async #sendOnce<T>(request: SpoolRequest<T>, signal: AbortSignal): Promise<T> {
+    const Body = new SpooledBody(this.#read(), this.#hash.copy().digest('hex'))
+    const broken = new AbortController()
+    // The client does not listen: it would wait for the rest.
+    Body.on('error', (error) => broken.abort(error))
+    try {
+      const abortSignal = AbortSignal.any([signal, broken.signal])
+      return await request({ Body, ContentLength: this.bytes }, abortSignal)
+    } catch (error) {
+      if (broken.signal.aborted) throw new SpoolBroken(broken.signal.reason)
+      throw error
+    } finally {
+      Body.destroy()
     }
   }
 
@@ -87,8 +103,17 @@ export class Spool {
 
 /** The server was not reached, has failed, or asks for patience. */
 function isPassing(error: unknown): boolean {
+  if (error instanceof SpoolBroken) return false
   const status = statusOf(error)
   return status === undefined || status >= 500 || status === 429 || status === 408
+}
+
+/** What came cannot be read from the file any more: to be sent again by whoever sent it. */
+class SpoolBroken extends Error {
+  override readonly name = 'SpoolBroken'
+  constructor(cause: unknown) {
+    super('bytes on their way to the object store could not be read', { cause })
+  }
 }
 
 /** What is sent, with what the client could know only by holding all of it. */

@@ -134,11 +134,10 @@ export class S3Writer implements IncomingWriter {
     const { UploadPartCommand } = await import('@aws-sdk/client-s3')
     const { client, bucket: Bucket, key: Key } = this.#options
     const UploadId = this.#memory?.uploadId
-    const { signal } = this.#stop
-    const { ETag } = await spool.send((payload) => {
+    const { ETag } = await spool.send((payload, abortSignal) => {
       const command = new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, ...payload })
-      return client.send(command, { abortSignal: signal })
-    }, signal)
+      return client.send(command, { abortSignal })
+    }, this.#stop.signal)
     if (ETag === undefined) throw new Error('the object store took a part without an ETag')
     return ETag
   }
@@ -152,11 +151,10 @@ export class S3Writer implements IncomingWriter {
     const { PutObjectCommand } = await import('@aws-sdk/client-s3')
     const { client, bucket: Bucket, key } = this.#options
     const [name = '', other = ''] = this.#tailNames
-    const { signal } = this.#stop
-    await spool.send((payload) => {
+    await spool.send((payload, abortSignal) => {
       const command = new PutObjectCommand({ Bucket, Key: besides(key, name), ...payload })
-      return client.send(command, { abortSignal: signal })
-    }, signal)
+      return client.send(command, { abortSignal })
+    }, this.#stop.signal)
     this.#offset += spool.bytes - (this.#tail?.bytes ?? 0)
     this.#tail = { name, bytes: spool.bytes }
     this.#tailNames = [other, name]
