@@ -18,7 +18,11 @@ export type TranscribeDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
   readonly config: Pick<Deps['config'], 'dataDir'>
   /** null: none is configured. */
   readonly transcriber: Transcriber | null
+  /** For one attempt; less than a turn may take, whose end nobody could tell from that of a worker. */
+  readonly budgetMs?: number
 }
+
+const BUDGET_MS = 115 * 60_000
 
 /** Handlers of the actor kind `recording`: `transcribe`, sent with the media that is published, or by an operator. */
 export function transcribeHandlers(deps: TranscribeDeps): Readonly<Record<'transcribe', LongHandler>> {
@@ -74,21 +78,42 @@ async function attempt(
 
 /** Everything that takes time. Nothing of it is left when it returns. */
 function hear(
-  { config, newId, clock, storage }: TranscribeDeps,
+  { config, newId, clock, storage, budgetMs = BUDGET_MS }: TranscribeDeps,
   transcriber: Transcriber,
-  { signal }: LongTurn,
+  turn: LongTurn,
   { recordingId, objectKey, ...facts }: Transcription,
 ): Promise<Heard> {
   const now = clock.now().getTime()
   const temporary = { folder: join(config.dataDir, 'tmp'), recordingId, attempt: newId(), now }
-  return withTemporaryFolder(temporary, async (folder) => {
-    const file = await storage.localFile(objectKey, folder, signal)
-    try {
-      return await transcriber.transcribe({ ...facts, path: file.path, folder }, signal)
-    } finally {
-      await file.release()
-    }
-  })
+  return withinBudget(budgetMs, turn.signal, (signal) =>
+    withTemporaryFolder(temporary, async (folder) => {
+      const file = await storage.localFile(objectKey, folder, signal)
+      try {
+        return await transcriber.transcribe({ ...facts, path: file.path, folder }, signal)
+      } finally {
+        await file.release()
+      }
+    }),
+  )
+}
+
+/** The signal of `work` is aborted with a TranscriberError when the time is over. */
+async function withinBudget<T>(
+  budgetMs: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const budget = new AbortController()
+  const reason = new TranscriberError(
+    `transcription took longer than ${budgetMs / 1_000} s`,
+    ATTEMPTS.program,
+  )
+  const timer = setTimeout(() => budget.abort(reason), budgetMs)
+  try {
+    return await work(AbortSignal.any([signal, budget.signal]))
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Fails the transcript, or puts it back into the queue and throws, so that the turn is done over after a while. */

@@ -11,7 +11,8 @@ import { findPrograms } from '../../src/media/programs.ts'
 import { recordingActor } from '../../src/recordings/actor.ts'
 import { createCommandTranscriber } from '../../src/transcribe/command.ts'
 import { requestTranscription } from '../../src/transcribe/requests.ts'
-import { TRANSCRIBE_ATTEMPTS } from '../../src/transcribe/transcription.ts'
+import { createServerTranscriber } from '../../src/transcribe/server.ts'
+import { TRANSCRIBE_ATTEMPTS, transcribeHandlers } from '../../src/transcribe/transcription.ts'
 import { QUICK } from '../support/actors.ts'
 import { type DnsServer, startDns } from '../support/dns.ts'
 import { eventually } from '../support/eventually.ts'
@@ -57,15 +58,18 @@ async function stopWorkers() {
   await Promise.all(runtimes.splice(0).map((runtime) => runtime.stop(5_000)))
 }
 
+function soundTools() {
+  const programs = findPrograms(server.deps.config)
+  return { probe: createProbe(programs), ffmpeg: programs.ffmpeg }
+}
+
 /** The only worker from now on, with this transcriber. */
 async function transcribeBy(transcribe: TranscribeConfig | null, patienceMs?: () => number) {
   await stopWorkers()
   const config = { ...server.deps.config, transcribe }
-  const programs = findPrograms(config)
-  const sound = { probe: createProbe(programs), ffmpeg: programs.ffmpeg }
   const transcriber =
     patienceMs !== undefined && transcribe?.kind === 'command'
-      ? { transcriber: createCommandTranscriber({ ...transcribe, patienceMs }, sound) }
+      ? { transcriber: createCommandTranscriber({ ...transcribe, patienceMs }, soundTools()) }
       : {}
   const tools = { fetchPublic: localInternet(dns.address), ...transcriber }
   const runtime = createRuntime(server.deps, [recordingActor({ ...server.deps, config }, tools)], QUICK)
@@ -271,6 +275,26 @@ describe('a command that fails', () => {
     await idle(id)
     expect((await recordingOf(id)).transcript.status).toBe('failed')
   })
+})
+
+test('an attempt of any kind that takes too long is ended, three times', async () => {
+  await transcribeBy(null)
+  const id = await create()
+  await reached(id, 'waiting')
+  await stopWorkers()
+  await queue(id)
+  using speech = startSpeechServer(() => new Promise<Response>(() => {}))
+  const transcriber = createServerTranscriber(
+    { kind: 'server', url: speech.url, model: 'whisper-1', apiKey: null },
+    soundTools(),
+  )
+  const handlers = transcribeHandlers({ ...server.deps, transcriber, budgetMs: 300 })
+  const actor = { kind: 'recording', pool: 'long', maxAttempts: 8, handlers } as const
+  const runtime = createRuntime(server.deps, [actor], QUICK)
+  runtimes.push(runtime)
+  await runtime.start()
+  await reached(id, 'failed')
+  expect([speech.requests.length, scratchFolders()]).toEqual([3, []])
 })
 
 describe('a server', () => {
