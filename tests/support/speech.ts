@@ -1,10 +1,11 @@
 /** Sound to transcribe, made by espeak-ng and ffmpeg, and a server that speaks the protocol of OpenAI. */
 import { spawnSync } from 'node:child_process'
 
-/** Runs a program of the machine. @throws Error with what it complained about */
-export function runTool(program: string, ...options: readonly string[]): void {
-  const { status, stderr, error } = spawnSync(program, options)
+/** Runs a program of the machine. @returns what it printed. @throws Error with what it complained about */
+function runTool(program: string, ...options: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(program, options)
   if (status !== 0) throw new Error(`${program}: ${error?.message ?? stderr.toString()}`)
+  return stdout.toString()
 }
 
 /** Makes a file of any form by ffmpeg. */
@@ -15,10 +16,8 @@ export const speak = (path: string, sentence: string) =>
   runTool('espeak-ng', '-v', 'en-us', '-s', '130', '-w', path, sentence)
 
 /** Seconds of a media file, as ffmpeg's companion measures them. */
-export function secondsOf(path: string): number {
-  const options = ['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', path]
-  return Number(spawnSync('ffprobe', options).stdout.toString())
-}
+export const secondsOf = (path: string) =>
+  Number(runTool('ffprobe', '-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', path))
 
 /** One request as the server saw it. */
 export interface SpeechRequest {

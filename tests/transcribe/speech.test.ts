@@ -38,7 +38,7 @@ beforeAll(async () => {
     hostname: '127.0.0.1',
     fetch: (request) => new Response(Bun.file(join(folder, new URL(request.url).pathname))),
   })
-  const recogniser = join(import.meta.dir, '../support/recognise.ts')
+  const recogniser = new URL('../support/recognise.ts', import.meta.url).pathname
   server = await startTestServer({
     env: {
       PATH: process.env.PATH ?? '',
