@@ -140,9 +140,9 @@ export function factsOf(
 }
 
 function videoOf(stream: StreamReport): VideoStream {
-  const { width, height, pix_fmt, avg_frame_rate } = stream
-  const pixels = Number(width) * Number(height)
-  if (!(pixels > 0 && pixels <= MAX_PIXELS))
+  const { pix_fmt, avg_frame_rate } = stream
+  const [width, height] = [Number(stream.width), Number(stream.height)]
+  if (!(width > 0 && height > 0 && width * height <= MAX_PIXELS))
     throw new MediaError('processing_failed', false, `its pictures claim ${width} x ${height} pixels`)
   const [frames = Number.NaN, seconds = Number.NaN] = String(avg_frame_rate).split('/').map(Number)
   const frameRate = frames / seconds
@@ -150,8 +150,8 @@ function videoOf(stream: StreamReport): VideoStream {
     index: indexOf(stream),
     codec: codecOf(stream, VIDEO_CODECS),
     pixelFormat: typeof pix_fmt === 'string' ? pix_fmt : '',
-    width: Number(width),
-    height: Number(height),
+    width,
+    height,
     frameRate: Number.isFinite(frameRate) && frameRate > 0 ? frameRate : null,
   }
 }
