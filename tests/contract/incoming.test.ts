@@ -1,5 +1,5 @@
 /** What every object store keeps of its word about objects that arrive over many requests: one suite, run on both. */
-import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +13,9 @@ import { eventually } from '../support/eventually.ts'
 import { startS3 } from '../support/s3/server.ts'
 import { type Arrival, bytesAt, CONTENT_TYPE, Row, sha256At } from './support/arrival.ts'
 import type { Transfer } from './support/transfer.ts'
+
+// For machines that are busy with other tests: the runner ends the S3 server with a test that takes longer.
+setDefaultTimeout(120_000)
 
 const MIB = 1024 * 1024
 /** Of S3; the folder has none. */
@@ -79,7 +82,7 @@ describe.each([
   beforeAll(async () => {
     subject = await open()
     store = subject.store
-  }, 30_000)
+  })
   afterAll(() => subject.close())
 
   const append = (key: string, row: Row, options: { alone?: boolean; held?: boolean } = {}) =>
@@ -179,7 +182,7 @@ describe.each([
     await writer.abandon()
     await publish(key, row)
     await expectWhole(key, size)
-  }, 60_000)
+  })
 
   test('whoever sends slowly loses little, too', async () => {
     const [key, row] = [newKey(), new Row(1_000)]
@@ -421,7 +424,7 @@ describe.each([
     await publish(key, row)
     await expectWhole(key, size)
     expect(await leftoversOf(key)).toEqual([])
-  }, 60_000)
+  })
 
   test('memory grows neither with the object nor with the number of writers', async () => {
     const growthOf = async (keys: readonly string[], size: number) => {
@@ -432,9 +435,9 @@ describe.each([
       expect(await child.exited).toBe(0)
       return growth
     }
-    expect(await growthOf([newKey()], 384 * MIB)).toBeLessThan(192 * MIB)
-    expect(await growthOf(Array.from({ length: 16 }, newKey), 24 * MIB)).toBeLessThan(192 * MIB)
-  }, 120_000)
+    expect(await growthOf([newKey()], 256 * MIB)).toBeLessThan(128 * MIB)
+    expect(await growthOf(Array.from({ length: 16 }, newKey), 16 * MIB)).toBeLessThan(128 * MIB)
+  })
 
   /** What may happen next to an object, by bytes. */
   const step = fc.oneof(
@@ -492,7 +495,7 @@ describe.each([
       fc.asyncProperty(fc.integer({ min: 1, max: 30 * MIB }), fc.array(step, { maxLength: 20 }), property),
       { numRuns: runs, endOnFailure: true },
     )
-  }, 120_000)
+  })
 
   if (name === 'folder') {
     test('a file that is shorter than what was recorded is an error, not an object', async () => {
