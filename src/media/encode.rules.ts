@@ -65,11 +65,6 @@ function audioArguments(channels: number): readonly string[] {
   return ['-c:a', 'aac', '-b:a', channels > 1 ? '160k' : '96k', '-ac', channels > 1 ? '2' : '1']
 }
 
-/** What an encoded or copied file is. */
-export function encodedType({ isAudio }: MediaFacts): string {
-  return isAudio ? 'audio/mp4' : 'video/mp4'
-}
-
 /** One picture as JPEG. Goes before the arguments of the input: where in it, in seconds. */
 export const posterPlace = (seconds: number): readonly string[] => ['-ss', seconds.toFixed(3)]
 
