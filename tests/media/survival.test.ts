@@ -23,11 +23,12 @@ const HOST = 'media.example.com'
 const SOUND = wav(3)
 /** Of a file that has come in part. */
 const HALF = 20_000
-/** Takes four seconds. */
+/** Not done before everything is killed. */
 const FILM = media('mov', ...picture('160x120', 4), ...tone(4), '-c:v', 'mpeg4', '-c:a', 'pcm_s16be')
 
 const services = useServices()
 const origins: RawOrigin[] = []
+const started: Everything[] = []
 let wasKilled = false
 let folder: string
 let dns: DnsServer
@@ -58,21 +59,23 @@ interface Everything {
   kill(): Promise<void>
 }
 
-async function startEverything(): Promise<Everything> {
+async function startEverything(ffmpeg: string): Promise<Everything> {
   const { dataDir } = server.deps.config
   const script = new URL('support/worker.ts', import.meta.url).pathname
   const workers = [1, 2].map(() =>
-    Bun.spawn([process.execPath, script, server.database.url, dns.address, dataDir, slowFfmpeg(folder)]),
+    Bun.spawn([process.execPath, script, server.database.url, dns.address, dataDir, ffmpeg]),
   )
   const env = { ROLE: 'api', DATABASE_URL: server.database.url, REDIS_URL: redis.url, LOG_LEVEL: 'silent' }
   const api = await services.start({ env })
-  return {
+  const everything = {
     api,
     async kill() {
       for (const worker of workers) worker.kill('SIGKILL')
       await Promise.all([api.kill('SIGKILL'), ...workers.map(({ exited }) => exited)])
     },
   }
+  started.push(everything)
+  return everything
 }
 
 /** At first sends only so much of the bytes; null: is busy until everything was killed. */
@@ -91,7 +94,15 @@ function origin(bytes: Uint8Array, sentAtFirst: number | null): string {
 }
 
 test('ten recordings in every state survive kill -9 of everything at once and finish', async () => {
-  let everything = await startEverything()
+  try {
+    await survive()
+  } finally {
+    for (const everything of started) await everything.kill()
+  }
+})
+
+async function survive(): Promise<void> {
+  let everything = await startEverything(slowFfmpeg(folder, 0.01))
   const client = () => clientOf(everything.api.baseUrl, { apiKey: tenant.apiKey })
   const assetOf = async (id: string) => (await client().get(`${RECORDINGS}/${id}`)).body.asset
   const upload = async (bytes: Uint8Array<ArrayBuffer>, sent: number): Promise<TestUpload> => {
@@ -135,27 +146,23 @@ test('ten recordings in every state survive kill -9 of everything at once and fi
   // Who has killed the workers has killed what they have started, too.
   await eventually(() => running(server.deps.config.dataDir).length === 0)
 
-  everything = await startEverything()
-  try {
-    for (const waiting of [untouched, half]) {
-      const url = waiting.uploadUrl.replace(/^http:\/\/[^/]+/, everything.api.baseUrl)
-      const offset = (await offsetOf(url)) ?? -1
-      expect(offset).toBe(waiting === half ? HALF : 0)
-      expect((await patch(url, offset, SOUND.slice(offset))).status).toBe(204)
-    }
-    const finishing = [untouched, half, encoding, whole, ready].map(({ recordingId }) => recordingId)
-    await Promise.all([...finishing, arriving, fetched, queued].map((id) => be(id, 'completed')))
-    expect((await assetOf(broken.recordingId)).status).toBe('failed')
-    expect((await assetOf(cancelled.recordingId)).status).toBe('cancelled')
-    for (const { recordingId } of [half, whole, ready]) {
-      const [row] = await sql<{ key: string }[]>`
-        select asset_object_key as key from recording where id = ${recordingId}`
-      const stored = await new Response(await server.deps.storage.read(row!.key)).arrayBuffer()
-      expect(sha256(stored)).toBe(sha256(SOUND))
-    }
-    expect(await Promise.all([encoding, half, whole].map(phaseOf))).toEqual(['ready', 'ready', 'ready'])
-    await eventually(() => readdirSync(join(server.deps.config.dataDir, 'tmp')).length === 0)
-  } finally {
-    await everything.kill()
+  everything = await startEverything('')
+  for (const waiting of [untouched, half]) {
+    const url = waiting.uploadUrl.replace(/^http:\/\/[^/]+/, everything.api.baseUrl)
+    const offset = (await offsetOf(url)) ?? -1
+    expect(offset).toBe(waiting === half ? HALF : 0)
+    expect((await patch(url, offset, SOUND.slice(offset))).status).toBe(204)
   }
-})
+  const finishing = [untouched, half, encoding, whole, ready].map(({ recordingId }) => recordingId)
+  await Promise.all([...finishing, arriving, fetched, queued].map((id) => be(id, 'completed')))
+  expect((await assetOf(broken.recordingId)).status).toBe('failed')
+  expect((await assetOf(cancelled.recordingId)).status).toBe('cancelled')
+  for (const { recordingId } of [half, whole, ready]) {
+    const [row] = await sql<{ key: string }[]>`
+      select asset_object_key as key from recording where id = ${recordingId}`
+    const stored = await new Response(await server.deps.storage.read(row!.key)).arrayBuffer()
+    expect(sha256(stored)).toBe(sha256(SOUND))
+  }
+  expect(await Promise.all([encoding, half, whole].map(phaseOf))).toEqual(['ready', 'ready', 'ready'])
+  await eventually(() => readdirSync(join(server.deps.config.dataDir, 'tmp')).length === 0)
+}

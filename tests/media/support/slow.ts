@@ -1,14 +1,14 @@
-/** An FFmpeg that takes as long to encode as its input plays, and what of it is running. */
+/** An FFmpeg that takes its time to encode, and what of it is running. */
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A program that is FFmpeg, but encodes no faster than one could watch. @returns its path, in the folder */
-export function slowFfmpeg(folder: string): string {
-  const path = join(folder, 'ffmpeg-slow')
+/** A program that is FFmpeg, but encodes at so many seconds a second. @returns its path, in the folder */
+export function slowFfmpeg(folder: string, rate = 1): string {
+  const path = join(folder, `ffmpeg-${rate}`)
   const ffmpeg = Bun.which('ffmpeg')
   writeFileSync(
     path,
-    `#!/bin/sh\ncase "$*" in *-progress*) exec ${ffmpeg} -re "$@";; *) exec ${ffmpeg} "$@";; esac\n`,
+    `#!/bin/sh\ncase "$*" in *-progress*) exec ${ffmpeg} -readrate ${rate} "$@";; *) exec ${ffmpeg} "$@";; esac\n`,
   )
   chmodSync(path, 0o700)
   return path
@@ -17,8 +17,11 @@ export function slowFfmpeg(folder: string): string {
 /** Those that are encoding, and have this in their command line. */
 export function running(text: string): readonly string[] {
   const { stdout } = Bun.spawnSync(['ps', '-axww', '-o', 'pid=,command='])
-  return stdout
-    .toString()
-    .split('\n')
-    .filter((line) => line.includes(text) && line.includes('-progress'))
+  return (
+    stdout
+      .toString()
+      .split('\n')
+      // Not the shells that watch over them, which have the command in theirs.
+      .filter((line) => /^\s*\d+ \S*ffmpeg /.test(line) && line.includes(text) && line.includes('-progress'))
+  )
 }
