@@ -19,7 +19,11 @@ const SIZES = new Map([
   [500, 80_000],
 ])
 
-export function bareClient(sql: Sql, { organizationId }: Pick<Tenant, 'organizationId'>, size: number): Contestant {
+export function bareClient(
+  sql: Sql,
+  { organizationId }: Pick<Tenant, 'organizationId'>,
+  size: number,
+): Contestant {
   const fingerprint = Buffer.alloc(32, 7)
   return {
     name: 'bare client',

@@ -5,6 +5,8 @@ import { benchIngest } from './ingest.ts'
 import { benchRecordingsList } from './recordings-list.ts'
 import { benchScale } from './scale.ts'
 import { benchTranscripts } from './transcripts.ts'
+import { benchUpload } from './upload.ts'
+import { benchUploadMemory } from './upload-memory.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   actors: benchActors,
@@ -15,6 +17,8 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
     await benchRecordingsList()
   },
   scale: benchScale,
+  upload: benchUpload,
+  memory: benchUploadMemory,
 }
 
 const wanted = process.argv.slice(2)

@@ -4,7 +4,7 @@
 import { Elysia } from 'elysia'
 import type { Deps } from './container.ts'
 import { discovery } from './discovery/routes.ts'
-import { createFeatures } from './features.ts'
+import { createFeatures, type Features } from './features.ts'
 import { createAuthenticate } from './http/auth.ts'
 import { docs } from './http/docs.ts'
 import { renderError, toAppError } from './http/error-handler.ts'
@@ -13,13 +13,18 @@ import { mount } from './http/mount.ts'
 import { createFailureLimit, createLimit } from './http/rate-limit.ts'
 import { REQUEST_ID_HEADER, requestIdOf } from './http/request-id.ts'
 import { requestLog } from './http/request-log.ts'
+import { shownPath } from './http/shown-path.ts'
 import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
 import { AppError } from './platform/errors.ts'
 import { healthRoutes } from './platform/health.ts'
+import { uploadEndpoint } from './uploads/http/endpoint.ts'
 
 /** The whole HTTP interface over one `Deps`. Not listening yet. */
-export function createApp(deps: Deps, options: { readonly website?: WebsiteOptions } = {}) {
-  const features = createFeatures(deps)
+export function createApp(
+  deps: Deps,
+  options: { readonly website?: WebsiteOptions; readonly features?: Features } = {},
+) {
+  const features = options.features ?? createFeatures(deps)
   return new Elysia({
     normalize: false,
     // JSON operations cap their own bodies while reading; uploads are larger than any default.
@@ -30,7 +35,7 @@ export function createApp(deps: Deps, options: { readonly website?: WebsiteOptio
     })
     .onError(({ code, error, request, set }) => {
       const context = {
-        path: new URL(request.url).pathname,
+        path: shownPath(new URL(request.url).pathname),
         requestId: String(set.headers[REQUEST_ID_HEADER] ?? ''),
         now: deps.clock.now(),
       }
@@ -44,6 +49,7 @@ export function createApp(deps: Deps, options: { readonly website?: WebsiteOptio
     .use(healthRoutes(deps))
     .use(docs(deps.config))
     .use(mediaRoutes(deps))
+    .use(uploadEndpoint(features))
     .use(discovery(deps.config, features.content))
     .use(mountWebsite(features.website, deps, options.website))
     .use(

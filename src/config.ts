@@ -7,6 +7,7 @@
  */
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
+import { splitCommandLine } from './platform/command-line.ts'
 
 export type Role = 'all' | 'api' | 'worker'
 
@@ -32,10 +33,14 @@ export interface Config {
   readonly oidc: { readonly issuer: string; readonly audience: string; readonly jwksUrl: string } | null
   /** OpenAI-compatible chat server for qualitative signals; null: the built-in local analyser. */
   readonly analyze: { readonly url: string; readonly model: string; readonly apiKey: string | null } | null
+  /** What turns speech into text; null: nothing does, and a recording has the transcript that came with it. */
+  readonly transcribe: TranscribeConfig | null
   /** null: media is kept in `dataDir/media`. */
   readonly s3: S3Config | null
-  /** The program that examines media; null: the one that came with the dependencies, else the one on the path. */
+  /** The program that examines media; null: the one on the path, else the one that came with the dependencies. */
   readonly ffprobePath: string | null
+  /** The program that converts media; null: the one on the path. */
+  readonly ffmpegPath: string | null
   readonly mail: {
     /** null: mail is written into `dataDir/mail`. */
     readonly smtpUrl: string | null
@@ -59,6 +64,22 @@ export interface Config {
     readonly forms: number
   }
 }
+
+/** An OpenAI-compatible server, or a program of this machine. */
+export type TranscribeConfig =
+  | {
+      readonly kind: 'server'
+      readonly url: string
+      readonly model: string
+      readonly apiKey: string | null
+    }
+  | {
+      readonly kind: 'command'
+      /** The program and its arguments. */
+      readonly command: readonly string[]
+      /** What it finds in its environment: all that is in ours but the settings of the service. */
+      readonly environment: Readonly<Record<string, string>>
+    }
 
 export interface S3Config {
   readonly bucket: string
@@ -90,7 +111,9 @@ function fail(name: string, value: string, allowed: string): never {
 }
 
 function reader(env: Environment) {
+  const known = new Set<string>()
   const get = (name: string) => {
+    known.add(name)
     const value = env[name]?.trim()
     return value === '' ? undefined : value
   }
@@ -117,6 +140,13 @@ function reader(env: Environment) {
       if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) fail(name, value, allowed)
       return value.replace(/\/+$/, '')
     },
+    /** Variables that nobody has asked for so far. */
+    others: () =>
+      Object.fromEntries(
+        Object.entries(env).flatMap(([name, value]) =>
+          value === undefined || known.has(name) ? [] : [[name, value]],
+        ),
+      ),
   }
 }
 
@@ -131,7 +161,7 @@ export function loadConfig(env: Environment): Config {
   const read = reader(env)
   const issuer = read.url('OIDC_ISSUER', HTTP)
   const analyzeUrl = read.url('ANALYZE_URL', HTTP)
-  const config: Config = {
+  const config: Omit<Config, 'transcribe'> = {
     role: read.oneOf('ROLE', 'all', ['all', 'api', 'worker']),
     host: read.text('HOST') ?? '0.0.0.0',
     port: read.integer('PORT', 3000, 0, 65_535),
@@ -150,6 +180,7 @@ export function loadConfig(env: Environment): Config {
         : analyzer(analyzeUrl, read.text('ANALYZE_MODEL'), read.text('ANALYZE_API_KEY')),
     s3: s3(read),
     ffprobePath: read.text('FFPROBE_PATH'),
+    ffmpegPath: read.text('FFMPEG_PATH'),
     mail: mail(read.url('SMTP_URL', ['smtp:', 'smtps:']), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
     workerThreads: read.integer('WORKER_THREADS', Math.min(8, cpus().length), 1, 64),
     logLevel: read.oneOf('LOG_LEVEL', 'info', ['debug', 'info', 'warn', 'error', 'silent']),
@@ -169,7 +200,8 @@ export function loadConfig(env: Environment): Config {
       'DATABASE_URL is not set, but ROLE=worker needs it: a worker joins a running service',
     )
   }
-  return deepFreeze(config)
+  // Last, because a command is given what nothing else has read.
+  return deepFreeze({ ...config, transcribe: transcriber(read) })
 }
 
 const absolute = (path: string | null) => (path === null ? null : resolve(path))
@@ -213,6 +245,25 @@ function analyzer(url: string, model: string | null, apiKey: string | null) {
   if (model === null)
     throw new ConfigError('ANALYZE_MODEL is not set, but must name the model when ANALYZE_URL is set')
   return { url, model, apiKey }
+}
+
+function transcriber(read: ReturnType<typeof reader>): TranscribeConfig | null {
+  const url = read.url('TRANSCRIBE_URL', HTTP)
+  const line = read.text('TRANSCRIBE_COMMAND')
+  const model = read.text('TRANSCRIBE_MODEL')
+  const apiKey = read.text('TRANSCRIBE_API_KEY')
+  if (line === null) {
+    if (url === null) return null
+    if (model === null)
+      throw new ConfigError('TRANSCRIBE_MODEL is not set, but must name the model when TRANSCRIBE_URL is set')
+    return { kind: 'server', url, model, apiKey }
+  }
+  if (url !== null)
+    throw new ConfigError('TRANSCRIBE_COMMAND is set, but must not be when TRANSCRIBE_URL is set')
+  const command = splitCommandLine(line)
+  if (command === null)
+    throw new ConfigError('TRANSCRIBE_COMMAND must be a command line, but a quote in it is open at the end')
+  return { kind: 'command', command, environment: read.others() }
 }
 
 /** A server that is not Amazon's is asked with the bucket in the path unless told otherwise: all of them understand that. */

@@ -32,11 +32,15 @@ import { createDirectory } from './people/directory.ts'
 import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
 import { recordingActor } from './recordings/actor.ts'
-import { createPlaybackUrls } from './recordings/playback.ts'
+import { createPlayback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings, deleteParticipationsOf } from './recordings/service.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
 import { createTranscripts } from './transcripts/service.ts'
+import { uploadMaintenance } from './uploads/maintenance.ts'
+import { createReceiving, type Receiving } from './uploads/receiving.ts'
+import { uploadOperations } from './uploads/routes.ts'
+import { createUploads } from './uploads/service.ts'
 import { formActor } from './website/actor.ts'
 import { formOperations } from './website/routes.ts'
 import { createWebsite } from './website/service.ts'
@@ -46,6 +50,8 @@ export interface Features {
   readonly applications: Applications
   readonly metadata: Metadata
   readonly folders: Folders
+  /** Of the bytes of uploads; whoever serves requests stops it before it stops to listen. */
+  readonly receiving: Receiving
   readonly operations: readonly Operation[]
   readonly content: Content
   readonly website: readonly WebsiteOperation[]
@@ -59,6 +65,7 @@ export function createFeatures(deps: Deps): Features {
   const metadata = createMetadata(deps)
   const folders = createFolders(deps)
   const content = createContent(deps)
+  const receiving = createReceiving(deps)
   const directory = createDirectory({
     ...deps,
     erasers: { feedbackRecords: deleteRecordsOf, participations: deleteParticipationsOf },
@@ -68,6 +75,7 @@ export function createFeatures(deps: Deps): Features {
     applications,
     metadata,
     folders,
+    receiving,
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(createConversations(deps)),
@@ -76,8 +84,9 @@ export function createFeatures(deps: Deps): Features {
       ...folderOperations(folders),
       ...recordingOperations(
         createRecordings({ ...deps, folders, metadata, people: createPeople(deps) }),
-        createPlaybackUrls(deps),
+        createPlayback(deps),
       ),
+      ...uploadOperations(createUploads({ ...deps, folders, receiving }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...transcriptOperations(createTranscripts(deps), (principal, recordingId) =>
@@ -87,7 +96,7 @@ export function createFeatures(deps: Deps): Features {
     content,
     website: websiteOperations(deps, content),
     actors: [sessionActor(deps), analysisActor(deps), recordingActor(deps), formActor(deps)],
-    maintenance: [...agentMaintenance(deps), ...mediaMaintenance(deps)],
+    maintenance: [...agentMaintenance(deps), ...mediaMaintenance(deps), ...uploadMaintenance(deps)],
   }
 }
 

@@ -17,6 +17,7 @@ import { type Container, createContainer } from './container.ts'
 import { createFeatures } from './features.ts'
 import { requestLog } from './http/request-log.ts'
 import { bootstrapDemo } from './identity/demo.ts'
+import { findPrograms, missingPrograms } from './media/programs.ts'
 import { migrate } from './platform/db/migrate.ts'
 import { assertServer } from './platform/db/server-version.ts'
 import type { StartedServers } from './platform/embedded/servers.ts'
@@ -24,6 +25,7 @@ import { healthRoutes } from './platform/health.ts'
 import type { Log } from './platform/log.ts'
 import type { Shutdown } from './platform/shutdown.ts'
 import { oneLine, StartError } from './platform/start-error.ts'
+import { describeTranscription } from './transcribe/examine.ts'
 
 const BUDGET_MS = { requests: 10_000, threads: 15_000, connections: 6_000 } as const
 
@@ -67,7 +69,8 @@ async function prepareDatabase(container: Container, servers: StartedServers, lo
 /** Opens the port. A worker answers only what machines ask of it. @returns the port */
 function listen(container: Container, shutdown: Shutdown): number {
   const { config } = container
-  const app = config.role === 'worker' ? createProbeApp(container) : createApp(container)
+  const features = createFeatures(container)
+  const app = config.role === 'worker' ? createProbeApp(container) : createApp(container, { features })
   try {
     // Without this two processes would share one port without a word.
     app.listen({ hostname: config.host, port: config.port, reusePort: false })
@@ -76,7 +79,11 @@ function listen(container: Container, shutdown: Shutdown): number {
   }
   const { server } = app
   if (server === null) throw new Error('listening without a server')
-  shutdown.add('requests', BUDGET_MS.requests, () => server.stop())
+  shutdown.add('requests', BUDGET_MS.requests, async () => {
+    // Uploads may take hours: what has come is stored, and their clients go on with another process, or later.
+    await features.receiving.stop()
+    await server.stop()
+  })
   return server.port ?? config.port
 }
 
@@ -104,6 +111,7 @@ function banner(config: Config, servers: StartedServers, port: number): string {
   const host = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : config.host
   const url = config.publicBaseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   const credentials = join(config.dataDir, 'credentials.json')
+  const missing = missingPrograms(findPrograms(config))
   const rows = [
     ['Address', url],
     ...(config.role === 'worker' ? [] : [['Swagger UI', `${url}/docs`]]),
@@ -111,6 +119,8 @@ function banner(config: Config, servers: StartedServers, port: number): string {
     ...servers.describe.map((line, index) => [index === 0 ? 'Runs on' : '', line]),
     ...(config.role === 'api' ? [] : [['', `${config.workerThreads} worker threads`]]),
     ['Media in', config.s3 === null ? join(config.dataDir, 'media') : mediaBucket(config.s3)],
+    ...(config.role === 'api' || missing === null ? [] : [['', missing]]),
+    ...(config.role === 'api' ? [] : [['Transcribes', describeTranscription(config.transcribe)]]),
   ]
   const lines = rows.map(([name = '', value]) => `  ${name.padEnd(12)} ${value}`)
   return `\nEarshot ${version}\n\n${lines.join('\n')}\n\n`

@@ -112,6 +112,12 @@ describe('architecture', () => {
     ).toEqual([])
   })
 
+  test('the client knows nothing of the server: it would speak to any other one', () => {
+    const ofClient = sources.filter(({ path }) => path.startsWith('src/client/'))
+    expect(ofClient.length).toBeGreaterThan(0)
+    expect(violations((from, to) => ofClient.includes(from) && !to.startsWith('src/client/'))).toEqual([])
+  })
+
   test('rules are pure: they wait for nothing, ask neither clock nor chance, and import no I/O', () => {
     const rules = sources.filter((source) => placeOf(source.path)?.layer === 'rules')
     expect(rules.length).toBeGreaterThan(0)

@@ -40,6 +40,7 @@ export async function openEnvironment(connections: number): Promise<Environment>
 
 export interface RunningService extends AsyncDisposable {
   readonly baseUrl: string
+  readonly pid: number
 }
 
 /** Starts the service with its rate limits off and waits until it is ready. */
@@ -50,13 +51,17 @@ export function startService(
   return startProgram('src/cli.ts', environment, variables)
 }
 
-/** Starts a program of this repository that takes the service's settings, prints its address and answers `/ready`. */
+/**
+ * Starts a program of this repository that takes the service's settings, prints its address and answers `/ready`.
+ * @param runtime what runs it: Bun unless told otherwise
+ */
 export async function startProgram(
   program: string,
   environment: Environment,
   variables: Readonly<Record<string, string>> = {},
+  runtime = process.execPath,
 ): Promise<RunningService> {
-  const child = Bun.spawn([process.execPath, program], {
+  const child = Bun.spawn([runtime, program], {
     cwd: ROOT,
     env: {
       PATH: process.env.PATH ?? '',
@@ -81,6 +86,7 @@ export async function startProgram(
   const baseUrl = await readAddress(child.stdout)
   return {
     baseUrl,
+    pid: child.pid,
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM')
       await child.exited

@@ -7,6 +7,8 @@
 
 export interface Contestant {
   readonly name: string
+  /** What comes before each run and is not measured. */
+  prepare?(amount: number): Promise<void>
   /** Does `amount` units of work with `concurrency` callers. */
   run(amount: number): Promise<void>
 }
@@ -27,6 +29,7 @@ export async function compare(
   const rates = new Map<string, number[]>(contestants.map(({ name }) => [name, []]))
   for (let round = 0; round <= rounds; round++) {
     for (const contestant of contestants) {
+      await contestant.prepare?.(amount)
       const start = performance.now()
       await contestant.run(amount)
       const rate = (amount / (performance.now() - start)) * 1000

@@ -1,6 +1,7 @@
 /**
- * Programs that the tests need and npm does not carry: a Redis server, for the browser tests a Chromium, and for those of the
- * object store a server with an S3 interface.
+ * Programs that the tests need and npm does not carry: a Redis server, for the browser tests a Chromium, for those of
+ * media FFmpeg, for those of transcription a voice and a recogniser, and for those of the object store a server with an S3
+ * interface.
  *
  * The rule: what is missing is installed where that needs no question (root on Debian, Homebrew on macOS); elsewhere the
  * check fails with one line that says what to install. It never skips.
@@ -49,6 +50,27 @@ const SWIFT: Tool = {
   brew: [],
 }
 
+const FFMPEG: Tool = {
+  what: 'FFmpeg',
+  candidates: ['ffmpeg'],
+  apt: ['ffmpeg'],
+  brew: ['ffmpeg'],
+}
+
+const ESPEAK: Tool = {
+  what: 'eSpeak NG',
+  candidates: ['espeak-ng'],
+  apt: ['espeak-ng'],
+  brew: ['espeak-ng'],
+}
+
+const POCKETSPHINX: Tool = {
+  what: 'PocketSphinx',
+  candidates: ['pocketsphinx_continuous', 'pocketsphinx'],
+  apt: ['pocketsphinx', 'pocketsphinx-en-us'],
+  brew: ['cmu-pocketsphinx'],
+}
+
 /** Path of a Redis server program. @throws ToolMissing */
 export const redisServer = (): string => findOrInstall(REDIS)
 
@@ -56,6 +78,18 @@ export const redisServer = (): string => findOrInstall(REDIS)
 export function chromiumFor(files: readonly string[]): string | null {
   if (!files.some((file) => file.includes('tests/browser/'))) return null
   return process.env.TEST_CHROMIUM || findOrInstall(CHROMIUM)
+}
+
+/** Sees to FFmpeg where one of the selected test files has to do with media. @throws ToolMissing */
+export function ffmpegFor(root: string, files: readonly string[]): void {
+  const needsIt = (file: string) => /ffmpeg|recordingActor/i.test(readFileSync(join(root, file), 'utf8'))
+  if (files.some(needsIt)) findOrInstall(FFMPEG)
+}
+
+/** Sees to a voice and a recogniser where one of the selected test files speaks. @throws ToolMissing */
+export function speechFor(root: string, files: readonly string[]): void {
+  const speaks = (file: string) => readFileSync(join(root, file), 'utf8').includes('support/recognise.ts')
+  if (files.some(speaks)) for (const tool of [ESPEAK, POCKETSPHINX]) findOrInstall(tool)
 }
 
 /** Sees to a server with an S3 interface where one of the selected test files starts it. @throws ToolMissing */

@@ -2,7 +2,7 @@
  * The course of a check: what may run side by side does, and every step is counted. A step that is not a test (type
  * check, lint, unused code) counts as one failed check when it fails and as nothing when it passes.
  */
-import { chromiumFor, redisServer, s3ServerFor, ToolMissing } from './machine.ts'
+import { chromiumFor, ffmpegFor, redisServer, s3ServerFor, speechFor, ToolMissing } from './machine.ts'
 import { type Outcome, runStep } from './process.ts'
 import { startServers } from './servers.ts'
 import { runTests, selectTests, type TestCounts } from './tests.ts'
@@ -63,6 +63,8 @@ async function runAllTests(
     const files = selectTests(root, filters)
     const [redis, chromium] = [redisServer(), chromiumFor(files)]
     s3ServerFor(root, files)
+    ffmpegFor(root, files)
+    speechFor(root, files)
     await using servers = await startServers(redis, signal)
     return await runTests(root, files, { ...servers.environment, TEST_CHROMIUM: chromium ?? '' }, signal)
   } catch (error) {

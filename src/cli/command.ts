@@ -14,6 +14,8 @@ export interface Command {
   readonly name: string
   /** Names of the arguments, all of them required. */
   readonly args: readonly string[]
+  /** Name of what is given once or several times behind them. */
+  readonly rest?: string
   readonly summary: string
   readonly flags: Readonly<Record<string, Flag>>
   /** Loads what it needs by itself: the table is read by every command. null: it has said what there was to say. */
@@ -25,6 +27,8 @@ export interface Input {
   readonly json: boolean
   /** An argument by its name in the table. */
   arg(name: string): string
+  /** What was given behind the arguments. */
+  readonly rest: readonly string[]
   flag(name: string): string | undefined
   /** Every value of a repeated flag, in their order. */
   flags(name: string): readonly string[]
@@ -44,6 +48,11 @@ export interface Output {
 /** The caller made a mistake on the command line: exit code 2, and one line. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
+}
+
+/** A signal ended the command, which has cleaned up and says in one line what is left: exit code 130. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted'
 }
 
 /** A whole number from the command line. @throws UsageError */

@@ -6,14 +6,18 @@ import { creditCommands } from './commands/credits.ts'
 import { feedbackCommands } from './commands/feedback.ts'
 import { folderCommands } from './commands/folders.ts'
 import { organizationCommands } from './commands/organizations.ts'
+import { recordingCommands } from './commands/recordings.ts'
 import { serviceCommands } from './commands/service.ts'
+import { uploadCommands } from './commands/upload.ts'
 
 export const COMMANDS: readonly Command[] = [
   ...serviceCommands,
   ...organizationCommands,
   ...folderCommands,
+  ...recordingCommands,
   ...agentCommands,
   ...creditCommands,
   ...feedbackCommands,
   ...actorCommands,
+  ...uploadCommands,
 ]

@@ -6,17 +6,19 @@
 import { MIGRATIONS } from '../../sql/migrations.ts'
 import { DEFAULT_OPTIONS } from '../actors/options.ts'
 import { type Config, loadConfig } from '../config.ts'
+import { examinePrograms, findPrograms } from '../media/programs.ts'
 import { assertMigrated } from '../platform/db/migrate.ts'
 import { connect, type Sql } from '../platform/db/pool.ts'
 import { openServers } from '../platform/embedded/servers.ts'
 import { createLog, type Log } from '../platform/log.ts'
 import { openRedis } from '../platform/redis.ts'
 import { oneLine } from '../platform/start-error.ts'
+import { examineTranscription } from '../transcribe/examine.ts'
 import type { Input } from './command.ts'
 import { countLiveWorkers, serverVersion } from './doctor.store.ts'
 
 export interface Check {
-  readonly name: 'settings' | 'database' | 'schema' | 'workers' | 'redis'
+  readonly name: 'settings' | 'media' | 'transcription' | 'database' | 'schema' | 'workers' | 'redis'
   readonly ok: boolean
   readonly detail: string
 }
@@ -33,24 +35,34 @@ export async function examine(env: Input['env']): Promise<readonly Check[]> {
     return [{ name: 'settings', ok: false, detail: oneLine(error) }]
   }
   const settings = { name: 'settings', ok: true, detail: describe(config) } as const
+  const local = config.role === 'api' ? [settings] : [settings, ...(await examineMedia(config))]
   // The lines below say what is wrong; the log would say it again.
   const log = createLog('silent', 'earshot-cli')
   try {
     const servers = await openServers(config, log)
     const sql = connect(servers.servers.database, { max: 1, applicationName: 'earshot-cli' })
     try {
-      return [settings, ...(await examineDatabase(sql)), await examineRedis(servers.servers.redis, log)]
+      return [...local, ...(await examineDatabase(sql)), await examineRedis(servers.servers.redis, log)]
     } finally {
       await sql.end({ timeout: 5 })
       await servers.stop()
     }
   } catch (error) {
-    return [settings, { name: 'database', ok: false, detail: oneLine(error) }]
+    return [...local, { name: 'database', ok: false, detail: oneLine(error) }]
   }
 }
 
 function describe({ role, databaseUrl, dataDir }: Config): string {
   return `role ${role}, ${databaseUrl === null ? `embedded in ${dataDir}` : 'database at DATABASE_URL'}`
+}
+
+/** Programs that media and speech need, where this machine would do the work. */
+async function examineMedia(config: Config): Promise<readonly Check[]> {
+  const programs = findPrograms(config)
+  return [
+    await check('media', () => examinePrograms(programs)),
+    await check('transcription', async () => examineTranscription(config.transcribe, programs)),
+  ]
 }
 
 async function examineDatabase(sql: Sql): Promise<readonly Check[]> {

@@ -10,7 +10,8 @@ export const GLOBAL_FLAGS: Readonly<Record<string, Flag>> = {
 
 /** `org create <name>` */
 export function usage(command: Command): string {
-  return [command.name, ...command.args.map((name) => `<${name}>`)].join(' ')
+  const rest = command.rest === undefined ? [] : [`<${command.rest}>…`]
+  return [command.name, ...command.args.map((name) => `<${name}>`), ...rest].join(' ')
 }
 
 /** Every command whose name begins with `words`; all about one command where only one does. */

@@ -14,17 +14,22 @@ const MIN_INTERVAL_MS = 100
 /** Such as `[████████······]  57 %   123,456 rows   41,152 rows/s   2 s left`. */
 export function progressLine({ done, total, rows, seconds }: ProgressState): string {
   const part = total === 0 ? 1 : Math.min(1, done / total)
-  const full = Math.floor(part * BAR_WIDTH)
   const rate = seconds === 0 ? 0 : Math.round(rows / seconds)
   const left = part === 0 ? '' : `   ${duration((seconds * (1 - part)) / part)} left`
-  const bar = `${'█'.repeat(full)}${'·'.repeat(BAR_WIDTH - full)}`
+  return `${bar(part)}   ${grouped(rows)} rows   ${grouped(rate)} rows/s${left}`
+}
+
+/** Such as `[████████······]  57 %`. @param part from 0 to 1 */
+export function bar(part: number): string {
+  const full = Math.floor(part * BAR_WIDTH)
   const percent = String(Math.floor(part * 100)).padStart(3)
-  return `[${bar}] ${percent} %   ${grouped(rows)} rows   ${grouped(rate)} rows/s${left}`
+  return `[${'█'.repeat(full)}${'·'.repeat(BAR_WIDTH - full)}] ${percent} %`
 }
 
 const grouped = (value: number) => value.toLocaleString('en-US')
 
-function duration(seconds: number): string {
+/** Such as `16 min 30 s`. */
+export function duration(seconds: number): string {
   const whole = Math.ceil(seconds)
   if (whole < 60) return `${whole} s`
   const minutes = Math.floor(whole / 60)
@@ -33,6 +38,8 @@ function duration(seconds: number): string {
 
 export interface Terminal {
   readonly isTTY?: boolean
+  /** Of a line. */
+  readonly columns?: number
   write(text: string): unknown
 }
 

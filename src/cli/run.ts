@@ -1,5 +1,5 @@
 /**
- * From the words of a command line to an exit code: 0 done, 1 failed or found trouble, 2 used wrongly.
+ * From the words of a command line to an exit code: 0 done, 1 failed or found trouble, 2 used wrongly, 130 interrupted.
  *
  * The rule: an error is one line on standard error, and with `--json` also one object on standard output. Options are
  * read by `node:util`, which leaves values as they were typed: an organization may be called `007`.
@@ -10,7 +10,7 @@ import { ConfigError } from '../config.ts'
 import { errorCode } from '../platform/db/sqlstate.ts'
 import { AppError } from '../platform/errors.ts'
 import { oneLine, StartError } from '../platform/start-error.ts'
-import { type Command, type Flag, type Input, type Output, UsageError } from './command.ts'
+import { type Command, type Flag, type Input, Interrupted, type Output, UsageError } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { GLOBAL_FLAGS, help, usage } from './help.ts'
 
@@ -30,6 +30,7 @@ export async function runCommandLine(argv: readonly string[], env: Environment):
     const { code, message } = explain(error)
     if (json) process.stdout.write(`${JSON.stringify({ error: { code, message } })}\n`)
     process.stderr.write(`earshot: ${message}\n`)
+    if (error instanceof Interrupted) return 130
     return error instanceof UsageError ? 2 : 1
   }
 }
@@ -74,12 +75,15 @@ function readInput(command: Command, argv: readonly string[], env: Environment):
   const flags = { ...GLOBAL_FLAGS, ...command.flags }
   const { positionals, values } = parseStrictly(argv, flags)
   const given = positionals.slice(positionals.length === 0 ? 0 : command.name.split(' ').length)
-  if (given.length !== command.args.length) throw new UsageError(`usage: earshot ${usage(command)}`)
+  const rest = given.slice(command.args.length)
+  if (given.length < command.args.length || rest.length > 0 !== (command.rest !== undefined))
+    throw new UsageError(`usage: earshot ${usage(command)}`)
   for (const [name, flag] of Object.entries(command.flags))
     if (flag.required && values[name] === undefined) throw new UsageError(`--${name} is missing`)
   return {
     env,
     json: values.json === true,
+    rest,
     arg(name) {
       const value = given[command.args.indexOf(name)]
       if (value === undefined) throw new Error(`${command.name} has no argument ${name}`)
@@ -118,6 +122,7 @@ function options(flags: Readonly<Record<string, Flag>>) {
 /** A word for programs and a sentence for people. */
 function explain(error: unknown): { readonly code: string; readonly message: string } {
   if (error instanceof UsageError) return { code: 'usage', message: error.message }
+  if (error instanceof Interrupted) return { code: 'interrupted', message: error.message }
   if (error instanceof AppError) return { code: error.code, message: error.message }
   if (error instanceof ConfigError) return { code: 'configuration', message: error.message }
   if (error instanceof StartError) return { code: 'start', message: oneLine(error) }

@@ -1,12 +1,13 @@
 /**
  * One log line and one observation for every request.
  *
- * The rule: the line has the path without its query, which may carry what is nobody's business; the metric has the
- * route's pattern, because a label with ids in it would grow without end.
+ * The rule: the line has the path without its query and without what grants access, which are nobody's business; the metric
+ * has the route's pattern, because a label with ids in it would grow without end.
  */
 import { Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
 import { REQUEST_ID_HEADER } from './request-id.ts'
+import { shownPath } from './shown-path.ts'
 
 /** Asked for every few seconds by machines: of no interest at the ordinary log level. */
 const PROBES = new Set(['/health', '/ready', '/metrics'])
@@ -38,7 +39,13 @@ export function requestLog({ log, metrics }: Pick<Deps, 'log' | 'metrics'>) {
         ms / 1_000,
       )
       log[PROBES.has(path) ? 'debug' : 'info'](
-        { method, path, status, ms: Math.round(ms * 10) / 10, requestId: set.headers[REQUEST_ID_HEADER] },
+        {
+          method,
+          path: shownPath(path),
+          status,
+          ms: Math.round(ms * 10) / 10,
+          requestId: set.headers[REQUEST_ID_HEADER],
+        },
         'request',
       )
     })

@@ -1,17 +1,26 @@
 /**
- * Media of a URL, in the recording's actor: fetched, examined, stored, published.
+ * Media of a URL, in the recording's actor: fetched, processed, stored, published.
  *
- * The rule: an attempt leaves either a published object or nothing. Its file and its object have names of their own, which
+ * The rule: an attempt leaves either published objects or nothing. Its folder and its objects have names of their own, which
  * no other attempt uses; and what it says about the recording is said in fenced transactions.
  */
 import { join } from 'node:path'
 import { Fenced, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { type FetchPublic, PublicFetchError } from '../platform/net/fetch-public.ts'
-import type { Probe } from './probe.ts'
+import type { RequestTranscription } from '../transcribe/requests.ts'
+import { storeMedia } from './objects.ts'
+import type { Process } from './process.ts'
 import { type AssetEvent, MAX_AGE_SECONDS, MAX_MEDIA_BYTES, MediaError, verdictOf } from './rules.ts'
-import { beginIngestion, enterGarbage, garbageOf, type Ingestion, moveAsset, publishAsset } from './store.ts'
-import { withTemporaryFile } from './temporary.ts'
+import {
+  beginIngestion,
+  garbageOf,
+  type Ingestion,
+  moveAsset,
+  publishAsset,
+  type StoredMedia,
+} from './store.ts'
+import { withTemporaryFolder } from './temporary.ts'
 import { transfer } from './transfer.ts'
 
 export interface IngestLimits {
@@ -24,8 +33,10 @@ export const INGEST_LIMITS: IngestLimits = { maxBytes: MAX_MEDIA_BYTES, maxAgeSe
 export type IngestDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
   readonly config: Pick<Deps['config'], 'dataDir'>
   readonly fetchPublic: FetchPublic
-  readonly probe: Probe
+  readonly process: Process
   readonly limits: IngestLimits
+  /** In the transaction that publishes the media, after it is published. */
+  readonly requestTranscription: RequestTranscription
 }
 
 interface Attempt {
@@ -33,7 +44,6 @@ interface Attempt {
   readonly turn: LongTurn
   readonly ingestion: Ingestion
   readonly id: string
-  readonly objectKey: string
 }
 
 /** Handlers of the actor kind `recording`: `ingest_url`, sent with the recording's row. */
@@ -47,42 +57,42 @@ async function ingest(deps: IngestDeps, turn: LongTurn): Promise<void> {
     return ingestion === null ? null : { ingestion, stale: await garbageOf(tx, ingestion) }
   })
   if (begun === null) return turn.finish(async () => {})
-  const id = deps.newId()
-  const objectKey = `recordings/${turn.message.id}/${id}/source`
-  const attempt = { deps, turn, ingestion: begun.ingestion, id, objectKey }
+  const attempt = { deps, turn, ingestion: begun.ingestion, id: deps.newId() }
   try {
     await deps.storage.delete(begun.stale)
     const stored = await fetchAndStore(attempt)
-    await turn.finish(async (tx) => {
-      if (!(await publishAsset(tx, begun.ingestion, objectKey, stored)))
+    await turn.finish(async (tx, send) => {
+      if (!(await publishAsset(tx, begun.ingestion, stored)))
         throw new Error('the media is no longer awaited')
+      await deps.requestTranscription(tx, send, begun.ingestion)
     })
   } catch (error) {
     await conclude(attempt, error)
   }
 }
 
-/** Everything before the last transaction. The temporary file is gone when it returns. */
-async function fetchAndStore(attempt: Attempt) {
-  const { deps, turn, ingestion, id, objectKey } = attempt
-  const { signal } = turn
-  const file = {
+/** Everything before the last transaction. The temporary folder is gone when it returns. */
+async function fetchAndStore(attempt: Attempt): Promise<StoredMedia> {
+  const { deps, turn, ingestion, id } = attempt
+  const { signal, log } = turn
+  const place = {
     folder: join(deps.config.dataDir, 'tmp'),
     recordingId: ingestion.recordingId,
     attempt: id,
     now: deps.clock.now().getTime(),
   }
-  return withTemporaryFile(file, async (path) => {
-    const fileSize = await transfer(deps.fetchPublic, ingestion.url, path, {
+  return withTemporaryFolder(place, async (folder) => {
+    const path = join(folder, 'source')
+    await transfer(deps.fetchPublic, ingestion.url, path, {
       signal,
       maxBytes: deps.limits.maxBytes,
       onFirstByte: () => move(attempt, 'firstByte'),
     })
     await move(attempt, 'lastByte')
-    const facts = await deps.probe(path, signal)
-    await turn.step((tx) => enterGarbage(tx, ingestion, objectKey))
-    await deps.storage.putFile(objectKey, path, { contentType: facts.contentType, signal })
-    return { ...facts, fileSize }
+    // Nobody is told how far it is: the specification shows that of uploads only.
+    const silent = { onEncode: async () => {}, onProgress: async () => {} }
+    const made = await deps.process(path, { folder, signal, log, ...silent })
+    return storeMedia(deps.storage, turn, { subject: ingestion, id, sourceKey: null }, made)
   })
 }
 

@@ -80,20 +80,36 @@ export function isAcceptedType(type: string): boolean {
 
 /** A kind of file: the demultiplexers that may read it, and what it is called with and without pictures. */
 export interface Container {
+  readonly name: 'mp4' | 'quicktime' | 'webm' | 'ogg' | 'flac' | 'wav' | 'aac' | 'mp3' | 'mpeg'
   readonly demuxers: string
   readonly audioType: string
   readonly videoType: string
 }
 
-const MP4 = { demuxers: 'mov,mp4', audioType: 'audio/mp4', videoType: 'video/mp4' }
-const QUICKTIME = { demuxers: 'mov,mp4', audioType: 'video/quicktime', videoType: 'video/quicktime' }
-const WEBM = { demuxers: 'matroska,webm', audioType: 'audio/webm', videoType: 'video/webm' }
-const OGG = { demuxers: 'ogg', audioType: 'audio/ogg', videoType: 'video/ogg' }
-const FLAC = { demuxers: 'flac', audioType: 'audio/flac', videoType: 'audio/flac' }
-const WAV = { demuxers: 'wav', audioType: 'audio/wav', videoType: 'audio/wav' }
-const AAC = { demuxers: 'aac', audioType: 'audio/aac', videoType: 'audio/aac' }
-const MP3 = { demuxers: 'mp3', audioType: 'audio/mpeg', videoType: 'audio/mpeg' }
-const MPEG = { demuxers: 'mpeg,mpegvideo', audioType: 'audio/mpeg', videoType: 'video/mpeg' }
+const MP4 = { name: 'mp4', demuxers: 'mov,mp4', audioType: 'audio/mp4', videoType: 'video/mp4' } as const
+const QUICKTIME = {
+  name: 'quicktime',
+  demuxers: 'mov,mp4',
+  audioType: 'video/quicktime',
+  videoType: 'video/quicktime',
+} as const
+const WEBM = {
+  name: 'webm',
+  demuxers: 'matroska,webm',
+  audioType: 'audio/webm',
+  videoType: 'video/webm',
+} as const
+const OGG = { name: 'ogg', demuxers: 'ogg', audioType: 'audio/ogg', videoType: 'video/ogg' } as const
+const FLAC = { name: 'flac', demuxers: 'flac', audioType: 'audio/flac', videoType: 'audio/flac' } as const
+const WAV = { name: 'wav', demuxers: 'wav', audioType: 'audio/wav', videoType: 'audio/wav' } as const
+const AAC = { name: 'aac', demuxers: 'aac', audioType: 'audio/aac', videoType: 'audio/aac' } as const
+const MP3 = { name: 'mp3', demuxers: 'mp3', audioType: 'audio/mpeg', videoType: 'audio/mpeg' } as const
+const MPEG = {
+  name: 'mpeg',
+  demuxers: 'mpeg,mpegvideo',
+  audioType: 'audio/mpeg',
+  videoType: 'video/mpeg',
+} as const
 
 /** Of which the beginning is judged. */
 export const SNIFFED_BYTES = 4_096
@@ -128,42 +144,6 @@ function behindId3(head: Uint8Array): Container {
 function elementary([first = 0, second = 0]: Uint8Array): Container | null {
   if (first !== 0xff || (second & 0xe0) !== 0xe0) return null
   return (second & 0xf6) === 0xf0 ? AAC : MP3
-}
-
-/** The parts of what ffprobe says that are used, all of them untrusted. */
-export interface ProbeReport {
-  readonly streams?: readonly {
-    readonly codec_type?: unknown
-    readonly codec_name?: unknown
-    readonly duration?: unknown
-    readonly disposition?: { readonly attached_pic?: unknown }
-  }[]
-  readonly format?: { readonly duration?: unknown }
-}
-
-export interface MediaFacts {
-  readonly contentType: string
-  readonly isAudio: boolean
-  /** null where the file does not say. */
-  readonly durationSeconds: number | null
-}
-
-/** @throws MediaError where there is nothing to hear or to see */
-export function factsOf(container: Container, { streams = [], format }: ProbeReport): MediaFacts {
-  // The cover of an album is no video.
-  const playable = streams.filter(
-    ({ codec_name, disposition }) => codec_name !== undefined && disposition?.attached_pic !== 1,
-  )
-  const has = (type: string) => playable.some(({ codec_type }) => codec_type === type)
-  const isVideo = has('video')
-  if (!isVideo && !has('audio'))
-    throw new MediaError('unsupported_media_type', false, 'there is neither sound nor picture in it')
-  const durations = [format?.duration, ...playable.map(({ duration }) => duration)].map(Number)
-  return {
-    contentType: isVideo ? container.videoType : container.audioType,
-    isAudio: !isVideo,
-    durationSeconds: durations.find((seconds) => Number.isFinite(seconds) && seconds > 0) ?? null,
-  }
 }
 
 /** After this a transfer that could still succeed is given up. */

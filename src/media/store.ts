@@ -5,12 +5,16 @@
  * `media_garbage` from before its object is put until the statement that publishes it.
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
-import { ASSET_EVENTS, type AssetErrorCode, type AssetEvent, type MediaFacts } from './rules.ts'
+import { ASSET_EVENTS, type AssetErrorCode, type AssetEvent } from './rules.ts'
 
-/** What an attempt is about. */
-export interface Ingestion {
+/** Whose media it is. */
+export interface Subject {
   readonly organizationId: string
   readonly recordingId: string
+}
+
+/** What an attempt at media of a URL is about. */
+export interface Ingestion extends Subject {
   readonly url: string
   /** Since the media was asked for. */
   readonly ageSeconds: number
@@ -34,7 +38,7 @@ export async function beginIngestion(tx: Tx, recordingId: string): Promise<Inges
 /** @returns false where the asset is not where the event may come from */
 export async function moveAsset(
   tx: Tx,
-  { organizationId, recordingId }: Ingestion,
+  { organizationId, recordingId }: Subject,
   event: AssetEvent,
   errorCode: AssetErrorCode | null = null,
 ): Promise<boolean> {
@@ -48,45 +52,56 @@ export async function moveAsset(
   return count === 1
 }
 
-/** With the object that is there by now. @returns false as `moveAsset`, or where the object may be gone already */
-export async function publishAsset(
-  tx: Tx,
-  ingestion: Ingestion,
-  objectKey: string,
-  facts: MediaFacts & { readonly fileSize: number },
-): Promise<boolean> {
-  const { organizationId, recordingId } = ingestion
+/** Objects that are there by now, and what the one that is played is. */
+export interface StoredMedia {
+  readonly objectKey: string
+  /** Of the file as it came, where another is played. */
+  readonly sourceKey: string | null
+  readonly waveformKey: string | null
+  readonly posterKey: string | null
+  /** Those of the keys that are in `media_garbage`. */
+  readonly entered: readonly string[]
+  readonly contentType: string
+  readonly isAudio: boolean
+  readonly durationSeconds: number | null
+  readonly fileSize: number
+}
+
+/** @returns false as `moveAsset`, or where an object may be gone already */
+export async function publishAsset(tx: Tx, subject: Subject, media: StoredMedia): Promise<boolean> {
+  const { organizationId, recordingId } = subject
   const kept = await tx`
     delete from media_garbage
     where organization_id = ${organizationId}
-      and object_key = ${objectKey}`
-  if (kept.count !== 1 || !(await moveAsset(tx, ingestion, 'publish'))) return false
+      and object_key = any(${[...media.entered]}::text[])`
+  if (kept.count !== media.entered.length || !(await moveAsset(tx, subject, 'publish'))) return false
   await tx`
     update recording
     set
-      asset_object_key = ${objectKey}, asset_duration_seconds = ${facts.durationSeconds},
-      asset_is_audio = ${facts.isAudio}, asset_content_type = ${facts.contentType},
-      asset_file_size = ${facts.fileSize}
+      asset_object_key = ${media.objectKey}, asset_source_key = ${media.sourceKey},
+      asset_waveform_key = ${media.waveformKey}, asset_poster_key = ${media.posterKey},
+      asset_duration_seconds = ${media.durationSeconds}, asset_is_audio = ${media.isAudio},
+      asset_content_type = ${media.contentType}, asset_file_size = ${media.fileSize}
     where organization_id = ${organizationId}
       and id = ${recordingId}`
   return true
 }
 
-/** Enters the key of an object that is about to be put, to be deleted when every turn of now must have ended. */
+/** Enters the keys of objects that are about to be put, to be deleted when every turn of now must have ended. */
 export async function enterGarbage(
   tx: Tx,
-  { organizationId, recordingId }: Ingestion,
-  objectKey: string,
+  { organizationId, recordingId }: Subject,
+  keys: readonly string[],
 ): Promise<void> {
   await tx`
     insert into media_garbage (object_key, organization_id, recording_id, delete_after)
-    values (${objectKey}, ${organizationId}, ${recordingId}, now() + interval '3 hours')`
+    select unnest(${[...keys]}::text[]), ${organizationId}, ${recordingId}, now() + interval '3 hours'`
 }
 
 /** Keys of earlier attempts; they stay entered, since one of those may still be under way somewhere. */
 export async function garbageOf(
   tx: Tx,
-  { organizationId, recordingId }: Ingestion,
+  { organizationId, recordingId }: Subject,
 ): Promise<readonly string[]> {
   const rows = await tx<{ key: string }[]>`
     select object_key as key
@@ -96,15 +111,18 @@ export async function garbageOf(
   return rows.map(({ key }) => key)
 }
 
-/** The object of a recording that is being deleted goes soon after. */
+/** The objects of a recording that is being deleted go soon after. */
 export async function discardMedia(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
   await tx`
     insert into media_garbage (object_key, organization_id, recording_id, delete_after)
-    select asset_object_key, organization_id, id, now()
+    select distinct object_key, organization_id, id, now()
     from recording
+    cross join unnest(
+      array[asset_object_key, asset_source_key, asset_waveform_key, asset_poster_key]
+    ) as object_key
     where organization_id = ${organizationId}
       and id = ${recordingId}
-      and asset_object_key is not null
+      and object_key is not null
     on conflict (object_key) do update set delete_after = now()`
 }
 

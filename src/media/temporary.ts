@@ -1,7 +1,7 @@
 /**
- * Files that live as long as a turn, under `DATA_DIR/tmp`.
+ * Folders that live as long as a turn, under `DATA_DIR/tmp`.
  *
- * The rule: the file goes when its work ends, well or not; what a killed process has left goes with the next work on the
+ * The rule: the folder goes when its work ends, well or not; what a killed process has left goes with the next work on the
  * same recording, or when it is older than any turn can be.
  */
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
@@ -11,22 +11,24 @@ const PREFIX = 'ingest-'
 /** Longer than a turn may take. */
 const MAX_AGE_MS = 3 * 60 * 60 * 1_000
 
-/** The path is new; the work makes the file. `now` in milliseconds since 1970. */
-export async function withTemporaryFile<T>(
-  { folder, recordingId, attempt, now }: TemporaryFile,
-  work: (path: string) => Promise<T>,
+/** The folder is new and empty. `now` in milliseconds since 1970. */
+export async function withTemporaryFolder<T>(
+  { folder, recordingId, attempt, now }: TemporaryFolder,
+  work: (folder: string) => Promise<T>,
 ): Promise<T> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await removeOld(folder, `${PREFIX}${recordingId}-`, now)
   const path = join(folder, `${PREFIX}${recordingId}-${attempt}`)
+  await mkdir(path, { mode: 0o700 })
   try {
     return await work(path)
   } finally {
-    await rm(path, { force: true })
+    await rm(path, { recursive: true, force: true })
   }
 }
 
-export interface TemporaryFile {
+export interface TemporaryFolder {
+  /** In which the folder is made. */
   readonly folder: string
   readonly recordingId: string
   readonly attempt: string
@@ -38,6 +40,7 @@ async function removeOld(folder: string, ofRecording: string, now: number): Prom
     if (!name.startsWith(PREFIX)) continue
     const path = join(folder, name)
     const modified = (await stat(path).catch(() => null))?.mtimeMs ?? now
-    if (name.startsWith(ofRecording) || now - modified > MAX_AGE_MS) await rm(path, { force: true })
+    if (name.startsWith(ofRecording) || now - modified > MAX_AGE_MS)
+      await rm(path, { recursive: true, force: true })
   }
 }

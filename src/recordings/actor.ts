@@ -1,20 +1,28 @@
 /** The actor of a recording: everything that happens to it after its request was answered, one thing at a time. */
-import type { ActorDefinition } from '../actors/types.ts'
+import type { ActorDefinition, GiveUp } from '../actors/types.ts'
 import { createSummarizer } from '../analyze/create.ts'
 import type { Summarizer } from '../analyze/summarizer.ts'
 import type { Deps } from '../container.ts'
 import { INGEST_LIMITS, type IngestLimits, ingestHandlers } from '../media/ingest.ts'
-import { createProbe, type Probe } from '../media/probe.ts'
+import { createProbe } from '../media/probe.ts'
+import { createProcess, type Process } from '../media/process.ts'
+import { findPrograms } from '../media/programs.ts'
 import { giveUpIngestion, INGEST_ATTEMPTS } from '../media/service.ts'
+import { giveUpUpload, PROCESS_ATTEMPTS, uploadedHandlers } from '../media/uploaded.ts'
 import { createFetchPublic, type FetchPublic } from '../platform/net/fetch-public.ts'
+import { createTranscriber } from '../transcribe/create.ts'
+import { createRequestTranscription } from '../transcribe/requests.ts'
+import type { Transcriber } from '../transcribe/transcriber.ts'
+import { giveUpTranscription, TRANSCRIBE_ATTEMPTS, transcribeHandlers } from '../transcribe/transcription.ts'
 import { transcriptHandlers } from '../transcripts/indexing.ts'
 
 /** What the actor works with; the real things where absent. */
 export interface RecordingTools {
   readonly summarizer?: Summarizer
   readonly fetchPublic?: FetchPublic
-  readonly probe?: Probe
+  readonly process?: Process
   readonly limits?: IngestLimits
+  readonly transcriber?: Transcriber | null
 }
 
 /** What cannot be done in the end is left to an operator, among the dead letters; media fails for its caller to see. */
@@ -23,20 +31,39 @@ export function recordingActor(
   {
     summarizer = createSummarizer(deps.config),
     fetchPublic = createFetchPublic(),
-    probe = createProbe(deps.config),
+    process = createRealProcess(deps),
     limits = INGEST_LIMITS,
+    transcriber = createTranscriber(deps.config, findPrograms(deps.config)),
   }: RecordingTools = {},
 ): ActorDefinition {
+  const requestTranscription = createRequestTranscription(deps.config)
+  const media = { ...deps, process, requestTranscription }
   return {
     kind: 'recording',
     pool: 'long',
     maxAttempts: 8,
-    maxAttemptsOf: { ingest_url: INGEST_ATTEMPTS },
+    maxAttemptsOf: {
+      ingest_url: INGEST_ATTEMPTS,
+      process_upload: PROCESS_ATTEMPTS,
+      transcribe: TRANSCRIBE_ATTEMPTS,
+    },
     handlers: {
       ...transcriptHandlers(summarizer),
-      ...ingestHandlers({ ...deps, fetchPublic, probe, limits }),
+      ...ingestHandlers({ ...media, fetchPublic, limits }),
+      ...uploadedHandlers(media),
+      ...transcribeHandlers({ ...deps, transcriber }),
     },
-    giveUp: async (message, ...rest) =>
-      message.type === 'ingest_url' ? giveUpIngestion(message, ...rest) : 'dead_letter',
+    giveUp: async (message, ...rest) => GIVE_UPS[message.type]?.(message, ...rest) ?? 'dead_letter',
   }
+}
+
+const GIVE_UPS: Readonly<Record<string, GiveUp>> = {
+  ingest_url: giveUpIngestion,
+  process_upload: giveUpUpload,
+  transcribe: giveUpTranscription,
+}
+
+function createRealProcess({ config, clock }: Pick<Deps, 'config' | 'clock'>): Process {
+  const { ffprobe, ffmpeg } = findPrograms(config)
+  return createProcess({ probe: createProbe({ ffprobe }), ffmpeg, clock })
 }

@@ -148,6 +148,14 @@ const Asset = Type.Object({
   isAudio: orNull(Type.Boolean()),
   contentType: orNull(Type.String()),
   fileSize: orNull(Type.Integer()),
+  waveformUrl: orNull(
+    Type.String(),
+    'A temporary URL of the outline of the sound, as JSON of audiowaveform version 2; null where there is none',
+  ),
+  posterUrl: orNull(
+    Type.String(),
+    'A temporary URL of a picture of the video, as JPEG; null where there is none',
+  ),
 })
 
 const Participant = Type.Object({
@@ -170,7 +178,10 @@ export const Recording = Type.Object({
   folderIds: Type.Array(Uuid, { description: 'Those that the caller sees' }),
   asset: orNull(Asset, 'null where no media was ever asked for and none is awaited'),
   transcript: Type.Object({
-    status: oneOf(TRANSCRIPT_STATUSES),
+    status: oneOf(
+      TRANSCRIPT_STATUSES,
+      '`waiting`: for media, or for something that transcribes it; `completed` without utterances: nothing was said in it',
+    ),
     source: orNull(oneOf(TRANSCRIPT_SOURCES), '`api`: supplied; `automatic`: transcribed; null: none yet'),
   }),
   participants: Type.Array(Participant, { description: 'In the order of `speaker`' }),

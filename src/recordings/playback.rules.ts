@@ -1,7 +1,8 @@
 /** What a recording is called when somebody saves its media. Pure. */
 
-/** Of the media types that are taken in (specification, "Create", rule 4). */
+/** Of the media types that are taken in (specification, "Create", rule 4), and of what is made of them. */
 const EXTENSIONS: Readonly<Record<string, string>> = {
+  'application/json': 'json',
   'audio/aac': 'aac',
   'audio/flac': 'flac',
   'audio/mp4': 'm4a',
@@ -9,6 +10,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'audio/ogg': 'ogg',
   'audio/wav': 'wav',
   'audio/webm': 'weba',
+  'image/jpeg': 'jpg',
   'video/mp4': 'mp4',
   'video/mpeg': 'mpg',
   'video/ogg': 'ogv',

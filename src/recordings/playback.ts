@@ -16,6 +16,13 @@ export interface PlaybackUrl {
   readonly expiresAt: Date
 }
 
+/** For players that show media before they play it. */
+export interface PlayerUrls extends PlaybackUrl {
+  /** null where there is none. */
+  readonly waveformUrl: string | null
+  readonly posterUrl: string | null
+}
+
 /** What is known of a recording's media. */
 export interface PlayableAsset {
   readonly id: string
@@ -25,24 +32,58 @@ export interface PlayableAsset {
   readonly assetContentType: string | null
 }
 
-/** null where there is nothing to play. `request` tells the address of this service where it is not configured. */
-export type PlaybackUrlOf = (asset: PlayableAsset, request: Request) => Promise<PlaybackUrl | null>
+export interface DecoratedAsset extends PlayableAsset {
+  readonly assetWaveformKey: string | null
+  readonly assetPosterKey: string | null
+}
 
-export function createPlaybackUrls({
-  storage,
-  clock,
-  config,
-}: Pick<Deps, 'storage' | 'clock' | 'config'>): PlaybackUrlOf {
-  return async (asset, request) => {
+/** null where there is nothing to play. `request` tells the address of this service where it is not configured. */
+export interface Playback {
+  urlOf(asset: PlayableAsset, request: Request): Promise<PlaybackUrl | null>
+  urlsOf(asset: DecoratedAsset, request: Request): Promise<PlayerUrls | null>
+}
+
+type PlaybackDeps = Pick<Deps, 'storage' | 'clock' | 'config'>
+
+export function createPlayback(deps: PlaybackDeps): Playback {
+  const urlOf: Playback['urlOf'] = async (asset, request) => {
     if (asset.assetStatus !== 'completed' || asset.assetObjectKey === null) return null
+    const expiresAt = new Date(Math.floor((deps.clock.now().getTime() + LIFETIME_MS) / 1_000) * 1_000)
     const contentType = asset.assetContentType ?? 'application/octet-stream'
-    const expiresAt = new Date(Math.floor((clock.now().getTime() + LIFETIME_MS) / 1_000) * 1_000)
-    const url = await storage.playbackUrl(asset.assetObjectKey, {
-      contentType,
-      fileName: playbackFileName(asset.displayName ?? asset.id, contentType),
+    return {
+      url: await sign(deps, asset, asset.assetObjectKey, { contentType, expiresAt, request }),
       expiresAt,
-      baseUrl: baseUrlOf(request, config),
-    })
-    return { url, expiresAt }
+    }
   }
+  return {
+    urlOf,
+    async urlsOf(asset, request) {
+      const playback = await urlOf(asset, request)
+      if (playback === null) return null
+      const { expiresAt } = playback
+      const extra = (key: string | null, contentType: string) =>
+        key === null ? null : sign(deps, asset, key, { contentType, expiresAt, request })
+      const [waveformUrl, posterUrl] = await Promise.all([
+        extra(asset.assetWaveformKey, 'application/json'),
+        extra(asset.assetPosterKey, 'image/jpeg'),
+      ])
+      return { ...playback, waveformUrl, posterUrl }
+    },
+  }
+}
+
+function sign(
+  { storage, config }: PlaybackDeps,
+  { id, displayName }: PlayableAsset,
+  key: string,
+  { contentType, expiresAt, request }: Granted,
+): Promise<string> {
+  const fileName = playbackFileName(displayName ?? id, contentType)
+  return storage.playbackUrl(key, { contentType, fileName, expiresAt, baseUrl: baseUrlOf(request, config) })
+}
+
+interface Granted {
+  readonly contentType: string
+  readonly expiresAt: Date
+  readonly request: Request
 }

@@ -11,7 +11,7 @@ import {
   RecordingQuery,
   UpdateRecording,
 } from './model.ts'
-import type { PlaybackUrl, PlaybackUrlOf } from './playback.ts'
+import type { Playback, PlaybackUrl, PlayerUrls } from './playback.ts'
 import type { Found, Listed, Recordings } from './service.ts'
 
 const RECORDINGS = '/v3/rest/recordings'
@@ -41,20 +41,17 @@ const CREATE_EXAMPLE: CreateRecording = {
 }
 
 /** `GET`, `POST /v3/rest/recordings` and `GET`, `PATCH`, `DELETE /v3/rest/recordings/{recordingId}`. */
-export function recordingOperations(
-  recordings: Recordings,
-  playbackUrlOf: PlaybackUrlOf,
-): readonly Operation[] {
+export function recordingOperations(recordings: Recordings, playback: Playback): readonly Operation[] {
   return [
-    listRecordings(recordings, playbackUrlOf),
-    createRecording(recordings, playbackUrlOf),
-    getRecording(recordings, playbackUrlOf),
-    updateRecording(recordings, playbackUrlOf),
+    listRecordings(recordings, playback),
+    createRecording(recordings, playback),
+    getRecording(recordings, playback),
+    updateRecording(recordings, playback),
     deleteRecording(recordings),
   ]
 }
 
-const listRecordings = (recordings: Recordings, playbackUrlOf: PlaybackUrlOf) =>
+const listRecordings = (recordings: Recordings, playback: Playback) =>
   operation({
     id: 'listRecordings',
     method: 'GET',
@@ -82,12 +79,14 @@ const listRecordings = (recordings: Recordings, playbackUrlOf: PlaybackUrlOf) =>
       const rows = await recordings.list(principal, wanted, position)
       const next = (row: Listed) => order.encode([row.createdMicroseconds, row.id])
       const { data, ...rest } = toPage(rows, limit, next, (row) => row)
-      const items = await Promise.all(data.map(async (row) => itemOf(row, await playbackUrlOf(row, request))))
+      const items = await Promise.all(
+        data.map(async (row) => itemOf(row, await playback.urlOf(row, request))),
+      )
       return ok({ data: items, ...rest, page: position.page })
     },
   })
 
-const createRecording = (recordings: Recordings, playbackUrlOf: PlaybackUrlOf) =>
+const createRecording = (recordings: Recordings, playback: Playback) =>
   operation({
     id: 'createRecording',
     method: 'POST',
@@ -101,6 +100,9 @@ const createRecording = (recordings: Recordings, playbackUrlOf: PlaybackUrlOf) =
       '',
       'A supplied `transcript` is authoritative: nothing is transcribed. Every participant of it must speak in it; not',
       'every speaker needs a participant. Media of `assetUrl` is fetched later.',
+      '',
+      'Without one, media is transcribed where the service has something that does: `transcript.status` is `waiting` until the',
+      'media is there, then `queued`, `processing` and `completed` or `failed`.',
     ].join('\n'),
     access: 'organizationOrUser',
     body: CreateRecording,
@@ -121,11 +123,11 @@ const createRecording = (recordings: Recordings, playbackUrlOf: PlaybackUrlOf) =
     ],
     async handler({ request, principal, body }) {
       const found = await recordings.create(principal, await body())
-      return created(`${RECORDINGS}/${found.id}`, resourceOf(found, await playbackUrlOf(found, request)))
+      return created(`${RECORDINGS}/${found.id}`, resourceOf(found, await playback.urlsOf(found, request)))
     },
   })
 
-const getRecording = (recordings: Recordings, playbackUrlOf: PlaybackUrlOf) =>
+const getRecording = (recordings: Recordings, playback: Playback) =>
   operation({
     id: 'getRecording',
     method: 'GET',
@@ -140,11 +142,11 @@ const getRecording = (recordings: Recordings, playbackUrlOf: PlaybackUrlOf) =>
     async handler({ request, principal, id, query }) {
       const found = await recordings.get(principal, id('recordingId', NOT_FOUND))
       query()
-      return ok(resourceOf(found, await playbackUrlOf(found, request)))
+      return ok(resourceOf(found, await playback.urlsOf(found, request)))
     },
   })
 
-const updateRecording = (recordings: Recordings, playbackUrlOf: PlaybackUrlOf) =>
+const updateRecording = (recordings: Recordings, playback: Playback) =>
   operation({
     id: 'updateRecording',
     method: 'PATCH',
@@ -169,7 +171,7 @@ const updateRecording = (recordings: Recordings, playbackUrlOf: PlaybackUrlOf) =
     ],
     async handler({ request, principal, id, body }) {
       const found = await recordings.update(principal, id('recordingId', NOT_FOUND), body)
-      return ok(resourceOf(found, await playbackUrlOf(found, request)))
+      return ok(resourceOf(found, await playback.urlsOf(found, request)))
     },
   })
 
@@ -190,7 +192,7 @@ const deleteRecording = (recordings: Recordings) =>
     },
   })
 
-function resourceOf({ metadata, ...row }: Found, playback: PlaybackUrl | null) {
+function resourceOf({ metadata, ...row }: Found, urls: PlayerUrls | null) {
   return {
     id: row.id,
     displayName: row.displayName,
@@ -206,13 +208,15 @@ function resourceOf({ metadata, ...row }: Found, playback: PlaybackUrl | null) {
         ? null
         : {
             status: row.assetStatus,
-            url: playback?.url ?? null,
-            urlExpiresAt: playback?.expiresAt ?? null,
+            url: urls?.url ?? null,
+            urlExpiresAt: urls?.expiresAt ?? null,
             errorCode: row.assetErrorCode,
             durationSeconds: row.assetDurationSeconds,
             isAudio: row.assetIsAudio,
             contentType: row.assetContentType,
             fileSize: row.assetFileSize,
+            waveformUrl: urls?.waveformUrl ?? null,
+            posterUrl: urls?.posterUrl ?? null,
           },
     transcript: { status: row.transcriptStatus, source: row.transcriptSource },
     participants: row.participants,

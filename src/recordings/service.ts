@@ -20,13 +20,17 @@ import type { Query, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { deleteTranscript, matchesSearch, writeUtterances } from '../transcripts/service.ts'
+import { discardUploads } from '../uploads/garbage.ts'
 import type { CreateRecording, UpdateRecording } from './model.ts'
 import { resolveParticipants } from './participants.ts'
 import { changeOf, draftOf, type RecordingChange, type RecordingDraft } from './rules.ts'
 import * as store from './store.ts'
 
-/** Takes a person out of the participants of every recording, in the transaction of the caller. */
-export { deleteParticipationsOf } from './store.ts'
+/**
+ * In the transaction of the caller: taking a person out of the participants of every recording, and putting a recording into
+ * folders.
+ */
+export { deleteParticipationsOf, insertFolders } from './store.ts'
 export type Recordings = ReturnType<typeof createRecordings>
 
 export type RecordingsDeps = Pick<Deps, 'sql' | 'doorbell' | 'newId' | 'log'> & {
@@ -82,12 +86,13 @@ export function createRecordings(deps: RecordingsDeps) {
       return transaction(sql, (tx) => applyChange(deps, tx, viewer, id, change))
     },
 
-    /** With its transcript, metadata, participants and letters. @throws AppError 404 */
+    /** With its transcript, media, uploads, metadata, participants and letters. @throws AppError 404 */
     async remove(viewer: Viewer, id: string): Promise<void> {
       await transaction(sql, async (tx) => {
         if (!(await store.lockRecording(tx, id, folders.visibleRecording(tx, viewer)))) noRecording()
         await deleteTranscript(tx, viewer.organizationId, id)
         await discardMedia(tx, viewer.organizationId, id)
+        await discardUploads(tx, viewer.organizationId, id)
         await store.deleteRecording(tx, viewer.organizationId, id)
         await deleteActors(tx, [actorOf(id)])
       })

@@ -112,6 +112,8 @@ export interface RecordingRow {
   readonly assetObjectKey: string | null
   readonly assetContentType: string | null
   readonly assetFileSize: number | null
+  readonly assetWaveformKey: string | null
+  readonly assetPosterKey: string | null
   readonly transcriptStatus: TranscriptStatus
   readonly transcriptSource: TranscriptSource | null
   readonly folderIds: readonly string[]
@@ -138,6 +140,7 @@ export async function findRecording(
       r.asset_status as "assetStatus", r.asset_error_code as "assetErrorCode",
       r.asset_duration_seconds as "assetDurationSeconds", r.asset_is_audio as "assetIsAudio",
       r.asset_object_key as "assetObjectKey", r.asset_content_type as "assetContentType", r.asset_file_size as "assetFileSize",
+      r.asset_waveform_key as "assetWaveformKey", r.asset_poster_key as "assetPosterKey",
       r.transcript_status as "transcriptStatus", r.transcript_source as "transcriptSource",
       array(
         select f.id

@@ -30,7 +30,8 @@ export function transcriptOperations(
       tag: 'Recordings',
       summary: 'Read the transcript of a recording',
       description:
-        'What there is of the transcript, in stored order; an empty list where there is none yet. ' +
+        'What there is of the transcript, in stored order; an empty list where there is none yet, and where nothing is said ' +
+        'in the media. ' +
         '`type=monologue` joins neighbouring utterances of one speaker. `Accept: text/vtt`, `application/x-subrip` or ' +
         '`text/plain`, or the parameter `format`, gives it as subtitles or text.',
       access: 'organizationOrUser',

@@ -1,27 +1,30 @@
 /** Swagger UI in a real browser: somebody reads /docs, authorises, and sends the first conversation. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { BrowserContext } from 'playwright-core'
+import { type Chromium, startChromium } from '../support/chromium.ts'
 import { startTestServer, type TestApplication, type TestServer, type TestTenant } from '../support/server.ts'
-import { startBrowser, type TestBrowser } from './support/chromium.ts'
 
 let server: TestServer
 let tenant: TestTenant
 let application: TestApplication
-let browser: TestBrowser
+let chromium: Chromium
+let browser: BrowserContext
 
 beforeAll(async () => {
   server = await startTestServer()
   tenant = await server.createTenant()
   application = await server.createApplication(tenant.organizationId, { agentKey: 'demo' })
-  browser = await startBrowser()
+  chromium = await startChromium()
+  browser = chromium.context
 }, 60_000)
 
 afterAll(async () => {
-  await browser?.close()
+  await chromium?.stop()
   await server?.stop()
 })
 
 test('/docs authorises and executes the ingest example, talking to the service only', async () => {
-  const page = await browser.context.newPage()
+  const page = await browser.newPage()
   const [urls, complaints] = [[] as string[], [] as string[]]
   page.on('request', (request) => urls.push(request.url()))
   page.on('pageerror', (error) => complaints.push(String(error)))
@@ -53,7 +56,7 @@ test('/docs authorises and executes the ingest example, talking to the service o
 }, 60_000)
 
 test('/docs keeps the authorisation over a reload', async () => {
-  const page = await browser.context.newPage()
+  const page = await browser.newPage()
   await page.goto(`${server.baseUrl}/docs`)
   await page.getByRole('button', { name: 'Authorize' }).first().click()
   const scheme = page.locator('.auth-container', { hasText: 'X-Service-Agent-Key' })

@@ -1,12 +1,12 @@
 /** Pages of another origin and the REST API, in a real browser: a user's token may come from a page, a key may not. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
+import { type Chromium, startChromium } from '../support/chromium.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
-import { startBrowser, type TestBrowser } from './support/chromium.ts'
 
 let server: TestServer
 let tenant: TestTenant
-let browser: TestBrowser
+let chromium: Chromium
 let website: ReturnType<typeof Bun.serve>
 let page: Page
 
@@ -17,13 +17,13 @@ beforeAll(async () => {
     port: 0,
     fetch: () => new Response('<title>Shop</title>', { headers: { 'content-type': 'text/html' } }),
   })
-  browser = await startBrowser()
-  page = await browser.context.newPage()
+  chromium = await startChromium()
+  page = await chromium.context.newPage()
   await page.goto(`http://localhost:${website.port}/`)
 }, 60_000)
 
 afterAll(async () => {
-  await browser?.close()
+  await chromium?.stop()
   await website?.stop(true)
   await server?.stop()
 })

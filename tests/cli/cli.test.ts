@@ -194,6 +194,8 @@ test('an empty database is named as such, migrated, and then up to date', async 
       ok: false,
       checks: [
         { name: 'settings', ok: true },
+        { name: 'media', ok: true },
+        { name: 'transcription', ok: true },
         { name: 'database', ok: true },
         { name: 'schema', ok: false },
         { name: 'redis', ok: true },
@@ -241,7 +243,7 @@ describe('the doctor', () => {
   test('finds nothing wrong where a worker lives', async () => {
     await database.sql`insert into worker (id) values ('test')`
     const { code, out } = await earshot(['doctor'])
-    expect(out.trim().split('\n')).toHaveLength(5)
+    expect(out.trim().split('\n')).toHaveLength(7)
     expect({ code, failed: out.includes('FAILED') }).toEqual({ code: 0, failed: false })
   })
 
@@ -254,6 +256,22 @@ describe('the doctor', () => {
       ok: false,
       detail: '0 heard of in the last 15 s',
     })
+  })
+
+  test('finds a program that is to transcribe and is not there', async () => {
+    const checkOf = async (env: Record<string, string>) => {
+      const { out } = await earshot(['doctor', '--json'], env)
+      return JSON.parse(out).checks.find(({ name }: { name: string }) => name === 'transcription')
+    }
+    expect(await checkOf({ TRANSCRIBE_COMMAND: 'sh -c x' })).toMatchObject({ ok: true, detail: 'by sh' })
+    expect(await checkOf({ TRANSCRIBE_COMMAND: 'no-such-program --key hush' })).toEqual({
+      name: 'transcription',
+      ok: false,
+      detail: 'TRANSCRIBE_COMMAND is no-such-program, which is not there',
+    })
+    const server = { TRANSCRIBE_URL: 'https://u:hush@speech.test/v1', TRANSCRIBE_MODEL: 'whisper-1' }
+    expect(await checkOf(server)).toMatchObject({ ok: true, detail: 'by whisper-1 at speech.test' })
+    expect(await checkOf({ ...server, FFMPEG_PATH: '/nowhere/ffmpeg' })).toMatchObject({ ok: false })
   })
 
   test('finds a Redis that does not answer, and wrong settings', async () => {

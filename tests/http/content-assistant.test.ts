@@ -23,7 +23,7 @@ describe('POST /api/assistant', () => {
     ['Which version of PostgreSQL do I need?', 'self-hosting', 'version 15 or newer'],
     ['What happens to my data when Redis dies?', 'self-hosting', 'nothing is lost'],
     ['How many events can one request hold?', 'agent-conversations', 'at most 500 events'],
-    ['Does Earshot transcribe audio?', 'recordings-and-transcripts', 'speech is not transcribed'],
+    ['Does Earshot transcribe audio?', 'recordings-and-transcripts', 'where the operator has named'],
     ['What does it cost?', 'about', 'costs nothing'],
     ['do you have telemetry', 'privacy', 'no telemetry'],
     ['How long does a superseded version work?', 'api', 'at least 90 days'],

@@ -47,6 +47,9 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   personId: 'person_not_found',
 }
 
+/** As the example of its operation, of which a second one is the same upload. */
+const UPLOAD = { fileName: 'call.mp4', fileSize: 25_000_000 }
+
 const organizations = new Map<Credential, string>()
 
 async function credentials() {
@@ -74,9 +77,11 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
     transcript: [utterance(0, 1)],
     participants: [{ speaker: 0, email: 'ada@example.com' }],
   })
+  const upload = await key.post(`/v3/rest/recordings/${recordingId}/uploads`, UPLOAD)
+  const { uploadId } = upload.body
   const feedback = await feedbackObjects(key)
   const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
-  return { ...agents, sourceId, fieldId, folderId, batchId, recordingId, ...feedback }
+  return { ...agents, sourceId, fieldId, folderId, batchId, recordingId, uploadId, ...feedback }
 }
 
 /** Their ids are small numbers, so what they are called is what must not be shown. */
@@ -192,7 +197,8 @@ describe('every operation', () => {
   test('of the owner with the same ids is not 404', async () => {
     const order = operations.filter(({ path }) => path.includes('{'))
     // What removes comes last, the inner objects first.
-    order.sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
+    const rank = ({ method, path }: Operation) => (method === 'DELETE' ? 100 - path.split('/').length : 0)
+    order.sort((a, b) => rank(a) - rank(b))
     for (const operation of order) {
       const path = fill(operation.path, (name) => foreign[name] ?? '')
       const [caller] = callersOf(operation, stranger)

@@ -345,15 +345,16 @@ test('an object that an attempt stored and did not publish is deleted by the nex
   runtime = createRuntime(server.deps, [recordingActor({ ...server.deps, storage: losing }, tools)], QUICK)
   await runtime.start()
   const { id, asset } = await ingest(sending(SOUND).url)
-  expect([asset.status, puts]).toEqual(['completed', 2])
+  // The source twice, and the outline of its sound.
+  expect([asset.status, puts]).toEqual(['completed', 3])
   const { sql } = server.database
   const [row] = await sql<{ key: string }[]>`select asset_object_key as key from recording where id = ${id}`
   const folder = join(server.deps.config.dataDir, 'media')
   expect(readdirSync(join(folder, 'recordings', id))).toEqual([row!.key.split('/')[2]!])
-  // The other key stays entered until no turn of that time can be left: the attempt might only have been slow.
+  // The other keys stay entered until no turn of that time can be left: the attempt might only have been slow.
   const entered = await sql<
     { key: string }[]
   >`select object_key as key from media_garbage where recording_id = ${id}`
   expect(entered.map(({ key }) => key)).not.toContain(row!.key)
-  expect(entered).toHaveLength(1)
+  expect(entered).toHaveLength(2)
 })

@@ -31,6 +31,11 @@ export const TAGS = [
       'or as a list.',
   },
   {
+    name: 'Uploads',
+    description:
+      'The media of a recording, sent as a file: create an upload, send the bytes to its `uploadUrl`, and ask for its phase.',
+  },
+  {
     name: 'Folders',
     description: 'Where recordings are kept and who sees them, and groups of uploads.',
   },

@@ -7,6 +7,6 @@ import type { ObjectStore } from './storage.ts'
 
 /** Opens nothing: a store reaches for its folder or server when it is first used. */
 export function createStorage({ dataDir, s3 }: Pick<Config, 'dataDir' | 's3'>): ObjectStore {
-  if (s3 !== null) return createS3Store(s3)
+  if (s3 !== null) return createS3Store(s3, join(dataDir, 'spool'))
   return createFolderStore({ folder: join(dataDir, 'media'), keyFile: join(dataDir, 'keys', 'playback.key') })
 }

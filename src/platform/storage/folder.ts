@@ -6,23 +6,21 @@
  * `%40` everywhere else. What a crash left half-done is in `.incoming`, where nobody looks for objects.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
-import { link, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { link, mkdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { ensureSecretFile } from '../secret-file.ts'
+import { INCOMING, isErrno, locate, sync, syncFolders, targetOf } from './folder-files.ts'
+import { createFolderIncoming, sweepFolder } from './folder-incoming.ts'
 import { assertKey } from './keys.ts'
 import { signedPath, verifiedGrant } from './signature.ts'
-import { type ObjectInfo, ObjectMissing, type ObjectStore, type PutOptions } from './storage.ts'
+import { ObjectMissing, type ObjectStore, type PutOptions } from './storage.ts'
 
 export interface FolderStoreOptions {
   /** Absolute; made when the first object is put. */
   readonly folder: string
   /** Of the secret that signs playback URLs; made when it is first needed. */
   readonly keyFile: string
-}
-
-interface Located extends ObjectInfo {
-  readonly path: string
 }
 
 export function createFolderStore({ folder, keyFile }: FolderStoreOptions): ObjectStore {
@@ -53,6 +51,12 @@ export function createFolderStore({ folder, keyFile }: FolderStoreOptions): Obje
     async delete(keys) {
       for (const key of keys) await remove(folder, key)
     },
+    async localFile(key, _, signal) {
+      signal.throwIfAborted()
+      return { path: (await existing(key)).path, release: async () => {} }
+    },
+    incoming: createFolderIncoming(folder),
+    sweep: (before, awaited) => sweepFolder(folder, before, awaited),
     async playbackUrl(key, { contentType, fileName, expiresAt, baseUrl }) {
       assertKey(key)
       const expires = Math.floor(expiresAt.getTime() / 1_000)
@@ -72,39 +76,10 @@ function newSecret(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
 }
 
-/** Path without the part that has the content type. */
-function stemOf(folder: string, key: string): string {
-  assertKey(key)
-  return join(folder, ...key.split('/').map(fileNameOf))
-}
-
-/** Letters, digits, `-`, `_` and dots that do not lead stay; everything else is written as bytes. */
-function fileNameOf(text: string): string {
-  return encodeURIComponent(text).replaceAll(
-    /^\.|[!'()*~]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  )
-}
-
-async function locate(folder: string, key: string): Promise<Located | null> {
-  const stem = stemOf(folder, key)
-  const prefix = `${basename(stem)}@`
-  try {
-    const name = (await readdir(dirname(stem))).find((entry) => entry.startsWith(prefix))
-    if (name === undefined) return null
-    const path = join(dirname(stem), name)
-    const { size } = await stat(path)
-    return { path, size, contentType: decodeURIComponent(name.slice(prefix.length)) }
-  } catch (error) {
-    if (isErrno(error, ['ENOENT', 'ENOTDIR'])) return null
-    throw error
-  }
-}
-
 async function put(folder: string, key: string, path: string, { contentType, signal }: PutOptions) {
-  const target = `${stemOf(folder, key)}@${fileNameOf(contentType)}`
+  const target = targetOf(folder, key, contentType)
   signal.throwIfAborted()
-  const incoming = join(folder, '.incoming')
+  const incoming = join(folder, INCOMING)
   const staged = join(incoming, crypto.randomUUID())
   await mkdir(incoming, { recursive: true, mode: 0o700 })
   try {
@@ -133,20 +108,6 @@ async function stage(path: string, staged: string, signal: AbortSignal): Promise
   }
 }
 
-/** Not only the content: a name is safe when its folder is on the disk, and so on up to the root of the store. */
-async function syncFolders(from: string, root: string): Promise<void> {
-  for (let folder = from; folder.length >= root.length; folder = dirname(folder)) await sync(folder)
-}
-
-async function sync(path: string): Promise<void> {
-  const file = await open(path, 'r')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
-
 /** With the folders that it leaves empty. */
 async function remove(folder: string, key: string): Promise<void> {
   const located = await locate(folder, key)
@@ -161,8 +122,4 @@ async function remove(folder: string, key: string): Promise<void> {
       return
     }
   }
-}
-
-function isErrno(error: unknown, codes: readonly string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }

@@ -5,11 +5,16 @@
  * them), parts of one size (R2), objects deleted one by one (servers disagree on what `DeleteObjects` must be signed with),
  * and no condition on puts. The SDK is loaded when the store is first used: it costs a start 100 ms.
  */
+import { tmpdir } from 'node:os'
 import type { S3Client } from '@aws-sdk/client-s3'
 import type { S3Config } from '../../config.ts'
 import { contentDisposition } from './disposition.ts'
 import { assertKey } from './keys.ts'
+import { copyToFile } from './s3-copy.ts'
+import { isNamed, statusOf } from './s3-errors.ts'
+import { createS3Incoming } from './s3-incoming.ts'
 import { putFile } from './s3-put.ts'
+import { signSpooled } from './s3-spool.ts'
 import { ObjectMissing, type ObjectStore, type PlaybackOptions } from './storage.ts'
 
 /** Requests at a time where many objects are deleted. */
@@ -19,7 +24,8 @@ const CONNECT_TIMEOUT_MS = 10_000
 /** Without a byte in either direction. */
 const IDLE_TIMEOUT_MS = 60_000
 
-export function createS3Store(config: S3Config): ObjectStore {
+/** `spoolFolder`: for bytes on their way to the server; a disk, since memory is not enough for many uploads. */
+export function createS3Store(config: S3Config, spoolFolder = tmpdir()): ObjectStore {
   let opened: Promise<S3Client> | null = null
   const open = () => {
     opened ??= openClient(config)
@@ -53,10 +59,21 @@ export function createS3Store(config: S3Config): ObjectStore {
         return Body.transformToWebStream()
       } catch (error) {
         if (statusOf(error) === 416) return new Blob([]).stream()
-        if (error instanceof Error && error.name === 'NoSuchKey') throw new ObjectMissing(key)
+        if (isNamed(error, 'NoSuchKey')) throw new ObjectMissing(key)
         throw error
       }
     },
+    async localFile(key, folder, signal) {
+      try {
+        return await copyToFile(await open(), place(key), folder, signal)
+      } catch (error) {
+        if (isNamed(error, 'NoSuchKey')) throw new ObjectMissing(key)
+        throw error
+      }
+    },
+    incoming: createS3Incoming({ open, bucket: config.bucket, spoolFolder }),
+    // What puts leave is the bucket's to remove, by its rule for incomplete uploads; of the others `discard` knows.
+    sweep: async () => 0,
     async delete(keys) {
       const { DeleteObjectCommand } = await import('@aws-sdk/client-s3')
       const client = await open()
@@ -79,16 +96,21 @@ export function createS3Store(config: S3Config): ObjectStore {
 
 async function openClient({ region, endpoint, forcePathStyle, credentials }: S3Config): Promise<S3Client> {
   const { S3Client } = await import('@aws-sdk/client-s3')
-  return new S3Client({
+  const client = new S3Client({
     region,
     forcePathStyle,
     ...(endpoint === null ? {} : { endpoint }),
-    ...(credentials === null ? {} : { credentials }),
+    // A copy: the SDK notes in it where it came from, and settings are frozen.
+    ...(credentials === null ? {} : { credentials: { ...credentials } }),
     maxAttempts: MAX_ATTEMPTS,
+    // Whatever it has to say, it says with an error, too; without this, some of it on the console.
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: IDLE_TIMEOUT_MS },
   })
+  signSpooled(client)
+  return client
 }
 
 async function presign(
@@ -106,9 +128,4 @@ async function presign(
   const signingDate = new Date()
   const expiresIn = Math.max(1, Math.floor((expiresAt.getTime() - signingDate.getTime()) / 1_000))
   return getSignedUrl(client, command, { signingDate, expiresIn })
-}
-
-function statusOf(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('$metadata' in error)) return undefined
-  return (error.$metadata as { readonly httpStatusCode?: number }).httpStatusCode
 }

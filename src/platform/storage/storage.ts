@@ -5,6 +5,8 @@
  * a key is put once, and whatever was told of a key stays true until it is deleted.
  */
 
+import type { IncomingStore } from './incoming.ts'
+
 /** Half-open, in bytes, as `slice` has it: `end` is not part of it. What lies behind the end of the object is left out. */
 export interface ByteRange {
   readonly start: number
@@ -38,6 +40,13 @@ export interface Playable extends ObjectInfo {
   readonly fileName: string
 }
 
+/** An object as a file of this machine, only to be read. */
+export interface LocalFile {
+  readonly path: string
+  /** To be called when the file is needed no more. */
+  release(): Promise<void>
+}
+
 /**
  * Keys are paths without a leading slash: 1 to 512 bytes of UTF-8, no empty segment, no `.` or `..`, no control characters.
  * Everything throws `InvalidKey` for another.
@@ -54,6 +63,18 @@ export interface ObjectStore {
   head(key: string): Promise<ObjectInfo | null>
   /** @throws ObjectMissing */
   read(key: string, range?: ByteRange): Promise<ReadableStream<Uint8Array>>
+  /**
+   * For programs that need a file: the object's own one, or a copy in `folder` (which is there) that `release` removes.
+   * @throws ObjectMissing, or the reason of `signal`
+   */
+  localFile(key: string, folder: string, signal: AbortSignal): Promise<LocalFile>
+  /** For objects whose bytes arrive over many requests. */
+  readonly incoming: IncomingStore
+  /**
+   * Removes what crashes left half-done before that moment: of puts, and of incoming objects that are not among those
+   * still `awaited` (keys; asked for after `before`, which lies further back than a put can take). @returns how many
+   */
+  sweep(before: Date, awaited: readonly string[]): Promise<number>
   /** Keys without an object are passed over. */
   delete(keys: readonly string[]): Promise<void>
   /** An absolute URL by which anybody may GET the object, whole or by `Range`, until it expires. */

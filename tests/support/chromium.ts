@@ -1,10 +1,9 @@
-/** A Chromium of its own for a test file, with an empty profile. */
+/** A real browser with a profile of its own. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium } from 'playwright-core'
 
-/** Without talk to anybody but the pages: what is on by default looks for servers that a test machine may not reach. */
 const ARGUMENTS = [
   '--headless',
   '--no-sandbox',
@@ -16,26 +15,30 @@ const ARGUMENTS = [
   '--disable-sync',
 ]
 
-export interface TestBrowser {
+export interface Chromium {
   readonly context: BrowserContext
-  close(): Promise<void>
+  stop(): Promise<void>
 }
 
-/** @throws Error where the machine has none */
-export async function startBrowser(): Promise<TestBrowser> {
-  const executablePath = process.env.TEST_CHROMIUM || Bun.which('chromium') || Bun.which('google-chrome')
-  if (!executablePath) throw new Error('TEST_CHROMIUM is not set: run the tests with "bun run check"')
+/** `TEST_CHROMIUM`, else the one on the PATH. @throws Error where there is none */
+export async function startChromium(): Promise<Chromium> {
   const profile = mkdtempSync(join(tmpdir(), 'earshot-browser-'))
   const context = await chromium.launchPersistentContext(profile, {
-    executablePath,
+    executablePath: findChromium(),
     headless: true,
     args: ARGUMENTS,
   })
   return {
     context,
-    async close() {
+    async stop() {
       await context.close()
       rmSync(profile, { recursive: true, force: true })
     },
   }
+}
+
+function findChromium(): string {
+  const path = process.env.TEST_CHROMIUM || Bun.which('chromium') || Bun.which('google-chrome')
+  if (!path) throw new Error('TEST_CHROMIUM is not set: run the tests with "bun run check"')
+  return path
 }

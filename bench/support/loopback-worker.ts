@@ -1,0 +1,19 @@
+/**
+ * A worker for which the public internet is this machine: every name is 127.0.0.1, and may be fetched from. The rest is the
+ * recording's actor as it ships, in a process of its own. Settings come from the same variables as the service's.
+ */
+import { createRuntime } from '../../src/actors/runtime.ts'
+import { loadConfig } from '../../src/config.ts'
+import { createContainer } from '../../src/container.ts'
+import { createFetchPublic } from '../../src/platform/net/fetch-public.ts'
+import { recordingActor } from '../../src/recordings/actor.ts'
+
+const config = loadConfig(process.env)
+const servers = { database: { url: config.databaseUrl ?? '' }, redis: config.redisUrl }
+const container = createContainer(config, servers, 'bench')
+const fetchPublic = createFetchPublic({ resolve: async () => ['127.0.0.1'], judge: () => true })
+await createRuntime(container, [recordingActor(container, { fetchPublic })]).start()
+
+const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('ready') })
+console.log(`http://127.0.0.1:${server.port}`)
+process.on('SIGTERM', () => process.exit(0))

@@ -1,0 +1,118 @@
+/**
+ * Bytes of uploads a second: the service beside the reference server of tus on Node.js, and beside a bare `Bun.serve` that writes
+ * bodies to files. The same disk, the same client (curl, reading a file of noise that is in the page cache), in turns.
+ *
+ * The service is as it ships (`ROLE=api`, folder store): what it acknowledges is on the disk, and how far it is stands in
+ * PostgreSQL. The peer leaves its bytes to the page cache. The bare server is measured both ways. Before each run everything
+ * written so far is flushed, so that nobody pays for another.
+ */
+import { randomBytes } from 'node:crypto'
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openEnvironment, startProgram, startService } from './support/environment.ts'
+import { type Contestant, compare, table } from './support/measure.ts'
+import { peakMemory } from './support/peak-memory.ts'
+import {
+  bareTarget,
+  createKey,
+  earshotTarget,
+  installPeer,
+  type Slot,
+  send,
+  type Target,
+  tusTarget,
+} from './support/upload-target.ts'
+
+const MIB = 1024 * 1024
+const ROUNDS = 5
+/** Streams at a time → bytes of each. */
+const SIZES = new Map([
+  [1, 1024 * MIB],
+  [16, 128 * MIB],
+])
+
+/** One run is all streams at once, each a file of its own. Everything is gone before the next. */
+function uploading(target: Target, folder: string, source: string, streams: number): Contestant {
+  let slots: readonly Slot[] = []
+  return {
+    name: target.name,
+    async prepare(amount) {
+      // What the last run left.
+      for (const file of filesIn(folder)) rmSync(file, { force: true })
+      slots = await Promise.all(Array.from({ length: streams }, () => target.open(amount / streams)))
+      Bun.spawnSync(['sync'])
+    },
+    async run(amount) {
+      await Promise.all(slots.map((slot) => send(source, slot)))
+      const stored = filesIn(folder).reduce((sum, file) => sum + statSync(file).size, 0)
+      if (stored < amount) throw new Error(`${target.name} has ${stored} of ${amount} bytes`)
+    },
+  }
+}
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+}
+
+/** Noise: a disk that stores zeros for nothing would flatter everybody. */
+function noiseFile(path: string, bytes: number): string {
+  rmSync(path, { force: true })
+  for (let written = 0; written < bytes; written += MIB) appendFileSync(path, randomBytes(MIB))
+  return path
+}
+
+/** Measures everybody and prints one table for each number of streams. */
+export async function benchUpload(): Promise<void> {
+  installPeer()
+  const node = Bun.which('node')
+  if (node === null) throw new Error('install Node.js to measure its tus server')
+  const folder = mkdtempSync(join(tmpdir(), 'earshot-bench-upload-'))
+  const [ours, theirs, bares] = ['earshot', 'tus', 'bare'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const media = join(ours, 'media')
+  for (const path of [media, theirs, bares]) mkdirSync(path, { recursive: true })
+  await using stack = new AsyncDisposableStack()
+  stack.defer(() => rmSync(folder, { recursive: true, force: true }))
+  const environment = stack.use(await openEnvironment(2))
+  const service = stack.use(await startService(environment, { ROLE: 'api', DATA_DIR: ours }))
+  const peer = stack.use(
+    await startProgram('bench/support/tus-server.mjs', environment, { UPLOAD_DIR: theirs }, node),
+  )
+  const bare = stack.use(
+    await startProgram('bench/support/body-to-file.ts', environment, { UPLOAD_DIR: bares }),
+  )
+  const apiKey = await createKey(environment)
+  const targets: readonly (readonly [Target, string])[] = [
+    [earshotTarget(service, apiKey, 'PATCH'), media],
+    [earshotTarget(service, apiKey, 'PUT'), media],
+    [tusTarget(peer), theirs],
+    [bareTarget(bare, false), bares],
+    [bareTarget(bare, true), bares],
+  ]
+  for (const [streams, bytes] of SIZES) {
+    const source = noiseFile(join(folder, 'source'), bytes)
+    const contestants = targets.map(([target, kept]) => uploading(target, kept, source, streams))
+    const rates = await compare(contestants, streams * bytes, ROUNDS)
+    const first = rates[0]?.median ?? Number.NaN
+    console.log(
+      `\nUploads, ${streams} at a time, ${bytes / MIB} MiB each (median of ${ROUNDS} rounds), MB/s\n`,
+    )
+    const rows = rates.map(({ name, median, rates: all }, index) => [
+      name,
+      megabytes(median),
+      `${megabytes(all[0])} – ${megabytes(all.at(-1))}`,
+      targets[index]?.[0].durable ? 'yes' : 'no',
+      (first / median).toFixed(2),
+      String(peakMemory(targets[index]?.[0].pid ?? 0)),
+    ])
+    console.log(table(['', 'MB/s', 'lowest – highest', 'durable', 'Earshot, tus : this', 'peak MB'], rows))
+  }
+}
+
+const megabytes = (bytesPerSecond = Number.NaN) => String(Math.round(bytesPerSecond / 1e6))

@@ -1,0 +1,146 @@
+/**
+ * How far uploads are: one line that is drawn over itself on a terminal, now and then a line of its own elsewhere.
+ */
+import { bar, duration, type Terminal } from './progress.ts'
+
+/** Over so much of the past the rate is taken: it shows what the line does now, without trembling. */
+const WINDOW_MS = 10_000
+const SAMPLE_EVERY_MS = 100
+const DRAW_EVERY_MS = 100
+const TELL_EVERY_MS = 10_000
+/** On a line that has more to say. */
+const LONGEST_NAME = 24
+
+export interface Rate {
+  /** Bytes in all, at a time in milliseconds. */
+  add(timeMs: number, bytes: number): void
+  /** Bytes a second; null: not known yet. */
+  perSecond(): number | null
+}
+
+interface Sample {
+  readonly timeMs: number
+  readonly bytes: number
+}
+
+/** The rate of the last ten seconds. */
+export function createRate(): Rate {
+  let samples: Sample[] = []
+  let last: Sample | null = null
+  return {
+    add(timeMs, bytes) {
+      // A cut takes bytes back: what was before it is no measure of what comes.
+      if (last !== null && bytes < last.bytes) samples = []
+      last = { timeMs, bytes }
+      if (timeMs - (samples.at(-1)?.timeMs ?? Number.NEGATIVE_INFINITY) < SAMPLE_EVERY_MS) return
+      // One sample from before the window stays, so that the window is always covered.
+      const kept = samples.findLastIndex((sample) => sample.timeMs <= timeMs - WINDOW_MS)
+      samples = [...samples.slice(Math.max(0, kept)), last]
+    },
+    perSecond() {
+      const first = samples[0]
+      if (first === undefined || last === null || last.timeMs - first.timeMs < SAMPLE_EVERY_MS) return null
+      return ((last.bytes - first.bytes) / (last.timeMs - first.timeMs)) * 1000
+    },
+  }
+}
+
+/** Such as `1.25 GB`: powers of 1000, three digits. */
+export function size(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
+  let value = bytes
+  let unit = 0
+  // What would be shown as 1000 is one of the next unit.
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000
+    unit++
+  }
+  return `${unit === 0 ? value : value.toPrecision(3)} ${units[unit]}`
+}
+
+export interface Transfer {
+  readonly sent: number
+  readonly total: number
+  /** Bytes a second; null: not known yet. */
+  readonly rate: number | null
+}
+
+/** Such as `[███···]  57 %   570 MB of 1.00 GB   11.2 MB/s   38 s left`. */
+export function transferLine({ sent, total, rate }: Transfer): string {
+  const parts = [bar(Math.min(1, sent / total)), `${size(sent)} of ${size(total)}`]
+  if (rate !== null) parts.push(`${size(Math.round(rate))}/s`)
+  if (rate !== null && rate > 0 && sent < total) parts.push(`${duration((total - sent) / rate)} left`)
+  return parts.join('   ')
+}
+
+export interface Phase {
+  readonly phase: string
+  readonly encodeProgress: number | null
+}
+
+/** Such as `encoding [███···]  57 %`. */
+export function phaseLine({ phase, encodeProgress }: Phase): string {
+  return encodeProgress === null ? phase : `${phase} ${bar(encodeProgress / 100)}`
+}
+
+/** At most so many characters, the last one `…` where some are missing. */
+function cut(text: string, length: number): string {
+  const characters = [...text]
+  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`
+}
+
+export interface Display {
+  /** From now on only this one is shown. */
+  focus(name: string): void
+  /** How `name` is now: replaced by what comes next on a terminal. */
+  show(name: string, text: string): void
+  /** What stays on the screen. */
+  say(name: string, text: string): void
+  /** Is said in any case. */
+  fail(name: string, message: string): void
+  end(): void
+}
+
+export interface DisplayOptions {
+  readonly now: () => number
+  /** Where there is no terminal: say nothing but failures. */
+  readonly quiet: boolean
+}
+
+/** Draws at most ten times a second; without a terminal, `show` speaks every ten seconds at most. */
+export function createDisplay(terminal: Terminal, { now, quiet }: DisplayOptions): Display {
+  const isShown = terminal.isTTY === true
+  // Not at once: what is over in ten seconds needs no line on the way.
+  let drawn = isShown ? Number.NEGATIVE_INFINITY : now()
+  const { columns = 80 } = terminal
+  let isDirty = false
+  let inFocus: string | null = null
+  const clear = () => {
+    if (isDirty) terminal.write('\r\u001b[K')
+    isDirty = false
+  }
+  return {
+    focus(name) {
+      inFocus = name
+    },
+    show(name, text) {
+      const time = now()
+      if (inFocus !== null && name !== inFocus) return
+      if (time - drawn < (isShown ? DRAW_EVERY_MS : TELL_EVERY_MS)) return
+      drawn = time
+      // A line that wraps could not be taken away again.
+      if (isShown) terminal.write(`\r\u001b[K${cut(`${cut(name, LONGEST_NAME)}  ${text}`, columns - 1)}`)
+      else if (!quiet) terminal.write(`${name}: ${text.replace(/\[.*\] */, '')}\n`)
+      isDirty = isShown
+    },
+    say(name, text) {
+      clear()
+      if (isShown || !quiet) terminal.write(`${name}: ${text}\n`)
+    },
+    fail(name, message) {
+      clear()
+      terminal.write(`earshot: ${name}: ${message}\n`)
+    },
+    end: clear,
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * `earshot upload`: files one after the other, so that each has the whole line; while one is sent, the service already works on
+ * those before.
+ *
+ * The rule: a file that fails does not stop the others, and what is done is not done again by a second run of an interrupted
+ * command: notes of files are dropped when all of them are through.
+ */
+import { type Credential, createApi } from '../client/api.ts'
+import { ClientError } from '../client/failures.ts'
+import { createMemory, type Memory, memoryFolder } from '../client/memory.ts'
+import { openSourceFile, type SourceFile } from '../client/source-file.ts'
+import { awaitReady, noteKey, type Sent, sendUpload, type UploadDeps, type Wish } from '../client/upload.ts'
+import { oneLine } from '../platform/start-error.ts'
+import { type Input, Interrupted, type Output, UsageError } from './command.ts'
+import { pairs } from './output.ts'
+import { createDisplay, createRate, type Display, phaseLine, transferLine } from './upload-progress.ts'
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+
+interface Result {
+  readonly file: string
+  readonly status: 'ready' | 'sent' | 'failed'
+  readonly recordingId: string | null
+  readonly uploadId: string | null
+  readonly url: string | null
+  readonly durationSeconds: number | null
+  readonly error: { readonly code: string; readonly message: string } | null
+}
+
+interface Job {
+  readonly deps: UploadDeps
+  readonly memory: Memory
+  readonly display: Display
+  readonly wish: Wish
+  readonly waits: boolean
+  readonly signal: AbortSignal
+}
+
+/** @throws UsageError; Interrupted */
+export async function upload(input: Input): Promise<Output> {
+  const url = serviceUrl(input)
+  const credential = credentialOf(input)
+  const wish = wishOf(input)
+  await using files = await openAll(input.rest)
+  const display = createDisplay(process.stderr, { now: () => performance.now(), quiet: input.json })
+  using stop = untilSignal()
+  const onTrouble = (reason: string, waitMs: number) =>
+    display.say('earshot', `${reason}; again in ${(waitMs / 1000).toFixed(1)} s`)
+  const persistence = { signal: stop.signal, onTrouble }
+  const memory = createMemory(memoryFolder(input.env))
+  const deps = { api: createApi(url, credential, persistence), memory, url, persistence }
+  try {
+    const job = { deps, memory, display, wish, waits: !input.has('no-wait'), signal: stop.signal }
+    return outputOf(await uploadAll(job, files.list))
+  } catch (error) {
+    if (stop.signal.aborted) throw new Interrupted('interrupted: the same command again goes on from here')
+    throw error
+  } finally {
+    display.end()
+  }
+}
+
+async function uploadAll(job: Job, files: readonly SourceFile[]): Promise<readonly Result[]> {
+  const underway: Promise<Result>[] = []
+  for (const file of files) {
+    job.display.focus(file.name)
+    const sent = await send(job, file)
+    underway.push(
+      'recordingId' in sent ? follow(job, file, sent) : Promise.resolve(failed(file, sent.error, null)),
+    )
+    // Nobody waits for it yet; what it throws is thrown below.
+    underway.at(-1)?.catch(() => {})
+  }
+  const results: Result[] = []
+  for (const [index, file] of files.entries()) {
+    job.display.focus(file.name)
+    const result = await underway[index]
+    if (result !== undefined) results.push(result)
+  }
+  const isThrough = results.every(({ status }) => status !== 'failed')
+  for (const file of isThrough ? files : []) await job.memory.drop(noteKey(job.deps.url, file, job.wish))
+  return results
+}
+
+async function send(job: Job, file: SourceFile): Promise<Sent | { readonly error: ClientError }> {
+  const rate = createRate()
+  try {
+    return await sendUpload(job.deps, file, job.wish, (sent) => {
+      rate.add(performance.now(), sent)
+      job.display.show(file.name, transferLine({ sent, total: file.size, rate: rate.perSecond() }))
+    })
+  } catch (error) {
+    const failure = clientErrorOf(error, job)
+    job.display.fail(file.name, failure.message)
+    return { error: failure }
+  }
+}
+
+/** What becomes of a file whose bytes have arrived. */
+async function follow({ deps, display, waits, ...job }: Job, file: SourceFile, sent: Sent): Promise<Result> {
+  const result = { file: file.path, ...sent, url: null, durationSeconds: null, error: null }
+  if (!waits) {
+    display.say(file.name, 'sent')
+    return { ...result, status: 'sent' }
+  }
+  try {
+    const { url, durationSeconds } = await awaitReady(deps, sent, (status) =>
+      display.show(file.name, phaseLine(status)),
+    )
+    display.say(file.name, 'ready')
+    return { ...result, status: 'ready', url, durationSeconds }
+  } catch (error) {
+    const failure = clientErrorOf(error, job)
+    display.fail(file.name, failure.message)
+    return failed(file, failure, sent)
+  }
+}
+
+/** @throws what is not about one file: an interruption, a mistake in this program */
+function clientErrorOf(error: unknown, { signal }: Pick<Job, 'signal'>): ClientError {
+  signal.throwIfAborted()
+  if (error instanceof ClientError) return error
+  throw error
+}
+
+function failed(file: SourceFile, { code, message }: ClientError, sent: Sent | null): Result {
+  const ids = { recordingId: sent?.recordingId ?? null, uploadId: sent?.uploadId ?? null }
+  const rest = { url: null, durationSeconds: null, error: { code, message } }
+  return { file: file.path, status: 'failed', ...ids, ...rest }
+}
+
+function outputOf(results: readonly Result[]): Output {
+  const lines = results.flatMap((result, index) => [
+    ...(index > 0 ? [''] : []),
+    ...pairs({
+      file: result.file,
+      status: result.status,
+      ...(result.recordingId === null ? {} : { recording: result.recordingId }),
+      ...(result.url === null ? {} : { url: result.url }),
+      ...(result.durationSeconds === null ? {} : { duration: `${result.durationSeconds} s` }),
+    }),
+  ])
+  return { json: { uploads: results }, lines, failed: results.some(({ status }) => status === 'failed') }
+}
+
+/** @throws UsageError */
+function serviceUrl(input: Input): string {
+  const text = input.flag('url') ?? input.env.EARSHOT_URL ?? 'http://localhost:3000'
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search + url.hash !== '')
+    throw new UsageError('--url must be http:// or https://, a host and perhaps a path, without credentials')
+  return url.href.replace(/\/+$/, '')
+}
+
+/** A flag goes before variables. @throws UsageError */
+function credentialOf({ env, flag }: Input): Credential {
+  const [key, token] = [flag('key'), flag('token')]
+  if (key !== undefined && token !== undefined) throw new UsageError('--key and --token exclude each other')
+  if (key !== undefined) return { apiKey: headerValue('--key', key) }
+  if (token !== undefined) return { userToken: headerValue('--token', token) }
+  if (env.EARSHOT_API_KEY) return { apiKey: headerValue('EARSHOT_API_KEY', env.EARSHOT_API_KEY) }
+  if (env.EARSHOT_USER_TOKEN) return { userToken: headerValue('EARSHOT_USER_TOKEN', env.EARSHOT_USER_TOKEN) }
+  throw new UsageError(
+    'there is no credential: set EARSHOT_API_KEY, or make a key with earshot api-key create',
+  )
+}
+
+function headerValue(name: string, value: string): string {
+  if (/^[\x21-\x7e]+$/.test(value.trim())) return value.trim()
+  throw new UsageError(`${name} is not what a credential looks like`)
+}
+
+/** @throws UsageError */
+function wishOf(input: Input): Wish {
+  const [displayName = null, externalId = null] = [input.flag('name'), input.flag('external-id')]
+  if (input.rest.length > 1 && (displayName !== null || externalId !== null))
+    throw new UsageError('--name and --external-id are of one recording: give one file')
+  return { displayName, externalId, folderIds: input.flags('folder') }
+}
+
+/** All of them before the first is sent. @throws UsageError */
+async function openAll(names: readonly string[]) {
+  await using stack = new AsyncDisposableStack()
+  const list: SourceFile[] = []
+  for (const name of names) {
+    const file = await openSourceFile(name).catch((error: unknown) => {
+      throw error instanceof ClientError ? new UsageError(oneLine(error)) : error
+    })
+    stack.defer(file.close)
+    if (list.some(({ path }) => path === file.path)) throw new UsageError(`${name} is given twice`)
+    list.push(file)
+  }
+  const kept = stack.move()
+  return { list, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}
+
+/** Aborts at the first signal; the second one ends the process as if nobody listened. */
+function untilSignal() {
+  const controller = new AbortController()
+  const abort = () => controller.abort(new Error('interrupted'))
+  for (const name of SIGNALS) process.once(name, abort)
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      for (const name of SIGNALS) process.off(name, abort)
+    },
+  }
+}

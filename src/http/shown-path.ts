@@ -1,0 +1,13 @@
+/**
+ * The path of a request as logs and error bodies show it.
+ *
+ * The rule: whatever grants access by being known is left out, wherever a proxy may have put it.
+ */
+
+/** What follows is all that the sender of an upload's bytes has to know. */
+const CAPABILITIES = /^(\/uploads\/).+|(\/uploads\/)[\w-]{43}(?![\w-]).*/
+
+/** `/uploads/<token>` → `/uploads/…`; any other path as it is. */
+export function shownPath(path: string): string {
+  return path.replace(CAPABILITIES, '$1$2…')
+}

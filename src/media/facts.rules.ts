@@ -1,0 +1,180 @@
+/**
+ * What ffprobe says of a file, judged. Pure.
+ *
+ * The rule: nothing of it is trusted. What is used further is one of a list, or a number within bounds; a file that claims
+ * more than a recording can be is refused before anything is decoded.
+ */
+import { type Container, MediaError } from './rules.ts'
+
+/** Longer than any conversation. A header may claim centuries. */
+export const MAX_DURATION_SECONDS = 24 * 60 * 60
+/** Of one picture: those of 8K video. A few bytes may claim a picture that fills the memory. */
+export const MAX_PIXELS = 8_192 * 4_320
+
+/** What may be decoded: codecs of recorders, cameras and browsers. The other hundreds of decoders see no file. */
+const VIDEO_CODECS = [
+  ...['h264', 'hevc', 'vp8', 'vp9', 'av1', 'mpeg1video', 'mpeg2video', 'mpeg4', 'h263', 'theora'],
+  ...['mjpeg', 'prores', 'dnxhd', 'dvvideo'],
+] as const
+const AUDIO_CODECS = [
+  ...[
+    'aac',
+    'mp3',
+    'mp2',
+    'mp1',
+    'opus',
+    'vorbis',
+    'flac',
+    'alac',
+    'ac3',
+    'eac3',
+    'amr_nb',
+    'amr_wb',
+    'speex',
+  ],
+  ...['pcm_u8', 'pcm_s8', 'pcm_s16le', 'pcm_s16be', 'pcm_s24le', 'pcm_s24be', 'pcm_s32le', 'pcm_s32be'],
+  ...['pcm_f32le', 'pcm_f32be', 'pcm_f64le', 'pcm_alaw', 'pcm_mulaw', 'adpcm_ms', 'adpcm_ima_wav'],
+  ...['adpcm_ima_qt', 'gsm', 'gsm_ms'],
+] as const
+
+/** Where a program knows a decoder by another name than its codec. */
+const OTHER_NAMES = [
+  ...['libdav1d', 'libaom-av1', 'libvpx', 'libvpx-vp9', 'mp3float', 'mp2float', 'mp1float', 'libopus'],
+  ...['libvorbis', 'libspeex', 'libgsm', 'libgsm_ms', 'amrnb', 'amrwb', 'libopencore_amrnb'],
+  'libopencore_amrwb',
+]
+
+/** For `-codec_whitelist` of ffmpeg. */
+export const DECODERS = [...VIDEO_CODECS, ...AUDIO_CODECS, ...OTHER_NAMES].join(',')
+
+interface StreamReport {
+  readonly index?: unknown
+  readonly codec_type?: unknown
+  readonly codec_name?: unknown
+  readonly duration?: unknown
+  readonly width?: unknown
+  readonly height?: unknown
+  readonly pix_fmt?: unknown
+  readonly avg_frame_rate?: unknown
+  readonly channels?: unknown
+  readonly disposition?: { readonly attached_pic?: unknown }
+}
+
+/** The parts of what ffprobe says that are used, all of them untrusted. */
+export interface ProbeReport {
+  readonly streams?: readonly StreamReport[]
+  readonly format?: { readonly duration?: unknown }
+  /** The first ones, if any. */
+  readonly packets?: readonly unknown[]
+}
+
+/** Arguments of ffprobe, for a `ProbeReport`. */
+export const QUESTIONS: readonly string[] = [
+  ...['-of', 'json', '-read_intervals', '%+#4'],
+  '-show_entries',
+  [
+    'format=duration',
+    'stream=index,codec_type,codec_name,duration,width,height,pix_fmt,avg_frame_rate,channels',
+    'stream_disposition=attached_pic',
+    'packet=size',
+  ].join(':'),
+]
+
+export interface VideoStream {
+  /** In the file. */
+  readonly index: number
+  readonly codec: string
+  /** As ffmpeg calls it; '' where it does not know. */
+  readonly pixelFormat: string
+  readonly width: number
+  readonly height: number
+  /** Pictures a second on average; null where the file does not say. */
+  readonly frameRate: number | null
+}
+
+export interface AudioStream {
+  readonly index: number
+  readonly codec: string
+  readonly channels: number
+}
+
+export interface MediaFacts {
+  readonly container: Container
+  readonly contentType: string
+  readonly isAudio: boolean
+  /** null where the file does not say. */
+  readonly durationSeconds: number | null
+  /** The first of its kind, which is the one that players play. */
+  readonly video: VideoStream | null
+  readonly audio: AudioStream | null
+}
+
+/** @throws MediaError where there is nothing to hear or to see, or more than there can be */
+export function factsOf(
+  container: Container,
+  { streams = [], format, packets = [] }: ProbeReport,
+): MediaFacts {
+  // The cover of an album is no video.
+  const playable = streams.filter(
+    ({ codec_name, disposition }) => codec_name !== undefined && disposition?.attached_pic !== 1,
+  )
+  const first = (type: string) => playable.find(({ codec_type }) => codec_type === type)
+  const [video, audio] = [first('video'), first('audio')]
+  if (video === undefined && audio === undefined)
+    throw unsupported('there is neither sound nor picture in it')
+  // An index of what is not there: cut off, or in a file of another name.
+  if (packets.length === 0)
+    throw new MediaError('processing_failed', false, 'there is nothing behind its index')
+  const claims = [format?.duration, ...playable.map(({ duration }) => duration)].map(Number)
+  const durations = claims.filter((seconds) => Number.isFinite(seconds) && seconds > 0)
+  if (durations.some((seconds) => seconds > MAX_DURATION_SECONDS))
+    throw new MediaError('processing_failed', false, `it claims to last ${Math.max(...durations)} s`)
+  return {
+    container,
+    contentType: video === undefined ? container.audioType : container.videoType,
+    isAudio: video === undefined,
+    durationSeconds: durations[0] ?? null,
+    video: video === undefined ? null : videoOf(video),
+    audio: audio === undefined ? null : audioOf(audio),
+  }
+}
+
+function videoOf(stream: StreamReport): VideoStream {
+  const { pix_fmt, avg_frame_rate } = stream
+  const [width, height] = [Number(stream.width), Number(stream.height)]
+  if (!(width > 0 && height > 0 && width * height <= MAX_PIXELS))
+    throw new MediaError('processing_failed', false, `its pictures claim ${width} x ${height} pixels`)
+  const [frames = Number.NaN, seconds = Number.NaN] = String(avg_frame_rate).split('/').map(Number)
+  const frameRate = frames / seconds
+  return {
+    index: indexOf(stream),
+    codec: codecOf(stream, VIDEO_CODECS),
+    pixelFormat: typeof pix_fmt === 'string' ? pix_fmt : '',
+    width,
+    height,
+    frameRate: Number.isFinite(frameRate) && frameRate > 0 ? frameRate : null,
+  }
+}
+
+function audioOf(stream: StreamReport): AudioStream {
+  const channels = Number(stream.channels)
+  return {
+    index: indexOf(stream),
+    codec: codecOf(stream, AUDIO_CODECS),
+    channels: Number.isInteger(channels) && channels > 0 ? channels : 1,
+  }
+}
+
+function codecOf({ codec_name }: StreamReport, known: readonly string[]): string {
+  if (typeof codec_name === 'string' && known.includes(codec_name)) return codec_name
+  throw unsupported(`it is encoded as ${String(codec_name)}`)
+}
+
+function indexOf({ index }: StreamReport): number {
+  if (typeof index === 'number' && Number.isInteger(index) && index >= 0) return index
+  throw new Error('ffprobe named no index')
+}
+
+function unsupported(message: string): MediaError {
+  return new MediaError('unsupported_media_type', false, message)
+}

@@ -1,0 +1,52 @@
+/**
+ * What was made of media becomes objects.
+ *
+ * The rule: a key is of one attempt, and is entered as garbage before its object is put; the transaction that publishes the media
+ * takes it out again. So an attempt leaves either what is shown, or nothing.
+ */
+import type { LongTurn } from '../actors/types.ts'
+import type { ObjectStore } from '../platform/storage/storage.ts'
+import type { MadeFile, Processed } from './process.ts'
+import { enterGarbage, type StoredMedia, type Subject } from './store.ts'
+
+export interface Place {
+  readonly subject: Subject
+  /** Of the attempt. */
+  readonly id: string
+  /** Under which the source is an object already; null: it is not. */
+  readonly sourceKey: string | null
+}
+
+/** Resolves when all of it would survive a power failure. */
+export async function storeMedia(
+  storage: ObjectStore,
+  turn: LongTurn,
+  { subject, id, sourceKey }: Place,
+  made: Processed,
+): Promise<StoredMedia> {
+  const keyOf = (name: string) => `recordings/${subject.recordingId}/${id}/${name}`
+  const puts: (MadeFile & { readonly key: string })[] = []
+  const put = (name: string, file: MadeFile | null) => {
+    if (file === null) return null
+    puts.push({ key: keyOf(name), ...file })
+    return keyOf(name)
+  }
+  const source = sourceKey ?? keyOf('source')
+  if (sourceKey === null) put('source', made.source)
+  const playback = put('playback', made.playback)
+  const stored = {
+    objectKey: playback ?? source,
+    sourceKey: playback === null ? null : source,
+    waveformKey: put('waveform.json', made.waveform),
+    posterKey: put('poster.jpg', made.poster),
+    entered: puts.map(({ key }) => key),
+    contentType: (made.playback ?? made.source).contentType,
+    isAudio: made.isAudio,
+    durationSeconds: made.durationSeconds,
+    fileSize: made.fileSize,
+  }
+  if (puts.length > 0) await turn.step((tx) => enterGarbage(tx, subject, stored.entered))
+  for (const { key, path, contentType } of puts)
+    await storage.putFile(key, path, { contentType, signal: turn.signal })
+  return stored
+}

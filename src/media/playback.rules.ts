@@ -1,0 +1,73 @@
+/**
+ * What browsers play, and what has to be done with media that they do not. Pure.
+ *
+ * The rule: media is published as it is where Chrome, Firefox and Safari all play it, on computers and telephones of the last
+ * two years and without special hardware; else it becomes MP4 with H.264 and AAC, which everything plays. What only stands in
+ * the wrong container is copied into the right one, not encoded.
+ */
+import type { MediaFacts } from './facts.rules.ts'
+import type { Container } from './rules.ts'
+
+/** `encode`: decoded and encoded anew; `copy`: only moved into another container; null: there is none. */
+export type Treatment = 'copy' | 'encode' | null
+
+export type Playback =
+  | { readonly kind: 'as_is' }
+  | { readonly kind: 'convert'; readonly video: Treatment; readonly audio: Treatment }
+
+interface Playable {
+  readonly video: readonly string[]
+  readonly audio: readonly string[]
+}
+
+const MP4: Playable = { video: ['h264'], audio: ['aac', 'mp3'] }
+
+/**
+ * What all three play. Sources: MDN, "Media container formats", "Web video codec guide" and "Web audio codec guide", each with
+ * its table of browsers, and the tables of caniuse.com that are named.
+ *
+ * - mp4: H.264 and AAC everywhere (`mpeg4`), MP3 in it, too. HEVC depends on the device (`hevc`), AV1 on the hardware of Apple
+ *   (`av1`), VP9 and Opus in MP4 on the version of Safari; all of those are encoded.
+ * - webm: VP8, VP9, Vorbis and Opus; Safari since 16 on computers and 17.4 on telephones (`webm`). AV1 as above.
+ * - flac, mp3, aac (ADTS): everywhere (`flac`, `mp3`, `aac`). wav: PCM in the forms below (`wav`); others not in Firefox or Safari.
+ * - ogg: Safari only since 18.4 (`ogg-vorbis`), so it is encoded. quicktime: not in Firefox. mpeg: nowhere.
+ */
+const PLAYED: Readonly<Partial<Record<Container['name'], Playable>>> = {
+  mp4: MP4,
+  webm: { video: ['vp8', 'vp9'], audio: ['opus', 'vorbis'] },
+  flac: { video: [], audio: ['flac'] },
+  mp3: { video: [], audio: ['mp3'] },
+  aac: { video: [], audio: ['aac'] },
+  wav: { video: [], audio: ['pcm_u8', 'pcm_s16le', 'pcm_s24le', 'pcm_f32le'] },
+}
+
+/** Decoders of telephones know 8 bits and 4:2:0 only. */
+const PIXEL_FORMATS = ['yuv420p', 'yuvj420p']
+/** H.264 of level 5.2: larger pictures are not decoded by hardware, and hardly by software. */
+const MAX_PLAYED_PIXELS = 4_096 * 2_304
+
+/** Of these containers, streams fit into MP4 byte by byte. */
+const OF_ONE_FAMILY: readonly Container['name'][] = ['mp4', 'quicktime']
+
+/** Where `moov` stands in an MP4 is no reason: players ask for the end of the file first, and playback URLs answer ranges. */
+export function playbackOf({ container, video, audio }: MediaFacts): Playback {
+  const played = PLAYED[container.name]
+  const isVideoPlayed = (codecs: readonly string[]) =>
+    video === null ||
+    (codecs.includes(video.codec) &&
+      PIXEL_FORMATS.includes(video.pixelFormat) &&
+      video.width * video.height <= MAX_PLAYED_PIXELS)
+  const isAudioPlayed = (codecs: readonly string[]) => audio === null || codecs.includes(audio.codec)
+  if (played !== undefined && isVideoPlayed(played.video) && isAudioPlayed(played.audio))
+    return { kind: 'as_is' }
+  const mayCopy = OF_ONE_FAMILY.includes(container.name)
+  const treatment = (stream: object | null, isPlayed: boolean): Treatment => {
+    if (stream === null) return null
+    return mayCopy && isPlayed ? 'copy' : 'encode'
+  }
+  return {
+    kind: 'convert',
+    video: treatment(video, isVideoPlayed(MP4.video)),
+    audio: treatment(audio, isAudioPlayed(MP4.audio)),
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * Media of an upload, in the recording's actor: the bytes that came become an object, are processed, and published.
+ *
+ * The rule: upload and asset end in one transaction. What the file is to blame for ends them; anything else is tried again, and
+ * what earlier attempts have done with the bytes is not done again.
+ */
+import { join } from 'node:path'
+import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
+import type { Deps } from '../container.ts'
+import type { Json, Tx } from '../platform/db/pool.ts'
+import type { RequestTranscription } from '../transcribe/requests.ts'
+import {
+  beginProcessing,
+  moveUpload,
+  type ProcessedUpload,
+  recordEncodeProgress,
+} from '../uploads/processing.ts'
+import { storeMedia } from './objects.ts'
+import type { Process } from './process.ts'
+import { type AssetErrorCode, MediaError } from './rules.ts'
+import { garbageOf, moveAsset, publishAsset, type StoredMedia } from './store.ts'
+import { withTemporaryFolder } from './temporary.ts'
+
+export type UploadedDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
+  readonly config: Pick<Deps['config'], 'dataDir'>
+  readonly process: Process
+  /** In the transaction that publishes the media, after it is published. */
+  readonly requestTranscription: RequestTranscription
+}
+
+/** With the pauses between them, hours: somebody may have to make room on a disk. */
+export const PROCESS_ATTEMPTS = 60
+
+/** What it is before it was examined; the playback URL says what it turned out to be. */
+const UNKNOWN_TYPE = 'application/octet-stream'
+
+/** Handlers of the actor kind `recording`: `process_upload` {uploadId}, sent when the last byte is stored. */
+export function uploadedHandlers(deps: UploadedDeps): Readonly<Record<'process_upload', LongHandler>> {
+  return { process_upload: (turn) => processUpload(deps, turn) }
+}
+
+async function processUpload(deps: UploadedDeps, turn: LongTurn): Promise<void> {
+  const begun = await turn.step(async (tx) => {
+    const upload = await beginProcessing(tx, uploadIdOf(turn.message.payload))
+    return upload === null ? null : { upload, stale: await garbageOf(tx, upload) }
+  })
+  if (begun === null) return turn.finish(async () => {})
+  const { upload, stale } = begun
+  try {
+    await deps.storage.delete(stale)
+    const stored = await processAndStore(deps, turn, upload)
+    await turn.finish(async (tx, send) => {
+      const isPublished = (await moveUpload(tx, upload, 'ready')) && (await publishAsset(tx, upload, stored))
+      if (!isPublished) throw new Error('the upload is no longer awaited')
+      await deps.requestTranscription(tx, send, upload)
+    })
+  } catch (error) {
+    if (error instanceof Fenced || turn.signal.aborted || !(error instanceof MediaError)) throw error
+    turn.log.warn({ errorCode: error.code, err: error.message }, 'media failed')
+    await turn.finish((tx) => fail(tx, upload, error.code))
+  }
+}
+
+async function processAndStore(
+  { storage, ...deps }: UploadedDeps,
+  turn: LongTurn,
+  upload: ProcessedUpload,
+): Promise<StoredMedia> {
+  const { signal, log } = turn
+  const { objectKey, recordingId } = upload
+  await storage.incoming.publish(objectKey, upload.whole, UNKNOWN_TYPE)
+  const id = deps.newId()
+  const now = deps.clock.now().getTime()
+  const place = { folder: join(deps.config.dataDir, 'tmp'), recordingId, attempt: id, now }
+  return withTemporaryFolder(place, async (folder) => {
+    const { path, release } = await storage.localFile(objectKey, folder, signal)
+    try {
+      const made = await deps.process(path, {
+        folder,
+        signal,
+        log,
+        onEncode: () =>
+          turn.step(async (tx) => {
+            if (!(await moveUpload(tx, upload, 'encode'))) throw new Error('the upload is no longer awaited')
+          }),
+        onProgress: (percent) => turn.step((tx) => recordEncodeProgress(tx, upload, percent)),
+      })
+      return await storeMedia(storage, turn, { subject: upload, id, sourceKey: objectKey }, made)
+    } finally {
+      await release()
+    }
+  })
+}
+
+/** Of the message `process_upload`, which failed every time for reasons that are not in the file. */
+export const giveUpUpload: GiveUp = async (message, tx) => {
+  const upload = await beginProcessing(tx, uploadIdOf(message.payload))
+  if (upload !== null) await fail(tx, upload, 'processing_failed')
+  return 'handled'
+}
+
+async function fail(tx: Tx, upload: ProcessedUpload, code: AssetErrorCode): Promise<void> {
+  await moveUpload(tx, upload, 'fail', 'processing_failed')
+  await moveAsset(tx, upload, 'fail', code)
+}
+
+function uploadIdOf(payload: Json): string {
+  if (payload !== null && typeof payload === 'object' && 'uploadId' in payload) {
+    const { uploadId } = payload
+    if (typeof uploadId === 'string') return uploadId
+  }
+  throw new Error('a message without an upload')
+}

@@ -1,0 +1,236 @@
+/**
+ * Objects of the folder store whose bytes arrive over many requests.
+ *
+ * The rule: a file has one writer at a time. Where another process may still be at work on the last one, its successor goes on
+ * in a new file, so that the object is a list of files, of each of which only the recorded bytes count. `publish` gives the
+ * file its name, or joins them where there are several. Everything of one object is in one folder of `.incoming`, named by
+ * the key, so that what a crash left there goes with the rest.
+ */
+import { createHash } from 'node:crypto'
+import { constants, createReadStream } from 'node:fs'
+import { copyFile, type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Json } from '../db/pool.ts'
+import { BufferedFile } from './buffered-file.ts'
+import { INCOMING, isErrno, locate, sync, syncFolders, targetOf } from './folder-files.ts'
+import { FolderWriter } from './folder-writer.ts'
+import type { AppendOptions, IncomingProgress, IncomingRecord, IncomingStore } from './incoming.ts'
+import { assertKey } from './keys.ts'
+
+const COPY_BYTES = 1024 * 1024
+
+/** In order. Of each file, only so many bytes from its beginning belong to the object. */
+type Files = readonly { readonly name: string; readonly bytes: number }[]
+
+export function createFolderIncoming(folder: string): IncomingStore {
+  return {
+    append: (key, progress, options) => append(folder, key, progress, options),
+    publish: (key, whole, contentType) => publish(folder, key, whole, contentType),
+    async discard(key) {
+      await rm(stagingOf(folder, key), { recursive: true, force: true })
+    },
+  }
+}
+
+/**
+ * Removes what crashes left: files of puts last changed before `before`, and folders of incoming objects that are as old and
+ * of none of the keys. @returns how many
+ */
+export async function sweepFolder(folder: string, before: Date, awaited: readonly string[]): Promise<number> {
+  const kept = new Set(awaited.map((key) => stagingOf(folder, key)))
+  const paths = (await namesIn(join(folder, INCOMING))).map((name) => join(folder, INCOMING, name))
+  let removed = 0
+  for (const path of paths) {
+    if (kept.has(path) || (await changedAt(path)) >= before.getTime()) continue
+    await rm(path, { recursive: true, force: true })
+    removed++
+  }
+  return removed
+}
+
+async function namesIn(path: string): Promise<readonly string[]> {
+  try {
+    return await readdir(path)
+  } catch (error) {
+    if (isErrno(error, ['ENOENT', 'ENOTDIR'])) return []
+    throw error
+  }
+}
+
+/** The latest of it and what is in it, milliseconds. Of the entry: a second name has the age of the content it shares. */
+async function changedAt(path: string): Promise<number> {
+  const inside = (await namesIn(path)).map((name) => join(path, name))
+  const times = await Promise.all(
+    [path, ...inside].map((entry) =>
+      stat(entry).then(
+        ({ ctimeMs }) => ctimeMs,
+        () => 0,
+      ),
+    ),
+  )
+  return Math.max(...times)
+}
+
+/** One folder for each key, by a name that no put has. @throws InvalidKey */
+function stagingOf(folder: string, key: string): string {
+  assertKey(key)
+  return join(folder, INCOMING, `object-${createHash('sha256').update(key).digest('hex')}`)
+}
+
+async function append(
+  folder: string,
+  key: string,
+  { offset, memory }: IncomingProgress,
+  options: AppendOptions,
+) {
+  const staging = stagingOf(folder, key)
+  const files = filesOf(memory, offset)
+  const last = files.at(-1)
+  if (last !== undefined && options.alone) {
+    const file = await reopen(join(staging, last.name), last.bytes)
+    const memoryAt = memoryOf(files.slice(0, -1), last.name)
+    return new FolderWriter(file, last.bytes, { ...options, offset, memoryAt, unknown: null })
+  }
+  const name = crypto.randomUUID()
+  const file = await create(folder, staging, name)
+  const recorded = files.filter(({ bytes }) => bytes > 0)
+  const memoryAt = memoryOf(recorded, name)
+  if (options.alone)
+    return new FolderWriter(file, 0, { ...options, offset, memoryAt, unknown: join(staging, name) })
+  try {
+    // At once, not with the first bytes: who comes next may be alone, and must not meet the older writer in its file.
+    await options.record({ offset, memory: memoryAt(offset), parts: [] })
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+  return new FolderWriter(file, 0, { ...options, offset, memoryAt, unknown: null })
+}
+
+/** What has to be known when the object is so many bytes. */
+function memoryOf(before: Files, name: string): (offset: number) => Json {
+  const start = total(before)
+  return (offset) => ({ files: [...before, { name, bytes: offset - start }] })
+}
+
+/** @throws Error where it is not what this store recorded for so many bytes */
+function filesOf(memory: Json, offset: number): Files {
+  const files = memory === null ? [] : (memory as { readonly files?: Files }).files
+  if (!Array.isArray(files) || total(files) !== offset)
+    throw new Error('the record of an incoming object does not fit its offset')
+  return files
+}
+
+function total(files: Files): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+async function create(folder: string, staging: string, name: string): Promise<FileHandle> {
+  await mkdir(staging, { recursive: true, mode: 0o700 })
+  const file = await open(join(staging, name), 'wx+', 0o600)
+  try {
+    await syncFolders(staging, folder)
+    return file
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/** Without what was never recorded. @throws Error where recorded bytes are missing */
+async function reopen(path: string, bytes: number): Promise<FileHandle> {
+  const file = await open(path, 'r+')
+  try {
+    const { size } = await file.stat()
+    if (size < bytes) throw lostBytes(bytes - size)
+    if (size > bytes) await file.truncate(bytes)
+    return file
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+async function publish(
+  folder: string,
+  key: string,
+  { offset, memory }: IncomingRecord,
+  contentType: string,
+): Promise<void> {
+  const staging = stagingOf(folder, key)
+  if (!(await isPublished(folder, key, offset))) {
+    const whole = await wholeFile(staging, filesOf(memory, offset))
+    const target = targetOf(folder, key, contentType)
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+    try {
+      await rename(whole, target)
+    } catch (error) {
+      // Somebody else was quicker: a turn that is done over while the first one still runs.
+      if (!isErrno(error, ['ENOENT']) || !(await isPublished(folder, key, offset))) throw error
+    }
+    await syncFolders(dirname(target), folder)
+  }
+  await rm(staging, { recursive: true, force: true })
+}
+
+async function isPublished(folder: string, key: string, size: number): Promise<boolean> {
+  const located = await locate(folder, key)
+  if (located !== null && located.size !== size) throw new Error('there is another object of this key')
+  return located !== null
+}
+
+/** Path of a file that has every byte of the object, on the disk. */
+async function wholeFile(staging: string, files: Files): Promise<string> {
+  const parts = files.filter(({ bytes }) => bytes > 0)
+  const [first] = parts
+  if (first !== undefined && parts.length === 1) {
+    const path = join(staging, first.name)
+    await (await reopen(path, first.bytes)).close()
+    await sync(path)
+    return path
+  }
+  return join(staging, await joined(staging, parts))
+}
+
+/** Name of a new file. The first part is cloned where the disk can do so, which takes neither time nor space. */
+async function joined(staging: string, [first, ...others]: Files): Promise<string> {
+  const name = crypto.randomUUID()
+  const path = join(staging, name)
+  await mkdir(staging, { recursive: true, mode: 0o700 })
+  try {
+    if (first !== undefined) await copyFile(join(staging, first.name), path, constants.COPYFILE_FICLONE)
+    const file = await open(path, first === undefined ? 'wx' : 'r+', 0o600)
+    try {
+      await extend(file, first?.bytes ?? 0, staging, others)
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+    return name
+  } catch (error) {
+    await rm(path, { force: true })
+    throw error
+  }
+}
+
+/** Cuts the file off there and appends the others. @throws Error where one of them is too short */
+async function extend(file: FileHandle, bytes: number, staging: string, others: Files): Promise<void> {
+  const { size } = await file.stat()
+  if (size < bytes) throw lostBytes(bytes - size)
+  await file.truncate(bytes)
+  const target = new BufferedFile(file, bytes)
+  for (const other of others) {
+    const stream = createReadStream(join(staging, other.name), {
+      end: other.bytes - 1,
+      highWaterMark: COPY_BYTES,
+    })
+    const before = target.end
+    for await (const chunk of stream) await target.write(chunk)
+    if (target.end - before < other.bytes) throw lostBytes(other.bytes - target.end + before)
+  }
+  await target.drain()
+}
+
+function lostBytes(count: number): Error {
+  return new Error(`an incoming object has lost ${count} of the bytes that were recorded`)
+}

@@ -1,0 +1,116 @@
+/**
+ * One request's writing into a file of the folder store.
+ *
+ * The rule: bytes are on the disk before they are recorded, and recorded while the next ones come. A crash loses what came
+ * since the last record, which nobody was told of.
+ */
+import { type FileHandle, rm } from 'node:fs/promises'
+import type { Json } from '../db/pool.ts'
+import { BufferedFile } from './buffered-file.ts'
+import type { AppendOptions, IncomingWriter } from './incoming.ts'
+
+/** Whichever comes first. The disk writes best when it is told to after some ten MiB, not at the end. */
+const RECORD_BYTES = 64 * 1024 * 1024
+const RECORD_MS = 1_000
+
+interface FolderWriterOptions extends AppendOptions {
+  /** Of the object, where this writer goes on. */
+  readonly offset: number
+  /** What is recorded with an offset. */
+  readonly memoryAt: (offset: number) => Json
+  /** Path of the file where nobody knows of it yet, so that it goes with its writer unless something is recorded. */
+  readonly unknown: string | null
+}
+
+export class FolderWriter implements IncomingWriter {
+  readonly #file: BufferedFile
+  readonly #options: FolderWriterOptions
+  /** Where the file begins in the object. */
+  readonly #base: number
+  #recorded: number
+  /** On the disk. */
+  #saved: number
+  #unknown: string | null
+  #saving: Promise<void> | null = null
+  #savedAt = performance.now()
+  #failure: { readonly reason: unknown } | null = null
+
+  /** `position`: bytes of the file that are the object's already. */
+  constructor(file: FileHandle, position: number, options: FolderWriterOptions) {
+    this.#file = new BufferedFile(file, position)
+    this.#options = options
+    this.#base = options.offset - position
+    this.#recorded = options.offset
+    this.#saved = options.offset
+    this.#unknown = options.unknown
+  }
+
+  get #offset(): number {
+    return this.#base + this.#file.end
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    this.#assertHealthy()
+    if (this.#offset + chunk.byteLength > this.#options.size)
+      throw new RangeError('more bytes than the object has')
+    await this.#file.write(chunk)
+    if (this.#saving === null && this.#isDue()) {
+      await this.#file.drain()
+      this.#saveAside()
+    }
+  }
+
+  async flush(): Promise<number> {
+    try {
+      await this.#saving
+      this.#assertHealthy()
+      await this.#file.drain()
+      await this.#save({ withRecord: true })
+      return this.#recorded
+    } finally {
+      await this.#close()
+    }
+  }
+
+  async abandon(): Promise<void> {
+    await this.#saving
+    await this.#close()
+  }
+
+  async #close(): Promise<void> {
+    await this.#file.close()
+    if (this.#unknown !== null) await rm(this.#unknown, { force: true })
+  }
+
+  #isDue(): boolean {
+    return this.#offset - this.#saved >= RECORD_BYTES || performance.now() - this.#savedAt >= RECORD_MS
+  }
+
+  #saveAside(): void {
+    this.#saving = this.#save({ withRecord: this.#options.held !== true })
+      .catch((reason) => {
+        this.#failure = { reason }
+      })
+      .finally(() => {
+        this.#saving = null
+      })
+  }
+
+  /** Of everything that has been drained. */
+  async #save({ withRecord }: { readonly withRecord: boolean }): Promise<void> {
+    const offset = this.#offset
+    if (offset > this.#saved) await this.#file.sync()
+    this.#saved = offset
+    if (withRecord && offset > this.#recorded) {
+      // Also where it rejects: it may be recorded all the same.
+      this.#unknown = null
+      await this.#options.record({ offset, memory: this.#options.memoryAt(offset), parts: [] })
+      this.#recorded = offset
+    }
+    this.#savedAt = performance.now()
+  }
+
+  #assertHealthy(): void {
+    if (this.#failure !== null) throw this.#failure.reason
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Bytes for one request to S3, collected in a file of this machine.
+ *
+ * The rule: memory grows neither with the part nor with the number of parts. The hash that S3 wants signed is made while the
+ * bytes come, so a request can be sent straight from the file, and repeated from it. The file has no name: it goes with
+ * the process.
+ */
+import { mkdir, open, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { S3Client } from '@aws-sdk/client-s3'
+import { BufferedFile } from './buffered-file.ts'
+import { statusOf } from './s3-errors.ts'
+
+/** Small, since there is one spool for each part on its way, and nothing waits for the disk. */
+const BUFFER_BYTES = 128 * 1024
+const READ_BYTES = 64 * 1024
+const MAX_ATTEMPTS = 5
+const FIRST_PAUSE_MS = 100
+
+/** What a command needs besides its own. */
+export interface Payload {
+  readonly Body: Readable
+  readonly ContentLength: number
+}
+
+export type SpoolRequest<T> = (payload: Payload, abortSignal: AbortSignal) => Promise<T>
+
+export class Spool {
+  readonly #file: BufferedFile
+  readonly #hash = new Bun.CryptoHasher('sha256')
+
+  private constructor(file: BufferedFile) {
+    this.#file = file
+  }
+
+  /** In the folder, which is made where it is missing. */
+  static async open(folder: string): Promise<Spool> {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const path = join(folder, crypto.randomUUID())
+    const file = await open(path, 'wx+', 0o600)
+    await unlink(path)
+    return new Spool(new BufferedFile(file, 0, BUFFER_BYTES))
+  }
+
+  get bytes(): number {
+    return this.#file.end
+  }
+
+  /** The chunk may be reused afterwards. */
+  async write(chunk: Uint8Array): Promise<void> {
+    this.#hash.update(chunk)
+    await this.#file.write(chunk)
+  }
+
+  /**
+   * Sends what has come so far; nothing may be written meanwhile.
+   * @throws what the server said at last, what went wrong with the file, or the reason of the signal
+   */
+  async send<T>(request: SpoolRequest<T>, signal: AbortSignal): Promise<T> {
+    await this.#file.drain()
+    for (let attempt = 1, pause = FIRST_PAUSE_MS; ; attempt++, pause *= 2) {
+      signal.throwIfAborted()
+      try {
+        return await this.#sendOnce(request, signal)
+      } catch (error) {
+        signal.throwIfAborted()
+        if (attempt === MAX_ATTEMPTS || !isPassing(error)) throw error
+      }
+      await delay(pause * (1 + Math.random()), undefined, { signal }).catch(() => {})
+    }
+  }
+
+  async #sendOnce<T>(request: SpoolRequest<T>, signal: AbortSignal): Promise<T> {
+    const Body = new SpooledBody(this.#read(), this.#hash.copy().digest('hex'))
+    const broken = new AbortController()
+    // The client does not listen: it would wait for the rest.
+    Body.on('error', (error) => broken.abort(error))
+    try {
+      const abortSignal = AbortSignal.any([signal, broken.signal])
+      return await request({ Body, ContentLength: this.bytes }, abortSignal)
+    } catch (error) {
+      if (broken.signal.aborted) throw new SpoolBroken(broken.signal.reason)
+      throw error
+    } finally {
+      Body.destroy()
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#file.close()
+  }
+
+  async *#read(): AsyncGenerator<Buffer> {
+    for (let at = 0; at < this.bytes; at += READ_BYTES) {
+      const chunk = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, this.bytes - at))
+      await this.#file.read(chunk, at)
+      yield chunk
+    }
+  }
+}
+
+/** The server was not reached, has failed, or asks for patience. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof SpoolBroken) return false
+  const status = statusOf(error)
+  return status === undefined || status >= 500 || status === 429 || status === 408
+}
+
+/** What came cannot be read from the file any more: to be sent again by whoever sent it. */
+class SpoolBroken extends Error {
+  override readonly name = 'SpoolBroken'
+  constructor(cause: unknown) {
+    super('bytes on their way to the object store could not be read', { cause })
+  }
+}
+
+/** What is sent, with what the client could know only by holding all of it. */
+class SpooledBody extends Readable {
+  readonly sha256: string
+  readonly #chunks: AsyncGenerator<Buffer>
+
+  constructor(chunks: AsyncGenerator<Buffer>, sha256: string) {
+    super()
+    this.#chunks = chunks
+    this.sha256 = sha256
+  }
+
+  override _read(): void {
+    this.#chunks.next().then(
+      ({ value }) => this.push(value ?? null),
+      (error) => this.destroy(error),
+    )
+  }
+}
+
+/** Has requests signed with the hash of their payload where that comes from a spool. */
+export function signSpooled(client: S3Client): void {
+  client.middlewareStack.add(
+    (next) => (args) => {
+      const { body, headers } = args.request as { body?: unknown; headers: Record<string, string> }
+      if (body instanceof SpooledBody) headers['x-amz-content-sha256'] = body.sha256
+      return next(args)
+    },
+    { step: 'build', name: 'signSpooled' },
+  )
+}

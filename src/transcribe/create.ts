@@ -1,0 +1,19 @@
+/** Chooses the transcriber that the settings name. */
+import type { Config } from '../config.ts'
+import { createProbe } from '../media/probe.ts'
+import type { MediaPrograms } from '../media/programs.ts'
+import { createCommandTranscriber } from './command.ts'
+import { createServerTranscriber } from './server.ts'
+import type { Transcriber } from './transcriber.ts'
+
+/** null where none is configured. */
+export function createTranscriber(
+  { transcribe }: Pick<Config, 'transcribe'>,
+  programs: MediaPrograms,
+): Transcriber | null {
+  if (transcribe === null) return null
+  const tools = { probe: createProbe(programs), ffmpeg: programs.ffmpeg }
+  return transcribe.kind === 'server'
+    ? createServerTranscriber(transcribe, tools)
+    : createCommandTranscriber(transcribe, tools)
+}

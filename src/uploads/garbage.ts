@@ -1,0 +1,42 @@
+/**
+ * Bytes of uploads that have ended: what was stored of them goes, also after a crash.
+ *
+ * The rule: the transaction that ends an upload enters what it leaves, and an entry goes only when it was deleted twice: a
+ * request of another process may still have written the first time.
+ */
+import type { Deps } from '../container.ts'
+import * as store from './store.ts'
+
+/** Lets go of what uploads have left, in the transaction that deletes their recording. */
+export { discardUploads } from './store.ts'
+
+const ENTRIES_AT_ONCE = 200
+
+type GarbageDeps = Pick<Deps, 'sql' | 'storage' | 'log'>
+
+/** What the upload has left; where that fails, maintenance does it over. */
+export async function discardNow(deps: GarbageDeps, upload: store.UploadRef): Promise<void> {
+  try {
+    for (const entry of await store.garbageOf(deps.sql, upload)) await discard(deps, entry)
+  } catch (error) {
+    deps.log.warn({ uploadId: upload.id, err: error }, 'bytes of an upload not deleted yet')
+  }
+}
+
+/** Everything that is due; what fails stays, and is logged. */
+export async function discardDue(deps: GarbageDeps): Promise<void> {
+  const entries = await store.dueGarbage(deps.sql, ENTRIES_AT_ONCE)
+  for (const entry of entries) {
+    try {
+      await discard(deps, entry)
+    } catch (error) {
+      deps.log.warn({ objectKey: entry.objectKey, err: error }, 'bytes of an upload not deleted yet')
+    }
+  }
+}
+
+async function discard({ sql, storage }: GarbageDeps, { objectKey, memory }: store.Garbage): Promise<void> {
+  await storage.incoming.discard(objectKey, memory)
+  await storage.delete([objectKey])
+  await store.settleGarbage(sql, objectKey)
+}

@@ -1,0 +1,106 @@
+/**
+ * `/uploads/{token}`: one address for the bytes of one upload, in three dialects (tus, `PUT` with `Content-Range`, plain `PUT`).
+ *
+ * The rule: the token is the credential, so nothing else is asked for, and it appears in no log line, metric or body. Whatever
+ * can be refused is refused before the body is read.
+ */
+import { type Context, Elysia } from 'elysia'
+import { AppError } from '../../platform/errors.ts'
+import type { Receiving } from '../receiving.ts'
+import { UPLOAD_PATH } from '../token.ts'
+import { corsHeaders, METHODS, preflightHeaders } from './answer.rules.ts'
+import { type Exchange, translated, unknownUpload } from './exchange.ts'
+import { type Dialect, dialectOf, methodOf, parseBytes } from './header.rules.ts'
+import { putRange, putWhole } from './put.ts'
+import { assertVersion, describeTus, head, patch, TUS_HEADERS, terminate } from './tus.ts'
+
+/** A client that sends nothing for so long has gone, although its connection stands: what came of it is stored. */
+const IDLE_SECONDS = 60
+
+/** A body that is not taken is read up to here, so that the connection can be used again; else it is closed. */
+const DRAINED_BYTES = 1024 * 1024
+
+/** nginx's number for a client that did not wait for the answer: there is nobody to see it but the log. */
+const CLIENT_GONE = 499
+
+type Arrived = Pick<Context, 'request' | 'set' | 'server'> & { readonly params: { readonly token: string } }
+
+/** The routes of the capability in `uploadUrl`, over the one sink of bytes. */
+export function uploadEndpoint({ receiving }: { readonly receiving: Receiving }) {
+  return new Elysia({ name: 'uploads', normalize: false }).all(
+    `${UPLOAD_PATH}:token`,
+    (arrived) => answer(arrived, receiving),
+    { parse: 'none', detail: { hide: true } },
+  )
+}
+
+async function answer({ request, params, set, server }: Arrived, receiving: Receiving): Promise<Response> {
+  server?.timeout(request, IDLE_SECONDS)
+  const method = methodOf(request.method, request.headers)
+  const dialect = dialectOf(method, request.headers)
+  // Browsers may keep a 308 for ever unless told.
+  Object.assign(set.headers, { 'cache-control': 'no-store', vary: 'Origin' })
+  if (dialect === 'tus') Object.assign(set.headers, TUS_HEADERS)
+  const length = lengthOf(request)
+  let isTaken = false
+  const takeBody = () => {
+    isTaken = true
+    return request.body
+  }
+  try {
+    const { token } = params
+    const found = await receiving.find(token)
+    if (found === null) throw unknownUpload()
+    Object.assign(set.headers, corsHeaders(request.headers.get('origin'), found.origin))
+    const response = await perform({ request, token, found, length, takeBody, receiving }, method, dialect)
+    if (request.signal.aborted) return new Response(null, { status: CLIENT_GONE })
+    if (!isTaken) closeBehind(length, set)
+    return response
+  } catch (error) {
+    closeBehind(length, set)
+    throw translated(error)
+  }
+}
+
+function perform(exchange: Exchange, method: string, dialect: Dialect): Response | Promise<Response> {
+  const { request, found } = exchange
+  switch (dialect) {
+    case 'preflight':
+      return new Response(null, {
+        status: 204,
+        headers: preflightHeaders(request.headers.get('origin'), found.origin),
+      })
+    case 'tus':
+      return speakTus(exchange, method)
+    case 'range':
+      return putRange(exchange)
+    case 'plain':
+      return putWhole(exchange)
+    case 'none':
+      throw new AppError(
+        'method_not_allowed',
+        `${request.method} is not allowed here. Allowed: ${METHODS}.`,
+        {
+          headers: { allow: METHODS },
+        },
+      )
+  }
+}
+
+function speakTus(exchange: Exchange, method: string): Response | Promise<Response> {
+  if (method === 'OPTIONS') return describeTus()
+  assertVersion(method, exchange.request.headers)
+  if (method === 'HEAD') return head(exchange)
+  return method === 'PATCH' ? patch(exchange) : terminate(exchange)
+}
+
+/** Of the body; 0 where there is none, null where it does not say. */
+function lengthOf({ headers, body }: Request): number | null {
+  if (headers.has('content-length')) return parseBytes(headers.get('content-length'))
+  return body === null ? 0 : null
+}
+
+/** The answer does not wait for a body that nobody wants. */
+function closeBehind(length: number | null, set: Context['set']): void {
+  if (length === null || length > DRAINED_BYTES) set.headers.connection = 'close'
+}

@@ -1,0 +1,111 @@
+/**
+ * `PUT`: a whole file at once, or in chunks that say what part of the file they are (`Content-Range`; what UpChunk and clients
+ * of Google's resumable uploads send).
+ *
+ * The rule: a chunk may begin before the end of what is stored, never behind it. 308 says what is stored, and the client goes
+ * on from there, whatever it had sent.
+ */
+import { invalid } from '../../http/json.ts'
+import { OffsetMismatch, type UploadState } from '../receiving.ts'
+import { isComplete, rangeHeaders, representation } from './answer.rules.ts'
+import { busy, type Exchange, present, tooLarge, wrongLength } from './exchange.ts'
+import { type ContentRange, parseContentRange } from './header.rules.ts'
+
+type Chunk = Extract<ContentRange, { kind: 'bytes' }>
+
+/** `PUT` without `Content-Range`: 201 when the file is whole; 200 where it was before. @throws AppError 400, 410, 413, 503 */
+export async function putWhole(exchange: Exchange): Promise<Response> {
+  const { request, token, found, length, receiving } = exchange
+  present(found)
+  if (length !== null && length > found.fileSize) throw tooLarge({ ...found, offset: 0 })
+  if (length !== null && length < found.fileSize)
+    throw wrongLength(`The body has ${length} bytes, but the file has ${found.fileSize}.`)
+  if (isComplete(found)) return json(200, found)
+  const state = await receiving.receive(token, {
+    offset: null,
+    skip: 0,
+    body: exchange.takeBody(),
+    signal: request.signal,
+    ...(length === null ? {} : { length }),
+  })
+  if (isComplete(state)) return json(201, state)
+  if (length !== null) throw busy('The body could not be received to its end.')
+  throw wrongLength(`The body ended after ${state.offset} bytes, but the file has ${state.fileSize}.`)
+}
+
+/** `PUT` with `Content-Range`: 200 when the file is whole, 308 with what is there before. @throws AppError 400, 410, 413, 503 */
+export async function putRange(exchange: Exchange): Promise<Response> {
+  const { request, token, found, length, receiving } = exchange
+  const range = rangeOf(request.headers)
+  if (range.total !== null && range.total !== found.fileSize)
+    throw wrongLength(`Content-Range is of ${range.total} bytes, but the file has ${found.fileSize}.`)
+  if (range.kind === 'bytes') assertFits(range, exchange)
+  else if (length !== 0)
+    throw invalid([
+      { path: 'Content-Range', code: 'range', message: 'asks what is there, so no body is taken' },
+    ])
+  const state = present(await receiving.settle(token))
+  if (range.kind === 'probe' || isComplete(state) || !isNext(range, state)) return progress(state)
+  return progress(await receiveChunk(exchange, range, state))
+}
+
+/** Whether some of the chunk is new, and none is missing before it. */
+function isNext({ first, last }: Chunk, { offset }: UploadState): boolean {
+  return first <= offset && offset <= last
+}
+
+async function receiveChunk(exchange: Exchange, chunk: Chunk, state: UploadState): Promise<UploadState> {
+  const { request, token, receiving } = exchange
+  const size = chunk.last - chunk.first + 1
+  const body = exchange.length === null ? firstOf(exchange.takeBody(), size) : exchange.takeBody()
+  try {
+    return await receiving.receive(token, {
+      offset: state.offset,
+      skip: state.offset - chunk.first,
+      length: size,
+      body,
+      signal: request.signal,
+    })
+  } catch (error) {
+    // Somebody else was quicker: the client goes on from there.
+    if (error instanceof OffsetMismatch) return error.state
+    throw error
+  }
+}
+
+/** At most so many bytes of a body that does not say its length; what is behind them is no part of the range. */
+function firstOf(body: ReadableStream<Uint8Array> | null, size: number): ReadableStream<Uint8Array> | null {
+  if (body === null) return null
+  let left = size
+  return body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        controller.enqueue(chunk.subarray(0, left))
+        left -= Math.min(left, chunk.byteLength)
+        if (left === 0) controller.terminate()
+      },
+    }),
+  )
+}
+
+function rangeOf(headers: Headers): ContentRange {
+  const range = parseContentRange(headers.get('content-range') ?? '')
+  if (range !== null) return range
+  const message = 'must read like "bytes 0-524287/2000000", or "bytes */2000000" to ask what is there'
+  throw invalid([{ path: 'Content-Range', code: 'format', message }])
+}
+
+function assertFits({ first, last }: Chunk, { found, length }: Exchange): void {
+  if (last >= found.fileSize) throw tooLarge({ ...found, offset: Math.min(first, found.fileSize) })
+  if (length !== null && length !== last - first + 1)
+    throw wrongLength(`Content-Range is of ${last - first + 1} bytes, but the body has ${length}.`)
+}
+
+function progress(state: UploadState): Response {
+  if (isComplete(state)) return json(200, state)
+  return new Response(null, { status: 308, headers: rangeHeaders(state) })
+}
+
+function json(status: number, state: UploadState): Response {
+  return Response.json(representation(state), { status })
+}

@@ -1,0 +1,42 @@
+/**
+ * What becomes due without a request: uploads whose bytes stayed away, what ended ones have left, and what crashes left half-done
+ * in the object store. Deadlines are judged by the database's clock.
+ */
+import type { MaintenanceTask } from '../actors/types.ts'
+import type { Deps } from '../container.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { discardDue } from './garbage.ts'
+import * as store from './store.ts'
+
+const UPLOADS_AT_ONCE = 200
+
+/** No put takes so long. */
+const LEFTOVER_AGE_MS = 24 * 60 * 60 * 1_000
+
+type MaintenanceDeps = Pick<Deps, 'sql' | 'storage' | 'clock' | 'log'>
+
+export function uploadMaintenance(deps: MaintenanceDeps): readonly MaintenanceTask[] {
+  return [
+    { name: 'upload_expiry', everySeconds: 30, run: () => expireOverdue(deps) },
+    { name: 'upload_garbage', everySeconds: 60, run: () => discardDue(deps) },
+    { name: 'storage_sweep', everySeconds: 3_600, run: () => sweepStorage(deps) },
+  ]
+}
+
+/** One by one, since each waits for its recording. */
+async function expireOverdue({ sql, log }: MaintenanceDeps): Promise<void> {
+  for (const upload of await store.overdueUploads(sql, UPLOADS_AT_ONCE)) {
+    const expired = await transaction(sql, async (tx) => {
+      await store.lockRecordingOf(tx, upload.id)
+      return store.endWaiting(tx, upload, 'expire')
+    })
+    const { organizationId, recordingId, id: uploadId } = upload
+    if (expired) log.info({ organizationId, recordingId, uploadId }, 'upload expired')
+  }
+}
+
+async function sweepStorage({ sql, storage, clock, log }: MaintenanceDeps): Promise<void> {
+  const before = new Date(clock.now().getTime() - LEFTOVER_AGE_MS)
+  const removed = await storage.sweep(before, await store.awaitedKeys(sql))
+  if (removed > 0) log.info({ removed }, 'leftovers of crashes removed from the object store')
+}

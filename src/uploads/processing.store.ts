@@ -1,0 +1,90 @@
+/**
+ * The SQL of uploads whose bytes are all there.
+ *
+ * The rule: the recording's row is locked first, as everywhere.
+ */
+import type { Tx } from '../platform/db/pool.ts'
+import type { IncomingPart, IncomingRecord } from '../platform/storage/incoming.ts'
+import { type ProcessingEvent, UPLOAD_EVENTS, type UploadErrorCode } from './rules.ts'
+import { discardUpload, lockRecordingOf } from './store.ts'
+
+/** An upload whose bytes are all there. */
+export interface ProcessedUpload {
+  readonly id: string
+  readonly organizationId: string
+  readonly recordingId: string
+  /** Under which `IncomingStore.publish` makes it an object. */
+  readonly objectKey: string
+  readonly fileName: string
+  /** Bytes. */
+  readonly fileSize: number
+  /** For `IncomingStore.publish`. */
+  readonly whole: IncomingRecord
+}
+
+interface Begun extends Omit<ProcessedUpload, 'whole'> {
+  readonly memory: IncomingRecord['memory']
+}
+
+/** Puts it back to `processing`, whatever an earlier attempt has left. @returns null where nobody awaits it any more */
+export async function beginProcessing(tx: Tx, uploadId: string): Promise<ProcessedUpload | null> {
+  await lockRecordingOf(tx, uploadId)
+  const { from, to } = UPLOAD_EVENTS.begin
+  const [begun] = await tx<Begun[]>`
+    update upload
+    set phase = ${to}, encode_progress = null, updated_at = now()
+    where id = ${uploadId}
+      and phase = any(${[...from]}::text[])
+    returning
+      id, organization_id as "organizationId", recording_id as "recordingId", object_key as "objectKey",
+      file_name as "fileName", file_size as "fileSize", store_memory as memory`
+  if (begun === undefined) return null
+  const { memory, ...upload } = begun
+  const parts = await tx<IncomingPart[]>`
+    select number, size, etag
+    from upload_part
+    where organization_id = ${upload.organizationId}
+      and upload_id = ${uploadId}
+    order by number`
+  return { ...upload, whole: { offset: upload.fileSize, memory, parts: [...parts] } }
+}
+
+/**
+ * The asset is the caller's to move, in the same transaction. A failure lets go of the file, also of one that was published
+ * under the upload's key.
+ * @returns false where the upload is not where the event may come from
+ */
+export async function moveUpload(
+  tx: Tx,
+  { id, organizationId }: Pick<ProcessedUpload, 'id' | 'organizationId'>,
+  event: ProcessingEvent,
+  errorCode: UploadErrorCode | null = null,
+): Promise<boolean> {
+  await lockRecordingOf(tx, id)
+  const { from, to } = UPLOAD_EVENTS[event]
+  const moved = await tx`
+    update upload
+    set
+      phase = ${to}, error_code = ${errorCode}, encode_progress = ${event === 'encode' ? 0 : null},
+      updated_at = now()
+    where organization_id = ${organizationId}
+      and id = ${id}
+      and phase = any(${[...from]}::text[])`
+  if (moved.count === 0) return false
+  if (event === 'fail') await discardUpload(tx, { id, organizationId })
+  return true
+}
+
+/** `percent`: 0 to 100. Nothing where it is not being encoded. */
+export async function recordEncodeProgress(
+  tx: Tx,
+  { id, organizationId }: Pick<ProcessedUpload, 'id' | 'organizationId'>,
+  percent: number,
+): Promise<void> {
+  await tx`
+    update upload
+    set encode_progress = ${Math.max(0, Math.min(100, Math.floor(percent)))}, updated_at = now()
+    where organization_id = ${organizationId}
+      and id = ${id}
+      and phase = 'encoding'`
+}

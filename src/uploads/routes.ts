@@ -1,0 +1,115 @@
+/** Operations on uploads. They parse, call the service and shape the answer. */
+import { Type } from '@sinclair/typebox'
+import type { Config } from '../config.ts'
+import { baseUrlOf } from '../http/base-url.ts'
+import { created, type Operation, ok, operation } from '../http/operation.ts'
+import { CreatedUpload, type CreateUpload, CreateUpload as CreateUploadSchema, Upload } from './model.ts'
+import type { Uploads } from './service.ts'
+import type { UploadRow } from './store.ts'
+import { UPLOAD_PATH } from './token.ts'
+
+const RECORDING = '/v3/rest/recordings/{recordingId}'
+const UPLOADS = `${RECORDING}/uploads`
+const UPLOAD = `${UPLOADS}/{uploadId}`
+const TAG = 'Uploads'
+
+const EXAMPLE: CreateUpload = { fileName: 'call.mp4', fileSize: 25_000_000 }
+
+/** `POST …/recordings/{recordingId}/uploads` and `GET`, `DELETE …/uploads/{uploadId}`. */
+export function uploadOperations(
+  uploads: Uploads,
+  config: Pick<Config, 'publicBaseUrl'>,
+): readonly Operation[] {
+  return [createUpload(uploads, config), getUpload(uploads), cancelUpload(uploads)]
+}
+
+const createUpload = (uploads: Uploads, config: Pick<Config, 'publicBaseUrl'>) =>
+  operation({
+    id: 'createUpload',
+    method: 'POST',
+    path: UPLOADS,
+    tag: TAG,
+    summary: 'Create an upload',
+    description: [
+      'Answers with an `uploadUrl`, to which the file is sent: by a resumable client (tus 1.0, or `PUT` with `Content-Range`), or',
+      'by one plain `PUT`. Bytes must arrive before `timeoutSeconds` have passed, each time anew.',
+      '',
+      'The identical request (`fileName`, `fileSize`, `source`, `folderId`, `batchId`) is answered with the upload that waits',
+      'already, unchanged: repeat it freely, also after adding credits. Any other is 409 while the recording has media, or is getting some.',
+      '',
+      'A user must send `Origin`; only pages of that origin may read the answers of `uploadUrl`. Servers with an API key need not.',
+    ].join('\n'),
+    access: 'organizationOrUser',
+    body: CreateUploadSchema,
+    example: EXAMPLE,
+    success: { status: 201, description: 'The upload, new or waiting already', schema: CreatedUpload },
+    errors: [
+      'recording_not_found',
+      'folder_not_found',
+      'batch_not_found',
+      'origin_required',
+      'batch_requires_user',
+      'media_ingestion_active',
+    ],
+    async handler({ request, principal, id, body }) {
+      const recordingId = id('recordingId', 'recording_not_found')
+      const origin = request.headers.get('origin')
+      const { upload, token } = await uploads.create(principal, recordingId, origin, body)
+      return created(`/v3/rest/recordings/${recordingId}/uploads/${upload.id}`, {
+        ...uploadOf(upload),
+        uploadUrl: `${baseUrlOf(request, config)}${UPLOAD_PATH}${token}`,
+        timeoutSeconds: upload.timeoutSeconds,
+      })
+    },
+  })
+
+const getUpload = (uploads: Uploads) =>
+  operation({
+    id: 'getUpload',
+    method: 'GET',
+    path: UPLOAD,
+    tag: TAG,
+    summary: 'Read an upload',
+    description: 'Ask again until the phase is `ready`, `failed` or `cancelled`.',
+    access: 'organizationOrUser',
+    query: Type.Object({}),
+    success: { status: 200, description: 'The upload', schema: Upload },
+    errors: ['recording_not_found', 'upload_not_found'],
+    async handler({ principal, id, query }) {
+      const recordingId = id('recordingId', 'recording_not_found')
+      const upload = await uploads.get(principal, recordingId, id('uploadId', 'upload_not_found'))
+      query()
+      return ok(uploadOf(upload))
+    },
+  })
+
+const cancelUpload = (uploads: Uploads) =>
+  operation({
+    id: 'cancelUpload',
+    method: 'DELETE',
+    path: UPLOAD,
+    tag: TAG,
+    summary: 'Cancel an upload',
+    description:
+      'While it waits for bytes; what has arrived is deleted, and the recording is free for another upload. Again: the same answer.',
+    access: 'organizationOrUser',
+    success: { status: 200, description: 'The cancelled upload', schema: Upload },
+    errors: ['recording_not_found', 'upload_not_found', 'upload_not_cancellable'],
+    async handler({ principal, id }) {
+      const recordingId = id('recordingId', 'recording_not_found')
+      return ok(uploadOf(await uploads.cancel(principal, recordingId, id('uploadId', 'upload_not_found'))))
+    },
+  })
+
+function uploadOf(row: UploadRow) {
+  return {
+    uploadId: row.id,
+    recordingId: row.recordingId,
+    phase: row.phase,
+    expiresAt: row.expiresAt,
+    fileName: row.fileName,
+    fileSize: row.fileSize,
+    encodeProgress: row.encodeProgress,
+    errorCode: row.errorCode,
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * Use cases of uploads: create, read, cancel.
+ *
+ * The rule: a recording has one active ingestion of media. Whoever wants to begin one locks the recording's row first, so
+ * of two that come at once the second finds the upload of the first: its own where the request is the same, else 409.
+ */
+import type { Deps } from '../container.ts'
+import type { Folders, Viewer } from '../folders/service.ts'
+import type { Tx } from '../platform/db/pool.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { AppError } from '../platform/errors.ts'
+import { nameOf } from '../platform/names.ts'
+import { insertFolders } from '../recordings/service.ts'
+import type { CreateUpload } from './model.ts'
+import { objectKeyOf } from './receive.ts'
+import { type Receiving, UploadNotCancellable } from './receiving.ts'
+import { isOrigin, isSameUpload, mayUpload, type UploadIdentity } from './rules.ts'
+import * as store from './store.ts'
+import { createUploadTokens, hashOfToken, type UploadTokens } from './token.ts'
+
+export type Uploads = ReturnType<typeof createUploads>
+
+export type UploadsDeps = Pick<Deps, 'sql' | 'newId' | 'log' | 'config'> & {
+  readonly folders: Folders
+  readonly receiving: Receiving
+}
+
+/** What is asked for, as far as the request alone tells. */
+interface Draft {
+  readonly identity: UploadIdentity
+  readonly origin: string | null
+}
+
+export function createUploads(deps: UploadsDeps) {
+  const { sql, folders, receiving } = deps
+  const tokens = createUploadTokens(deps.config.dataDir)
+  return {
+    /**
+     * The identical request is given the upload that waits already, unchanged. `readBody` is asked when the recording is
+     * known.
+     * @throws AppError 404; 400 `origin_required`, `batch_requires_user`; 409 `media_ingestion_active`
+     */
+    async create(
+      viewer: Viewer,
+      recordingId: string,
+      origin: string | null,
+      readBody: () => Promise<CreateUpload>,
+    ): Promise<{ readonly upload: store.UploadRow; readonly token: string }> {
+      await folders.assertVisible(sql, viewer, recordingId)
+      assertOrigin(viewer, origin)
+      const draft = { identity: identityOf(viewer, await readBody()), origin }
+      await assertBatch(folders, viewer, draft.identity.batchId)
+      return createOrFind(deps, tokens, viewer, recordingId, draft)
+    },
+
+    /** @throws AppError 404 */
+    async get(viewer: Viewer, recordingId: string, uploadId: string): Promise<store.UploadRow> {
+      await folders.assertVisible(sql, viewer, recordingId)
+      return (await store.findUpload(sql, viewer.organizationId, recordingId, uploadId)) ?? noUpload()
+    },
+
+    /** The same again where it is cancelled. @throws AppError 404; 409 `upload_not_cancellable` */
+    async cancel(viewer: Viewer, recordingId: string, uploadId: string): Promise<store.UploadRow> {
+      await folders.assertVisible(sql, viewer, recordingId)
+      const found = await store.findUpload(sql, viewer.organizationId, recordingId, uploadId)
+      if (found === undefined) return noUpload()
+      try {
+        return await receiving.cancelUpload(found)
+      } catch (error) {
+        throw error instanceof UploadNotCancellable ? notCancellable(error) : error
+      }
+    },
+  }
+}
+
+function assertOrigin(viewer: Viewer, origin: string | null): void {
+  if (origin === null ? viewer.kind !== 'user' : isOrigin(origin)) return
+  const message =
+    'A user must send the header Origin: scheme, host and port of the page that sends the file, as browsers do.'
+  throw new AppError('origin_required', message)
+}
+
+/** @throws AppError 400 */
+function identityOf(viewer: Viewer, body: CreateUpload): UploadIdentity {
+  if (body.batchId !== undefined && viewer.kind !== 'user')
+    throw new AppError('batch_requires_user', 'A batch belongs to a user: an API key cannot attach one.')
+  return {
+    fileName: nameOf('fileName', body.fileName),
+    fileSize: body.fileSize,
+    source: body.source ?? (viewer.kind === 'user' ? 'web' : 'api'),
+    folderId: body.folderId?.toLowerCase() ?? null,
+    batchId: body.batchId?.toLowerCase() ?? null,
+  }
+}
+
+async function assertBatch(folders: Folders, viewer: Viewer, batchId: string | null): Promise<void> {
+  if (batchId !== null && viewer.kind === 'user') await folders.getBatch(viewer, batchId)
+}
+
+async function createOrFind(
+  deps: UploadsDeps,
+  tokens: UploadTokens,
+  viewer: Viewer,
+  recordingId: string,
+  draft: Draft,
+) {
+  const id = deps.newId()
+  // Before the transaction, in which nothing is waited for but SQL.
+  const token = await tokens.of(id)
+  const upload = await transaction(deps.sql, (tx) =>
+    write(deps, tx, viewer, recordingId, { ...draft, id, token }),
+  )
+  const { organizationId } = viewer
+  if (upload.id === id) {
+    deps.log.info({ organizationId, recordingId, uploadId: id }, 'upload created')
+    return { upload, token }
+  }
+  return { upload, token: await tokenOf(deps, tokens, upload) }
+}
+
+/** The same as before, unless the key of the service was lost. */
+async function tokenOf(deps: UploadsDeps, tokens: UploadTokens, upload: store.UploadRow): Promise<string> {
+  const token = await tokens.of(upload.id)
+  await store.replaceToken(deps.sql, upload, hashOf(token))
+  return token
+}
+
+async function write(
+  { folders, newId }: UploadsDeps,
+  tx: Tx,
+  viewer: Viewer,
+  recordingId: string,
+  { id, token, identity, origin }: Draft & { readonly id: string; readonly token: string },
+): Promise<store.UploadRow> {
+  const { organizationId } = viewer
+  const recording = await store.lockRecording(tx, recordingId, folders.visibleRecording(tx, viewer))
+  if (recording === undefined) throw new AppError('recording_not_found', 'There is no such recording.')
+  const folderIds = identity.folderId === null ? [] : [identity.folderId]
+  await folders.resolve(tx, viewer, folderIds)
+  const active = await store.findActive(tx, organizationId, recordingId)
+  if (active?.phase === 'waiting' && isSameUpload(active, identity)) return active
+  const isFree =
+    active === undefined ? mayUpload(recording.assetStatus) : await store.endWaiting(tx, active, 'expire')
+  if (!isFree) throw ingestionActive()
+  await insertFolders(tx, organizationId, recordingId, folderIds)
+  return store.insertUpload(tx, {
+    ...identity,
+    id,
+    organizationId,
+    recordingId,
+    userId: viewer.kind === 'user' ? viewer.userId : null,
+    origin,
+    tokenHash: hashOf(token),
+    objectKey: objectKeyOf(recordingId, newId()),
+  })
+}
+
+function hashOf(token: string): Uint8Array {
+  const hash = hashOfToken(token)
+  if (hash === null) throw new Error('a token of this service is not one')
+  return hash
+}
+
+function ingestionActive(): AppError {
+  const message =
+    'Media of this recording is there, or on its way: cancel the upload, or wait until it has failed.'
+  return new AppError('media_ingestion_active', message)
+}
+
+function notCancellable({ state }: UploadNotCancellable): AppError {
+  const message = `Only an upload that waits for bytes can be cancelled; this one is ${state.phase}.`
+  return new AppError('upload_not_cancellable', message)
+}
+
+function noUpload(): never {
+  throw new AppError('upload_not_found', 'This recording has no such upload.')
+}

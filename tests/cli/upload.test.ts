@@ -1,0 +1,334 @@
+/** `earshot upload` as a program against a started service, over a line that breaks. It has no database. */
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { eventually } from '../support/eventually.ts'
+import { writePaddedMp4 } from '../support/padded-media.ts'
+import { RECORDINGS } from '../support/recordings.ts'
+import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+
+setDefaultTimeout(60_000)
+
+const ROOT = resolve(import.meta.dir, '../..')
+const MIB = 1024 * 1024
+const SIZE = 24 * MIB
+/** Heads of requests and their bodies of JSON. */
+const OVERHEAD = 64 * 1024
+
+let server: TestServer
+let proxy: TcpProxy
+let tenant: TestTenant
+let client: Client
+let folder: string
+let talk: string
+
+beforeAll(async () => {
+  server = await startTestServer({ actors: true })
+  proxy = await startTcpProxy(server.baseUrl)
+})
+beforeEach(async () => {
+  proxy.release()
+  tenant = await server.createTenant()
+  client = server.as(tenant)
+  folder = mkdtempSync(join(tmpdir(), 'earshot-upload-'))
+  talk = writePaddedMp4(join(folder, 'talk.mp4'), SIZE)
+  folders.push(folder)
+})
+const folders: string[] = []
+afterAll(async () => {
+  await proxy?.stop()
+  await server?.stop()
+  for (const path of folders) rmSync(path, { recursive: true })
+})
+
+interface Run {
+  readonly child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
+  readonly result: Promise<{ readonly code: number; readonly out: string; readonly err: string }>
+}
+
+/** Nothing of this process's environment gets through, least of all a database. */
+const environment = () => ({
+  PATH: process.env.PATH ?? '',
+  HOME: folder,
+  EARSHOT_URL: proxy.url,
+  EARSHOT_API_KEY: tenant.apiKey,
+})
+
+function start(args: readonly string[], env: Record<string, string> = {}): Run {
+  const child = Bun.spawn([process.execPath, 'src/cli.ts', 'upload', ...args], {
+    cwd: ROOT,
+    env: { ...environment(), ...env },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const all = [new Response(child.stdout).text(), new Response(child.stderr).text()] as const
+  const result = Promise.all([child.exited, ...all]).then(([code, out, err]) => ({ code, out, err }))
+  return { child, result }
+}
+
+const upload = (args: readonly string[], env: Record<string, string> = {}) => start(args, env).result
+
+/** Runs with `--json`: standard output is exactly one object. */
+async function uploadJson(...args: readonly string[]) {
+  const { code, out, err } = await upload([...args, '--json'])
+  return { code, err, uploads: JSON.parse(out).uploads }
+}
+
+/** Every recording of the tenant. */
+const recordings = async () => (await client.get(RECORDINGS)).body.data
+
+const stateFolder = () => join(folder, '.local', 'state', 'earshot', 'uploads')
+const sha256 = (bytes: Uint8Array | ArrayBuffer) => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+
+/** Of the bytes that the service has taken in; what is played may have been encoded from them. */
+async function stored(recordingId: string): Promise<string> {
+  const [upload] = await server.deps.sql<{ object_key: string }[]>`
+    select object_key from upload where recording_id = ${recordingId}`
+  const { signal } = new AbortController()
+  const { path, release } = await server.deps.storage.localFile(upload?.object_key ?? '', folder, signal)
+  try {
+    return sha256(readFileSync(path))
+  } finally {
+    await release()
+  }
+}
+
+const original = () => sha256(readFileSync(talk))
+
+describe('earshot upload', () => {
+  test('creates a recording, sends the file, waits until it plays, and tells where', async () => {
+    const { code, out, err } = await upload([talk, '--name', 'Talk with Ada'])
+    expect({ code, err }).toEqual({ code: 0, err: 'talk.mp4: ready\n' })
+    const [{ id, display_name }] = await recordings()
+    expect(display_name).toBe('Talk with Ada')
+    expect(out).toContain(`recording  ${id}`)
+    expect(out).toMatch(/url {8}http:\/\/\S+\nduration {3}\d+(\.\d+)? s\n$/)
+    expect(await stored(id)).toBe(original())
+    expect(readdirSync(stateFolder())).toEqual([])
+  })
+
+  test('draws a bar on a terminal, with sizes, over itself', async () => {
+    const decoder = new TextDecoder()
+    let drawn = ''
+    const child = Bun.spawn([process.execPath, 'src/cli.ts', 'upload', talk, '--no-wait'], {
+      cwd: ROOT,
+      env: environment(),
+      terminal: {
+        cols: 120,
+        rows: 24,
+        data(_, bytes) {
+          drawn += decoder.decode(bytes, { stream: true })
+        },
+      },
+    })
+    expect(await child.exited).toBe(0)
+    await eventually(() => drawn.includes('status'))
+    // Each time the line is taken away before something else is drawn.
+    const lines = drawn.split('\r\u001b[K')
+    expect(lines[1]).toMatch(/^talk\.mp4 {2}\[[█·]{30}\] +\d+ % {3}\S+ \w?B of 25\.2 MB/)
+    expect(lines.at(-1)).toStartWith('talk.mp4: sent')
+  })
+
+  test('takes several files, one object with --json; a bad one does not stop the others', async () => {
+    const bad = join(folder, 'notes.mp4')
+    writeFileSync(bad, 'These are not media.')
+    const { code, err, uploads } = await uploadJson(bad, talk)
+    expect(code).toBe(1)
+    expect(err).toMatch(/^earshot: notes\.mp4: .*unsupported_media_type.*\n$/)
+    expect(uploads).toEqual([
+      {
+        file: bad,
+        status: 'failed',
+        recordingId: expect.any(String),
+        uploadId: expect.any(String),
+        url: null,
+        durationSeconds: null,
+        error: { code: 'unsupported_media_type', message: expect.any(String) },
+      },
+      {
+        file: talk,
+        status: 'ready',
+        recordingId: expect.any(String),
+        uploadId: expect.any(String),
+        url: expect.stringMatching(/^http/),
+        durationSeconds: expect.any(Number),
+        error: null,
+      },
+    ])
+    expect((await recordings()).map((row: { display_name: string }) => row.display_name).sort()).toEqual([
+      'notes.mp4',
+      'talk.mp4',
+    ])
+  })
+
+  test('sends for a user, from the origin of the service, into a folder', async () => {
+    const { body } = await server
+      .as({ userToken: tenant.userToken })
+      .post('/v3/rest/folders', { name: 'Own' })
+    const credential = ['--token', tenant.userToken, '--folder', body.id]
+    const { code, out } = await upload([talk, ...credential, '--json'], { EARSHOT_API_KEY: '' })
+    expect(code).toBe(0)
+    const [{ recordingId, uploadId }] = JSON.parse(out).uploads
+    const found = await server.as({ userToken: tenant.userToken }).get(`${RECORDINGS}/${recordingId}`)
+    expect(found.body.folderIds).toEqual([body.id])
+    const [row] = await server.deps.sql`select origin, user_id from upload where id = ${uploadId}`
+    expect(row).toEqual({ origin: proxy.url, user_id: tenant.userId })
+  })
+
+  test('with --no-wait ends when the bytes have arrived', async () => {
+    const { code, uploads } = await uploadJson(talk, '--no-wait')
+    expect([code, uploads[0].status, uploads[0].url]).toEqual([0, 'sent', null])
+    const { recordingId, uploadId } = uploads[0]
+    const { body } = await client.get(`${RECORDINGS}/${recordingId}/uploads/${uploadId}`)
+    expect(body.phase).not.toBe('waiting')
+  })
+
+  test('uses the recording of a known external id, but not one that has its media', async () => {
+    const made = await client.post(RECORDINGS, { record: { externalId: 'call-1' } })
+    const first = await uploadJson(talk, '--external-id', 'call-1')
+    expect([first.code, first.uploads[0].recordingId]).toEqual([0, made.body.id])
+    const second = await uploadJson(talk, '--external-id', 'call-1')
+    expect([second.code, second.uploads[0].error.code]).toEqual([1, 'media_ingestion_active'])
+    expect(second.err).toContain(`recording ${made.body.id} has its media already`)
+  })
+})
+
+describe('what is cut goes on', () => {
+  test('after a cut of the connection, with what is missing', async () => {
+    const before = proxy.forwarded
+    proxy.cutAfter(SIZE / 2)
+    const { code, err } = await upload([talk])
+    expect(code).toBe(0)
+    expect(err).toMatch(/^earshot: .*; again in \d\.\d s$/m)
+    expect(await stored((await recordings())[0].id)).toBe(original())
+    expect(proxy.forwarded - before).toBeWithin(SIZE, SIZE * 1.25 + OVERHEAD)
+  })
+
+  test('after kill -9 of the client, in the same recording, with what is missing', async () => {
+    const held = proxy.holdAfter(SIZE / 2)
+    const { child, result } = start([talk])
+    await held
+    child.kill('SIGKILL')
+    await result
+    proxy.release()
+    const before = proxy.forwarded
+    const { code } = await upload([talk])
+    expect(code).toBe(0)
+    expect(proxy.forwarded - before).toBeLessThan(SIZE * 0.75)
+    const rows = await recordings()
+    expect(rows).toHaveLength(1)
+    expect(await stored(rows[0].id)).toBe(original())
+  })
+
+  test('after an interruption, of which it says so; what it keeps is for its owner only and holds no secret', async () => {
+    const held = proxy.holdAfter(SIZE / 2)
+    const { child, result } = start([talk])
+    await held
+    child.kill('SIGINT')
+    const { code, err } = await result
+    expect([code, err]).toEqual([130, 'earshot: interrupted: the same command again goes on from here\n'])
+    const [name = ''] = readdirSync(stateFolder())
+    const path = join(stateFolder(), name)
+    expect([statSync(path).mode & 0o777, statSync(stateFolder()).mode & 0o777]).toEqual([0o600, 0o700])
+    const [upload_] = await server.deps.sql<{ id: string; recording_id: string }[]>`
+      select id, recording_id from upload where organization_id = ${tenant.organizationId}`
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({
+      externalId: expect.stringMatching(/^upload-[0-9a-f-]{36}$/),
+      recordingId: upload_?.recording_id ?? '',
+      uploadId: upload_?.id ?? '',
+    })
+    proxy.release()
+    const again = await uploadJson(talk)
+    expect([again.code, again.uploads[0].uploadId]).toEqual([0, upload_?.id])
+  })
+
+  test('where the answer to the creation was lost, without a second recording', async () => {
+    proxy.swallowAnswer()
+    expect((await upload([talk])).code).toBe(0)
+    expect(await recordings()).toHaveLength(1)
+  })
+
+  test('in several files: those that were through are not sent again', async () => {
+    const second = writePaddedMp4(join(folder, 'second.mp4'), SIZE)
+    const held = proxy.holdAfter(SIZE * 1.5)
+    const { child, result } = start([talk, second])
+    await held
+    child.kill('SIGINT')
+    await result
+    proxy.release()
+    const before = proxy.forwarded
+    const { code, uploads } = await uploadJson(talk, second)
+    expect([code, uploads.map(({ status }: { status: string }) => status)]).toEqual([0, ['ready', 'ready']])
+    expect(proxy.forwarded - before).toBeLessThan(SIZE * 0.75)
+    expect(await recordings()).toHaveLength(2)
+  })
+
+  test('but not where the recording has gone meanwhile: then in a new one', async () => {
+    const held = proxy.holdAfter(SIZE / 2)
+    const { child, result } = start([talk])
+    await held
+    child.kill('SIGKILL')
+    await result
+    proxy.release()
+    const [{ id }] = await recordings()
+    await client.delete(`${RECORDINGS}/${id}`)
+    const { code, uploads } = await uploadJson(talk)
+    expect(code).toBe(0)
+    expect(uploads[0].recordingId).not.toBe(id)
+  })
+
+  test('but not a file that changes while it is sent: the upload is cancelled', async () => {
+    const held = proxy.holdAfter(SIZE / 4)
+    const { result } = start([talk, '--json'])
+    await held
+    utimesSync(talk, new Date(), new Date())
+    proxy.release()
+    const { code, out } = await result
+    expect([code, JSON.parse(out).uploads[0].error.code]).toEqual([1, 'file_changed'])
+    const rows = await server.deps.sql`
+      select phase from upload where organization_id = ${tenant.organizationId}`
+    expect([...rows]).toEqual([{ phase: 'cancelled' }])
+  })
+})
+
+describe('a mistake is one line', () => {
+  test('and exit code 2 where the command line is wrong; nothing is sent', async () => {
+    const empty = join(folder, 'empty.mp4')
+    writeFileSync(empty, '')
+    const cases: readonly (readonly [readonly string[], RegExp])[] = [
+      [[], /usage: earshot upload <file>…/],
+      [[talk, join(folder, 'missing.mp4')], /missing\.mp4: there is no such file/],
+      [[empty], /empty\.mp4: the file is empty/],
+      [[folder], /it is not a file/],
+      [[talk, talk], /is given twice/],
+      [[talk, join(folder, 'x'), '--name', 'x'], /give one file/],
+      [[talk, '--key', 'a', '--token', 'b'], /exclude each other/],
+      [[talk, '--key', 'a b'], /--key is not what a credential looks like/],
+      [[talk, '--url', 'ftp://example.com'], /--url must be/],
+      [[talk, '--url', 'https://u:p@example.com'], /--url must be/],
+    ]
+    for (const [args, message] of cases) {
+      const { code, out, err } = await upload(args)
+      expect({ args, code, out, lines: err.split('\n').length }).toEqual({ args, code: 2, out: '', lines: 2 })
+      expect(err).toMatch(message)
+    }
+    expect((await upload([talk], { EARSHOT_API_KEY: '' })).err).toContain('there is no credential')
+    expect(await recordings()).toEqual([])
+  })
+
+  test('and exit code 1 where the service refuses; the credential is in no output', async () => {
+    const key = `${tenant.apiKey.slice(0, -4)}AAAA`
+    const { code, out, err } = await upload([talk, '--key', key, '--json'])
+    expect([code, JSON.parse(out).uploads[0].error.code]).toEqual([1, 'unauthenticated'])
+    expect(err).toMatch(/^earshot: talk\.mp4: the server answered 401: .*\n$/)
+    expect(out + err).not.toContain(key.slice(-30))
+  })
+
+  test('and exit code 1 where the folder is not known', async () => {
+    const { code, uploads } = await uploadJson(talk, '--folder', crypto.randomUUID())
+    expect([code, uploads[0].error.code]).toEqual([1, 'folder_not_found'])
+  })
+})

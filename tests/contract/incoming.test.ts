@@ -1,0 +1,559 @@
+/** What every object store keeps of its word about objects that arrive over many requests: one suite, run on both. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
+import fc from 'fast-check'
+import { createFolderStore } from '../../src/platform/storage/folder.ts'
+import type { IncomingWriter } from '../../src/platform/storage/incoming.ts'
+import { createS3Store } from '../../src/platform/storage/s3.ts'
+import type { ObjectStore } from '../../src/platform/storage/storage.ts'
+import { eventually } from '../support/eventually.ts'
+import { startS3 } from '../support/s3/server.ts'
+import { type Arrival, bytesAt, CONTENT_TYPE, Row, sha256At } from './support/arrival.ts'
+import type { Transfer } from './support/transfer.ts'
+
+// For machines that are busy with other tests: the runner ends the S3 server with a test that takes longer.
+setDefaultTimeout(120_000)
+
+const MIB = 1024 * 1024
+/** Of S3; the folder has none. */
+const PART = 8 * MIB
+const NEVER = new AbortController().signal
+
+interface Subject {
+  readonly store: ObjectStore
+  /** How another process opens the same store. */
+  readonly transfer: Transfer['store']
+  /** What exists of objects that are not published: names of files, uploads and objects besides keys. */
+  leftovers(): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+const scratch = mkdtempSync(join(tmpdir(), 'earshot-incoming-'))
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+const folderOptions = { folder: join(scratch, 'media'), keyFile: join(scratch, 'keys', 'playback.key') }
+const incomingFolder = join(folderOptions.folder, '.incoming')
+
+async function openFolder(): Promise<Subject> {
+  return {
+    store: createFolderStore(folderOptions),
+    transfer: { folder: folderOptions },
+    leftovers: async () => (existsSync(incomingFolder) ? readdirSync(incomingFolder) : []),
+    close: async () => {},
+  }
+}
+
+async function openS3(): Promise<Subject> {
+  const server = await startS3()
+  const { bucket: Bucket } = server.config
+  const store = createS3Store(server.config, join(scratch, 'spool'))
+  return {
+    store,
+    transfer: { s3: server.config },
+    async leftovers() {
+      const { Uploads = [] } = await server.client.send(new ListMultipartUploadsCommand({ Bucket }))
+      const { Contents = [] } = await server.client.send(new ListObjectsV2Command({ Bucket }))
+      const names = Contents.map(({ Key = '' }) => Key).filter((key) => key.includes('.incoming'))
+      return [...names, ...Uploads.map(({ Key = '' }) => Key)]
+    },
+    async close() {
+      store.close()
+      await server.stop()
+    },
+  }
+}
+
+const newKey = () => `recordings/${crypto.randomUUID()}/1/source`
+
+/** Goes on where the object is, by as many bytes. */
+async function feed(writer: IncomingWriter, start: number, length: number, wrong = false): Promise<void> {
+  for (const piece of bytesAt(start, length, wrong)) await writer.write(piece)
+}
+
+describe.each([
+  ['folder', openFolder, 60],
+  ['s3', openS3, 6],
+] as const)('incoming objects: %s', (name, open, runs) => {
+  let subject: Subject
+  let store: ObjectStore
+  beforeAll(async () => {
+    subject = await open()
+    store = subject.store
+  })
+  afterAll(() => subject.close())
+
+  const append = (key: string, row: Row, options: { alone?: boolean; held?: boolean } = {}) =>
+    store.incoming.append(key, row.progress, row.options({ alone: true, ...options }))
+  /** One request: from where the object is to `end`. */
+  const send = async (key: string, row: Row, end: number, alone = true) => {
+    const writer = await append(key, row, { alone })
+    await feed(writer, row.progress.offset, end - row.progress.offset)
+    return writer.flush()
+  }
+  const publish = (key: string, row: Row) => store.incoming.publish(key, row.whole, CONTENT_TYPE)
+  const expectWhole = async (key: string, size: number) => {
+    expect(await store.head(key)).toEqual({ size, contentType: CONTENT_TYPE })
+    const hash = new Bun.CryptoHasher('sha256')
+    for await (const chunk of await store.read(key)) hash.update(chunk)
+    expect(hash.digest('hex')).toBe(sha256At(0, size))
+  }
+  const leftoversOf = async (key: string) => {
+    const folder = `object-${new Bun.CryptoHasher('sha256').update(key).digest('hex')}`
+    return (await subject.leftovers()).filter((name) => name === folder || name.startsWith(key))
+  }
+
+  test.each([1, 4_095, PART - 1, PART, PART + 1, 2 * PART])(
+    '%d bytes in one request are an object when they are published, not before',
+    async (size) => {
+      const [key, row] = [newKey(), new Row(size)]
+      expect(await send(key, row, size)).toBe(size)
+      expect(row.progress.offset).toBe(size)
+      expect(await store.head(key)).toBeNull()
+      await publish(key, row)
+      await expectWhole(key, size)
+      expect(await leftoversOf(key)).toEqual([])
+    },
+  )
+
+  test('an object to which nothing ever came has 0 bytes', async () => {
+    const key = newKey()
+    await publish(key, new Row(0))
+    await expectWhole(key, 0)
+    expect(await leftoversOf(key)).toEqual([])
+  })
+
+  const CUTS = [1, 5 * MIB - 1, 5 * MIB, PART - 1, PART, PART + 1, 2 * PART - 1, 2 * PART + 5 * MIB]
+  test.each(CUTS)('a request that ends at %d bytes is gone on with by the next', async (cut) => {
+    const size = 3 * PART + 1
+    const [key, row] = [newKey(), new Row(size)]
+    expect(await send(key, row, cut)).toBe(cut)
+    expect(await send(key, row, size)).toBe(size)
+    await publish(key, row)
+    await expectWhole(key, size)
+    expect(await leftoversOf(key)).toEqual([])
+  })
+
+  test('many short requests make one object', async () => {
+    const size = PART + 30
+    const [key, row] = [newKey(), new Row(size)]
+    for (const end of [1, 2, 3, 1_000, PART - 1, PART, PART + 1, PART + 29, size]) await send(key, row, end)
+    await publish(key, row)
+    await expectWhole(key, size)
+    expect(await leftoversOf(key)).toEqual([])
+  })
+
+  test('a request without a byte changes nothing', async () => {
+    const [key, row] = [newKey(), new Row(10)]
+    expect(await send(key, row, 0)).toBe(0)
+    await send(key, row, 4)
+    expect(await send(key, row, 4)).toBe(4)
+    await send(key, row, 10)
+    await publish(key, row)
+    await expectWhole(key, 10)
+  })
+
+  test('what is not recorded is lost with its writer, and only that', async () => {
+    const size = PART + 100
+    const [key, row] = [newKey(), new Row(size)]
+    await send(key, row, 70)
+    const writer = await append(key, row)
+    await feed(writer, 70, 20, true)
+    await writer.abandon()
+    expect(row.progress.offset).toBe(70)
+    await send(key, row, size)
+    await publish(key, row)
+    await expectWhole(key, size)
+  })
+
+  test('records come while bytes come, in order, and each can be gone on from', async () => {
+    const size = 160 * MIB + 3
+    const [key, row] = [newKey(), new Row(size)]
+    const writer = await append(key, row)
+    await feed(writer, 0, size - 1)
+    const early = row.offsets.length
+    expect(early).toBeGreaterThan(0)
+    expect(row.progress.offset).toBeLessThanOrEqual(size - 1)
+    // As a crash would: the writer is never closed.
+    await send(key, row, size, false)
+    expect(row.offsets).toEqual(row.offsets.toSorted((a, b) => a - b))
+    await writer.abandon()
+    await publish(key, row)
+    await expectWhole(key, size)
+  })
+
+  test('whoever sends slowly loses little, too', async () => {
+    const [key, row] = [newKey(), new Row(1_000)]
+    const writer = await append(key, row)
+    let later = 0
+    const { now } = performance
+    const clock = spyOn(performance, 'now').mockImplementation(() => now.call(performance) + later)
+    try {
+      for (const end of [10, 11, 12]) {
+        later += 60_000
+        await feed(writer, row.progress.offset, end - row.progress.offset)
+        await eventually(() => row.progress.offset === end)
+      }
+    } finally {
+      clock.mockRestore()
+    }
+    await send(key, row, 1_000, false)
+    await writer.abandon()
+    await publish(key, row)
+    await expectWhole(key, 1_000)
+    expect(await leftoversOf(key)).toEqual([])
+  })
+
+  test('an older writer of another process goes on and is never seen', async () => {
+    const size = 2 * PART + 50
+    const [key, row] = [newKey(), new Row(size)]
+    await send(key, row, PART + 10)
+    const zombie = await append(key, row)
+    await feed(zombie, PART + 10, 20, true)
+    const successor = await append(key, row, { alone: false })
+    await feed(successor, PART + 10, 15)
+    await feed(zombie, PART + 30, 20, true)
+    expect(await successor.flush()).toBe(PART + 25)
+    // One that begins only now, by what it read long ago.
+    await send(key, row, size - 1)
+    await feed(zombie, PART + 50, PART, true).catch(() => {})
+    expect(zombie.flush()).rejects.toThrow('superseded')
+    await send(key, row, size)
+    await publish(key, row)
+    await expectWhole(key, size)
+    expect(await leftoversOf(key)).toEqual([])
+  })
+
+  test.each([
+    ['goes on to send parts', PART],
+    ['ends', 30],
+  ])('an older writer that has sent parts and %s is never seen', async (_, more) => {
+    const size = 4 * PART + 50
+    const [key, row] = [newKey(), new Row(size)]
+    const zombie = await append(key, row)
+    await feed(zombie, 0, 2 * PART + 5)
+    if (name === 's3') await eventually(() => row.progress.offset === 2 * PART)
+    const from = row.progress.offset
+    const successor = await append(key, row, { alone: false })
+    await feed(successor, from, 3 * PART + 20 - from)
+    await successor.flush()
+    await feed(zombie, 2 * PART + 5, more, true).catch(() => {})
+    await zombie.flush().catch(() => {})
+    await send(key, row, size - 1)
+    await send(key, row, size)
+    await publish(key, row)
+    await expectWhole(key, size)
+    expect(await leftoversOf(key)).toEqual([])
+  })
+
+  test('who comes after a successor without a byte does not meet the older writer', async () => {
+    const size = PART + 50
+    const [key, row] = [newKey(), new Row(size)]
+    await send(key, row, 10)
+    const zombie = await append(key, row)
+    const successor = await append(key, row, { alone: false })
+    await successor.flush()
+    const next = await append(key, row)
+    await feed(next, 10, 1_000_000)
+    await feed(zombie, 10, 2_000_000, true)
+    await next.flush()
+    await zombie.flush().catch(() => {})
+    await send(key, row, size)
+    await publish(key, row)
+    await expectWhole(key, size)
+  })
+
+  test('an older writer that has sent nothing when it is superseded has no effect either', async () => {
+    const size = PART + 5
+    const [key, row] = [newKey(), new Row(size)]
+    const zombie = await append(key, row)
+    await send(key, row, 7, false)
+    await feed(zombie, 0, size, true).catch(() => {})
+    expect(zombie.flush()).rejects.toThrow('superseded')
+    await send(key, row, size)
+    await publish(key, row)
+    await expectWhole(key, size)
+    expect(await leftoversOf(key)).toEqual([])
+  })
+
+  test('held bytes are recorded by flush, not before', async () => {
+    const size = 3 * PART
+    const [key, row] = [newKey(), new Row(size)]
+    const bad = await append(key, row, { held: true })
+    await feed(bad, 0, 2 * PART + 1, true)
+    expect(row.progress.offset).toBe(0)
+    await bad.abandon()
+    expect([row.progress.offset, row.parts.length]).toEqual([0, 0])
+    const good = await append(key, row, { held: true })
+    await feed(good, 0, 2 * PART + 1)
+    expect(await good.flush()).toBe(2 * PART + 1)
+    await send(key, row, size)
+    await publish(key, row)
+    await expectWhole(key, size)
+    expect(await leftoversOf(key)).toEqual([])
+  })
+
+  test('a record that is refused reaches the writer, and its bytes are never seen', async () => {
+    const size = PART + 9
+    const [key, row] = [newKey(), new Row(size)]
+    await send(key, row, 5)
+    const refused = { ...row.options({ alone: true }), record: () => Promise.reject(new Error('cancelled')) }
+    const writer = await store.incoming.append(key, row.progress, refused)
+    const writing = feed(writer, 5, size - 5, true).then(() => writer.flush())
+    expect(writing).rejects.toThrow('cancelled')
+    await writing.catch(() => {})
+    await writer.abandon()
+    await send(key, row, size)
+    await publish(key, row)
+    await expectWhole(key, size)
+  })
+
+  test('more bytes than the object has are refused, and nothing of the chunk is taken', async () => {
+    const [key, row] = [newKey(), new Row(10)]
+    const writer = await append(key, row)
+    await feed(writer, 0, 9)
+    expect(writer.write(new Uint8Array(2))).rejects.toThrow(RangeError)
+    expect(await writer.flush()).toBe(9)
+    await send(key, row, 10)
+    await publish(key, row)
+    await expectWhole(key, 10)
+  })
+
+  test('publish may be called again: when it has succeeded, and twice at a time', async () => {
+    const size = PART + 1
+    const [key, row] = [newKey(), new Row(size)]
+    await send(key, row, size)
+    await Promise.all([publish(key, row), publish(key, row)])
+    await publish(key, row)
+    await expectWhole(key, size)
+    expect(await leftoversOf(key)).toEqual([])
+  })
+
+  test('publish of what was discarded rejects, and there is no object', async () => {
+    const [key, row] = [newKey(), new Row(20)]
+    await send(key, row, 20)
+    await store.incoming.discard(key, row.progress.memory)
+    expect(publish(key, row)).rejects.toThrow()
+    await publish(key, row).catch(() => {})
+    expect(await store.head(key)).toBeNull()
+  })
+
+  test('discard leaves nothing of what came; it may come twice, or before anything did', async () => {
+    const [key, row] = [newKey(), new Row(3 * PART)]
+    await store.incoming.discard(key, null)
+    await send(key, row, PART + 4)
+    await send(key, row, PART + 9, false)
+    const crashed = await append(key, row)
+    await feed(crashed, PART + 9, PART)
+    await crashed.abandon()
+    await store.incoming.discard(key, row.progress.memory)
+    expect(await leftoversOf(key)).toEqual([])
+    await store.incoming.discard(key, row.progress.memory)
+    expect(await store.head(key)).toBeNull()
+  })
+
+  test('discard of what began without a record leaves nothing', async () => {
+    const [key, row] = [newKey(), new Row(3 * PART)]
+    const lost = {
+      ...row.options({ alone: true }),
+      record: () => Promise.reject(new Error('the database is gone')),
+    }
+    const writer = await store.incoming.append(key, row.progress, lost)
+    await feed(writer, 0, 9)
+    await writer.flush().catch(() => {})
+    expect((await leftoversOf(key)).length).toBe(1)
+    await store.incoming.discard(key, null)
+    expect(await leftoversOf(key)).toEqual([])
+  })
+
+  test('discard of a published object takes nothing from it', async () => {
+    const [key, row] = [newKey(), new Row(30)]
+    await send(key, row, 30)
+    await publish(key, row)
+    await store.incoming.discard(key, row.progress.memory)
+    await expectWhole(key, 30)
+  })
+
+  test('a record that does not fit its parts is refused', async () => {
+    const [key, row] = [newKey(), new Row(30)]
+    await send(key, row, 30)
+    const { parts, memory } = row.whole
+    expect(store.incoming.publish(key, { offset: 31, memory, parts }, CONTENT_TYPE)).rejects.toThrow('record')
+    expect(await store.head(key)).toBeNull()
+  })
+
+  test('a local file has the object, as long as it is not released', async () => {
+    const [key, row] = [newKey(), new Row(PART + 3)]
+    await send(key, row, PART + 3)
+    await publish(key, row)
+    const folder = mkdtempSync(join(scratch, 'local-'))
+    const { path, release } = await store.localFile(key, folder, NEVER)
+    expect(new Bun.CryptoHasher('sha256').update(readFileSync(path)).digest('hex')).toBe(
+      sha256At(0, PART + 3),
+    )
+    await release()
+    expect(readdirSync(folder)).toEqual([])
+    await expectWhole(key, PART + 3)
+    const reason = new Error('the turn is over')
+    expect(store.localFile(key, folder, AbortSignal.abort(reason))).rejects.toBe(reason)
+    expect(store.localFile(newKey(), folder, NEVER)).rejects.toMatchObject({ name: 'ObjectMissing' })
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('a process that is killed loses what it had not recorded, and another one goes on', async () => {
+    const size = 96 * MIB + 1
+    const [key, row] = [newKey(), new Row(size)]
+    for (const least of [1, PART, 64 * MIB]) {
+      const child = spawn({
+        store: subject.transfer,
+        keys: [key],
+        size,
+        progress: row.progress,
+        alone: least === 1,
+      })
+      for await (const line of linesOf(child.stdout)) {
+        if (line.record !== undefined) row.take(line.record)
+        if (row.progress.offset >= least) child.kill('SIGKILL')
+      }
+      await child.exited
+      expect(row.progress.offset).toBeGreaterThan(0)
+    }
+    if (row.progress.offset < size) await send(key, row, size, false)
+    await publish(key, row)
+    await expectWhole(key, size)
+    expect(await leftoversOf(key)).toEqual([])
+  })
+
+  test('memory grows neither with the object nor with the number of writers', async () => {
+    const growthOf = async (keys: readonly string[], size: number) => {
+      const progress = { offset: 0, memory: null }
+      const child = spawn({ store: subject.transfer, keys, size, progress, alone: true })
+      let growth = Number.POSITIVE_INFINITY
+      for await (const line of linesOf(child.stdout)) growth = line.growth ?? growth
+      expect(await child.exited).toBe(0)
+      return growth
+    }
+    expect(await growthOf([newKey()], 256 * MIB)).toBeLessThan(128 * MIB)
+    expect(await growthOf(Array.from({ length: 16 }, newKey), 16 * MIB)).toBeLessThan(128 * MIB)
+  })
+
+  /** What may happen next to an object, by bytes. */
+  const step = fc.oneof(
+    { weight: 6, arbitrary: fc.record({ kind: fc.constant('write' as const), bytes: fc.nat(6 * MIB) }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('write' as const), bytes: fc.nat(9) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ kind: fc.constantFrom('flush', 'abandon', 'crash', 'take over', 'hold') }),
+    },
+  )
+
+  test('any split into requests, with crashes and successors, ends in the same bytes', async () => {
+    const property = async (size: number, steps: readonly { kind: string; bytes?: number }[]) => {
+      const [key, row] = [newKey(), new Row(size)]
+      const dropped: IncomingWriter[] = []
+      let held = false
+      let alone = true
+      let writer: IncomingWriter | null = null
+      let at = 0
+      const next = async () => {
+        writer = await append(key, row, { alone, held })
+        alone = true
+        at = row.progress.offset
+        return writer
+      }
+      for (const { kind, bytes = 0 } of steps) {
+        const current: IncomingWriter = writer ?? (await next())
+        if (kind === 'write') {
+          const length = Math.min(bytes, size - at)
+          await feed(current, at, length)
+          at += length
+          continue
+        }
+        held = kind === 'hold'
+        if (kind === 'flush' || kind === 'hold') expect(await current.flush()).toBe(at)
+        else if (kind === 'abandon') await current.abandon()
+        else dropped.push(current)
+        alone = kind !== 'crash' && kind !== 'take over'
+        writer = null
+        // The older one is still there, and writes what nobody may see.
+        if (kind === 'take over') {
+          await next()
+          await feed(current, at, Math.min(1_000, size - at), true).catch(() => {})
+        }
+      }
+      await (writer as IncomingWriter | null)?.flush()
+      await send(key, row, size, alone)
+      await Promise.all(dropped.map((each) => each.flush().catch(() => each.abandon())))
+      await publish(key, row)
+      await expectWhole(key, size)
+      expect(await leftoversOf(key)).toEqual([])
+      await store.delete([key])
+    }
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 30 * MIB }), fc.array(step, { maxLength: 20 }), property),
+      { numRuns: runs, endOnFailure: true },
+    )
+  })
+
+  if (name === 'folder') {
+    test('a file that is shorter than what was recorded is an error, not an object', async () => {
+      const [key, row] = [newKey(), new Row(100)]
+      await send(key, row, 90)
+      const [folder = ''] = await leftoversOf(key)
+      const [file = ''] = readdirSync(join(incomingFolder, folder))
+      truncateSync(join(incomingFolder, folder, file), 80)
+      expect(append(key, row)).rejects.toThrow('has lost 10 of the bytes')
+      await send(key, row, 100, false)
+      expect(publish(key, row)).rejects.toThrow('has lost 10 of the bytes')
+      await publish(key, row).catch(() => {})
+      expect(await store.head(key)).toBeNull()
+    })
+
+    test('of a file that is longer than what was recorded, only the recorded bytes count', async () => {
+      const [key, row] = [newKey(), new Row(100)]
+      await send(key, row, 100)
+      const [folder = ''] = await leftoversOf(key)
+      const [file = ''] = readdirSync(join(incomingFolder, folder))
+      truncateSync(join(incomingFolder, folder, file), 120)
+      await publish(key, row)
+      await expectWhole(key, 100)
+    })
+
+    test('a sweep takes what is old and not awaited', async () => {
+      const rows = [new Row(10), new Row(10)] as const
+      const keys = [newKey(), newKey()] as const
+      for (const at of [0, 1] as const) await send(keys[at], rows[at], 5)
+      const put = join(incomingFolder, crypto.randomUUID())
+      await Bun.write(put, 'x')
+      // The age of the entry, not of the content, which a link shares with a file of any age.
+      utimesSync(put, 0, 0)
+      expect(await store.sweep(new Date(0), [])).toBe(0)
+      expect(existsSync(put)).toBe(true)
+      expect(await store.sweep(new Date(Date.now() + 1_000), [keys[0]])).toBeGreaterThanOrEqual(2)
+      expect(existsSync(put)).toBe(false)
+      expect([(await leftoversOf(keys[0])).length, (await leftoversOf(keys[1])).length]).toEqual([1, 0])
+      await send(keys[0], rows[0], 10)
+      await publish(keys[0], rows[0])
+      await expectWhole(keys[0], 10)
+    })
+  }
+})
+
+function spawn(arrival: Arrival) {
+  return Bun.spawn(
+    [process.execPath, join(import.meta.dir, 'support', 'arrival.ts'), JSON.stringify(arrival)],
+    { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' },
+  )
+}
+
+async function* linesOf(output: ReadableStream<Uint8Array>) {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of output) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) yield JSON.parse(line) as Partial<{ record: Row['whole']; growth: number }>
+  }
+}

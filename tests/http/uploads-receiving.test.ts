@@ -1,0 +1,471 @@
+/** The sink of bytes below the dialects of HTTP: over a real database and a real folder, in one process and in several. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { crc32 } from 'node:zlib'
+import { transaction } from '../../src/platform/db/transaction.ts'
+import { newId } from '../../src/platform/ids.ts'
+import { beginProcessing } from '../../src/uploads/processing.ts'
+import {
+  ChecksumMismatch,
+  createReceiving,
+  OffsetMismatch,
+  type ReceiveRequest,
+  type Receiving,
+  Superseded,
+  UnknownUpload,
+  UploadClosed,
+  UploadNotCancellable,
+  UploadTooLarge,
+} from '../../src/uploads/receiving.ts'
+import { eventually } from '../support/eventually.ts'
+import { RECORDINGS } from '../support/recordings.ts'
+import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
+import { createTestUpload, noise } from '../support/uploads.ts'
+
+const SIZE = 100_000
+const CONTENT = noise(SIZE)
+
+let server: TestServer
+let tenant: TestTenant
+/** As different processes would have it. */
+let here: Receiving
+let there: Receiving
+const started: Receiving[] = []
+
+const receivingOf = () => {
+  const receiving = createReceiving(server.deps)
+  started.push(receiving)
+  return receiving
+}
+
+beforeAll(async () => {
+  server = await startTestServer({ env: { DATABASE_POOL_SIZE: '20' } })
+  tenant = await server.createTenant()
+})
+afterAll(async () => {
+  await Promise.all(started.map((receiving) => receiving.stop()))
+  await server?.stop()
+})
+
+interface Uploading {
+  readonly token: string
+  readonly uploadId: string
+  readonly recordingId: string
+}
+
+async function newUpload(): Promise<Uploading> {
+  here = receivingOf()
+  there = receivingOf()
+  const { uploadUrl, uploadId, recordingId } = await createTestUpload(server, tenant, { fileSize: SIZE })
+  return { token: uploadUrl.split('/').at(-1) ?? '', uploadId, recordingId }
+}
+
+const rowOf = async ({ uploadId }: Uploading) => {
+  const [row] = await server.database.sql`select * from upload where id = ${uploadId}`
+  return row as Record<string, unknown>
+}
+const offsetOf = async (upload: Uploading) => (await rowOf(upload)).bytes_received
+const lettersOf = async ({ recordingId }: Uploading) => {
+  const [row] = await server.database.sql<{ count: number }[]>`
+    select count(*)::int as count from actor_message
+    where key = ${`recording:${recordingId}`} and type = 'process_upload'`
+  return row?.count
+}
+
+/** A body that the test sends piece by piece. */
+function feed() {
+  let controller: ReadableStreamDefaultController<Uint8Array>
+  const body = new ReadableStream<Uint8Array>({
+    start(own) {
+      controller = own
+    },
+  })
+  return {
+    body,
+    push: (from: number, to: number) => controller.enqueue(CONTENT.subarray(from, to)),
+    pushBytes: (bytes: Uint8Array) => controller.enqueue(bytes),
+    end: () => controller.close(),
+    break: () => controller.error(new Error('the connection broke')),
+  }
+}
+
+function bodyOf(...chunks: readonly Uint8Array[]): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk)
+      controller.close()
+    },
+  })
+}
+
+const never = new AbortController().signal
+const at = (offset: number | null, body: ReceiveRequest['body'], more: Partial<ReceiveRequest> = {}) => ({
+  offset,
+  skip: 0,
+  body,
+  signal: never,
+  ...more,
+})
+const outcome = (promise: Promise<unknown>) =>
+  promise.then(
+    (value) => value,
+    (error: unknown) => error,
+  )
+/** Waits until the bytes are in the file of the store, so that what follows meets a request in the middle of its body. */
+const untilArriving = ({ recordingId }: Uploading) =>
+  eventually(async () => {
+    const [row] = await server.database.sql`
+      select 1 from recording where id = ${recordingId} and asset_status = 'uploading'`
+    return row !== undefined
+  })
+
+/** What the recording's actor finds when every byte is there. */
+async function published(upload: Uploading): Promise<Uint8Array> {
+  const { sql, storage } = server.deps
+  const found = await transaction(sql, (tx) => beginProcessing(tx, upload.uploadId))
+  if (found === null) throw new Error('nothing is processed')
+  await storage.incoming.publish(found.objectKey, found.whole, 'application/octet-stream')
+  return new Uint8Array(await new Response(await storage.read(found.objectKey)).arrayBuffer())
+}
+
+describe('bytes', () => {
+  test('of several requests are the file, and the last one completes it: exactly one letter', async () => {
+    const upload = await newUpload()
+    await here.receive(upload.token, at(0, bodyOf(CONTENT.subarray(0, 10_000))))
+    await there.receive(upload.token, at(10_000, bodyOf(CONTENT.subarray(10_000, 10_001))))
+    const state = await here.receive(upload.token, at(10_001, bodyOf(CONTENT.subarray(10_001))))
+    expect(state).toMatchObject({ phase: 'processing', offset: SIZE })
+    expect(await lettersOf(upload)).toBe(1)
+    expect(await published(upload)).toEqual(CONTENT)
+  })
+
+  test('that are stored already are skipped', async () => {
+    const upload = await newUpload()
+    await here.receive(upload.token, at(0, bodyOf(CONTENT.subarray(0, 500))))
+    const body = bodyOf(CONTENT.subarray(0, 200), CONTENT.subarray(200, 300), CONTENT.subarray(300))
+    await here.receive(upload.token, at(500, body, { skip: 500 }))
+    expect(await published(upload)).toEqual(CONTENT)
+  })
+
+  test('of a connection that breaks are kept', async () => {
+    const upload = await newUpload()
+    const source = feed()
+    const running = here.receive(upload.token, at(0, source.body))
+    source.push(0, 700)
+    await untilArriving(upload)
+    source.break()
+    expect(await running).toMatchObject({ phase: 'waiting', offset: 700 })
+  })
+
+  test('complete the upload also where the connection breaks behind the last one', async () => {
+    const upload = await newUpload()
+    let isSent = false
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          if (isSent) controller.error(new Error('the connection broke'))
+          else controller.enqueue(CONTENT)
+          isSent = true
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    expect(await here.receive(upload.token, at(0, body))).toMatchObject({ phase: 'processing', offset: SIZE })
+  })
+
+  test('of a client that has gone are kept', async () => {
+    const upload = await newUpload()
+    const source = feed()
+    const connection = new AbortController()
+    const running = here.receive(upload.token, at(0, source.body, { signal: connection.signal }))
+    source.push(0, 700)
+    await untilArriving(upload)
+    connection.abort()
+    expect(await running).toMatchObject({ phase: 'waiting', offset: 700 })
+  })
+
+  test('at another offset are refused, and nothing of them is taken', async () => {
+    const upload = await newUpload()
+    await here.receive(upload.token, at(0, bodyOf(CONTENT.subarray(0, 500))))
+    for (const offset of [0, 499, 501, SIZE]) {
+      const error = await outcome(here.receive(upload.token, at(offset, bodyOf(CONTENT.subarray(0, 10)))))
+      expect(error).toBeInstanceOf(OffsetMismatch)
+      expect((error as OffsetMismatch).state.offset).toBe(500)
+    }
+    expect(await offsetOf(upload)).toBe(500)
+  })
+
+  test('more than fileSize are refused, and never complete the upload', async () => {
+    const upload = await newUpload()
+    const tooMany = [
+      at(0, bodyOf(CONTENT), { length: SIZE + 1 }),
+      at(0, bodyOf(CONTENT, CONTENT.subarray(0, 1))),
+      at(0, bodyOf(Buffer.concat([CONTENT, CONTENT]))),
+    ]
+    for (const request of tooMany) {
+      expect(await outcome(here.receive(upload.token, request))).toBeInstanceOf(UploadTooLarge)
+      expect(await rowOf(upload)).toMatchObject({ phase: 'waiting', bytes_received: 0 })
+    }
+    expect(await lettersOf(upload)).toBe(0)
+  })
+
+  test('no bytes change nothing', async () => {
+    const upload = await newUpload()
+    for (const body of [null, bodyOf(), bodyOf(new Uint8Array())])
+      expect(await here.receive(upload.token, at(0, body))).toMatchObject({ phase: 'waiting', offset: 0 })
+    const [row] = await server.database
+      .sql`select asset_status from recording where id = ${upload.recordingId}`
+    expect(row?.asset_status).toBe('waiting')
+    expect((await rowOf(upload)).writer_process).toBeNull()
+  })
+
+  test('the whole file from its beginning replaces what was stored before', async () => {
+    const upload = await newUpload()
+    await here.receive(upload.token, at(0, bodyOf(new Uint8Array(60_000))))
+    const before = (await rowOf(upload)).object_key as string
+    await here.receive(upload.token, at(null, bodyOf(CONTENT)))
+    expect(await published(upload)).toEqual(CONTENT)
+    const entered = await server.database.sql`select 1 from upload_garbage where object_key = ${before}`
+    expect(entered).toHaveLength(1)
+    expect(await server.deps.storage.head(before)).toBeNull()
+  })
+
+  test('the whole file of which nothing comes replaces nothing', async () => {
+    const upload = await newUpload()
+    await here.receive(upload.token, at(0, bodyOf(CONTENT.subarray(0, 500))))
+    await here.receive(upload.token, at(null, bodyOf()))
+    expect(await offsetOf(upload)).toBe(500)
+  })
+
+  test('of an upload that is whole are not read', async () => {
+    const upload = await newUpload()
+    await here.receive(upload.token, at(null, bodyOf(CONTENT)))
+    for (const offset of [null, SIZE])
+      expect(await here.receive(upload.token, at(offset, feed().body))).toMatchObject({ offset: SIZE })
+    expect(await outcome(here.receive(upload.token, at(0, bodyOf(CONTENT))))).toBeInstanceOf(OffsetMismatch)
+    expect(await lettersOf(upload)).toBe(1)
+  })
+
+  test('of an unknown upload: UnknownUpload, whatever is called', async () => {
+    await newUpload()
+    for (const token of ['', 'x', 'a'.repeat(43), newId()]) {
+      expect([await here.find(token), await here.settle(token)]).toEqual([null, null])
+      expect(await outcome(here.receive(token, at(0, null)))).toBeInstanceOf(UnknownUpload)
+      expect(await outcome(here.cancel(token))).toBeInstanceOf(UnknownUpload)
+    }
+  })
+})
+
+describe('a checksum', () => {
+  const part = CONTENT.subarray(0, 5_000)
+  const sum = (algorithm: 'sha1' | 'sha256' | 'md5') => new Bun.CryptoHasher(algorithm).update(part).digest()
+  const crc = Buffer.alloc(4)
+  crc.writeUInt32BE(crc32(part))
+  const digests = [
+    ['sha1', sum('sha1')],
+    ['sha256', sum('sha256')],
+    ['md5', sum('md5')],
+    ['crc32', crc],
+  ] as const
+
+  test.each(digests)('%s that matches: the bytes are kept', async (algorithm, digest) => {
+    const upload = await newUpload()
+    const body = bodyOf(part.subarray(0, 1), part.subarray(1))
+    const state = await here.receive(upload.token, at(0, body, { checksum: { algorithm, digest } }))
+    expect(state.offset).toBe(5_000)
+  })
+
+  test.each(digests)('%s that does not match: none are kept', async (algorithm, digest) => {
+    const upload = await newUpload()
+    for (const wrong of [digest.map((byte) => byte ^ 1), digest.subarray(1), new Uint8Array()]) {
+      const request = at(0, bodyOf(part), { checksum: { algorithm, digest: wrong } })
+      expect(await outcome(here.receive(upload.token, request))).toBeInstanceOf(ChecksumMismatch)
+      expect(await offsetOf(upload)).toBe(0)
+    }
+    await here.receive(upload.token, at(0, bodyOf(CONTENT)))
+    expect(await published(upload)).toEqual(CONTENT)
+  })
+
+  test('of bytes that break off: none are kept', async () => {
+    const upload = await newUpload()
+    const source = feed()
+    const [algorithm, digest] = digests[0]
+    const running = here.receive(upload.token, at(0, source.body, { checksum: { algorithm, digest } }))
+    source.push(0, 4_000)
+    await untilArriving(upload)
+    source.break()
+    expect(await running).toMatchObject({ offset: 0 })
+  })
+})
+
+describe('the newest request wins', () => {
+  test('in one process it ends the older one, of which everything that came is kept', async () => {
+    const upload = await newUpload()
+    const source = feed()
+    const older = outcome(here.receive(upload.token, at(0, source.body)))
+    source.push(0, 700)
+    await untilArriving(upload)
+    expect(await here.settle(upload.token)).toMatchObject({ phase: 'waiting', offset: 700 })
+    expect(await older).toBeInstanceOf(Superseded)
+    await here.receive(upload.token, at(700, bodyOf(CONTENT.subarray(700))))
+    expect(await published(upload)).toEqual(CONTENT)
+  })
+
+  test('of many at once the newest takes the bytes, and the others end', async () => {
+    const upload = await newUpload()
+    let ended = 0
+    const older = Array.from({ length: 10 }, async () => {
+      const one = await outcome(here.receive(upload.token, at(null, feed().body)))
+      ended++
+      return one
+    })
+    await eventually(() => ended === 9)
+    const newest = here.receive(upload.token, at(null, bodyOf(CONTENT)))
+    expect(await newest).toMatchObject({ phase: 'processing', offset: SIZE })
+    for (const one of older) expect(await one).toBeInstanceOf(Superseded)
+    expect(await published(upload)).toEqual(CONTENT)
+  })
+
+  test('asking where it stands disturbs nobody', async () => {
+    const upload = await newUpload()
+    const source = feed()
+    const running = here.receive(upload.token, at(0, source.body))
+    source.push(0, 700)
+    await untilArriving(upload)
+    expect(await here.find(upload.token)).toMatchObject({ phase: 'waiting' })
+    source.push(700, SIZE)
+    source.end()
+    expect(await running).toMatchObject({ offset: SIZE })
+  })
+
+  test('in another process: what the older one sends from then on has no effect', async () => {
+    const upload = await newUpload()
+    const source = feed()
+    const older = outcome(here.receive(upload.token, at(0, source.body)))
+    source.push(0, 700)
+    await untilArriving(upload)
+    const { offset } = (await there.settle(upload.token)) ?? { offset: -1 }
+    const newer = feed()
+    const running = there.receive(upload.token, at(offset, newer.body))
+    newer.push(offset, 50_000)
+    source.push(700, 60_000)
+    source.end()
+    expect(await older).toBeInstanceOf(Superseded)
+    newer.push(50_000, SIZE)
+    newer.end()
+    expect(await running).toMatchObject({ phase: 'processing', offset: SIZE })
+    expect(await published(upload)).toEqual(CONTENT)
+  })
+
+  test('in another process: the older one does not reach bytes that come after its last record', async () => {
+    const upload = await newUpload()
+    const source = feed()
+    const older = outcome(here.receive(upload.token, at(0, source.body)))
+    let sent = 0
+    await eventually(async () => {
+      source.push(sent, ++sent)
+      return Number(await offsetOf(upload)) > 0
+    })
+    const { offset } = (await there.settle(upload.token)) ?? { offset: -1 }
+    await there.receive(upload.token, at(offset, bodyOf(CONTENT.subarray(offset, 50_000))))
+    source.pushBytes(new Uint8Array(SIZE - sent))
+    source.end()
+    expect(await older).toBeInstanceOf(Superseded)
+    await there.receive(upload.token, at(50_000, bodyOf(CONTENT.subarray(50_000))))
+    expect(await published(upload)).toEqual(CONTENT)
+  })
+
+  test('after the process of the older one was killed', async () => {
+    const upload = await newUpload()
+    await here.receive(upload.token, at(0, bodyOf(CONTENT.subarray(0, 30_000))))
+    await server.database.sql`update upload set writer_process = ${newId()} where id = ${upload.uploadId}`
+    await there.receive(upload.token, at(30_000, bodyOf(CONTENT.subarray(30_000, 60_000))))
+    await server.database.sql`update upload set writer_process = ${newId()} where id = ${upload.uploadId}`
+    await here.receive(upload.token, at(60_000, bodyOf(CONTENT.subarray(60_000))))
+    expect(await published(upload)).toEqual(CONTENT)
+  })
+
+  test('twenty that send the whole file in two processes: one completes it, once', async () => {
+    const upload = await newUpload()
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        outcome((index % 2 ? here : there).receive(upload.token, at(null, bodyOf(CONTENT)))),
+      ),
+    )
+    for (const one of outcomes)
+      if (!(one instanceof Superseded)) expect(one).toMatchObject({ phase: 'processing', offset: SIZE })
+    expect(await lettersOf(upload)).toBe(1)
+    expect(await published(upload)).toEqual(CONTENT)
+  })
+})
+
+describe('an upload that ends while bytes arrive', () => {
+  const arriving = async () => {
+    const upload = await newUpload()
+    const source = feed()
+    const running = outcome(here.receive(upload.token, at(0, source.body)))
+    source.push(0, 700)
+    await untilArriving(upload)
+    return { upload, source, running }
+  }
+
+  test('by cancelling in the same process: the request ends, and nothing is left', async () => {
+    const { upload, running } = await arriving()
+    expect(await here.cancel(upload.token)).toMatchObject({ phase: 'cancelled' })
+    const error = await running
+    expect(error).toBeInstanceOf(UploadClosed)
+    expect((error as UploadClosed).state.phase).toBe('cancelled')
+    expect(await here.cancel(upload.token)).toMatchObject({ phase: 'cancelled' })
+  })
+
+  test('by cancelling in another process: the request ends when it would record', async () => {
+    const { upload, source, running } = await arriving()
+    expect(await there.cancel(upload.token)).toMatchObject({ phase: 'cancelled' })
+    source.push(700, SIZE)
+    source.end()
+    expect(await running).toBeInstanceOf(UploadClosed)
+    expect(await lettersOf(upload)).toBe(0)
+  })
+
+  test('by its deadline: the request ends when it would record', async () => {
+    const { upload, source, running } = await arriving()
+    await server.database.sql`update upload set expires_at = now() where id = ${upload.uploadId}`
+    source.push(700, SIZE)
+    source.end()
+    const error = await running
+    expect(error).toBeInstanceOf(UploadClosed)
+    expect((error as UploadClosed).state.errorCode).toBe('upload_expired')
+  })
+
+  test('by deleting the recording: the request ends when it would record', async () => {
+    const { upload, source, running } = await arriving()
+    const { status } = await server
+      .as({ apiKey: tenant.apiKey })
+      .delete(`${RECORDINGS}/${upload.recordingId}`)
+    expect(status).toBe(204)
+    source.push(700, SIZE)
+    source.end()
+    expect(await running).toBeInstanceOf(UnknownUpload)
+  })
+
+  test('cannot be cancelled when every byte is there', async () => {
+    const upload = await newUpload()
+    await here.receive(upload.token, at(null, bodyOf(CONTENT)))
+    expect(await outcome(here.cancel(upload.token))).toBeInstanceOf(UploadNotCancellable)
+  })
+})
+
+describe('a process that stops', () => {
+  test('stores what has come, says so, and takes no new request', async () => {
+    const upload = await newUpload()
+    const source = feed()
+    const running = here.receive(upload.token, at(0, source.body))
+    source.push(0, 700)
+    await untilArriving(upload)
+    await here.stop()
+    expect(await running).toMatchObject({ phase: 'waiting', offset: 700 })
+    expect(await outcome(here.receive(upload.token, at(700, null)))).toMatchObject({ code: 'unavailable' })
+    expect(await rowOf(upload)).toMatchObject({ bytes_received: 700, writer_process: null })
+    await there.receive(upload.token, at(700, bodyOf(CONTENT.subarray(700))))
+    expect(await published(upload)).toEqual(CONTENT)
+  })
+})

@@ -1,0 +1,116 @@
+/** What an S3 server may do to a request of an incoming object, on a server that does it on purpose. */
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { IncomingRecord } from '../../src/platform/storage/incoming.ts'
+import { createS3Store } from '../../src/platform/storage/s3.ts'
+import { Spool } from '../../src/platform/storage/s3-spool.ts'
+
+const MIB = 1024 * 1024
+const SIZE = 9 * MIB
+const NEVER = new AbortController().signal
+const spoolFolder = mkdtempSync(join(tmpdir(), 'earshot-spool-'))
+afterAll(() => rmSync(spoolFolder, { recursive: true, force: true }))
+
+const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+
+/** Takes parts as `answer` says, which is asked for each attempt. */
+function openServer(answer: (part: string, attempt: number) => number) {
+  const attempts = new Map<string, number>()
+  const parts = new Map<string, Uint8Array>()
+  let wrongHashes = 0
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const { searchParams: query } = new URL(request.url)
+      if (query.has('uploads')) {
+        const xml = '<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>'
+        return new Response(xml, { headers: { 'content-type': 'application/xml' } })
+      }
+      const part = query.get('partNumber') ?? ''
+      const bytes = await request.bytes()
+      const attempt = (attempts.get(part) ?? 0) + 1
+      attempts.set(part, attempt)
+      if (request.headers.get('x-amz-content-sha256') !== sha256(bytes)) wrongHashes++
+      const status = answer(part, attempt)
+      if (status === 200) parts.set(part, bytes)
+      return new Response(null, { status, headers: { etag: `"${part}"` } })
+    },
+  })
+  const store = createS3Store(
+    {
+      bucket: 'media',
+      endpoint: `http://127.0.0.1:${server.port}`,
+      region: 'us-east-1',
+      forcePathStyle: true,
+      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+    },
+    spoolFolder,
+  )
+  return {
+    store,
+    attempts,
+    parts,
+    wrongHashes: () => wrongHashes,
+    async [Symbol.asyncDispose]() {
+      store.close()
+      await server.stop(true)
+    },
+  }
+}
+
+describe('incoming objects of S3', () => {
+  const content = crypto.getRandomValues(new Uint8Array(64 * 1024))
+  const send = async (store: ReturnType<typeof openServer>['store'], records: IncomingRecord[]) => {
+    const writer = await store.incoming.append(
+      'key',
+      { offset: 0, memory: null },
+      {
+        size: SIZE,
+        contentType: 'video/mp4',
+        alone: true,
+        record: async (record) => void records.push(record),
+      },
+    )
+    for (let at = 0; at < SIZE; at += content.length) await writer.write(content)
+    return writer.flush()
+  }
+
+  test('a part is sent again while the server is not ready, the same bytes each time', async () => {
+    await using server = openServer((_, attempt) => (attempt < 3 ? 503 : 200))
+    const records: IncomingRecord[] = []
+    expect(await send(server.store, records)).toBe(SIZE)
+    expect([...server.attempts.values()]).toEqual([3, 3])
+    expect(server.wrongHashes()).toBe(0)
+    expect(sha256(Buffer.concat([...server.parts].sort().map(([, bytes]) => bytes)))).toBe(
+      sha256(Buffer.concat(Array.from({ length: SIZE / content.length }, () => content))),
+    )
+    expect(records.flatMap(({ parts }) => parts)).toEqual([
+      { number: 1, size: 8 * MIB, etag: '"1"' },
+      { number: 2, size: MIB, etag: '"2"' },
+    ])
+  })
+
+  test('a part that is refused for good ends the writing, and nothing behind it is recorded', async () => {
+    await using server = openServer((part) => (part === '1' ? 403 : 200))
+    const records: IncomingRecord[] = []
+    expect(send(server.store, records)).rejects.toMatchObject({ $metadata: { httpStatusCode: 403 } })
+    await send(server.store, []).catch(() => {})
+    expect(server.attempts.get('1')).toBe(2)
+    expect(records.map(({ offset, parts }) => [offset, parts.length])).toEqual([[0, 0]])
+  })
+
+  test('bytes on their way have no name on the disk, and what cannot be read again is an error', async () => {
+    const spool = await Spool.open(spoolFolder)
+    await spool.write(new Uint8Array(2 * MIB))
+    expect(readdirSync(spoolFolder)).toEqual([])
+    const sending = spool.send(async ({ Body }, signal) => {
+      for await (const _ of Body) await spool.close()
+      signal.throwIfAborted()
+    }, NEVER)
+    expect(sending).rejects.toMatchObject({ name: 'SpoolBroken' })
+    await sending.catch(() => {})
+  })
+})

@@ -1,0 +1,83 @@
+/** A request whose body a test sends piece by piece, and may leave unfinished in either way that a client goes away. */
+import { connect } from 'node:net'
+
+export interface RawResponse {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export interface RawRequest {
+  /** Resolves when the bytes are handed to the network; to false where the connection is closed. */
+  write(bytes: Uint8Array): Promise<boolean>
+  /** Closes this side, as a program that ends does. */
+  end(): void
+  /** Resets the connection, as one that is killed does. */
+  reset(): void
+  /** The first answer whose body is complete; null where the connection ends without one. */
+  readonly response: Promise<RawResponse | null>
+  /** Resolves when the server has closed the connection. */
+  readonly closed: Promise<void>
+}
+
+/** Sends the head; `Content-Length` or `Transfer-Encoding` are for the caller to say. */
+export function openRequest(
+  method: string,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): RawRequest {
+  const { hostname, port, pathname } = new URL(url)
+  const response = Promise.withResolvers<RawResponse | null>()
+  const closed = Promise.withResolvers<void>()
+  const socket = connect({ host: hostname, port: Number(port) })
+  let received = ''
+  socket.on('data', (data) => {
+    received += data.toString('latin1')
+    const parsed = parse(received)
+    if (parsed !== null) response.resolve(parsed)
+  })
+  // A reset is one of the ways to be closed.
+  socket.on('error', () => {})
+  socket.on('close', () => {
+    response.resolve(null)
+    closed.resolve()
+  })
+  const lines = Object.entries({ host: `${hostname}:${port}`, ...headers }).map(
+    ([name, value]) => `${name}: ${value}`,
+  )
+  socket.write(`${method} ${pathname} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+  return {
+    write: (bytes) =>
+      new Promise((resolve) => {
+        if (socket.destroyed) return resolve(false)
+        socket.once('close', () => resolve(false))
+        socket.write(bytes, (error) => resolve(error === undefined || error === null))
+      }),
+    end: () => void socket.end(),
+    reset: () => void socket.resetAndDestroy(),
+    response: response.promise,
+    closed: closed.promise,
+  }
+}
+
+/** What interim responses (1xx) go before. */
+function parse(text: string): RawResponse | null {
+  const end = text.indexOf('\r\n\r\n')
+  if (end === -1) return null
+  const status = Number(text.slice(9, 12))
+  const behind = text.slice(end + 4)
+  if (status < 200) return parse(behind)
+  const headers = Object.fromEntries(
+    text
+      .slice(0, end)
+      .split('\r\n')
+      .slice(1)
+      .map((line) => {
+        const colon = line.indexOf(':')
+        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+      }),
+  )
+  const length = Number(headers['content-length'] ?? 0)
+  return behind.length < length ? null : { status, headers, body: behind.slice(0, length) }
+}

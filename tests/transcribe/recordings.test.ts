@@ -1,0 +1,377 @@
+/** From the media of a recording to its transcript: real workers, real HTTP, real ffmpeg, real programs. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { transactionWithMail } from '../../src/actors/mailbox.ts'
+import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
+import type { TranscribeConfig } from '../../src/config.ts'
+import { createProbe } from '../../src/media/probe.ts'
+import { findPrograms } from '../../src/media/programs.ts'
+import { recordingActor } from '../../src/recordings/actor.ts'
+import { createCommandTranscriber } from '../../src/transcribe/command.ts'
+import { requestTranscription } from '../../src/transcribe/requests.ts'
+import { createServerTranscriber } from '../../src/transcribe/server.ts'
+import { TRANSCRIBE_ATTEMPTS, transcribeHandlers } from '../../src/transcribe/transcription.ts'
+import { QUICK } from '../support/actors.ts'
+import { type DnsServer, startDns } from '../support/dns.ts'
+import { eventually } from '../support/eventually.ts'
+import { localInternet, wav } from '../support/media.ts'
+import { createRecording, RECORDINGS, utterance } from '../support/recordings.ts'
+import { type Client, startTestServer, type TestServer } from '../support/server.ts'
+import { makeMedia, startSpeechServer } from '../support/speech.ts'
+
+setDefaultTimeout(40_000)
+
+const HOST = 'media.example.com'
+const environment = { PATH: process.env.PATH ?? '' }
+
+let server: TestServer
+let client: Client
+let organizationId: string
+let dns: DnsServer
+let folder: string
+let silentFilm: Uint8Array
+const runtimes: Runtime[] = []
+const origins: Bun.Server<undefined>[] = []
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'earshot-transcribe-'))
+  makeMedia('-f', 'lavfi', '-i', 'testsrc=d=2:s=64x64', '-pix_fmt', 'yuv420p', join(folder, 'silent.mp4'))
+  silentFilm = readFileSync(join(folder, 'silent.mp4'))
+  dns = await startDns()
+  dns.set(HOST, ['127.0.0.1'])
+  server = await startTestServer()
+  const tenant = await server.createTenant()
+  organizationId = tenant.organizationId
+  client = server.as({ apiKey: tenant.apiKey })
+})
+afterAll(async () => {
+  await stopWorkers()
+  await server?.stop()
+  dns?.stop()
+  for (const origin of origins) await origin.stop(true)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function stopWorkers() {
+  await Promise.all(runtimes.splice(0).map((runtime) => runtime.stop(5_000)))
+}
+
+function soundTools() {
+  const programs = findPrograms(server.deps.config)
+  return { probe: createProbe(programs), ffmpeg: programs.ffmpeg }
+}
+
+/** The only worker from now on, with this transcriber. */
+async function transcribeBy(transcribe: TranscribeConfig | null, patienceMs?: () => number) {
+  await stopWorkers()
+  const config = { ...server.deps.config, transcribe }
+  const transcriber =
+    patienceMs !== undefined && transcribe?.kind === 'command'
+      ? { transcriber: createCommandTranscriber({ ...transcribe, patienceMs }, soundTools()) }
+      : {}
+  const tools = { fetchPublic: localInternet(dns.address), ...transcriber }
+  const runtime = createRuntime(server.deps, [recordingActor({ ...server.deps, config }, tools)], QUICK)
+  runtimes.push(runtime)
+  await runtime.start()
+}
+
+/** A shell script that is given the sound as `$1` and counts its runs in the file `runs`. */
+function script(lines: string): TranscribeConfig & { readonly runs: () => number } {
+  const name = join(folder, crypto.randomUUID())
+  writeFileSync(name, `echo run >> ${name}.runs\n${lines}\n`)
+  return {
+    kind: 'command',
+    command: ['sh', name],
+    environment,
+    runs: () =>
+      existsSync(`${name}.runs`) ? readFileSync(`${name}.runs`, 'utf8').split('\n').length - 1 : 0,
+  }
+}
+
+const SAID = JSON.stringify({
+  segments: [
+    { start: 0, end: 1.25, text: ' The export of the invoices failed.', speaker: 'B' },
+    { start: 1.25, end: 2.5, text: ' Since Monday?', speaker: 'A' },
+    { start: 2.5, end: 9, text: ' Yes.', speaker: 'B' },
+  ],
+})
+const UTTERANCES = [
+  utterance(0, 1.25, 0, 'The export of the invoices failed.'),
+  utterance(1.25, 2.5, 1, 'Since Monday?'),
+  // Not after the end of the sound.
+  utterance(2.5, 3, 0, 'Yes.'),
+]
+
+function mediaUrl(bytes: Uint8Array = wav(3)): string {
+  const origin = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response(Buffer.from(bytes)) })
+  origins.push(origin)
+  return `http://${HOST}:${origin.port}/talk`
+}
+
+const create = async (more: object = {}, bytes?: Uint8Array): Promise<string> =>
+  (await createRecording(client, { assetUrl: mediaUrl(bytes), ...more })).id
+const recordingOf = async (id: string) => (await client.get(`${RECORDINGS}/${id}`)).body
+const utterancesOf = async (id: string) =>
+  (await client.get(`${RECORDINGS}/${id}/transcript`)).body.utterances.map(
+    ({ recordingId, ...rest }: { recordingId: string }) => {
+      expect(recordingId).toBe(id)
+      return rest
+    },
+  )
+
+/** Waits for one of the states and for the media. */
+const reached = (id: string, ...states: readonly string[]) =>
+  eventually(async () => {
+    const recording = await recordingOf(id)
+    return recording.asset.status === 'completed' && states.includes(recording.transcript.status) && recording
+  })
+
+/** Nothing is left to be done for the recording, and nothing was given up. */
+const idle = (id: string) =>
+  eventually(async () => {
+    const { sql } = server.database
+    const key = `recording:${id}`
+    expect(await sql`select 1 from actor_dead_letter where key = ${key}`).toHaveLength(0)
+    return (await sql`select 1 from actor_message where key = ${key}`).length === 0
+  })
+
+/** As an operator does it. */
+async function queue(id: string) {
+  const queued = await transactionWithMail(server.deps, (tx, { send }) =>
+    requestTranscription(tx, send, { organizationId, recordingId: id }, 'waiting'),
+  )
+  expect(queued).toBe(true)
+}
+
+const scratchFolders = () => {
+  const parent = join(server.deps.config.dataDir, 'tmp')
+  return existsSync(parent) ? readdirSync(parent) : []
+}
+
+describe('media without a transcript', () => {
+  test('is transcribed: status, source, speakers, search and summary', async () => {
+    const go = join(folder, 'go')
+    const command = script(`while [ ! -e ${go} ]; do sleep 0.05; done; echo '${SAID}'`)
+    await transcribeBy(command)
+    const id = await create()
+    expect((await reached(id, 'processing')).transcript.source).toBeNull()
+    expect(await utterancesOf(id)).toEqual([])
+    writeFileSync(go, '')
+    expect((await reached(id, 'completed')).transcript).toEqual({ status: 'completed', source: 'automatic' })
+    expect(await utterancesOf(id)).toEqual(UTTERANCES)
+    await idle(id)
+    expect((await recordingOf(id)).summary).toContain('invoices')
+    const found = await client.get(`${RECORDINGS}?q=invoices`)
+    expect(found.body.data.map((row: { id: string }) => row.id)).toContain(id)
+    expect([command.runs(), scratchFolders()]).toEqual([1, []])
+  })
+
+  test('is heard by the command as WAV, mono, 16 kHz, in the place of {audio}', async () => {
+    const look = `dd if="$2" bs=1 skip=22 count=6 2>/dev/null | od -An -v -tu2; echo "$1 $3"`
+    const name = join(folder, 'look.sh')
+    writeFileSync(name, look)
+    await transcribeBy({
+      kind: 'command',
+      command: ['sh', name, '--file', '{audio}', 'last'],
+      environment,
+    })
+    const [heard] = await utterancesOf((await reached(await create(), 'completed')).id)
+    // One channel, and 16,000 in two halves.
+    expect(heard.text).toBe('1 16000 0 --file last')
+  })
+
+  test('has a completed transcript without utterances where there is nothing to hear', async () => {
+    const command = script(`echo '${SAID}'`)
+    await transcribeBy(command)
+    const id = await create({}, silentFilm)
+    expect((await reached(id, 'completed')).transcript.source).toBe('automatic')
+    await idle(id)
+    expect([await utterancesOf(id), command.runs()]).toEqual([[], 0])
+  })
+
+  test('goes on waiting where nothing transcribes', async () => {
+    await transcribeBy(null)
+    const id = await create()
+    const { transcript } = await reached(id, 'waiting')
+    await idle(id)
+    expect(transcript).toEqual({ status: 'waiting', source: null })
+  })
+
+  test('waits again where nothing transcribes any more', async () => {
+    await transcribeBy(null)
+    const id = await create()
+    await reached(id, 'waiting')
+    await stopWorkers()
+    await queue(id)
+    await transcribeBy(null)
+    await idle(id)
+    expect((await recordingOf(id)).transcript.status).toBe('waiting')
+  })
+})
+
+describe('a supplied transcript', () => {
+  test('is authoritative: nothing is transcribed', async () => {
+    const command = script(`echo '${SAID}'`)
+    await transcribeBy(command)
+    const supplied = [utterance(0, 1, 0, 'Supplied.')]
+    const id = await create({ transcript: supplied })
+    expect((await reached(id, 'completed')).transcript.source).toBe('api')
+    await idle(id)
+    expect([await utterancesOf(id), command.runs()]).toEqual([supplied, 0])
+  })
+
+  test('is not overwritten by one that was under way', async () => {
+    const go = join(folder, 'late')
+    await transcribeBy(script(`while [ ! -e ${go} ]; do sleep 0.05; done; echo '${SAID}'`))
+    const id = await create()
+    await reached(id, 'processing')
+    const { sql } = server.database
+    await sql`
+      update recording set transcript_status = 'completed', transcript_source = 'api' where id = ${id}`
+    writeFileSync(go, '')
+    await idle(id)
+    expect((await recordingOf(id)).transcript).toEqual({ status: 'completed', source: 'api' })
+    expect(await utterancesOf(id)).toEqual([])
+  })
+})
+
+describe('a command that fails', () => {
+  test.each([
+    ['exits with an error', 'echo "no such model" >&2; exit 3'],
+    ['writes JSON that is no transcript', `echo '{"error": true}'`],
+    ['prints without end', 'yes {'],
+    ['is not there', 'exec /nowhere/at/all'],
+    ['hangs', 'sleep 1000 & sleep 1000'],
+  ])('(%s) is tried three times, then the transcript is failed, and no letter is dead', async (_, lines) => {
+    const command = script(lines)
+    await transcribeBy(command, () => 300)
+    const id = await create()
+    expect((await reached(id, 'failed')).transcript).toEqual({ status: 'failed', source: null })
+    await idle(id)
+    expect([command.runs(), scratchFolders(), await utterancesOf(id)]).toEqual([3, [], []])
+  })
+
+  test('once is done over', async () => {
+    const once = join(folder, 'once')
+    const command = script(`if [ ! -e ${once} ]; then touch ${once}; exit 1; fi; echo '${SAID}'`)
+    await transcribeBy(command)
+    const id = await create()
+    await reached(id, 'completed')
+    expect([command.runs(), await utterancesOf(id)]).toEqual([2, UTTERANCES])
+  })
+
+  test('without a word until no attempt is left fails the transcript, too', async () => {
+    await transcribeBy(null)
+    const id = await create()
+    await reached(id, 'waiting')
+    await stopWorkers()
+    await queue(id)
+    const { sql } = server.database
+    await sql`
+      update actor_message set attempts = ${TRANSCRIBE_ATTEMPTS} where key = ${`recording:${id}`}`
+    await transcribeBy(script(`echo '${SAID}'`))
+    await idle(id)
+    expect((await recordingOf(id)).transcript.status).toBe('failed')
+  })
+})
+
+test('an attempt of any kind that takes too long is ended, three times', async () => {
+  await transcribeBy(null)
+  const id = await create()
+  await reached(id, 'waiting')
+  await stopWorkers()
+  await queue(id)
+  using speech = startSpeechServer(() => new Promise<Response>(() => {}))
+  const transcriber = createServerTranscriber(
+    { kind: 'server', url: speech.url, model: 'whisper-1', apiKey: null },
+    soundTools(),
+  )
+  const handlers = transcribeHandlers({ ...server.deps, transcriber, budgetMs: 300 })
+  const actor = { kind: 'recording', pool: 'long', maxAttempts: 8, handlers } as const
+  const runtime = createRuntime(server.deps, [actor], QUICK)
+  runtimes.push(runtime)
+  await runtime.start()
+  await reached(id, 'failed')
+  expect([speech.requests.length, scratchFolders()]).toEqual([3, []])
+})
+
+describe('a server', () => {
+  test('that is busy is asked again, queued meanwhile; one that refuses the sound is not', async () => {
+    let free = false
+    using speech = startSpeechServer(() => (free ? new Response(SAID) : new Response('', { status: 401 })))
+    const settings = { kind: 'server', url: speech.url, model: 'whisper-1', apiKey: null } as const
+    await transcribeBy(settings)
+    const id = await create()
+    await reached(id, 'queued')
+    await eventually(() => speech.requests.length >= 4)
+    free = true
+    await reached(id, 'completed')
+    expect(await utterancesOf(id)).toEqual(UTTERANCES)
+
+    using strict = startSpeechServer(() => new Response('', { status: 400 }))
+    await transcribeBy({ ...settings, url: strict.url })
+    await reached(await create(), 'failed')
+    expect(strict.requests).toHaveLength(1)
+  })
+})
+
+test('a recording that is deleted takes its running command with it', async () => {
+  const pids = join(folder, 'pids')
+  await transcribeBy(script(`echo $$ > ${pids}; sleep 1000`))
+  const id = await create()
+  await eventually(() => existsSync(pids) && readFileSync(pids, 'utf8').endsWith('\n'))
+  const pid = Number(readFileSync(pids, 'utf8'))
+  expect((await client.delete(`${RECORDINGS}/${id}`)).status).toBe(204)
+  await eventually(() => !isRunning(pid))
+  await eventually(() => scratchFolders().length === 0)
+  const left = await server.database.sql`select 1 from transcript_utterance where recording_id = ${id}`
+  expect(left).toHaveLength(0)
+})
+
+test('kill -9 of the worker in the middle: the command ends, another worker does it over, once', async () => {
+  await transcribeBy(null)
+  const id = await create()
+  await reached(id, 'waiting')
+  await stopWorkers()
+  const go = join(folder, 'second')
+  const pids = join(folder, 'killed')
+  const name = join(folder, 'killed.sh')
+  writeFileSync(name, `echo $$ >> ${pids}; while [ ! -e ${go} ]; do sleep 0.05; done; echo '${SAID}'`)
+  await queue(id)
+  const worker = new URL('support/worker.ts', import.meta.url).pathname
+  const spawn = () =>
+    Bun.spawn([process.execPath, worker, server.database.url, server.deps.config.dataDir], {
+      env: { ...environment, TRANSCRIBE_COMMAND: `sh ${name}` },
+    })
+  const runs = () => (existsSync(pids) ? readFileSync(pids, 'utf8').trim().split('\n').map(Number) : [])
+  const first = spawn()
+  await eventually(() => runs().length === 1)
+  first.kill('SIGKILL')
+  await first.exited
+  const [orphan] = runs()
+  await eventually(() => !isRunning(orphan!))
+  expect(scratchFolders()).toHaveLength(1)
+  const second = spawn()
+  try {
+    await eventually(() => runs().length === 2)
+    writeFileSync(go, '')
+    await reached(id, 'completed')
+    await idle(id)
+  } finally {
+    second.kill('SIGKILL')
+    await second.exited
+  }
+  expect(await utterancesOf(id)).toEqual(UTTERANCES)
+  expect([runs().length, scratchFolders()]).toEqual([2, []])
+})
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

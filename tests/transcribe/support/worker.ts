@@ -1,0 +1,21 @@
+/**
+ * A worker process for recordings that transcribes by the command of its environment.
+ *
+ * Arguments: URL of the database, folder of data. A signal is the only way to end it.
+ */
+import { createRuntime } from '../../../src/actors/runtime.ts'
+import { loadConfig } from '../../../src/config.ts'
+import { createContainer } from '../../../src/container.ts'
+import { recordingActor } from '../../../src/recordings/actor.ts'
+import { CRASH_OPTIONS } from '../../crash/support/options.ts'
+
+const [database = '', dataDir = ''] = process.argv.slice(2)
+
+const config = loadConfig({
+  TRANSCRIBE_COMMAND: process.env.TRANSCRIBE_COMMAND,
+  PATH: process.env.PATH,
+  DATA_DIR: dataDir,
+  LOG_LEVEL: 'silent',
+})
+const container = createContainer(config, { database: { url: database }, redis: null }, 'test-worker')
+await createRuntime(container, [recordingActor(container)], CRASH_OPTIONS).start()

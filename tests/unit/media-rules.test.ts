@@ -1,0 +1,232 @@
+/** The pure rules of media: what a probe may claim, what browsers play, what FFmpeg is told, and the peaks of a sound. */
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { encodeArguments, inputArguments, posterSeconds, progressOf } from '../../src/media/encode.rules.ts'
+import {
+  factsOf,
+  MAX_DURATION_SECONDS,
+  type MediaFacts,
+  type ProbeReport,
+} from '../../src/media/facts.rules.ts'
+import { type Playback, playbackOf } from '../../src/media/playback.rules.ts'
+import { type Container, MediaError, sniff } from '../../src/media/rules.ts'
+import { createPeaks, SAMPLE_RATE } from '../../src/media/waveform.rules.ts'
+
+const HEADS: Readonly<Record<Container['name'], string>> = {
+  mp4: '\0\0\0\x18ftypisom',
+  quicktime: '\0\0\0\x14ftypqt  ',
+  webm: '\x1aE\xdf\xa3\x9fB\x82\x84webm',
+  ogg: 'OggS',
+  flac: 'fLaC',
+  wav: 'RIFF....WAVE',
+  aac: '\xff\xf1',
+  mp3: '\xff\xfb',
+  mpeg: '\0\0\x01\xba',
+}
+const containerOf = (name: Container['name']) => {
+  const container = sniff(Buffer.from(HEADS[name], 'latin1'))
+  if (container === null) throw new Error(name)
+  return container
+}
+
+const VIDEO = {
+  index: 0,
+  codec_type: 'video',
+  codec_name: 'h264',
+  width: 640,
+  height: 360,
+  pix_fmt: 'yuv420p',
+  avg_frame_rate: '30/1',
+}
+const AUDIO = { index: 1, codec_type: 'audio', codec_name: 'aac', channels: 2 }
+const facts = (name: Container['name'], streams: ProbeReport['streams'], duration: unknown = '10.0') =>
+  factsOf(containerOf(name), { streams: streams ?? [], format: { duration }, packets: [{}] })
+
+describe('what a probe says is believed within bounds only', () => {
+  const refused = (work: () => unknown) => {
+    try {
+      work()
+    } catch (error) {
+      if (error instanceof MediaError) return [error.code, error.retryable]
+      throw error
+    }
+    return null
+  }
+
+  test('a duration beyond a day', () => {
+    expect(facts('mp4', [VIDEO], MAX_DURATION_SECONDS).durationSeconds).toBe(MAX_DURATION_SECONDS)
+    for (const seconds of [MAX_DURATION_SECONDS + 1, 1e9, 1e300])
+      expect(refused(() => facts('mp4', [VIDEO], seconds))).toEqual(['processing_failed', false])
+    const ofStream = { ...AUDIO, duration: '1000000000' }
+    expect(refused(() => facts('mp4', [VIDEO, ofStream]))).toEqual(['processing_failed', false])
+  })
+
+  test.each([
+    [30_000, 30_000],
+    [0, 100],
+    [-100, -100],
+    [undefined, 100],
+    ['a', 'b'],
+  ])('pictures of %p x %p', (width, height) => {
+    expect(refused(() => facts('mp4', [{ ...VIDEO, width, height }]))).toEqual(['processing_failed', false])
+  })
+
+  test.each(['png', 'gif', 'hls', 'none', 7])('the codec %p', (codec_name) => {
+    expect(refused(() => facts('mp4', [{ ...VIDEO, codec_name }]))).toEqual(['unsupported_media_type', false])
+  })
+
+  test('an index of nothing', () => {
+    const report = { streams: [VIDEO], format: { duration: '3' } }
+    expect(refused(() => factsOf(containerOf('mp4'), report))).toEqual(['processing_failed', false])
+  })
+
+  test('the cover of an album is no video', () => {
+    const cover = { ...VIDEO, codec_name: 'png', disposition: { attached_pic: 1 } }
+    expect(facts('mp3', [cover, { ...AUDIO, codec_name: 'mp3' }])).toMatchObject({
+      isAudio: true,
+      video: null,
+    })
+  })
+
+  test('durations that are none are null', () => {
+    for (const duration of ['N/A', null, '-1', '0', 'NaN', 'Infinity'])
+      expect(facts('webm', [{ ...VIDEO, codec_name: 'vp8' }], duration).durationSeconds).toBeNull()
+  })
+})
+
+describe('what browsers play', () => {
+  const asItIs: Playback = { kind: 'as_is' }
+  const convert = (video: 'copy' | 'encode' | null, audio: 'copy' | 'encode' | null): Playback => ({
+    kind: 'convert',
+    video,
+    audio,
+  })
+  const cases: readonly (readonly [Container['name'], string | null, string | null, Playback])[] = [
+    ['mp4', 'h264', 'aac', asItIs],
+    ['mp4', 'h264', 'mp3', asItIs],
+    ['mp4', 'h264', null, asItIs],
+    ['mp4', null, 'aac', asItIs],
+    ['mp4', 'hevc', 'aac', convert('encode', 'copy')],
+    ['mp4', 'av1', 'opus', convert('encode', 'encode')],
+    ['mp4', 'h264', 'ac3', convert('copy', 'encode')],
+    ['mp4', null, 'alac', convert(null, 'encode')],
+    ['quicktime', 'h264', 'aac', convert('copy', 'copy')],
+    ['quicktime', 'prores', 'pcm_s24le', convert('encode', 'encode')],
+    ['webm', 'vp8', 'vorbis', asItIs],
+    ['webm', 'vp9', 'opus', asItIs],
+    ['webm', null, 'opus', asItIs],
+    ['webm', 'av1', 'opus', convert('encode', 'encode')],
+    ['webm', 'h264', 'aac', convert('encode', 'encode')],
+    ['ogg', null, 'opus', convert(null, 'encode')],
+    ['ogg', 'theora', 'vorbis', convert('encode', 'encode')],
+    ['flac', null, 'flac', asItIs],
+    ['mp3', null, 'mp3', asItIs],
+    ['mp3', null, 'mp2', convert(null, 'encode')],
+    ['aac', null, 'aac', asItIs],
+    ['wav', null, 'pcm_s16le', asItIs],
+    ['wav', null, 'pcm_mulaw', convert(null, 'encode')],
+    ['mpeg', 'mpeg2video', 'mp2', convert('encode', 'encode')],
+  ]
+  test.each(cases)('%s with %p and %p', (name, video, audio, expected) => {
+    const streams = [
+      ...(video === null ? [] : [{ ...VIDEO, codec_name: video }]),
+      ...(audio === null ? [] : [{ ...AUDIO, codec_name: audio }]),
+    ]
+    expect(playbackOf(facts(name, streams))).toEqual(expected)
+  })
+
+  test.each([
+    [{ pix_fmt: 'yuv420p10le' }],
+    [{ pix_fmt: 'yuv444p' }],
+    [{ pix_fmt: undefined }],
+    [{ width: 7_680, height: 4_320 }],
+  ])('H.264 with %p is encoded', (more) => {
+    expect(playbackOf(facts('mp4', [{ ...VIDEO, ...more }, AUDIO]))).toEqual(convert('encode', 'copy'))
+  })
+})
+
+describe('what FFmpeg is told', () => {
+  const both = { kind: 'convert', video: 'encode', audio: 'encode' } as const
+  const settingOf = (args: readonly string[], option: string) => args[args.indexOf(option) + 1]
+  const withRate = (avg_frame_rate: string): MediaFacts => facts('mp4', [{ ...VIDEO, avg_frame_rate }, AUDIO])
+
+  test.each([
+    ['25/1', '25.000'],
+    ['1000000/1', '60.000'],
+    ['1/1000', '10.000'],
+    ['0/0', '30.000'],
+    ['1e999', '30.000'],
+    ['; rm -rf /', '30.000'],
+  ])('a rate of %s becomes %s', (claimed, rate) => {
+    expect(settingOf(encodeArguments(withRate(claimed), both), '-r')).toBe(rate)
+  })
+
+  test('one reader, files only, and neither tags nor chapters', () => {
+    const media = withRate('25/1')
+    const input = inputArguments(media, '/a b;$(c)')
+    expect(settingOf(input, '-protocol_whitelist')).toBe('file')
+    expect(settingOf(input, '-format_whitelist')).toBe('mov,mp4')
+    expect(input.at(-1)).toBe('file:/a b;$(c)')
+    expect(settingOf(encodeArguments(media, both), '-map_metadata')).toBe('-1')
+  })
+
+  test('the poster is of a tenth of the film, of ten seconds at most', () => {
+    expect([null, 5, 60, 100, 7_200].map(posterSeconds)).toEqual([0, 0.5, 6, 10, 10])
+  })
+
+  test('progress is a part of the duration, 100 at most, and null where it cannot be said', () => {
+    const lines = 'frame=1\nout_time_us=1000000\nprogress=continue\nframe=9\nout_time_us=2500000\n'
+    expect(progressOf(lines, 10)).toBe(25)
+    expect(progressOf('out_time_ms=2500000\n', 10)).toBe(25)
+    expect(progressOf(lines, 1)).toBe(100)
+    expect(progressOf(lines, null)).toBeNull()
+    expect(progressOf('out_time_us=N/A\nout_time_us=-5\n', 10)).toBeNull()
+  })
+})
+
+describe('the peaks of a sound', () => {
+  const bytesOf = (samples: readonly number[]) => new Uint8Array(new Int16Array(samples).buffer)
+
+  test('are the lowest and the highest of each piece', () => {
+    const peaks = createPeaks()
+    peaks.add(
+      bytesOf([...Array(128).keys()].map((index) => (index === 5 ? -32_768 : index === 9 ? 32_767 : 0))),
+    )
+    peaks.add(bytesOf([256]))
+    expect(peaks.waveform()).toEqual({
+      version: 2,
+      channels: 1,
+      sample_rate: SAMPLE_RATE,
+      samples_per_pixel: 128,
+      bits: 8,
+      length: 2,
+      data: [-128, 127, 1, 1],
+    })
+    expect(createPeaks().waveform()).toBeNull()
+  })
+
+  test('however the bytes are cut, and never more than 4,096', () => {
+    const samples = fc.array(fc.integer({ min: -32_768, max: 32_767 }), { minLength: 1, maxLength: 600 })
+    fc.assert(
+      fc.property(samples, fc.integer({ min: 1, max: 5_000 }), fc.array(fc.nat(200)), (part, times, cuts) => {
+        const bytes = bytesOf(Array.from({ length: times }, () => part).flat())
+        const [whole, cut] = [createPeaks(), createPeaks()]
+        whole.add(bytes)
+        let at = 0
+        for (const length of cuts) {
+          cut.add(bytes.subarray(at, at + length))
+          at += length
+        }
+        cut.add(bytes.subarray(at))
+        const waveform = whole.waveform()
+        expect(cut.waveform()).toEqual(waveform)
+        expect(waveform?.data).toHaveLength((waveform?.length ?? 0) * 2)
+        expect(waveform?.length).toBe(Math.ceil(whole.samples / (waveform?.samples_per_pixel ?? 0)))
+        expect(waveform?.length).toBeLessThanOrEqual(4_096)
+        expect(Math.max(...(waveform?.data ?? []))).toBe(Math.max(...part) >> 8)
+        expect(Math.min(...(waveform?.data ?? []))).toBe(Math.min(...part) >> 8)
+      }),
+      { numRuns: 30 },
+    )
+  })
+})
