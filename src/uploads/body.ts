@@ -4,6 +4,8 @@
  * The rule: the chunk that completes the file is handed on only when nothing came after it, so that a body with too many
  * bytes never completes one.
  */
+import { releaseChunk } from '../platform/release-chunk.ts'
+
 export interface BodyRequest {
   readonly body: ReadableStream<Uint8Array> | null
   /** Bytes to pass over at the beginning. */
@@ -71,7 +73,10 @@ async function handOn(
       }
       left -= chunk.byteLength
       if (left === 0) last = chunk
-      else await take(chunk)
+      else {
+        await take(chunk)
+        releaseChunk(value)
+      }
     }
   } finally {
     // Also where the connection broke: every byte of the file is there.

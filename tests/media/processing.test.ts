@@ -1,5 +1,5 @@
 /** Real media of many kinds, uploaded and processed: what is kept as it is, what becomes something else, and what is made of it. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
@@ -13,6 +13,8 @@ import { RECORDINGS } from '../support/recordings.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 import { film, media, picture, tone } from './support/ffmpeg.ts'
 import { type Subject, subjectOf } from './support/subject.ts'
+
+setDefaultTimeout(30_000)
 
 let server: TestServer
 let tenant: TestTenant

@@ -1,5 +1,5 @@
 /** Processing that does not go through in one piece: progress, lost turns, trouble that passes, and trouble that does not. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,6 +20,8 @@ import type { TestUpload } from '../support/uploads.ts'
 import { media, picture, tone } from './support/ffmpeg.ts'
 import { running, slowFfmpeg } from './support/slow.ts'
 import { type Subject, subjectOf } from './support/subject.ts'
+
+setDefaultTimeout(30_000)
 
 let server: TestServer
 let client: Client
