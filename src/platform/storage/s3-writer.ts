@@ -165,11 +165,13 @@ export class S3Writer implements IncomingWriter {
     this.#sending = []
   }
 
+  /** Recorded as taken. */
   async #takeNumber(): Promise<number> {
     await this.#begin()
-    if (this.#number > MAX_PART_NUMBER) throw new Error('the object has no part numbers left')
-    if (this.#number >= (this.#memory?.next ?? 0)) await this.#record()
-    return this.#number++
+    const number = this.#number++
+    if (number > MAX_PART_NUMBER) throw new Error('the object has no part numbers left')
+    if (number >= (this.#memory?.next ?? 0)) await this.#record()
+    return number
   }
 
   /** Before the first byte is sent. */
@@ -177,7 +179,8 @@ export class S3Writer implements IncomingWriter {
     if (this.#tailNames.length > 0) return
     const memory = await this.#options.begin()
     this.#number = memory.next
-    const tailNames = [`${memory.next}a`, `${memory.next}b`]
+    // Not made of the next number, which may have been given back: the recorded tail would be overwritten.
+    const tailNames = [crypto.randomUUID(), crypto.randomUUID()]
     this.#memory = { ...memory, litter: [...memory.litter, ...tailNames] }
     await this.#record()
     this.#tailNames = tailNames
