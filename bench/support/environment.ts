@@ -40,6 +40,7 @@ export async function openEnvironment(connections: number): Promise<Environment>
 
 export interface RunningService extends AsyncDisposable {
   readonly baseUrl: string
+  readonly pid: number
 }
 
 /** Starts the service with its rate limits off and waits until it is ready. */
@@ -81,6 +82,7 @@ export async function startProgram(
   const baseUrl = await readAddress(child.stdout)
   return {
     baseUrl,
+    pid: child.pid,
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM')
       await child.exited
