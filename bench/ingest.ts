@@ -106,13 +106,17 @@ async function untilVisible(baseUrl: string, { agentSecret, apiKey }: Tenant): P
 export async function benchIngest(): Promise<void> {
   await using environment = await openEnvironment(CALLERS)
   const tenant = await createTenant(environment)
+  for (const [doorbell, REDIS_URL] of [
+    ['Redis', environment.redisUrl],
+    ['LISTEN/NOTIFY', ''],
+  ] as const) {
+    await using service = await startService(environment, { REDIS_URL })
+    await printLatency(tenant, service.baseUrl, doorbell)
+  }
   for (const role of ['api', 'all']) {
     await using service = await startService(environment, { ROLE: role })
     await printRates(environment, tenant, service, role)
-    if (role === 'all') await printLatency(tenant, service.baseUrl, 'Redis')
   }
-  await using service = await startService(environment, { ROLE: 'all', REDIS_URL: '' })
-  await printLatency(tenant, service.baseUrl, 'LISTEN/NOTIFY')
 }
 
 async function printRates(
