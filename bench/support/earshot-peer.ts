@@ -65,6 +65,8 @@ export async function createEarshot(options: EarshotOptions): Promise<Peer> {
         }
       }
       await doorbell.close()
+      // As the server does by itself within a minute.
+      await sender`analyze actor, actor_message`
     },
     async drain(total, limitMs) {
       let started = performance.now()

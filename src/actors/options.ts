@@ -40,7 +40,7 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   batchSlots: 2,
   aloneSlots: 2,
   longSlots: 2,
-  fairShare: 50,
+  fairShare: 200,
   retryBaseMs: 500,
   retryCapMs: 5 * 60_000,
 }

@@ -13,6 +13,8 @@ import { removeLostWorkers, sweep } from './worker-statements.ts'
 
 /** A sweep may use this part of a connection's time at most: a large backlog makes sweeps rarer. */
 const MAX_LOAD = 0.1
+/** The same while its worker has nothing to do but what it finds. */
+const MAX_LOAD_IDLE = 0.3
 
 /** How often a worker with a backlog looks whether it has room again. */
 const ROOM_POLL_MS = 10
@@ -28,7 +30,7 @@ export async function keepSweeping(context: Context, dispatcher: Dispatcher): Pr
     } catch (error) {
       log.warn({ err: error }, 'sweep failed')
     }
-    const restMs = (performance.now() - started) / MAX_LOAD
+    const restMs = (performance.now() - started) / (goOn ? MAX_LOAD_IDLE : MAX_LOAD)
     const next = started + Math.max(jittered(options.sweepMs), restMs)
     if (goOn) {
       await pause(restMs, stopping)

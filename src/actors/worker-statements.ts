@@ -54,6 +54,9 @@ export interface SweepOptions {
 /**
  * Sweep: due heads without a live owner, and those that this worker owns without running them (its clean-up failed).
  * Oldest first. Only heads: what is due behind a waiting head cannot run.
+ *
+ * The kinds are not asked for by `= any`: the planner would expect that to find next to nothing, read the whole backlog and
+ * sort it (0.4 s for 100,000 messages), instead of walking the index on time until it has enough (8 ms).
  */
 export async function sweep(sql: Query, options: SweepOptions): Promise<readonly Due[]> {
   const { worker, leaseMs } = options
@@ -67,7 +70,7 @@ export async function sweep(sql: Query, options: SweepOptions): Promise<readonly
     where m.available_at <= now()
       and (a.owner is null or w.id is null or a.owner = ${worker})
       and m.key <> all(${options.running as ActorKey[]}::text[])
-      and split_part(m.key, ':', 1) = any(${options.kinds as ActorKind[]}::text[])
+      and array_position(${options.kinds as ActorKind[]}::text[], split_part(m.key, ':', 1)) is not null
       and not exists (select 1 from actor_message earlier where earlier.key = m.key and earlier.seq < m.seq)
     order by m.available_at
     limit ${options.limit}`

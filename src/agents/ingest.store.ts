@@ -103,21 +103,28 @@ export async function readStoredEvents(
   return Map.groupBy(rows, (row) => row.n - 1)
 }
 
-/** Which events the look-ups find, as a query on a table `session` of the numbered sessions. */
+/**
+ * Which events the look-ups find, as a query on a table `session` of the numbered sessions. `offset 0` keeps the planner from
+ * looking for an id in all sessions first, which it does while it believes the table to be small.
+ */
 export function hitsOf(tx: Query, lookups: readonly EventLookup[]) {
   const ids = lookups.flatMap((lookup, index) => lookup.ids.map((id) => [index + 1, id] as const))
   const sequences = lookups.flatMap((lookup, index) => lookup.sequences.map((s) => [index + 1, s] as const))
   return tx`
-    select s.n, s.organization_id, e.session_id, e.external_event_id
+    select s.n, s.organization_id, s.id as session_id, e.external_event_id
     from session s
     join unnest(${ids.map(([n]) => n)}::int[], ${ids.map(([, id]) => id)}::text[]) as w (n, id) using (n)
-    join agent_event e on e.session_id = s.id and e.external_event_id = w.id
+    cross join lateral (
+      select external_event_id from agent_event where session_id = s.id and external_event_id = w.id offset 0
+    ) e
     union
-    select s.n, s.organization_id, e.session_id, e.external_event_id
+    select s.n, s.organization_id, s.id, e.external_event_id
     from session s
     join unnest(${sequences.map(([n]) => n)}::int[], ${sequences.map(([, s]) => s)}::int8[]) as w (n, sequence)
       using (n)
-    join agent_event e on e.session_id = s.id and e.sequence = w.sequence`
+    cross join lateral (
+      select external_event_id from agent_event where session_id = s.id and sequence = w.sequence offset 0
+    ) e`
 }
 
 /** The keys as a table `k`, numbered from 1. */

@@ -43,16 +43,16 @@ export function toUtc(text: string): string | null {
   const [, year, month, day, hour, minute, second, fraction, sign, offsetHour, offsetMinute] = match
   if (!isCalendarDay(Number(year), Number(month), Number(day))) return null
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return null
-  // A whole date and time in UTC is parsed the same by every engine; years below 100 too, unlike `Date.UTC`.
-  let instant = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
+  let seconds = `${year}-${month}-${day}T${hour}:${minute}:${second}`
   if (sign !== undefined) {
     if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return null
     const offset = (Number(offsetHour) * 60 + Number(offsetMinute)) * MS_PER_MINUTE
-    instant += sign === '+' ? -offset : offset
+    // A whole date and time in UTC is parsed the same by every engine; years below 100 too, unlike `Date.UTC`.
+    const instant = Date.parse(`${seconds}Z`) + (sign === '+' ? -offset : offset)
+    if (instant < FIRST_INSTANT || instant > LAST_INSTANT) return null
+    seconds = new Date(instant).toISOString().slice(0, 19)
   }
-  if (instant < FIRST_INSTANT || instant > LAST_INSTANT) return null
-  const digits = (fraction ?? '').slice(0, 6).replace(/0+$/, '')
-  const seconds = new Date(instant).toISOString().slice(0, 19)
+  const digits = fraction === undefined ? '' : fraction.slice(0, 6).replace(/0+$/, '')
   return digits === '' ? `${seconds}Z` : `${seconds}.${digits}Z`
 }
 
