@@ -10,7 +10,7 @@ import * as store from './store.ts'
 /** Lets go of what uploads have left, in the transaction that deletes their recording. */
 export { discardUploads } from './store.ts'
 
-const ENTRIES_AT_ONCE = 200
+const ENTRIES_AT_ONCE = 50
 
 type GarbageDeps = Pick<Deps, 'sql' | 'storage' | 'log'>
 
@@ -23,20 +23,26 @@ export async function discardNow(deps: GarbageDeps, upload: store.UploadRef): Pr
   }
 }
 
-/** Everything that is due; what fails stays, and is logged. */
+/** Everything that is due; what fails is logged, and due again later. */
 export async function discardDue(deps: GarbageDeps): Promise<void> {
-  const entries = await store.dueGarbage(deps.sql, ENTRIES_AT_ONCE)
-  for (const entry of entries) {
-    try {
-      await discard(deps, entry)
-    } catch (error) {
-      deps.log.warn({ objectKey: entry.objectKey, err: error }, 'bytes of an upload not deleted yet')
+  for (;;) {
+    const entries = await store.takeDueGarbage(deps.sql, ENTRIES_AT_ONCE)
+    let discarded = 0
+    for (const entry of entries) {
+      try {
+        await discard(deps, entry)
+        discarded++
+      } catch (error) {
+        deps.log.warn({ objectKey: entry.objectKey, err: error }, 'bytes of an upload not deleted yet')
+      }
     }
+    // Where all have failed, the store is away.
+    if (entries.length < ENTRIES_AT_ONCE || discarded === 0) return
   }
 }
 
-async function discard({ sql, storage }: GarbageDeps, { objectKey, memory }: store.Garbage): Promise<void> {
-  await storage.incoming.discard(objectKey, memory)
-  await storage.delete([objectKey])
-  await store.settleGarbage(sql, objectKey)
+async function discard({ sql, storage }: GarbageDeps, entry: store.Garbage): Promise<void> {
+  await storage.incoming.discard(entry.objectKey, entry.memory)
+  await storage.delete([entry.objectKey])
+  await store.settleGarbage(sql, entry)
 }

@@ -6,7 +6,7 @@
 import type { Tx } from '../platform/db/pool.ts'
 import type { IncomingPart, IncomingRecord } from '../platform/storage/incoming.ts'
 import { type ProcessingEvent, UPLOAD_EVENTS, type UploadErrorCode } from './rules.ts'
-import { discardUpload, lockRecordingOf } from './store.ts'
+import { discardUpload, forgetParts, lockRecordingOf } from './store.ts'
 
 /** An upload whose bytes are all there. */
 export interface ProcessedUpload {
@@ -72,6 +72,7 @@ export async function moveUpload(
       and phase = any(${[...from]}::text[])`
   if (moved.count === 0) return false
   if (event === 'fail') await discardUpload(tx, { id, organizationId })
+  if (event === 'ready') await forgetParts(tx, { id, organizationId })
   return true
 }
 

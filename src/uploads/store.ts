@@ -194,18 +194,27 @@ export async function awaitedKeys(query: Query): Promise<readonly string[]> {
   return rows.map(({ key }) => key)
 }
 
-/** Lets go of what came of an upload that has just ended. */
-export async function discardUpload(
-  tx: Tx,
-  { id, organizationId }: Pick<UploadRef, 'id' | 'organizationId'>,
-): Promise<void> {
+/** Lets go of what came of an upload that has just ended, or begins anew. */
+export async function discardUpload(tx: Tx, upload: Pick<UploadRef, 'id' | 'organizationId'>): Promise<void> {
   await tx`
     insert into upload_garbage (object_key, organization_id, store_memory, delete_after)
     select object_key, organization_id, store_memory, now()
     from upload
-    where organization_id = ${organizationId}
-      and id = ${id}
+    where organization_id = ${upload.organizationId}
+      and id = ${upload.id}
     on conflict (object_key) do nothing`
+  await forgetParts(tx, upload)
+}
+
+/** When the object is whole, or never will be. */
+export async function forgetParts(
+  tx: Tx,
+  { id, organizationId }: Pick<UploadRef, 'id' | 'organizationId'>,
+): Promise<void> {
+  await tx`
+    delete from upload_part
+    where organization_id = ${organizationId}
+      and upload_id = ${id}`
 }
 
 /** Lets go of what came of uploads of a recording that is being deleted, and had not ended. */
@@ -223,39 +232,48 @@ export async function discardUploads(tx: Tx, organizationId: string, recordingId
 export interface Garbage {
   readonly objectKey: string
   readonly memory: Json
+  /** It was deleted once already. */
+  readonly again: boolean
 }
 
 /** What has come of an upload that has ended, where it is not deleted yet. */
 export function garbageOf(query: Query, { id, organizationId }: UploadRef) {
   return query<Garbage[]>`
-    select g.object_key as "objectKey", g.store_memory as memory
+    select g.object_key as "objectKey", g.store_memory as memory, g.again
     from upload_garbage g
     join upload u on u.object_key = g.object_key
     where g.organization_id = ${organizationId}
-      and u.id = ${id}`
+      and u.id = ${id}
+      and not g.again`
 }
 
-/** Of every organization, oldest first. */
-export function dueGarbage(query: Query, limit: number) {
+/** Of every organization, oldest first. It is due again later: what fails stands in nobody's way until then. */
+export function takeDueGarbage(query: Query, limit: number) {
   return query<Garbage[]>`
-    select object_key as "objectKey", store_memory as memory
-    from upload_garbage
-    where delete_after <= now()
-    order by delete_after
-    limit ${limit}`
+    with due as (
+      select object_key
+      from upload_garbage
+      where delete_after <= now()
+      order by delete_after
+      limit ${limit}
+      for update skip locked
+    )
+    update upload_garbage g
+    set delete_after = now() + interval '15 minutes'
+    from due
+    where g.object_key = due.object_key
+    returning g.object_key as "objectKey", g.store_memory as memory, g.again`
 }
 
 /** What was deleted is deleted again, once, when no request of then can be under way any more; then it is forgotten. */
-export async function settleGarbage(query: Query, objectKey: string): Promise<void> {
-  await query`
-    with gone as (
-      delete from upload_garbage
-      where object_key = ${objectKey}
-        and again
-        and delete_after <= now()
-    )
-    update upload_garbage
-    set again = true, delete_after = now() + interval '15 minutes'
-    where object_key = ${objectKey}
-      and not again`
+export async function settleGarbage(query: Query, { objectKey, again }: Garbage): Promise<void> {
+  await (again
+    ? query`
+        delete from upload_garbage
+        where object_key = ${objectKey}`
+    : query`
+        update upload_garbage
+        set again = true, delete_after = now() + interval '15 minutes'
+        where object_key = ${objectKey}
+          and not again`)
 }

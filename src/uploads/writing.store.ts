@@ -91,10 +91,6 @@ export async function restart(tx: Tx, hold: Hold, objectKey: string): Promise<Ho
     update upload
     set object_key = ${objectKey}, bytes_received = 0, store_memory = null, writer_process = ${hold.process}
     where ${isHeldBy(tx, hold)}`
-  await tx`
-    delete from upload_part
-    where organization_id = ${hold.organizationId}
-      and upload_id = ${hold.id}`
   return { ...hold, objectKey, offset: 0, memory: null, alone: true }
 }
 

@@ -2,8 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { uploadMaintenance } from '../../src/uploads/maintenance.ts'
+import { moveUpload } from '../../src/uploads/processing.ts'
 import { createRecording, RECORDINGS } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 import { createTestUpload, offsetOf, patch, type TestUpload } from '../support/uploads.ts'
@@ -223,6 +225,49 @@ describe('what ended uploads leave', () => {
     await server.database.sql`update upload_garbage set delete_after = now()`
     await maintain('upload_garbage')
     expect(await garbage()).toHaveLength(0)
+  })
+
+  test('what cannot be deleted does not keep newer garbage from being deleted', async () => {
+    const { sql } = server.database
+    await sql`delete from upload_garbage`
+    // Keys that no store has, and older than anything else.
+    await sql`
+      insert into upload_garbage (object_key, organization_id, delete_after)
+      select '/' || n, ${tenant.organizationId}, now() - interval '1 day' from generate_series(1, 300) n`
+    const upload = await newUpload()
+    await key.delete(pathOf(upload))
+    await sql`update upload_garbage set delete_after = now() where again`
+    for (let round = 0; round < 10; round++) await maintain('upload_garbage')
+    const left = await garbage()
+    expect(left).toHaveLength(300)
+    expect(left.every(({ object_key }) => object_key.startsWith('/'))).toBe(true)
+    await sql`delete from upload_garbage`
+  })
+
+  test('the parts of an upload are forgotten when it ends', async () => {
+    const { sql } = server.database
+    const partsOf = async (upload: TestUpload) => {
+      const rows = await sql`select number from upload_part where upload_id = ${upload.uploadId}`
+      return rows.length
+    }
+    const withPart = async () => {
+      const upload = await newUpload()
+      await sql`
+        insert into upload_part (organization_id, upload_id, number, size, etag)
+        values (${tenant.organizationId}, ${upload.uploadId}, 1, 4, 'a')`
+      return upload
+    }
+    const cancelled = await withPart()
+    await key.delete(pathOf(cancelled))
+    const overdue = await withPart()
+    await becomeOverdue(overdue)
+    await maintain('upload_expiry')
+    const ready = await withPart()
+    await setPhase(ready, 'processing', 'processing')
+    await transaction(sql, (tx) =>
+      moveUpload(tx, { id: ready.uploadId, organizationId: tenant.organizationId }, 'ready'),
+    )
+    expect(await Promise.all([cancelled, overdue, ready].map(partsOf))).toEqual([0, 0, 0])
   })
 
   test('deleting a recording deletes its uploads and what has arrived of them', async () => {
