@@ -43,9 +43,17 @@ export class ProgramError extends Error {
   }
 }
 
-/** Arguments: the program with its own. Its standard input is empty; the pipe is the watcher's. */
-const WATCHED =
-  'exec 3<&0 </dev/null; { cat >/dev/null; kill -s KILL 0; } <&3 >/dev/null 2>&1 & exec 3<&-; exec "$0" "$@"'
+/**
+ * Arguments: the program with its own. Its standard input is empty; the pipe is the watcher's, which is waited for when the
+ * program has ended: in a container nobody else may do that, and ended processes would add up there.
+ */
+const WATCHED = [
+  'exec 3<&0 </dev/null',
+  '{ read -r _; kill -s KILL 0; } <&3 >/dev/null 2>&1 & exec 3<&-',
+  '"$0" "$@"; code=$?',
+  // Some shells tell about it.
+  'exec 2>/dev/null; kill -s KILL $!; wait; exit $code',
+].join('\n')
 /** For what something that has left the group has not closed yet. */
 const DRAIN_MS = 2_000
 const KEPT_OF_ERRORS = 4_096
@@ -102,7 +110,7 @@ const endings = ({ timeoutMs, maxOutputBytes }: ProgramOptions) => ({
   output: `the program wrote more than ${maxOutputBytes} bytes`,
 })
 
-/** The watcher is a member until then, so the number is still that of the group. */
+/** Also when its leader has just ended: the system gives out all other numbers before this one again. */
 function killGroup(group: number): void {
   try {
     process.kill(-group, 'SIGKILL')

@@ -103,6 +103,13 @@ describe('a program', () => {
     await scene.gone(await scene.pids())
   })
 
+  test('leaves no process of its group for somebody else to wait for', async () => {
+    const group = (await run(['sh', '-c', 'ps -o pgid= -p $$'])).trim()
+    expect(group).toMatch(/^\d+$/)
+    const { stdout } = Bun.spawnSync(['ps', '-axo', 'pgid='])
+    expect(stdout.toString().split(/\s+/)).not.toContain(group)
+  })
+
   test('is killed with its children when our process is killed', async () => {
     using scene = folderOfProcesses()
     const module = new URL('../../src/platform/program.ts', import.meta.url).pathname
