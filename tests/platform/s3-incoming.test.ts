@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import type { IncomingRecord } from '../../src/platform/storage/incoming.ts'
 import { createS3Store } from '../../src/platform/storage/s3.ts'
 import { Spool } from '../../src/platform/storage/s3-spool.ts'
+import { Slots } from '../../src/platform/storage/slots.ts'
+import { eventually } from '../support/eventually.ts'
 
 const MIB = 1024 * 1024
 const SIZE = 9 * MIB
@@ -15,8 +17,8 @@ afterAll(() => rmSync(spoolFolder, { recursive: true, force: true }))
 
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
 
-/** Takes parts as `answer` says, which is asked for each attempt. */
-function openServer(answer: (part: string, attempt: number) => number) {
+/** Takes parts as `answer` says, which is asked for each attempt. Tails are part ''. */
+function openServer(answer: (part: string, attempt: number) => number | Promise<number>) {
   const attempts = new Map<string, number>()
   const parts = new Map<string, Uint8Array>()
   let wrongHashes = 0
@@ -29,12 +31,13 @@ function openServer(answer: (part: string, attempt: number) => number) {
         const xml = '<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>'
         return new Response(xml, { headers: { 'content-type': 'application/xml' } })
       }
+      if (request.method === 'DELETE') return new Response(null, { status: 204 })
       const part = query.get('partNumber') ?? ''
       const bytes = await request.bytes()
       const attempt = (attempts.get(part) ?? 0) + 1
       attempts.set(part, attempt)
       if (request.headers.get('x-amz-content-sha256') !== sha256(bytes)) wrongHashes++
-      const status = answer(part, attempt)
+      const status = await answer(part, attempt)
       if (status === 200) parts.set(part, bytes)
       return new Response(null, { status, headers: { etag: `"${part}"` } })
     },
@@ -100,6 +103,46 @@ describe('incoming objects of S3', () => {
     await send(server.store, []).catch(() => {})
     expect(server.attempts.get('1')).toBe(2)
     expect(records.map(({ offset, parts }) => [offset, parts.length])).toEqual([[0, 0]])
+  })
+
+  test('however many writers wait for the server, other requests get through', async () => {
+    const answered = Promise.withResolvers<number>()
+    let waiting = 0
+    await using server = openServer(() => {
+      waiting++
+      return answered.promise
+    })
+    const sendTail = async (_: unknown, index: number) => {
+      const writer = await server.store.incoming.append(
+        `key-${index}`,
+        { offset: 0, memory: null },
+        { size: SIZE, contentType: 'video/mp4', alone: true, record: async () => {} },
+      )
+      await writer.write(content)
+      return writer.flush()
+    }
+    const sending = Array.from({ length: 60 }, sendTail)
+    await eventually(() => waiting === 32)
+    await server.store.delete(['other'])
+    expect(waiting).toBe(32)
+    answered.resolve(200)
+    expect(new Set(await Promise.all(sending))).toEqual(new Set([content.length]))
+    expect(waiting).toBe(60)
+  })
+
+  test('a writer that ends gives its slots back, and does not wait for one', async () => {
+    const slots = new Slots(1)
+    const giveBack = await slots.take(NEVER)
+    const closing = new AbortController()
+    const given = slots.take(closing.signal)
+    const next = slots.take(NEVER)
+    closing.abort(new Error('closed'))
+    expect(given).rejects.toThrow('closed')
+    giveBack()
+    const giveBackNext = await next
+    giveBackNext()
+    expect(slots.take(closing.signal)).rejects.toThrow('closed')
+    await slots.take(NEVER)
   })
 
   test('bytes on their way have no name on the disk, and what cannot be read again is an error', async () => {

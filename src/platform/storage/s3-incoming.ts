@@ -14,6 +14,10 @@ import { isNamed, statusOf } from './s3-errors.ts'
 import { besides, leftoversOf, memoryOf, type S3Memory } from './s3-memory.ts'
 import { Spool } from './s3-spool.ts'
 import { S3Writer } from './s3-writer.ts'
+import { Slots } from './slots.ts'
+
+/** Parts and tails on their way, of all writers: the client has 50 connections, and others need some of them. */
+const SENT_AT_ONCE = 32
 
 export interface S3IncomingOptions {
   readonly open: () => Promise<S3Client>
@@ -30,28 +34,31 @@ interface Reach {
 }
 
 export function createS3Incoming({ open, bucket, spoolFolder }: S3IncomingOptions): IncomingStore {
+  const slots = new Slots(SENT_AT_ONCE)
   const reach = async (key: string): Promise<Reach> => {
     assertKey(key)
     return { client: await open(), bucket, key }
   }
   return {
-    append: async (key, progress, options) => append(await reach(key), spoolFolder, progress, options),
+    append: async (key, progress, options) =>
+      append({ ...(await reach(key)), spoolFolder, slots }, progress, options),
     publish: async (key, whole, contentType) => publish(await reach(key), whole, contentType),
     discard: async (key, memory) => discard(await reach(key), memory),
   }
 }
 
-async function append(
-  reach: Reach,
-  spoolFolder: string,
-  { offset, memory: json }: IncomingProgress,
-  options: AppendOptions,
-) {
+/** What all writers of the store share, besides. */
+interface Writing extends Reach {
+  readonly spoolFolder: string
+  readonly slots: Slots
+}
+
+async function append(reach: Writing, { offset, memory: json }: IncomingProgress, options: AppendOptions) {
   const memory = memoryOf(json)
-  const tail = memory?.tail ? await readTail(reach, spoolFolder, memory.tail) : null
+  const tail = memory?.tail ? await readTail(reach, memory.tail) : null
   const begin = () =>
     memory === null ? create(reach, options.contentType) : succeed(reach, memory, options.alone)
-  return new S3Writer({ ...options, ...reach, spoolFolder, offset, memory, begin }, tail)
+  return new S3Writer({ ...options, ...reach, offset, memory, begin }, tail)
 }
 
 async function create({ client, bucket: Bucket, key: Key }: Reach, ContentType: string): Promise<S3Memory> {
@@ -74,8 +81,7 @@ async function succeed(reach: Reach, memory: S3Memory, alone: boolean): Promise<
 }
 
 async function readTail(
-  { client, bucket: Bucket, key }: Reach,
-  spoolFolder: string,
+  { client, bucket: Bucket, key, spoolFolder }: Writing,
   { name, bytes }: NonNullable<S3Memory['tail']>,
 ): Promise<Spool> {
   const { GetObjectCommand } = await import('@aws-sdk/client-s3')

@@ -9,6 +9,7 @@ import type { S3Client } from '@aws-sdk/client-s3'
 import type { AppendOptions, IncomingPart, IncomingWriter } from './incoming.ts'
 import { besides, MAX_PART_NUMBER, partBytesOf, type S3Memory } from './s3-memory.ts'
 import { Spool } from './s3-spool.ts'
+import type { Slots } from './slots.ts'
 
 const PARTS_AT_ONCE = 3
 /** Part numbers recorded ahead, so that no part has to wait for a record. */
@@ -27,6 +28,8 @@ export interface S3WriterOptions extends AppendOptions {
   readonly memory: S3Memory | null
   /** Makes what is not there yet and lets go of litter. @returns what to go on with, not recorded yet */
   readonly begin: () => Promise<S3Memory>
+  /** For what is on its way, of all writers of the store. */
+  readonly slots: Slots
 }
 
 export class S3Writer implements IncomingWriter {
@@ -109,16 +112,18 @@ export class S3Writer implements IncomingWriter {
     if (spool === null) return
     while (this.#sending.length >= PARTS_AT_ONCE) await this.#sending.shift()
     const number = await this.#takeNumber()
+    // Here, not when it is sent: meanwhile nothing more is collected, which would need a file, too.
+    const giveBack = await this.#options.slots.take(this.#stop.signal)
     this.#filling = null
     const before = this.#sending.at(-1) ?? Promise.resolve()
-    const part = this.#send(spool, number, before)
+    const part = this.#send(spool, number, before, giveBack)
     part.catch((reason) => this.#stop.abort(reason))
     this.#sending.push(part)
   }
 
-  async #send(spool: Spool, number: number, before: Promise<void>): Promise<void> {
+  async #send(spool: Spool, number: number, before: Promise<void>, giveBack: () => void): Promise<void> {
     try {
-      const etag = await this.#upload(spool, number)
+      const etag = await this.#upload(spool, number).finally(giveBack)
       await before
       this.#offset += spool.bytes - (this.#tail?.bytes ?? 0)
       this.#tail = null
@@ -151,10 +156,12 @@ export class S3Writer implements IncomingWriter {
     const { PutObjectCommand } = await import('@aws-sdk/client-s3')
     const { client, bucket: Bucket, key } = this.#options
     const [name = '', other = ''] = this.#tailNames
-    await spool.send((payload, abortSignal) => {
+    const giveBack = await this.#options.slots.take(this.#stop.signal)
+    const sent = spool.send((payload, abortSignal) => {
       const command = new PutObjectCommand({ Bucket, Key: besides(key, name), ...payload })
       return client.send(command, { abortSignal })
     }, this.#stop.signal)
+    await sent.finally(giveBack)
     this.#offset += spool.bytes - (this.#tail?.bytes ?? 0)
     this.#tail = { name, bytes: spool.bytes }
     this.#tailNames = [other, name]
