@@ -110,6 +110,9 @@ async function claimAndSend(
       await memory.drop(key)
       await api.cancelUpload(recordingId, upload.uploadId).catch(() => {})
     }
+    // Takes no more bytes: out of time, or somebody does not want it, which is not to be undone.
+    const isOver = error instanceof ClientError && error.code === 'upload_expired'
+    if (isOver && (await api.getUpload(recordingId, upload.uploadId)).phase === 'cancelled') throw cancelled()
     throw error
   }
   return { recordingId, uploadId: upload.uploadId }
@@ -160,7 +163,9 @@ async function failedUpload(
   recordingId: string,
   { phase, errorCode }: UploadStatus,
 ): Promise<ClientError> {
-  if (phase === 'cancelled') return new ClientError('cancelled', 'the upload was cancelled')
+  if (phase === 'cancelled') return cancelled()
   const code = (await api.getAsset(recordingId))?.errorCode ?? errorCode ?? 'upload_failed'
   return new ClientError(code, `the service could not use the media (${code})`)
 }
+
+const cancelled = () => new ClientError('cancelled', 'the upload was cancelled')

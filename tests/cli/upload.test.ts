@@ -280,6 +280,22 @@ describe('what is cut goes on', () => {
     expect(uploads[0].recordingId).not.toBe(id)
   })
 
+  test('but not an upload that was cancelled while it was sent', async () => {
+    const held = proxy.holdAfter(SIZE / 4)
+    const { result } = start([talk, '--json'])
+    await held
+    const [{ id }] = await recordings()
+    const [upload_] = await server.deps.sql<
+      { id: string }[]
+    >`select id from upload where recording_id = ${id}`
+    await client.delete(`${RECORDINGS}/${id}/uploads/${upload_?.id}`)
+    proxy.release()
+    const { code, out } = await result
+    expect([code, JSON.parse(out).uploads[0].error.code]).toEqual([1, 'cancelled'])
+    const rows = await server.deps.sql`select phase from upload where recording_id = ${id}`
+    expect([...rows]).toEqual([{ phase: 'cancelled' }])
+  })
+
   test('but not a file that changes while it is sent: the upload is cancelled', async () => {
     const held = proxy.holdAfter(SIZE / 4)
     const { result } = start([talk, '--json'])
