@@ -95,6 +95,8 @@ test('a path is shown without what grants access', () => {
   expect(shownPath('/uploads/short')).toBe('/uploads/…')
   expect(shownPath(`/uploads/${token}/more`)).toBe('/uploads/…')
   expect(shownPath(`/prefix/uploads/${token}`)).toBe('/prefix/uploads/…')
+  for (const wrong of ['/Uploads/', '//uploads//', '/uploads%2F', '/prefix%2fuploads%2f'])
+    expect(shownPath(`${wrong}${token}`)).toBe(`${wrong}…`)
   const status = `/v3/rest/recordings/${crypto.randomUUID()}/uploads/${crypto.randomUUID()}`
   expect([status, '/uploads/', '/uploads', '/v3/rest/recordings'].map(shownPath)).toEqual([
     status,
