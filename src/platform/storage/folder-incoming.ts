@@ -158,9 +158,9 @@ async function publish(
   contentType: string,
 ): Promise<void> {
   const staging = stagingOf(folder, key)
+  const target = targetOf(folder, key, contentType)
   if (!(await isPublished(folder, key, offset))) {
     const whole = await wholeFile(staging, filesOf(memory, offset))
-    const target = targetOf(folder, key, contentType)
     await mkdir(dirname(target), { recursive: true, mode: 0o700 })
     try {
       await rename(whole, target)
@@ -168,8 +168,9 @@ async function publish(
       // Somebody else was quicker: a turn that is done over while the first one still runs.
       if (!isErrno(error, ['ENOENT']) || !(await isPublished(folder, key, offset))) throw error
     }
-    await syncFolders(dirname(target), folder)
   }
+  // Also where it is published: who did that may have ended before this.
+  await syncFolders(dirname(target), folder)
   await rm(staging, { recursive: true, force: true })
 }
 
