@@ -8,10 +8,18 @@ import { join } from 'node:path'
 import { Fenced, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { type FetchPublic, PublicFetchError } from '../platform/net/fetch-public.ts'
+import { withinTime } from '../platform/watch.ts'
 import type { RequestTranscription } from '../transcribe/requests.ts'
 import { storeMedia } from './objects.ts'
 import type { Process } from './process.ts'
-import { type AssetEvent, MAX_AGE_SECONDS, MAX_MEDIA_BYTES, MediaError, verdictOf } from './rules.ts'
+import {
+  type AssetEvent,
+  MAX_AGE_SECONDS,
+  MAX_MEDIA_BYTES,
+  MAX_TRANSFER_MS,
+  MediaError,
+  verdictOf,
+} from './rules.ts'
 import {
   beginIngestion,
   garbageOf,
@@ -26,9 +34,15 @@ import { transfer } from './transfer.ts'
 export interface IngestLimits {
   readonly maxBytes: number
   readonly maxAgeSeconds: number
+  /** For one attempt, however often it is continued. */
+  readonly transferMs: number
 }
 
-export const INGEST_LIMITS: IngestLimits = { maxBytes: MAX_MEDIA_BYTES, maxAgeSeconds: MAX_AGE_SECONDS }
+export const INGEST_LIMITS: IngestLimits = {
+  maxBytes: MAX_MEDIA_BYTES,
+  maxAgeSeconds: MAX_AGE_SECONDS,
+  transferMs: MAX_TRANSFER_MS,
+}
 
 export type IngestDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
   readonly config: Pick<Deps['config'], 'dataDir'>
@@ -58,16 +72,24 @@ async function ingest(deps: IngestDeps, turn: LongTurn): Promise<void> {
   })
   if (begun === null) return turn.finish(async () => {})
   const attempt = { deps, turn, ingestion: begun.ingestion, id: deps.newId() }
-  try {
+  const stored = await orNull(attempt, async () => {
     await deps.storage.delete(begun.stale)
-    const stored = await fetchAndStore(attempt)
-    await turn.finish(async (tx, send) => {
-      if (!(await publishAsset(tx, begun.ingestion, stored)))
-        throw new Error('the media is no longer awaited')
-      await deps.requestTranscription(tx, send, begun.ingestion)
-    })
+    return fetchAndStore(attempt)
+  })
+  if (stored === null) return
+  await turn.finish(async (tx, send) => {
+    if (!(await publishAsset(tx, begun.ingestion, stored))) throw new Error('the media is no longer awaited')
+    await deps.requestTranscription(tx, send, begun.ingestion)
+  })
+}
+
+/** @returns null where the asset has failed for good; the turn is finished then */
+async function orNull<T>(attempt: Attempt, work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work()
   } catch (error) {
     await conclude(attempt, error)
+    return null
   }
 }
 
@@ -83,11 +105,11 @@ async function fetchAndStore(attempt: Attempt): Promise<StoredMedia> {
   }
   return withTemporaryFolder(place, async (folder) => {
     const path = join(folder, 'source')
-    await transfer(deps.fetchPublic, ingestion.url, path, {
-      signal,
-      maxBytes: deps.limits.maxBytes,
-      onFirstByte: () => move(attempt, 'firstByte'),
-    })
+    const { maxBytes, transferMs } = deps.limits
+    const onFirstByte = () => move(attempt, 'firstByte')
+    await withinTime(transferMs, signal, tooSlow, (within) =>
+      transfer(deps.fetchPublic, ingestion.url, path, { signal: within, maxBytes, onFirstByte }),
+    )
     await move(attempt, 'lastByte')
     // Nobody is told how far it is: the specification shows that of uploads only.
     const silent = { onEncode: async () => {}, onProgress: async () => {} }
@@ -95,6 +117,8 @@ async function fetchAndStore(attempt: Attempt): Promise<StoredMedia> {
     return storeMedia(deps.storage, turn, { subject: ingestion, id, sourceKey: null }, made)
   })
 }
+
+const tooSlow = () => new MediaError('transfer_timeout', true, 'the transfer took too long')
 
 async function move({ turn, ingestion }: Attempt, event: AssetEvent): Promise<void> {
   await turn.step(async (tx) => {

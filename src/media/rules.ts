@@ -146,6 +146,9 @@ function elementary([first = 0, second = 0]: Uint8Array): Container | null {
   return (second & 0xf6) === 0xf0 ? AAC : MP3
 }
 
+/** For one transfer: the largest file at 7 Mbit/s. Who sends slowly keeps others from being served. */
+export const MAX_TRANSFER_MS = 100 * 60_000
+
 /** After this a transfer that could still succeed is given up. */
 export const MAX_AGE_SECONDS = 6 * 60 * 60
 

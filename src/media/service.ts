@@ -20,19 +20,29 @@ export const giveUpIngestion: GiveUp = async (message, tx) => {
   return 'handled'
 }
 
+type GarbageDeps = Pick<Deps, 'sql' | 'storage' | 'log'>
+
 /** Deletes objects that nothing shows. */
-export function mediaMaintenance(deps: Pick<Deps, 'sql' | 'storage'>): readonly MaintenanceTask[] {
+export function mediaMaintenance(deps: GarbageDeps): readonly MaintenanceTask[] {
   return [{ name: 'media_garbage', everySeconds: 60, run: () => deleteGarbage(deps) }]
 }
 
-async function deleteGarbage({ sql, storage }: Pick<Deps, 'sql' | 'storage'>): Promise<void> {
+async function deleteGarbage(deps: GarbageDeps): Promise<void> {
   for (;;) {
-    const keys = await store.dueGarbage(sql, KEYS_AT_ONCE)
+    const keys = await store.dueGarbage(deps.sql, KEYS_AT_ONCE)
     if (keys.length === 0) return
-    // A row that is gone cannot be published any more; where the object store is away, the rows come back.
+    for (const key of keys) await deleteOne(deps, key)
+  }
+}
+
+/** A row that is gone cannot be published any more; where its object cannot be deleted, it comes back. */
+async function deleteOne({ sql, storage, log }: GarbageDeps, key: string): Promise<void> {
+  try {
     await transaction(sql, async (tx) => {
-      await store.takeGarbage(tx, keys)
-      await storage.delete(keys)
+      if (await store.takeGarbage(tx, key)) await storage.delete([key])
     })
+  } catch (error) {
+    log.warn({ objectKey: key, err: error }, 'media not deleted yet')
+    await store.postponeGarbage(sql, key)
   }
 }

@@ -137,10 +137,22 @@ export async function dueGarbage(query: Query, limit: number): Promise<readonly 
   return rows.map(({ key }) => key)
 }
 
-/** Their objects must be unpublishable before they are deleted: so the rows go first, in a transaction that then deletes. */
-export async function takeGarbage(tx: Tx, keys: readonly string[]): Promise<void> {
-  await tx`
+/**
+ * An object must be unpublishable before it is deleted: so the row goes first, in a transaction that then deletes.
+ * @returns false where it was published, or somebody else has deleted it
+ */
+export async function takeGarbage(tx: Tx, key: string): Promise<boolean> {
+  const { count } = await tx`
     delete from media_garbage
-    where object_key = any(${keys as string[]}::text[])
+    where object_key = ${key}
       and delete_after <= now()`
+  return count === 1
+}
+
+/** Lets an object that cannot be deleted now wait, so that it does not keep others from being deleted. */
+export async function postponeGarbage(query: Query, key: string): Promise<void> {
+  await query`
+    update media_garbage
+    set delete_after = now() + interval '15 minutes'
+    where object_key = ${key}`
 }

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { withTemporaryFolder } from '../media/temporary.ts'
+import { withinTime } from '../platform/watch.ts'
 import { writeUtterances } from '../transcripts/service.ts'
 import { beginTranscription, endTranscription, type Transcription } from './store.ts'
 import { ATTEMPTS, type Heard, type Transcriber, TranscriberError } from './transcriber.ts'
@@ -85,7 +86,9 @@ function hear(
 ): Promise<Heard> {
   const now = clock.now().getTime()
   const temporary = { folder: join(config.dataDir, 'tmp'), recordingId, attempt: newId(), now }
-  return withinBudget(budgetMs, turn.signal, (signal) =>
+  const late = () =>
+    new TranscriberError(`transcription took longer than ${budgetMs / 1_000} s`, ATTEMPTS.program)
+  return withinTime(budgetMs, turn.signal, late, (signal) =>
     withTemporaryFolder(temporary, async (folder) => {
       const file = await storage.localFile(objectKey, folder, signal)
       try {
@@ -95,25 +98,6 @@ function hear(
       }
     }),
   )
-}
-
-/** The signal of `work` is aborted with a TranscriberError when the time is over. */
-async function withinBudget<T>(
-  budgetMs: number,
-  signal: AbortSignal,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const budget = new AbortController()
-  const reason = new TranscriberError(
-    `transcription took longer than ${budgetMs / 1_000} s`,
-    ATTEMPTS.program,
-  )
-  const timer = setTimeout(() => budget.abort(reason), budgetMs)
-  try {
-    return await work(AbortSignal.any([signal, budget.signal]))
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 /** Fails the transcript, or puts it back into the queue and throws, so that the turn is done over after a while. */

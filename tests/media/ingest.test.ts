@@ -291,6 +291,18 @@ describe('a hostile file', () => {
   })
 })
 
+test('a transfer that goes on and on, however lively, is given up', async () => {
+  await runtime.stop(5_000)
+  runtime = await start({ maxAgeSeconds: 0, transferMs: 500 })
+  const { url } = origin(({ write }) => {
+    write('HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n')
+    const timer = setInterval(() => write('x'.repeat(500)), 20)
+    stops.push(() => clearInterval(timer))
+  })
+  expect((await ingest(url)).asset).toMatchObject({ status: 'failed', errorCode: 'transfer_timeout' })
+  expect(temporaryFiles()).toEqual([])
+})
+
 test('what could still succeed is given up at the maximum age, with the code of the last failure', async () => {
   await runtime.stop(5_000)
   runtime = await start({ maxAgeSeconds: 0 })
@@ -357,4 +369,73 @@ test('an object that an attempt stored and did not publish is deleted by the nex
   >`select object_key as key from media_garbage where recording_id = ${id}`
   expect(entered.map(({ key }) => key)).not.toContain(row!.key)
   expect(entered).toHaveLength(2)
+})
+
+test('an attempt whose last transaction fails is a failed attempt, with the reason', async () => {
+  await runtime.stop(5_000)
+  const { sql } = server.database
+  const { storage } = server.deps
+  const swept: typeof storage = {
+    ...storage,
+    async putFile(key, ...rest) {
+      await storage.putFile(key, ...rest)
+      await sql`delete from media_garbage where object_key = ${key}`
+    },
+  }
+  const tools = { fetchPublic: localInternet(dns.address) }
+  runtime = createRuntime(server.deps, [recordingActor({ ...server.deps, storage: swept }, tools)], QUICK)
+  await runtime.start()
+  const { id } = await createRecording(client, { assetUrl: sending(SOUND).url })
+  const failed = await eventually(async () => {
+    const [row] = await sql<{ attempts: number; error: string }[]>`
+      select attempts, last_error as error
+      from actor_message
+      where key = ${`recording:${id}`}
+        and attempts > 1`
+    return row ?? false
+  })
+  expect(failed.error).toContain('no longer awaited')
+})
+
+describe('the garbage of media', () => {
+  const garbage = (key: string) => sql()`
+    insert into media_garbage (object_key, organization_id, recording_id, delete_after)
+    values (${key}, ${crypto.randomUUID()}, ${crypto.randomUUID()}, now() - interval '1 minute')`
+  const sql = () => server.database.sql
+  const keys = async () => {
+    const rows = await sql()<{ key: string }[]>`
+      select object_key as key
+      from media_garbage
+      where object_key like 'garbage/%'`
+    return rows.map(({ key }) => key)
+  }
+  const clean = async (storage: Partial<typeof server.deps.storage>) => {
+    const deps = { ...server.deps, storage: { ...server.deps.storage, ...storage } }
+    for (const task of mediaMaintenance(deps)) await task.run()
+  }
+
+  test('that cannot be deleted waits, and keeps nothing else', async () => {
+    await garbage('garbage/locked')
+    await garbage('garbage/free')
+    const refuse = async ([key]: readonly string[]) => {
+      if (key === 'garbage/locked') throw new Error('the object is locked')
+    }
+    await clean({ delete: refuse })
+    expect(await keys()).toEqual(['garbage/locked'])
+  })
+
+  test('is deleted only by who takes it: what was published meanwhile stays', async () => {
+    await garbage('garbage/first')
+    await garbage('garbage/second')
+    const deleted: string[] = []
+    await clean({
+      async delete(some) {
+        deleted.push(...some)
+        // The turn of somebody who was away for hours goes on.
+        if (some.includes('garbage/first'))
+          await sql()`delete from media_garbage where object_key = 'garbage/second'`
+      },
+    })
+    expect(deleted.filter((key) => key.startsWith('garbage/'))).toEqual(['garbage/first'])
+  })
 })

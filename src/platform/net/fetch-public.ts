@@ -6,9 +6,9 @@
  * the name of the certificate stay those of the URL. Nothing of a caller is sent along.
  */
 import { AppError } from '../errors.ts'
+import { createWatch, type Watch } from '../watch.ts'
 import { assertOutboundUrl, isPublicAddress } from './outbound-url.ts'
 import { createResolve, type Resolve, ResolveError } from './resolve.ts'
-import { createWatch, type Watch } from './watch.ts'
 
 const MAX_REDIRECTS = 5
 /** A name may have dozens of addresses; as many as these are tried. */

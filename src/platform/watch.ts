@@ -1,5 +1,6 @@
-/** A time-out that can be started anew, in one signal with the caller's. */
+/** Time-outs in one signal with the caller's. */
 
+/** A time-out that can be started anew. */
 export interface Watch {
   /** Aborted by the caller's signal, or with the error of the time-out. */
   readonly signal: AbortSignal
@@ -29,5 +30,21 @@ export function createWatch(caller: AbortSignal, late: () => Error): Watch {
       timer = undefined
       left = Math.max(0, left - (performance.now() - startedAt))
     },
+  }
+}
+
+/** The signal of `work` is aborted with the error of `late` when the time is over. */
+export async function withinTime<T>(
+  ms: number,
+  caller: AbortSignal,
+  late: () => Error,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const watch = createWatch(caller, late)
+  watch.start(ms)
+  try {
+    return await work(watch.signal)
+  } finally {
+    watch.stop()
   }
 }
