@@ -56,6 +56,8 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     'http://172.31.255.255/',
     'http://192.168.0.1/',
     'http://0300.0250.1/',
+    'http://168.63.129.16/machine/?comp=goalstate',
+    'http://2822734096/',
     'http://192.0.0.1/',
     'http://192.0.0.170/',
     'http://192.0.2.1/',

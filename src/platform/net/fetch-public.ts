@@ -3,7 +3,8 @@
  *
  * The rule: each hop is judged twice, its text by `assertOutboundUrl` and every address of its name by `judge`; the
  * connection then goes to an address that was judged, not to the name, which might mean another machine by now. Host and
- * the name of the certificate stay those of the URL. Nothing of a caller is sent along.
+ * the name of the certificate stay those of the URL. Nothing of a caller is sent along. Where the environment of the service
+ * names a proxy (`HTTPS_PROXY`, `HTTP_PROXY`), it is asked for the address, too: what a name means is decided here alone.
  */
 import { AppError } from '../errors.ts'
 import { createWatch, type Watch } from '../watch.ts'

@@ -23,6 +23,9 @@ const LOCAL_NAMES: ReadonlySet<string> = new Set([
 /** Local by RFC 6761 and 6762, or set aside for private use by ICANN. */
 const LOCAL_SUFFIXES = ['.localhost', '.local', '.internal'] as const
 
+/** Public by its number, but what answers there to machines of Azure is Azure itself, with their settings. */
+const AZURE_HOST = '168.63.129.16'
+
 /** Everything that IANA has given out for use on the internet begins with 001 (RFC 4291 section 2.4). */
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3]
 
@@ -75,11 +78,11 @@ function isLocalName(host: string): boolean {
 
 /**
  * True for an address on the public internet: not private, loopback, link-local, multicast, documentation, benchmarking or
- * otherwise reserved, and no IPv6 address that carries an IPv4 one (mapped, compatible, translated, 6to4, Teredo).
+ * otherwise reserved, nor that of a cloud's own machine, and no IPv6 address that carries an IPv4 one (mapped, compatible, translated, 6to4, Teredo).
  * @param text IPv4 in four decimal parts, or IPv6 without brackets
  */
 export function isPublicAddress(text: string): boolean {
-  if (!ipaddr.isValid(text)) return false
+  if (!ipaddr.isValid(text) || text === AZURE_HOST) return false
   const address = ipaddr.parse(text)
   if (address.range() !== 'unicast') return false
   return address instanceof ipaddr.IPv4 || address.match(...GLOBAL_UNICAST)
