@@ -12,6 +12,8 @@ export interface BodyRequest {
   readonly skip: number
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal
+  /** Told before the client is waited for, and when it is not any more: a wait for the store is not its fault. */
+  readonly onWait?: (isForClient: boolean) => void
 }
 
 /** `broken`: the connection ended before the body did. */
@@ -19,20 +21,26 @@ export type Ending = 'whole' | 'broken' | 'cut' | 'tooLong'
 
 /** Hands the bytes on one chunk at a time, at most `missing` of them; stops at once when `cut` is aborted. */
 export async function readBody(
-  { body, skip, signal }: BodyRequest,
+  { body, skip, signal, onWait = () => {} }: BodyRequest,
   missing: number,
   cut: AbortSignal,
   take: (chunk: Uint8Array) => Promise<void>,
 ): Promise<Ending> {
   if (body === null) return 'whole'
   const reader = body.getReader()
+  const waiting: Reader = {
+    read: () => {
+      onWait(true)
+      return reader.read().finally(() => onWait(false))
+    },
+  }
   // A read that waits then resolves, as if the body had ended.
   const stop = () => void reader.cancel().catch(() => {})
   const signals = [signal, cut]
   for (const one of signals) one.addEventListener('abort', stop, { once: true })
   try {
     if (signals.some(({ aborted }) => aborted)) stop()
-    const isWhole = await handOn(reader, skip, missing, take)
+    const isWhole = await handOn(waiting, skip, missing, take)
     if (!isWhole) return 'tooLong'
     if (cut.aborted) return 'cut'
     return signal.aborted ? 'broken' : 'whole'

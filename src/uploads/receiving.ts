@@ -38,6 +38,8 @@ export interface ReceiveRequest {
   readonly body: ReadableStream<Uint8Array> | null
   /** Of the connection: aborted when the client has gone. */
   readonly signal: AbortSignal
+  /** Told before the client is waited for, and when it is not any more. */
+  readonly onWait?: (isForClient: boolean) => void
   /** Over the body without what is skipped. Nothing of a body that does not match, or breaks off, is kept. */
   readonly checksum?: Checksum
 }

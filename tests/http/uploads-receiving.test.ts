@@ -297,6 +297,37 @@ describe('a checksum', () => {
   })
 })
 
+describe('the client', () => {
+  test('is waited for only while nothing of its bytes is on the way to the store', async () => {
+    const upload = await newUpload()
+    const source = feed()
+    const waits: boolean[] = []
+    const [appending, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const incoming: typeof server.deps.storage.incoming = {
+      ...server.deps.storage.incoming,
+      async append(...args) {
+        appending.resolve()
+        await free.promise
+        return server.deps.storage.incoming.append(...args)
+      },
+    }
+    const receiving = createReceiving({ ...server.deps, storage: { ...server.deps.storage, incoming } })
+    started.push(receiving)
+    const onWait = (isForClient: boolean) => void waits.push(isForClient)
+    const running = receiving.receive(upload.token, { ...at(0, source.body), onWait })
+    await eventually(() => waits.length > 0)
+    expect(waits).toEqual([true])
+    source.push(0, 700)
+    await appending.promise
+    expect(waits).toEqual([true, false])
+    free.resolve()
+    await eventually(() => waits.length > 2)
+    source.end()
+    expect(await running).toMatchObject({ offset: 700 })
+    expect(waits).toEqual([true, false, true, false])
+  })
+})
+
 describe('the newest request wins', () => {
   test('in one process it ends the older one, of which everything that came is kept', async () => {
     const upload = await newUpload()

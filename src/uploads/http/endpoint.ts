@@ -35,7 +35,9 @@ export function uploadEndpoint({ receiving }: { readonly receiving: Receiving })
 }
 
 async function answer({ request, params, set, server }: Arrived, receiving: Receiving): Promise<Response> {
-  server?.timeout(request, IDLE_SECONDS)
+  // 0: as long as the client waits for us.
+  const allow = (idleSeconds: number) => server?.timeout(request, idleSeconds)
+  allow(0)
   const method = methodOf(request.method, request.headers)
   const dialect = dialectOf(method, request.headers)
   // Browsers may keep a 308 for ever unless told.
@@ -45,7 +47,8 @@ async function answer({ request, params, set, server }: Arrived, receiving: Rece
   let isTaken = false
   const takeBody = () => {
     isTaken = true
-    return request.body
+    const onWait = (isForClient: boolean) => allow(isForClient ? IDLE_SECONDS : 0)
+    return { body: request.body, signal: request.signal, onWait }
   }
   try {
     const { token } = params
@@ -59,6 +62,8 @@ async function answer({ request, params, set, server }: Arrived, receiving: Rece
   } catch (error) {
     closeBehind(length, set)
     throw translated(error)
+  } finally {
+    allow(IDLE_SECONDS)
   }
 }
 

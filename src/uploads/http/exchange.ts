@@ -1,6 +1,6 @@
 /** One request about one upload, on its way through a dialect. */
 import { AppError } from '../../platform/errors.ts'
-import type { Receiving } from '../receiving.ts'
+import type { ReceiveRequest, Receiving } from '../receiving.ts'
 import {
   ChecksumMismatch,
   OffsetMismatch,
@@ -21,7 +21,7 @@ export interface Exchange {
   /** Of the body, bytes; null where the client does not say (`Transfer-Encoding: chunked`). */
   readonly length: number | null
   /** The body, for whoever reads it to its end; where nobody asks, the connection may be closed behind the answer. */
-  readonly takeBody: () => ReadableStream<Uint8Array> | null
+  readonly takeBody: () => Pick<ReceiveRequest, 'body' | 'signal' | 'onWait'>
   readonly receiving: Receiving
 }
 

@@ -15,7 +15,7 @@ type Chunk = Extract<ContentRange, { kind: 'bytes' }>
 
 /** `PUT` without `Content-Range`: 201 when the file is whole; 200 where it was before. @throws AppError 400, 410, 413, 503 */
 export async function putWhole(exchange: Exchange): Promise<Response> {
-  const { request, token, found, length, receiving } = exchange
+  const { token, found, length, receiving } = exchange
   present(found)
   if (length !== null && length > found.fileSize) throw tooLarge({ ...found, offset: 0 })
   if (length !== null && length < found.fileSize)
@@ -24,8 +24,7 @@ export async function putWhole(exchange: Exchange): Promise<Response> {
   const state = await receiving.receive(token, {
     offset: null,
     skip: 0,
-    body: exchange.takeBody(),
-    signal: request.signal,
+    ...exchange.takeBody(),
     ...(length === null ? {} : { length }),
   })
   if (isComplete(state)) return json(201, state)
@@ -55,16 +54,16 @@ function isNext({ first, last }: Chunk, { offset }: UploadState): boolean {
 }
 
 async function receiveChunk(exchange: Exchange, chunk: Chunk, state: UploadState): Promise<UploadState> {
-  const { request, token, receiving } = exchange
+  const { token, receiving } = exchange
   const size = chunk.last - chunk.first + 1
-  const body = exchange.length === null ? firstOf(exchange.takeBody(), size) : exchange.takeBody()
+  const taken = exchange.takeBody()
   try {
     return await receiving.receive(token, {
       offset: state.offset,
       skip: state.offset - chunk.first,
       length: size,
-      body,
-      signal: request.signal,
+      ...taken,
+      ...(exchange.length === null ? { body: firstOf(taken.body, size) } : {}),
     })
   } catch (error) {
     // Somebody else was quicker: the client goes on from there.

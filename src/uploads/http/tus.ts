@@ -68,8 +68,7 @@ export async function patch(exchange: Exchange): Promise<Response> {
   const state = await receiving.receive(token, {
     offset,
     skip: 0,
-    body: exchange.takeBody(),
-    signal: request.signal,
+    ...exchange.takeBody(),
     ...(length === null ? {} : { length }),
     ...(checksum === null ? {} : { checksum }),
   })
