@@ -44,8 +44,14 @@ const OTHER_NAMES = [
   'libopencore_amrwb',
 ]
 
+/** What stands beside them in usual files: subtitles and covers. They are not used, but ffprobe ends where it may not open one. */
+const BESIDES = ['mov_text', 'text', 'subrip', 'srt', 'webvtt', 'ass', 'ssa', 'dvdsub', 'cc_dec']
+const COVERS = ['png', 'bmp', 'gif', 'webp']
+
 /** For `-codec_whitelist` of ffmpeg. */
 export const DECODERS = [...VIDEO_CODECS, ...AUDIO_CODECS, ...OTHER_NAMES].join(',')
+/** For that of ffprobe, which opens every stream. */
+export const PROBED_DECODERS = [DECODERS, ...BESIDES, ...COVERS].join(',')
 
 interface StreamReport {
   readonly index?: unknown

@@ -2,11 +2,19 @@
  * What is in a media file, found out by ffprobe.
  *
  * The rule: the file is hostile. Its first bytes choose the one reader that may open it, so that a list of other files is
- * never followed; and only local files can be read at all.
+ * never followed; only local files can be read at all; and no decoder sees it but those of the list.
  */
 
 import { open } from 'node:fs/promises'
-import { factsOf, MAX_PIXELS, type MediaFacts, type ProbeReport, QUESTIONS } from './facts.rules.ts'
+import { ProgramError } from '../platform/program.ts'
+import {
+  factsOf,
+  MAX_PIXELS,
+  type MediaFacts,
+  PROBED_DECODERS,
+  type ProbeReport,
+  QUESTIONS,
+} from './facts.rules.ts'
 import type { MediaPrograms } from './programs.ts'
 import { MediaError, SNIFFED_BYTES, sniff } from './rules.ts'
 import { runTool } from './tool.ts'
@@ -24,14 +32,21 @@ export function createProbe({ ffprobe }: Pick<MediaPrograms, 'ffprobe'>): Probe 
       throw new MediaError('unsupported_media_type', false, 'the bytes are of no accepted kind')
     if (ffprobe === null) throw new Error('there is no ffprobe: install FFmpeg, or set FFPROBE_PATH')
     const restrictions = ['-protocol_whitelist', 'file', '-format_whitelist', container.demuxers]
-    const bounds = ['-max_pixels', `${MAX_PIXELS}`]
+    const bounds = ['-codec_whitelist', PROBED_DECODERS, '-max_pixels', `${MAX_PIXELS}`]
     const output = await runTool(
       ffprobe,
       ['-v', 'error', ...restrictions, ...bounds, ...QUESTIONS, `file:${path}`],
       { signal, timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES },
-    )
+    ).catch(asUnsupported)
     return factsOf(container, JSON.parse(output) as ProbeReport)
   }
+}
+
+/** Where it found a stream that none of the decoders of the list is for. */
+function asUnsupported(error: unknown): never {
+  const { cause } = error as { readonly cause?: unknown }
+  if (!(cause instanceof ProgramError) || !cause.errorOutput.includes('not on whitelist')) throw error
+  throw new MediaError('unsupported_media_type', false, 'it has a stream that is not accepted')
 }
 
 async function readHead(path: string): Promise<Uint8Array> {

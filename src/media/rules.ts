@@ -50,8 +50,9 @@ export class MediaError extends Error {
     /** false where another attempt would fail the same way. */
     readonly retryable: boolean,
     message: string,
+    options?: ErrorOptions,
   ) {
-    super(message)
+    super(message, options)
   }
 }
 

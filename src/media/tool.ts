@@ -36,7 +36,7 @@ const LIMITS = [
 
 /**
  * @returns standard output, '' where `onOutput` took it
- * @throws MediaError where the program has ended badly; Error where it could not run; the reason of the signal
+ * @throws MediaError with the ProgramError where the program has ended badly; Error where it could not run; the reason of the signal
  */
 export async function runTool(
   program: string,
@@ -52,7 +52,8 @@ export async function runTool(
   } catch (error) {
     if (!(error instanceof ProgramError)) throw error
     if (wasNotItsFault(error)) throw new Error(`${program}: ${error.message} (${error.lastWords})`)
-    throw new MediaError('processing_failed', false, `${error.message}: ${error.lastWords}`)
+    const message = `${error.message}: ${error.lastWords}`
+    throw new MediaError('processing_failed', false, message, { cause: error })
   }
 }
 

@@ -32,6 +32,7 @@ afterAll(async () => {
 
 const text = (value: string) => new Uint8Array(Buffer.from(value, 'latin1'))
 const mjpeg = () => media('mov', ...picture('64x64', 1, 1), '-c:v', 'mjpeg')
+const BOTH = ['-map', '0', '-map', '1']
 /** Height and width as the frames of a JPEG have them, behind the marker of their size. */
 const CLAIMED = Buffer.from([0xff, 0xff, 0xff, 0xff])
 const JPEG_SIZE = '\xff\xc0\x00\x11\x08'
@@ -63,6 +64,11 @@ test.each([
         0,
         Buffer.from([0, 0, 0x75, 0x30, 0, 0, 0x75, 0x30]),
       ),
+    'unsupported_media_type',
+  ],
+  [
+    'a film with a second one for a decoder that is not on the list',
+    () => media('mov', ...picture(), ...picture(), ...BOTH, '-c:v:0', 'libx264', '-c:v:1', 'qtrle'),
     'unsupported_media_type',
   ],
   ['a picture of 65,535 by 65,535', () => patched(mjpeg(), JPEG_SIZE, 0, CLAIMED), 'processing_failed'],

@@ -53,12 +53,27 @@ const played = async (url: string) => {
   return { ...facts, container: facts.container.name }
 }
 
+/** H.264 and AAC with a third stream of another input. */
+const filmWith = (input: readonly string[], ...settings: readonly string[]) => {
+  const codecs = ['-c:v:0', 'libx264', '-pix_fmt:v:0', 'yuv420p', '-c:a', 'aac']
+  const maps = ['-map', '0', '-map', '1', '-map', '2']
+  return media('mp4', ...picture(), ...tone(), ...input, ...maps, ...codecs, ...settings)
+}
+const SUBTITLES = [
+  '-f',
+  'srt',
+  '-i',
+  `data:,${encodeURIComponent('1\n00:00:00,000 --> 00:00:01,000\nHello\n')}`,
+]
+const AS_COVER = ['-c:v:1', 'png', '-frames:v:1', '1', '-disposition:v:1', 'attached_pic']
 const video = (extension: string, ...args: string[]) => media(extension, ...picture(), ...tone(), ...args)
 const sound = (extension: string, ...args: string[]) => media(extension, ...tone(), ...args)
 
 describe('media that every browser plays is published as it is', () => {
   test.each([
     ['mp4 of H.264 and AAC', 'video/mp4', () => film()],
+    ['mp4 with subtitles', 'video/mp4', () => filmWith(SUBTITLES, '-c:s', 'mov_text')],
+    ['mp4 with a cover', 'video/mp4', () => filmWith(picture('64x64', 1, 1), ...AS_COVER)],
     ['webm of VP8 and Opus', 'video/webm', () => video('webm', '-c:v', 'libvpx', '-c:a', 'libopus')],
     ['webm of VP9 and Vorbis', 'video/webm', () => video('webm', '-c:v', 'libvpx-vp9', '-c:a', 'libvorbis')],
     ['mp3', 'audio/mpeg', () => sound('mp3')],
