@@ -42,11 +42,11 @@ export function createProbe({ ffprobe }: Pick<MediaPrograms, 'ffprobe'>): Probe 
   }
 }
 
-/** Where it found a stream that none of the decoders of the list is for. */
+/** Where it found a file for another reader, or a stream that none of the decoders of the list is for. */
 function asUnsupported(error: unknown): never {
   const { cause } = error as { readonly cause?: unknown }
   if (!(cause instanceof ProgramError) || !cause.errorOutput.includes('not on whitelist')) throw error
-  throw new MediaError('unsupported_media_type', false, 'it has a stream that is not accepted')
+  throw new MediaError('unsupported_media_type', false, 'what is in it is not accepted')
 }
 
 async function readHead(path: string): Promise<Uint8Array> {

@@ -280,7 +280,7 @@ describe('a hostile file', () => {
     ['a beginning of sound without any', text('RIFF\xff\xff\xff\x7fWAVEnothing at all'), 'processing_failed'],
     ['a film cut short', text('\0\0\0\x18ftypisom\0\0\0\0isomiso2'), 'processing_failed'],
     ['one byte', text('x'), 'unsupported_media_type'],
-    ['a playlist behind the mark of sound', text(`ID3\x04\0\0\0\0\0\0${PLAYLIST}`), 'processing_failed'],
+    ['a playlist behind the mark of sound', text(`ID3\x04\0\0\0\0\0\0${PLAYLIST}`), 'unsupported_media_type'],
   ])('(%s) fails with a code', async (_, bytes, errorCode) => {
     expect((await ingest(sending(bytes, 'audio/wav').url)).asset).toMatchObject({
       status: 'failed',
