@@ -8,7 +8,7 @@ import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { acquire, aloneWork, failTurn, goToTheEnd } from './activation.ts'
 import type { Context, Handover } from './context.ts'
-import { isSpent, longHandler } from './perform.ts'
+import { isSpent, longHandler, longTurnTimeoutMs } from './perform.ts'
 import { fence, type Held, readMailboxes, release, remove, type WaitingMessage } from './statements.ts'
 import { commitTurns, limitStatements, sendAll, TurnFailed, TurnTimeout, within } from './turn.ts'
 import { type ActorKey, Fenced, type Letter, type LongTurn, type Send } from './types.ts'
@@ -43,7 +43,7 @@ export async function runLong(
 
 /** @returns false where the turn was broken off because the worker stops: not a failure. */
 async function runTurn(context: Context, held: Held, message: WaitingMessage): Promise<boolean> {
-  const { longTurns, options, stopping } = context
+  const { longTurns, stopping } = context
   const kind = message.key.split(':')[0] ?? ''
   const controller = new AbortController()
   const turn = new Turn(context, held, message, AbortSignal.any([controller.signal, stopping]))
@@ -51,7 +51,7 @@ async function runTurn(context: Context, held: Held, message: WaitingMessage): P
   const started = performance.now()
   try {
     const handler = longHandler(context, message)
-    await within(options.longTurnTimeoutMs, handler(turn))
+    await within(longTurnTimeoutMs(context, message), handler(turn))
     if (!turn.finished) throw new Error('the handler ended without finish')
   } catch (error) {
     if (!turn.finished) {

@@ -8,7 +8,7 @@ export interface RuntimeOptions {
   readonly sweepLimit: number
   /** A short turn that takes longer is abandoned, rolled back and counted as failed. */
   readonly turnTimeoutMs: number
-  /** The same for a long turn, whose signal is aborted then. */
+  /** The same for a long turn, whose signal is aborted then; unless its actor names another time. */
   readonly longTurnTimeoutMs: number
   /** A transaction of many turns that takes longer is rolled back, and each of its turns is done alone. */
   readonly batchPatienceMs: number

@@ -33,6 +33,13 @@ export function longHandler(context: Context, message: Message): LongHandler {
   return handlerOf(definition.handlers, message.type)
 }
 
+/** Milliseconds. */
+export function longTurnTimeoutMs(context: Context, message: Message): number {
+  const { turnTimeoutMsOf = {} } = definitionOf(context, message)
+  const own = Object.hasOwn(turnTimeoutMsOf, message.type) ? turnTimeoutMsOf[message.type] : undefined
+  return own ?? context.options.longTurnTimeoutMs
+}
+
 /** Gives a message up: the domain decides, or it becomes a dead letter. */
 export function givingUp(context: Context, head: WaitingMessage): Perform {
   return async (message, tx, send) => {

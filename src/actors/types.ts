@@ -103,6 +103,8 @@ interface DefinitionBase {
   readonly maxAttempts: number
   /** Where a message type has a number of its own, such as one that may wait for hours for somebody else's server. */
   readonly maxAttemptsOf?: Readonly<Record<string, number>>
+  /** How long a long turn of a message type may take, where that is not the usual time. Milliseconds. */
+  readonly turnTimeoutMsOf?: Readonly<Record<string, number>>
   readonly giveUp?: GiveUp
 }
 

@@ -6,6 +6,7 @@
 import { encodeArguments, inputArguments, progressOf } from './encode.rules.ts'
 import type { MediaFacts } from './facts.rules.ts'
 import type { Playback } from './playback.rules.ts'
+import { MAX_ENCODE_MS } from './rules.ts'
 import { runTool } from './tool.ts'
 
 export interface EncodeOptions {
@@ -18,8 +19,8 @@ export interface EncodeOptions {
 
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 const PROGRESS_MS = 1_000
-/** A quarter of the speed at which it plays, after a while to begin; within what a turn may take. */
-const patienceMs = (seconds: number) => Math.min(100 * 60_000, 5 * 60_000 + seconds * 4_000)
+/** A quarter of the speed at which it plays, after a while to begin. */
+const patienceMs = (seconds: number) => Math.min(MAX_ENCODE_MS, 5 * 60_000 + seconds * 4_000)
 const LONGEST_SECONDS = Number.POSITIVE_INFINITY
 
 /** @throws MediaError; what `onProgress` rejects with; the reason of the signal */

@@ -150,6 +150,12 @@ function elementary([first = 0, second = 0]: Uint8Array): Container | null {
 /** For one transfer: the largest file at 7 Mbit/s. Who sends slowly keeps others from being served. */
 export const MAX_TRANSFER_MS = 100 * 60_000
 
+/** For one file to be encoded. */
+export const MAX_ENCODE_MS = 5 * 60 * 60_000
+
+/** For a turn: transfer, encoding, and time for all the rest, most of it for the outline of a day of sound. */
+export const MAX_TURN_MS = 10 * 60 * 60_000
+
 /** After this a transfer that could still succeed is given up. */
 export const MAX_AGE_SECONDS = 6 * 60 * 60
 

@@ -5,7 +5,7 @@
  * `media_garbage` from before its object is put until the statement that publishes it.
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
-import { ASSET_EVENTS, type AssetErrorCode, type AssetEvent } from './rules.ts'
+import { ASSET_EVENTS, type AssetErrorCode, type AssetEvent, MAX_TURN_MS } from './rules.ts'
 
 /** Whose media it is. */
 export interface Subject {
@@ -95,7 +95,9 @@ export async function enterGarbage(
 ): Promise<void> {
   await tx`
     insert into media_garbage (object_key, organization_id, recording_id, delete_after)
-    select unnest(${[...keys]}::text[]), ${organizationId}, ${recordingId}, now() + interval '3 hours'`
+    select
+      unnest(${[...keys]}::text[]), ${organizationId}, ${recordingId},
+      now() + make_interval(secs => ${MAX_TURN_MS / 1_000}, hours => 1)`
 }
 
 /** Keys of earlier attempts; they stay entered, since one of those may still be under way somewhere. */

@@ -6,10 +6,11 @@
  */
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { MAX_TURN_MS } from './rules.ts'
 
 const PREFIX = 'ingest-'
 /** Longer than a turn may take. */
-const MAX_AGE_MS = 3 * 60 * 60 * 1_000
+const MAX_AGE_MS = MAX_TURN_MS + 60 * 60_000
 
 /** The folder is new and empty. `now` in milliseconds since 1970. */
 export async function withTemporaryFolder<T>(

@@ -7,6 +7,7 @@ import { INGEST_LIMITS, type IngestLimits, ingestHandlers } from '../media/inges
 import { createProbe } from '../media/probe.ts'
 import { createProcess, type Process } from '../media/process.ts'
 import { findPrograms } from '../media/programs.ts'
+import { MAX_TURN_MS } from '../media/rules.ts'
 import { giveUpIngestion, INGEST_ATTEMPTS } from '../media/service.ts'
 import { giveUpUpload, PROCESS_ATTEMPTS, uploadedHandlers } from '../media/uploaded.ts'
 import { createFetchPublic, type FetchPublic } from '../platform/net/fetch-public.ts'
@@ -47,6 +48,8 @@ export function recordingActor(
       process_upload: PROCESS_ATTEMPTS,
       transcribe: TRANSCRIBE_ATTEMPTS,
     },
+    // The usual time would not do for hours of film on a small machine.
+    turnTimeoutMsOf: { ingest_url: MAX_TURN_MS, process_upload: MAX_TURN_MS },
     handlers: {
       ...transcriptHandlers(summarizer),
       ...ingestHandlers({ ...media, fetchPublic, limits }),

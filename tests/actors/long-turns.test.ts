@@ -181,6 +181,32 @@ test('a turn that takes too long is aborted and has failed', async () => {
   expect(letter?.last_error).toBe('TurnTimeout: took longer than 100 ms')
 })
 
+test('a message type may have a time of its own', async () => {
+  const proceed = Promise.withResolvers<void>()
+  const definition: ActorDefinition = {
+    kind: 'analysis',
+    pool: 'long',
+    maxAttempts: 1,
+    turnTimeoutMsOf: { work: 60_000 },
+    handlers: {
+      hang: () => new Promise(() => {}),
+      async work(turn) {
+        await proceed.promise
+        await turn.finish(note(turn, 'after the usual time'))
+      },
+    },
+  }
+  const deps = testDeps(database.url, testServer('TEST_REDIS_URL'))
+  workers.push(await startWorker(deps, [definition], { longTurnTimeoutMs: 100 }))
+  await post(newKey())
+  await eventually(async () => (await database.sql`select 1 from actor where owner is not null`).length === 1)
+  await transaction(database.sql, (tx) => send(tx, [{ key: newKey(), type: 'hang' }]))
+  await eventually(async () => (await database.sql`select 1 from actor_dead_letter`).length === 1)
+  proceed.resolve()
+  await empty()
+  expect(await notes()).toEqual(['after the usual time'])
+})
+
 test('one slow actor holds up no other', async () => {
   const proceed = Promise.withResolvers<void>()
   const [slow, ...others] = Array.from({ length: 6 }, newKey)
