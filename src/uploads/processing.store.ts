@@ -26,7 +26,10 @@ interface Begun extends Omit<ProcessedUpload, 'whole'> {
   readonly memory: IncomingRecord['memory']
 }
 
-/** Puts it back to `processing`, whatever an earlier attempt has left. @returns null where nobody awaits it any more */
+/**
+ * Puts it back to `processing`, whatever an earlier attempt has left. By id alone: an actor knows nothing else.
+ * @returns null where nobody awaits it any more
+ */
 export async function beginProcessing(tx: Tx, uploadId: string): Promise<ProcessedUpload | null> {
   await lockRecordingOf(tx, uploadId)
   const { from, to } = UPLOAD_EVENTS.begin

@@ -15,7 +15,7 @@ import { hashOfToken } from './token.ts'
 import { createWriters, type Writers } from './writers.ts'
 import { fence } from './writing.store.ts'
 
-export { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm } from './checksum.ts'
+export { CHECKSUM_ALGORITHMS, type Checksum, type ChecksumAlgorithm } from './checksum.ts'
 export {
   ChecksumMismatch,
   OffsetMismatch,

@@ -73,6 +73,7 @@ export async function lockRecording(
   return row
 }
 
+/** By the upload alone, which leads to its organization: the actor that processes one knows nothing else. */
 export async function lockRecordingOf(tx: Tx, uploadId: string): Promise<void> {
   await tx`
     select 1

@@ -6,7 +6,7 @@
  */
 import type { Json, Query, Tx } from '../platform/db/pool.ts'
 import type { IncomingRecord } from '../platform/storage/incoming.ts'
-import { TIMEOUT_SECONDS, UPLOAD_EVENTS } from './rules.ts'
+import { ASSET_AFTER, TIMEOUT_SECONDS, UPLOAD_EVENTS } from './rules.ts'
 import { discardUpload, lockRecordingOf, type UploadRef } from './store.ts'
 
 /** What a request holds while it is the newest. */
@@ -138,7 +138,7 @@ export async function complete(tx: Tx, hold: Hold, record: IncomingRecord): Prom
   await insertParts(tx, hold, record)
   await tx`
     update recording
-    set asset_status = 'processing', updated_at = now()
+    set asset_status = ${ASSET_AFTER.complete}, updated_at = now()
     where organization_id = ${hold.organizationId}
       and id = ${hold.recordingId}
       and asset_status in ('waiting', 'uploading')`

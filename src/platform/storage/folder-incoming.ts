@@ -160,9 +160,9 @@ async function publish(
   const staging = stagingOf(folder, key)
   const target = targetOf(folder, key, contentType)
   if (!(await isPublished(folder, key, offset))) {
-    const whole = await wholeFile(staging, filesOf(memory, offset))
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 })
     try {
+      const whole = await wholeFile(staging, filesOf(memory, offset))
+      await mkdir(dirname(target), { recursive: true, mode: 0o700 })
       await rename(whole, target)
     } catch (error) {
       // Somebody else was quicker: a turn that is done over while the first one still runs.

@@ -5,17 +5,12 @@
  * gives null, and the request is refused before a byte of its body is read.
  */
 
-import type { ChecksumAlgorithm } from '../receiving.ts'
+import type { Checksum, ChecksumAlgorithm } from '../receiving.ts'
 
 export const TUS_VERSION = '1.0.0'
 
 /** Lengths of the digests. */
 const DIGEST_BYTES: Readonly<Record<ChecksumAlgorithm, number>> = { sha1: 20, sha256: 32, md5: 16, crc32: 4 }
-
-export interface Checksum {
-  readonly algorithm: ChecksumAlgorithm
-  readonly digest: Uint8Array
-}
 
 /** `Content-Range` of a request (RFC 9110, section 14.4). `total`: bytes of the whole file, null where the client does not say. */
 export type ContentRange =

@@ -6,10 +6,10 @@
 
 import { invalid } from '../../http/json.ts'
 import { AppError } from '../../platform/errors.ts'
-import { CHECKSUM_ALGORITHMS } from '../receiving.ts'
+import { CHECKSUM_ALGORITHMS, type Checksum } from '../receiving.ts'
 import { isComplete, offsetHeaders } from './answer.rules.ts'
 import { type Exchange, offsetMismatch, present, tooLarge } from './exchange.ts'
-import { type Checksum, isOffsetStream, parseBytes, parseChecksum, TUS_VERSION } from './header.rules.ts'
+import { isOffsetStream, parseBytes, parseChecksum, TUS_VERSION } from './header.rules.ts'
 
 const EXTENSIONS = 'checksum,expiration,termination'
 
