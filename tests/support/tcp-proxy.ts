@@ -1,0 +1,128 @@
+/**
+ * A bad network between two programs: a TCP proxy that can be told to stop forwarding without a word, to lose the
+ * answers only, to cut, or to delay.
+ */
+import { connect, createServer, type Server, type Socket } from 'node:net'
+
+/**
+ * - `good`: forwards.
+ * - `silent`: forwards nothing in either direction and closes nothing, as a firewall that forgot a connection does.
+ * - `deaf`: requests arrive and their answers do not: what was sent is done, and nobody hears of it.
+ */
+export type Line = 'good' | 'silent' | 'deaf'
+
+export interface TcpProxy {
+  readonly port: number
+  /** Open connections. */
+  readonly connections: number
+  /**
+   * What becomes of all connections from now on, those that are open included. A connection that has lost bytes never
+   * recovers: it stays as it was when the line is good again, and only new ones work.
+   */
+  setLine(line: Line): void
+  /** Every chunk, in both directions, from now on. */
+  setDelay(ms: number): void
+  /** Ends all open connections, by reset. @returns how many */
+  cut(): number
+  /** Cuts, and refuses connections until told otherwise. */
+  setRefusing(refusing: boolean): void
+  stop(): Promise<void>
+}
+
+interface Pair {
+  readonly near: Socket
+  readonly far: Socket
+  line: Line
+}
+
+/** Listens on a free port of the loopback interface and forwards to `port` there. */
+export async function startTcpProxy(port: number): Promise<TcpProxy> {
+  const pairs = new Set<Pair>()
+  let line: Line = 'good'
+  let delayMs = 0
+  let refusing = false
+  const server = createServer((near) => {
+    if (refusing) return void near.resetAndDestroy()
+    const pair: Pair = { near, far: connect({ host: '127.0.0.1', port }), line }
+    pairs.add(pair)
+    const end = () => {
+      pairs.delete(pair)
+      near.destroy()
+      pair.far.destroy()
+    }
+    forward(
+      near,
+      pair.far,
+      () => pair.line !== 'silent',
+      () => delayMs,
+    )
+    forward(
+      pair.far,
+      near,
+      () => pair.line === 'good',
+      () => delayMs,
+    )
+    for (const socket of [near, pair.far]) {
+      socket.setNoDelay(true)
+      // On a line that is cut nobody hears that the other side has gone.
+      socket.on('error', () => pair.line === 'good' && end())
+      socket.on('close', () => (pair.line === 'good' || socket === near) && end())
+    }
+  })
+  await listen(server)
+  const cut = () => {
+    const all = [...pairs]
+    for (const { near, far } of all) {
+      near.resetAndDestroy()
+      far.resetAndDestroy()
+    }
+    pairs.clear()
+    return all.length
+  }
+  return {
+    port: (server.address() as { port: number }).port,
+    get connections() {
+      return pairs.size
+    },
+    setLine(next) {
+      line = next
+      if (next !== 'good') for (const pair of pairs) pair.line = next
+    },
+    setDelay(ms) {
+      delayMs = ms
+    },
+    cut,
+    setRefusing(next) {
+      refusing = next
+      if (next) cut()
+    },
+    async stop() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      cut()
+      await closed
+    },
+  }
+}
+
+/** Forwards chunk by chunk; later ones wait for earlier ones that are delayed. */
+function forward(from: Socket, to: Socket, passes: () => boolean, delayMs: () => number): void {
+  let before: Promise<unknown> = Promise.resolve()
+  let held = 0
+  from.on('data', (chunk: Buffer) => {
+    if (!passes()) return
+    const ms = delayMs()
+    if (ms === 0 && held === 0) return void to.write(chunk)
+    held += 1
+    before = Promise.all([before, Bun.sleep(ms)]).then(() => {
+      held -= 1
+      if (!to.destroyed && passes()) to.write(chunk)
+    })
+  })
+}
+
+function listen(server: Server): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject)
+  server.listen({ host: '127.0.0.1', port: 0 }, resolve)
+  return promise
+}
