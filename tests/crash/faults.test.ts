@@ -34,15 +34,16 @@ test('after every fault there is, nothing is lost, doubled or out of order', asy
   await everyFault()
   await load.stop()
   await cluster.ready()
-  const seconds = await drained(cluster.sql, 60_000)
+  const seconds = await drained(cluster.sql, 100_000)
   console.log(JSON.stringify({ ...load.counts, drainedAfterSeconds: Math.round(seconds * 10) / 10 }))
-  const { sessions, accepted } = load.counts
+  const { sessions, accepted, failed } = load.counts
   expect(await audit(cluster.sql, accounts[0], sessions)).toEqual({
     lost: 0,
     doubled: 0,
     outOfOrder: 0,
     details: [],
   })
+  expect(failed).toBe(0) // whoever cannot be served is told so
   expect(sessions).toBeGreaterThan(20)
   expect(accepted).toBeGreaterThanOrEqual(sessions * 4)
   const poisoned = await cluster.sql<

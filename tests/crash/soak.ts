@@ -36,7 +36,7 @@ process.once('SIGINT', () => void cluster.stop().finally(() => process.exit(130)
 let passed = false
 try {
   const report = await soak(cluster)
-  passed = report.lost + report.doubled + report.outOfOrder === 0
+  passed = report.lost + report.doubled + report.outOfOrder + report.failed === 0
   console.log(`\n${toMarkdown(report)}`)
   if (values.json !== undefined) await Bun.write(values.json, `${JSON.stringify(report, null, 2)}\n`)
 } finally {
@@ -49,7 +49,7 @@ async function soak(cluster: Cluster): Promise<Report> {
   const accounts = await openAccounts(cluster)
   await cluster.ready()
   const lag = measureLag(cluster.sql)
-  const total: Counts = { sessions: 0, accepted: 0, refused: 0, unanswered: 0, probes: 0 }
+  const total: Counts = { sessions: 0, accepted: 0, refused: 0, failed: 0, unanswered: 0, probes: 0 }
   const faults: Partial<Record<FaultName, number>> = {}
   const drainSeconds: number[] = []
   const started = performance.now()

@@ -12,7 +12,8 @@ import type { Random } from './random.ts'
 
 type Fault = (cluster: Cluster, random: Random) => Promise<unknown>
 
-const PAST_THE_LEASE_MS = FAULTY_OPTIONS.leaseMs! * 1.3
+/** From the moment at which others take over to when they have gone on. */
+const pastTheLease = (random: Random) => FAULTY_OPTIONS.leaseMs! * (1 + random.next())
 const OUTAGE_MS = 1_000
 /** Longer than a connection may be silent, so that it is given up. */
 const SILENCE_MS = 4_500
@@ -23,7 +24,8 @@ const anyWorker = (cluster: Cluster, random: Random) => random.pick(cluster.work
 const FAULTS = {
   'worker killed': async (cluster, random) => anyWorker(cluster, random).kill('SIGKILL'),
   'API killed': async ({ api }) => api.kill('SIGKILL'),
-  'worker paused past its lease': (cluster, random) => paused(anyWorker(cluster, random), PAST_THE_LEASE_MS),
+  'worker paused past its lease': (cluster, random) =>
+    paused(anyWorker(cluster, random), pastTheLease(random)),
   'API paused': ({ api }) => paused(api, OUTAGE_MS),
   'Redis forgets everything': ({ redis }) => redis.command('FLUSHALL'),
   'Redis ends its clients': ({ redis }) => redis.command('CLIENT', 'KILL', 'TYPE', 'normal'),

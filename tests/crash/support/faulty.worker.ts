@@ -15,6 +15,8 @@ if (parentPort === null) throw new Error('this file is the entry of a thread')
 
 const JUMP_EVERY_MS = 200
 const JUMP_HOURS = 12
+/** Between two commits of a long turn: enough for others to take over meanwhile. */
+const IO_MS = 500
 const POISON_ATTEMPTS = 3
 /** More than any innocent letter is interrupted. */
 const INNOCENT_ATTEMPTS = 1_000
@@ -48,7 +50,7 @@ const longProbe: LongHandler = async (turn) => {
   const token = crypto.randomUUID()
   for (const part of [1, 2, 3]) {
     await turn.step((tx) => note(tx, turn.message, token, part))
-    await Bun.sleep(Math.random() * 200) // the I/O
+    await Bun.sleep(Math.random() * IO_MS)
   }
   await turn.finish((tx) => note(tx, turn.message, token, 0))
 }

@@ -50,9 +50,10 @@ export async function openAccounts(cluster: Cluster): Promise<readonly [Account,
 
 export interface Counts {
   sessions: number
-  /** Answered with 200, refused with 503 or any other status, and without an answer. */
+  /** Answered with 200, refused with 503, answered with another status (a mistake), and without an answer. */
   accepted: number
   refused: number
+  failed: number
   unanswered: number
   probes: number
 }
@@ -77,7 +78,7 @@ export function startLoad(
   accounts: readonly [Account, Account],
   options: LoadOptions,
 ): Load {
-  const counts: Counts = { sessions: 0, accepted: 0, refused: 0, unanswered: 0, probes: 0 }
+  const counts: Counts = { sessions: 0, accepted: 0, refused: 0, failed: 0, unanswered: 0, probes: 0 }
   let stopped = false
   const converse = async () => {
     while (!stopped) {
@@ -136,7 +137,8 @@ async function deliver(
       if (response.status === 200) return void counts.accepted++
       // A bad request would be refused for ever.
       if (response.status < 500) throw new BadTrial(`${response.status}: ${text}`)
-      counts.refused++
+      if (response.status === 503) counts.refused++
+      else counts.failed++
     } catch (error) {
       if (error instanceof BadTrial) throw error
       counts.unanswered++
