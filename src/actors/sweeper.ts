@@ -35,7 +35,7 @@ export async function keepSweeping(context: Context, dispatcher: Dispatcher): Pr
       log.warn({ err: error }, 'sweep failed')
     }
     const restMs = Math.min(tookMs / (goOn ? MAX_LOAD_IDLE : MAX_LOAD), options.sweepMs * MAX_REST)
-    const next = started + Math.max(jittered(options.sweepMs), restMs)
+    const next = performance.now() + Math.max(jittered(options.sweepMs), restMs)
     if (goOn) {
       await pause(restMs, stopping)
       while (dispatcher.free('short') === 0 && performance.now() < next && !stopping.aborted)

@@ -15,8 +15,8 @@ import { createRandom, type Random } from './support/random.ts'
 import { type Report, toMarkdown } from './support/report.ts'
 
 const ROUND_MS = 45_000
-const LANES = 2
-const MAX_PAUSE_MS = 2_500
+const LANES = 3
+const MAX_PAUSE_MS = 2_000
 const DRAIN_DEADLINE_MS = 120_000
 const LOAD = { conversations: 24, pauseMs: 150 }
 

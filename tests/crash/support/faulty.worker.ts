@@ -16,7 +16,7 @@ if (parentPort === null) throw new Error('this file is the entry of a thread')
 const JUMP_EVERY_MS = 200
 const JUMP_HOURS = 12
 /** Between two commits of a long turn: enough for others to take over meanwhile. */
-const IO_MS = 500
+const IO_MS = 1_500
 const POISON_ATTEMPTS = 3
 /** More than any innocent letter is interrupted. */
 const INNOCENT_ATTEMPTS = 1_000

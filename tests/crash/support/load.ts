@@ -20,7 +20,7 @@ export const EVENTS_PER_REQUEST = 3
 export const EVENTS_PER_SESSION = REQUESTS_PER_SESSION * EVENTS_PER_REQUEST
 export const CREDITS = 10_000_000
 const REQUEST_TIMEOUT_MS = 10_000
-const PROBE_KEYS = 24
+const PROBE_KEYS = 48
 
 export interface Account {
   readonly organizationId: string

@@ -22,7 +22,7 @@ export const FAULTY_OPTIONS: Partial<RuntimeOptions> = {
   sweepMs: 500,
   turnTimeoutMs: 3_000,
   batchPatienceMs: 1_500,
-  longSlots: 4,
+  longSlots: 12,
   retryBaseMs: 50,
   retryCapMs: 500,
 }
