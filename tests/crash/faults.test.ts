@@ -7,6 +7,7 @@
  * and no billing unit is there twice; and the backlog drains by itself.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { eventually } from '../support/eventually.ts'
 import { audit } from './support/audit.ts'
 import { type Cluster, startCluster } from './support/cluster.ts'
 import { FAULT_NAMES, strike } from './support/faults.ts'
@@ -18,6 +19,8 @@ const seed = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 2 ** 32
 const random = createRandom(seed)
 /** Faults at the same time. */
 const LANES = 3
+/** A slow machine sends on until so many have met the faults, or what came after. */
+const MIN_SESSIONS = 40
 
 let cluster: Cluster
 let accounts: readonly [Account, Account]
@@ -32,6 +35,7 @@ afterAll(() => cluster.stop(), 30_000)
 test('after every fault there is, nothing is lost, doubled or out of order', async () => {
   const load = startLoad(cluster, accounts, { conversations: 12, pauseMs: 100 })
   await everyFault()
+  await eventually(() => load.counts.sessions >= MIN_SESSIONS, { deadlineMs: 60_000 })
   await load.stop()
   await cluster.ready()
   const seconds = await drained(cluster.sql, 100_000)
@@ -44,7 +48,6 @@ test('after every fault there is, nothing is lost, doubled or out of order', asy
     details: [],
   })
   expect(failed).toBe(0) // whoever cannot be served is told so
-  expect(sessions).toBeGreaterThan(20)
   expect(accepted).toBeGreaterThanOrEqual(sessions * 4)
   const poisoned = await cluster.sql<
     { type: string }[]

@@ -18,6 +18,8 @@ const ROUND_MS = 45_000
 const LANES = 3
 const MAX_PAUSE_MS = 2_000
 const DRAIN_DEADLINE_MS = 120_000
+/** What makes two workers think that an actor is theirs is what the protocol is for: more of it. */
+const CHOICES: readonly FaultName[] = [...FAULT_NAMES, ...Array(4).fill('worker paused past its lease')]
 const LOAD = { conversations: 24, pauseMs: 150 }
 
 const { values } = parseArgs({
@@ -93,7 +95,7 @@ async function playRound(
   await Promise.all(
     Array.from({ length: LANES }, async () => {
       while (performance.now() < deadline) {
-        const name = random.pick(FAULT_NAMES)
+        const name = random.pick(CHOICES)
         await strike(cluster, name, random)
         faults[name] = (faults[name] ?? 0) + 1
         await Bun.sleep(random.integer(MAX_PAUSE_MS))
