@@ -92,7 +92,7 @@ export function startLoad(
   const probe = async () => {
     const keys = Array.from(
       { length: PROBE_KEYS },
-      (_, index): ActorKey => `${index % 2 === 0 ? 'session' : 'analysis'}:${crypto.randomUUID()}`,
+      (_, index): ActorKey => `${index % 3 > 0 ? 'session' : 'analysis'}:${crypto.randomUUID()}`,
     )
     while (!stopped) {
       const key = keys[Math.floor(Math.random() * keys.length)]!
