@@ -22,6 +22,7 @@ export interface Config {
   /** null: embedded PostgreSQL under `dataDir`. */
   readonly databaseUrl: string | null
   readonly databasePoolSize: number
+  readonly databaseStatementTimeoutMs: number
   /** null: an embedded Redis where a server binary exists, else none. */
   readonly redisUrl: string | null
   /** CIDR blocks whose `X-Forwarded-For` / `Forwarded` is believed. */
@@ -169,6 +170,7 @@ export function loadConfig(env: Environment): Config {
     publicBaseUrl: read.url('PUBLIC_BASE_URL', HTTP),
     databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
     databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 2, 1000),
+    databaseStatementTimeoutMs: read.integer('DATABASE_STATEMENT_TIMEOUT', 30, 1, 3_600) * 1_000,
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:', 'redis+unix:']),
     trustedProxies: cidrList(read.text('TRUSTED_PROXIES')),
     websiteOrigins: originList(read.text('WEBSITE_ORIGINS')),

@@ -48,7 +48,12 @@ export function createContainer(
   { redoable = false }: ContainerOptions = {},
 ): Container {
   const log = createLog(config.logLevel, name)
-  const sql = connect(servers.database, { max: config.databasePoolSize, applicationName: name, redoable })
+  const sql = connect(servers.database, {
+    max: config.databasePoolSize,
+    applicationName: name,
+    redoable,
+    statementTimeoutMs: config.databaseStatementTimeoutMs,
+  })
   const redis = servers.redis === null ? null : openRedis(servers.redis, log)
   const metrics = createMetrics()
   const doorbell = createDoorbell({ sql, redis, log, metrics })

@@ -19,6 +19,7 @@ import { requestLog } from './http/request-log.ts'
 import { bootstrapDemo } from './identity/demo.ts'
 import { findPrograms, missingPrograms } from './media/programs.ts'
 import { migrate } from './platform/db/migrate.ts'
+import { connect } from './platform/db/pool.ts'
 import { assertServer } from './platform/db/server-version.ts'
 import type { StartedServers } from './platform/embedded/servers.ts'
 import { healthRoutes } from './platform/health.ts'
@@ -59,11 +60,20 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
 }
 
 async function prepareDatabase(container: Container, servers: StartedServers, log: Log): Promise<void> {
-  const { sql } = container
-  await assertServer(sql, servers.databaseName)
-  const applied = await migrate(sql, MIGRATIONS)
+  await assertServer(container.sql, servers.databaseName)
+  const applied = await migrateOnce(servers)
   if (applied.length > 0) log.info({ applied }, 'database migrated')
   if (servers.embedded.postgres) await bootstrapDemo({ ...container, ...createFeatures(container) })
+}
+
+/** On a connection of its own: a migration of much data may take longer than any other statement. */
+async function migrateOnce({ servers: { database } }: StartedServers): Promise<readonly number[]> {
+  const sql = connect(database, { max: 1, applicationName: 'earshot-migration', statementTimeoutMs: null })
+  try {
+    return await migrate(sql, MIGRATIONS)
+  } finally {
+    await sql.end({ timeout: 5 })
+  }
 }
 
 /** Opens the port. A worker answers only what machines ask of it. @returns the port */

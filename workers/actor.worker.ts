@@ -15,5 +15,10 @@ serveThread(parentPort, ({ config, servers, index }) => {
   const name = `earshot-thread-${index}`
   const container = createContainer({ ...config, databasePoolSize }, servers, name, { redoable: true })
   const { actors, maintenance } = createFeatures(container)
-  return { container, actors, maintenance }
+  return {
+    container,
+    actors,
+    maintenance,
+    options: { statementTimeoutMs: config.databaseStatementTimeoutMs },
+  }
 })

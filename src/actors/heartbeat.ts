@@ -15,12 +15,17 @@ export async function keepBeating(context: Context, stopped: AbortSignal): Promi
   for (;;) {
     await pause(context.options.heartbeatMs, stopped)
     if (stopped.aborted) return
-    try {
-      await beat(context.sql, context.worker)
-      await abortLostTurns(context)
-    } catch (error) {
-      context.log.warn({ err: error }, 'heartbeat failed')
-    }
+    // A beat on a connection that was cut without a word is not waited for: the next one takes another.
+    await Promise.race([beatOnce(context), pause(context.options.heartbeatMs, stopped)])
+  }
+}
+
+async function beatOnce(context: Context): Promise<void> {
+  try {
+    await beat(context.sql, context.worker)
+    await abortLostTurns(context)
+  } catch (error) {
+    context.log.warn({ err: error }, 'heartbeat failed')
   }
 }
 

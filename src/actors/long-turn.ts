@@ -9,7 +9,15 @@ import { transaction } from '../platform/db/transaction.ts'
 import { acquire, aloneWork, failTurn, goToTheEnd } from './activation.ts'
 import type { Context, Handover } from './context.ts'
 import { isSpent, longHandler, longTurnTimeoutMs } from './perform.ts'
-import { fence, type Held, readMailboxes, release, remove, type WaitingMessage } from './statements.ts'
+import {
+  assertHead,
+  fence,
+  type Held,
+  readMailboxes,
+  release,
+  remove,
+  type WaitingMessage,
+} from './statements.ts'
 import { commitTurns, limitStatements, sendAll, TurnFailed, TurnTimeout, within } from './turn.ts'
 import { type ActorKey, Fenced, type Letter, type LongTurn, type Send } from './types.ts'
 
@@ -117,7 +125,10 @@ class Turn implements LongTurn {
       limitStatements(tx, this.context, options.turnTimeoutMs)
       const result = await work(tx, async (more) => void letters.push(...more))
       const sent = await sendAll(tx, letters)
-      await Promise.all([fence(tx, worker, [this.held]), remove(tx, last ? [this.message] : [])])
+      await Promise.all([
+        fence(tx, worker, [this.held]),
+        last ? remove(tx, [this.message]) : assertHead(tx, this.message),
+      ])
       return { value: result, envelopes: sent }
     })
     if (envelopes.length > 0) doorbell.ring(envelopes)

@@ -1,3 +1,5 @@
+import { STATEMENT_TIMEOUT_MS } from '../platform/db/pool.ts'
+
 /** The numbers of the runtime. Not settings of the service: tests turn them, operators need not. */
 export interface RuntimeOptions {
   /** A worker not heard of for this long is dead. */
@@ -6,6 +8,8 @@ export interface RuntimeOptions {
   /** Pause between two sweeps, on average. */
   readonly sweepMs: number
   readonly sweepLimit: number
+  /** What the server allows a statement of a turn, as everywhere else. */
+  readonly statementTimeoutMs: number
   /** A short turn that takes longer is abandoned, rolled back and counted as failed. */
   readonly turnTimeoutMs: number
   /** The same for a long turn, whose signal is aborted then; unless its actor names another time. */
@@ -32,6 +36,7 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   heartbeatMs: 3_000,
   sweepMs: 2_000,
   sweepLimit: 500,
+  statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   turnTimeoutMs: 60_000,
   longTurnTimeoutMs: 2 * 60 * 60_000,
   batchPatienceMs: 10_000,

@@ -164,16 +164,35 @@ export async function fence(tx: Query, worker: string, held: readonly Held[]): P
 }
 
 /**
- * Removes messages that were dealt with. The number of rows is what makes it exactly once.
- * @throws Fenced unless every one of them was there.
+ * Removes messages that were dealt with: of each actor the first ones, in order. The number of rows is what makes it
+ * exactly once.
+ *
+ * Nothing may be before them. A crash of the server can take the turn before back (workers do not wait for the disk)
+ * and leave the claim as it is: then the fence passes, and the earlier message is there again.
+ * @throws Fenced unless every one of them was there, and none before.
  */
 export async function remove(tx: Query, messages: readonly Message[]): Promise<void> {
   if (messages.length === 0) return
+  const seen = new Set<ActorKey>()
+  // The driver takes a list of booleans for a boolean.
+  const isFirst = messages.map(({ key }) => (seen.size < seen.add(key).size ? 1 : 0))
   const deleted = await tx`
     delete from actor_message m
-    using unnest(${messages.map((m) => m.key)}::text[], ${messages.map((m) => m.seq)}::bigint[]) as d (key, seq)
-    where m.key = d.key and m.seq = d.seq`
-  if (deleted.count !== messages.length) throw new Fenced('a message of this turn is gone')
+    using unnest(
+      ${messages.map((m) => m.key)}::text[], ${messages.map((m) => m.seq)}::bigint[], ${isFirst}::int[]
+    ) as d (key, seq, is_first)
+    where m.key = d.key
+      and m.seq = d.seq
+      and (d.is_first = 0 or not exists (select from actor_message e where e.key = d.key and e.seq < d.seq))`
+  if (deleted.count !== messages.length)
+    throw new Fenced('a message of this turn is gone, or one before it is back')
+}
+
+/** What `remove` sees to, for a transaction in the middle of a turn. @throws Fenced unless the message is the head. */
+export async function assertHead(tx: Query, { key, seq }: Message): Promise<void> {
+  const [row] = await tx<{ head: number | null }[]>`
+    select min(seq) as head from actor_message where key = ${key}`
+  if (row?.head !== seq) throw new Fenced('the message of this turn is not the head any more')
 }
 
 /**

@@ -15,6 +15,8 @@ import { removeLostWorkers, sweep } from './worker-statements.ts'
 const MAX_LOAD = 0.1
 /** The same while its worker has nothing to do but what it finds. */
 const MAX_LOAD_IDLE = 0.3
+/** In pauses: what looked slow may have been an outage, after which sweeps are needed most. */
+const MAX_REST = 10
 
 /** How often a worker with a backlog looks whether it has room again. */
 const ROOM_POLL_MS = 10
@@ -25,13 +27,15 @@ export async function keepSweeping(context: Context, dispatcher: Dispatcher): Pr
   while (!stopping.aborted) {
     const started = performance.now()
     let goOn = false
+    let tookMs = 0
     try {
       goOn = await sweepOnce(context, dispatcher)
+      tookMs = performance.now() - started
     } catch (error) {
       log.warn({ err: error }, 'sweep failed')
     }
-    const restMs = (performance.now() - started) / (goOn ? MAX_LOAD_IDLE : MAX_LOAD)
-    const next = started + Math.max(jittered(options.sweepMs), restMs)
+    const restMs = Math.min(tookMs / (goOn ? MAX_LOAD_IDLE : MAX_LOAD), options.sweepMs * MAX_REST)
+    const next = performance.now() + Math.max(jittered(options.sweepMs), restMs)
     if (goOn) {
       await pause(restMs, stopping)
       while (dispatcher.free('short') === 0 && performance.now() < next && !stopping.aborted)

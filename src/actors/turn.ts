@@ -88,10 +88,11 @@ export async function commitTurns(
  * without waiting: it travels with the first statement of a handler.
  */
 export function limitStatements(tx: Tx, context: Context, timeoutMs: number): void {
+  const { statementTimeoutMs, leaseMs } = context.options
   tx`
     select
-      set_config('statement_timeout', ${String(timeoutMs)}, true),
-      set_config('idle_in_transaction_session_timeout', ${String(context.options.leaseMs)}, true)`.execute()
+      set_config('statement_timeout', ${String(Math.min(timeoutMs, statementTimeoutMs))}, true),
+      set_config('idle_in_transaction_session_timeout', ${String(leaseMs)}, true)`.execute()
 }
 
 interface Turns {

@@ -11,7 +11,11 @@ import type { Input } from './command.ts'
 export async function migrateDatabase(env: Input['env']): Promise<readonly string[]> {
   const config = loadConfig({ LOG_LEVEL: 'warn', ...env })
   const servers = await openServers(config, createLog(config.logLevel, 'earshot-cli'))
-  const sql = connect(servers.servers.database, { max: 1, applicationName: 'earshot-cli' })
+  const sql = connect(servers.servers.database, {
+    max: 1,
+    applicationName: 'earshot-cli',
+    statementTimeoutMs: null,
+  })
   try {
     const applied = new Set(await migrate(sql, MIGRATIONS))
     return MIGRATIONS.filter(({ number }) => applied.has(number)).map(({ name }) => name)

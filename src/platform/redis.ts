@@ -7,6 +7,10 @@ import type { Log } from './log.ts'
 
 export type { Redis }
 
+const COMMAND_TIMEOUT_MS = 2_000
+/** A connection that leaves a command unanswered for so long was cut without a word: another is made. */
+const SOCKET_TIMEOUT_MS = 4_000
+
 /** A producer connection to `redis://…`, `rediss://…` or `redis+unix:///path/to.sock`. */
 export function openRedis(url: string, log: Log): Redis {
   return watch(
@@ -14,7 +18,8 @@ export function openRedis(url: string, log: Log): Redis {
       ...endpoint(url),
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
-      commandTimeout: 2_000,
+      commandTimeout: COMMAND_TIMEOUT_MS,
+      socketTimeout: SOCKET_TIMEOUT_MS,
     }),
     log,
   )

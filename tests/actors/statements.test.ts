@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import {
+  assertHead,
   claim,
   fence,
   readMailboxes,
@@ -194,6 +195,26 @@ describe('fence', () => {
     const due = (await readMailboxes(database.sql, worker, [held], 20)).get(key)?.due ?? []
     await remove(database.sql, due)
     await expect(remove(database.sql, due)).rejects.toBeInstanceOf(Fenced)
+  })
+})
+
+describe('remove', () => {
+  const ofKey = (key: ActorKey, seq: number) => ({ key, id: '', seq, type: 'tick', payload: {}, attempts: 0 })
+
+  test('takes the first messages of each actor, and is refused where one is gone', async () => {
+    const [one, other] = [await actorWithMail(3), await actorWithMail()]
+    await remove(database.sql, [ofKey(one, 1), ofKey(one, 2), ofKey(other, 1)])
+    await expect(remove(database.sql, [ofKey(one, 2)])).rejects.toBeInstanceOf(Fenced)
+    await remove(database.sql, [ofKey(one, 3)])
+  })
+
+  test('is refused where a crash of the server has brought an earlier message back', async () => {
+    const [key, other] = [await actorWithMail(2), await actorWithMail()]
+    const turn = transaction(database.sql, (tx) => remove(tx, [ofKey(other, 1), ofKey(key, 2)]))
+    await expect(turn).rejects.toBeInstanceOf(Fenced)
+    await expect(assertHead(database.sql, ofKey(key, 2))).rejects.toBeInstanceOf(Fenced)
+    await assertHead(database.sql, ofKey(key, 1))
+    await remove(database.sql, [ofKey(other, 1), ofKey(key, 1), ofKey(key, 2)])
   })
 })
 

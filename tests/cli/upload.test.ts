@@ -3,11 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { type CountingProxy, startCountingProxy } from '../support/counting-proxy.ts'
 import { eventually } from '../support/eventually.ts'
 import { writePaddedMp4 } from '../support/padded-media.ts'
 import { RECORDINGS } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
 setDefaultTimeout(60_000)
 
@@ -18,7 +18,7 @@ const SIZE = 24 * MIB
 const OVERHEAD = 64 * 1024
 
 let server: TestServer
-let proxy: TcpProxy
+let proxy: CountingProxy
 let tenant: TestTenant
 let client: Client
 let folder: string
@@ -26,7 +26,7 @@ let talk: string
 
 beforeAll(async () => {
   server = await startTestServer({ actors: true })
-  proxy = await startTcpProxy(server.baseUrl)
+  proxy = await startCountingProxy(server.baseUrl)
 })
 beforeEach(async () => {
   proxy.release()

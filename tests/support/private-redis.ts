@@ -20,13 +20,13 @@ export interface PrivateRedis {
   stop(): Promise<void>
 }
 
-/** @throws Error where there is no Redis program */
-export async function startPrivateRedis(): Promise<PrivateRedis> {
+/** @throws Error where there is no Redis program. @param port of the loopback interface to listen on too; 0: none */
+export async function startPrivateRedis(port = 0): Promise<PrivateRedis> {
   const program = Bun.which('redis-server') ?? Bun.which('valkey-server')
   if (program === null) throw new Error('no redis-server on the PATH: run the tests with "bun run check"')
   const folder = mkdtempSync(join(tmpdir(), 'earshot-redis-'))
   const socket = join(folder, 'redis.sock')
-  let child = await launch(program, folder, socket)
+  let child = await launch(program, folder, socket, port)
   const kill = async () => {
     child.kill('SIGKILL')
     await child.exited
@@ -38,7 +38,7 @@ export async function startPrivateRedis(): Promise<PrivateRedis> {
     signal: (signal) => child.kill(signal),
     async restart() {
       await kill()
-      child = await launch(program, folder, socket)
+      child = await launch(program, folder, socket, port)
     },
     async stop() {
       await kill()
@@ -47,11 +47,13 @@ export async function startPrivateRedis(): Promise<PrivateRedis> {
   }
 }
 
-async function launch(program: string, folder: string, socket: string) {
+async function launch(program: string, folder: string, socket: string, port: number) {
   rmSync(socket, { force: true })
   const settings = [
+    '--bind',
+    '127.0.0.1',
     '--port',
-    '0',
+    String(port),
     '--unixsocket',
     socket,
     '--save',

@@ -24,6 +24,8 @@ export interface TestServerOptions {
   readonly actors?: boolean | Partial<RuntimeOptions>
   /** Versions and window of the website API. */
   readonly website?: WebsiteOptions
+  /** Another server, which is stopped later: this one is a second process on its database. */
+  readonly beside?: TestServer
 }
 
 /** An organization with what is needed to act for it. */
@@ -77,7 +79,7 @@ const LIMITS_OFF = {
 /** Starts it; `stop` drops the database too. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'earshot-data-'))
-  const database = await createTestDatabase()
+  const database = options.beside?.database ?? (await createTestDatabase())
   const config = loadConfig({ LOG_LEVEL: 'silent', DATA_DIR: dataDir, ...LIMITS_OFF, ...options.env })
   const servers = { database: { url: database.url }, redis: options.redis ?? null }
   const deps = createContainer(config, servers, 'test')
@@ -96,7 +98,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       await app.stop(true)
       await runtime?.stop(STOP_BUDGET_MS)
       await deps.close()
-      await database.drop()
+      if (options.beside === undefined) await database.drop()
       rmSync(dataDir, { recursive: true, force: true })
     },
   }

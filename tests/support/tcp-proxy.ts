@@ -1,103 +1,128 @@
-/** A TCP proxy that counts, holds, cuts and swallows, as a line does on a bad day. */
-import { connect, createServer, type Socket } from 'node:net'
+/**
+ * A bad network between two programs: a TCP proxy that can be told to stop forwarding without a word, to lose the
+ * answers only, to cut, or to delay.
+ */
+import { connect, createServer, type Server, type Socket } from 'node:net'
+
+/**
+ * - `good`: forwards.
+ * - `silent`: forwards nothing in either direction and closes nothing, as a firewall that forgot a connection does.
+ * - `deaf`: requests arrive and their answers do not: what was sent is done, and nobody hears of it.
+ */
+export type Line = 'good' | 'silent' | 'deaf'
 
 export interface TcpProxy {
-  readonly url: string
-  /** Bytes that clients have sent and the target was given. */
-  readonly forwarded: number
-  /** When so many more bytes have been forwarded, cuts the connection that they came on. */
-  cutAfter(bytes: number): void
-  /** When so many more bytes have been forwarded, nothing moves any more; resolves then. */
-  holdAfter(bytes: number): Promise<void>
-  /** Everything moves again. */
-  release(): void
-  /** Loses the next answer of the target, and the connection with it. */
-  swallowAnswer(): void
+  readonly port: number
+  /** Open connections. */
+  readonly connections: number
+  /**
+   * What becomes of all connections from now on, those that are open included. A connection that has lost bytes never
+   * recovers: it stays as it was when the line is good again, and only new ones work.
+   */
+  setLine(line: Line): void
+  /** Every chunk, in both directions, from now on. */
+  setDelay(ms: number): void
+  /** Ends all open connections, by reset. @returns how many */
+  cut(): number
+  /** Cuts, and refuses connections until told otherwise. */
+  setRefusing(refusing: boolean): void
   stop(): Promise<void>
 }
 
-interface Faults {
-  forwarded: number
-  cutAt: number
-  holdAt: number
-  swallows: boolean
-  held: PromiseWithResolvers<void>
+interface Pair {
+  readonly near: Socket
+  readonly far: Socket
+  line: Line
 }
 
-/** `target`: such as `http://127.0.0.1:3000`. */
-export async function startTcpProxy(target: string): Promise<TcpProxy> {
-  const { hostname, port } = new URL(target)
-  const faults: Faults = {
-    forwarded: 0,
-    cutAt: Number.POSITIVE_INFINITY,
-    holdAt: Number.POSITIVE_INFINITY,
-    swallows: false,
-    held: Promise.withResolvers<void>(),
-  }
-  const clients = new Set<Socket>()
-  const server = createServer((client) => {
-    clients.add(client)
-    client.on('close', () => clients.delete(client))
-    join(client, connect(Number(port), hostname), faults)
+/** Listens on a free port of the loopback interface and forwards to `port` there. */
+export async function startTcpProxy(port: number): Promise<TcpProxy> {
+  const pairs = new Set<Pair>()
+  let line: Line = 'good'
+  let delayMs = 0
+  let refusing = false
+  const server = createServer((near) => {
+    if (refusing) return void near.resetAndDestroy()
+    const pair: Pair = { near, far: connect({ host: '127.0.0.1', port }), line }
+    pairs.add(pair)
+    const end = () => {
+      pairs.delete(pair)
+      near.destroy()
+      pair.far.destroy()
+    }
+    forward(
+      near,
+      pair.far,
+      () => pair.line !== 'silent',
+      () => delayMs,
+    )
+    forward(
+      pair.far,
+      near,
+      () => pair.line === 'good',
+      () => delayMs,
+    )
+    for (const socket of [near, pair.far]) {
+      socket.setNoDelay(true)
+      // On a line that is cut nobody hears that the other side has gone.
+      socket.on('error', () => pair.line === 'good' && end())
+      socket.on('close', () => (pair.line === 'good' || socket === near) && end())
+    }
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
+  await listen(server)
+  const cut = () => {
+    const all = [...pairs]
+    for (const { near, far } of all) {
+      near.resetAndDestroy()
+      far.resetAndDestroy()
+    }
+    pairs.clear()
+    return all.length
+  }
   return {
-    url: `http://127.0.0.1:${address.port}`,
-    get forwarded() {
-      return faults.forwarded
+    port: (server.address() as { port: number }).port,
+    get connections() {
+      return pairs.size
     },
-    cutAfter(bytes) {
-      faults.cutAt = faults.forwarded + bytes
+    setLine(next) {
+      line = next
+      if (next !== 'good') for (const pair of pairs) pair.line = next
     },
-    holdAfter(bytes) {
-      faults.held = Promise.withResolvers<void>()
-      faults.holdAt = faults.forwarded + bytes
-      return faults.held.promise
+    setDelay(ms) {
+      delayMs = ms
     },
-    release() {
-      faults.holdAt = Number.POSITIVE_INFINITY
-      for (const client of clients) client.resume()
-    },
-    swallowAnswer() {
-      faults.swallows = true
+    cut,
+    setRefusing(next) {
+      refusing = next
+      if (next) cut()
     },
     async stop() {
-      for (const client of clients) client.destroy()
-      await new Promise((closed) => server.close(closed))
+      const closed = new Promise((resolve) => server.close(resolve))
+      cut()
+      await closed
     },
   }
 }
 
-function join(client: Socket, upstream: Socket, faults: Faults): void {
-  const end = () => {
-    client.destroy()
-    // What was forwarded arrives, as it does where a client dies behind a living line.
-    upstream.end()
-  }
-  client.on('data', (chunk: Buffer) => {
-    faults.forwarded += chunk.byteLength
-    const isTaken = upstream.write(chunk)
-    if (faults.forwarded >= faults.holdAt) {
-      client.pause()
-      faults.held.resolve()
-    } else if (faults.forwarded >= faults.cutAt) {
-      faults.cutAt = Number.POSITIVE_INFINITY
-      end()
-    } else if (!isTaken) client.pause()
+/** Forwards chunk by chunk; later ones wait for earlier ones that are delayed. */
+function forward(from: Socket, to: Socket, passes: () => boolean, delayMs: () => number): void {
+  let before: Promise<unknown> = Promise.resolve()
+  let held = 0
+  from.on('data', (chunk: Buffer) => {
+    if (!passes()) return
+    const ms = delayMs()
+    if (ms === 0 && held === 0) return void to.write(chunk)
+    held += 1
+    before = Promise.all([before, Bun.sleep(ms)]).then(() => {
+      held -= 1
+      if (!to.destroyed && passes()) to.write(chunk)
+    })
   })
-  upstream.on('drain', () => {
-    if (faults.forwarded < faults.holdAt) client.resume()
-  })
-  upstream.on('data', (chunk: Buffer) => {
-    if (faults.swallows) {
-      faults.swallows = false
-      end()
-    } else client.write(chunk)
-  })
-  for (const socket of [client, upstream]) {
-    socket.on('error', end)
-    socket.on('close', end)
-  }
+}
+
+function listen(server: Server): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject)
+  server.listen({ host: '127.0.0.1', port: 0 }, resolve)
+  return promise
 }

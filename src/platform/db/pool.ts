@@ -25,9 +25,20 @@ export interface ConnectOptions {
    * not wait for the disk. Transactions stay whole and in order; the newest may be missing after a crash.
    */
   readonly redoable?: boolean
+  /** How long a statement may take; null for one that may take hours, such as a migration. */
+  readonly statementTimeoutMs?: number | null
 }
 
+export const STATEMENT_TIMEOUT_MS = 30_000
+/**
+ * The server ends a statement that takes too long and says so. Where it has not said a word so much later, the
+ * connection was cut without one (a firewall, a machine that is gone): TCP alone would wait for a quarter of an hour.
+ */
+const ANSWER_GRACE_MS = 2_000
 const IDLE_IN_TRANSACTION_MS = 30_000
+const CONNECT_TIMEOUT_SECONDS = 5
+/** The pause before connecting again; the driver alone grows it to 20 s, and everything would wait that much longer. */
+const MAX_RECONNECT_SECONDS = 1
 
 const bigint = {
   to: 20,
@@ -50,6 +61,7 @@ const date = {
 
 /** Opens a pool; connections are made when first needed. */
 export function connect(database: Database, options: ConnectOptions): Sql {
+  const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
   const common = {
     max: options.max,
     types: { bigint, date },
@@ -60,10 +72,14 @@ export function connect(database: Database, options: ConnectOptions): Sql {
       // A process that was paused in a transaction must not hold its rows for ever.
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       ...(options.redoable ? { synchronous_commit: 'off' } : {}),
+      ...(statementTimeoutMs === null ? {} : { statement_timeout: statementTimeoutMs }),
     },
     // Statement names are per connection and cost one parse each; every statement here is static text.
     prepare: true,
-    connect_timeout: 10,
+    connect_timeout: CONNECT_TIMEOUT_SECONDS,
+    answer_timeout: statementTimeoutMs === null ? null : (statementTimeoutMs + ANSWER_GRACE_MS) / 1_000,
+    backoff: (failures: number) =>
+      (0.5 + Math.random() / 2) * Math.min(3 ** failures / 100, MAX_RECONNECT_SECONDS),
   }
   if ('url' in database) return postgres(database.url, common)
   return postgres({

@@ -3,12 +3,15 @@ import { AppError } from '../errors.ts'
 
 const RETRYABLE = new Set(['40001', '40P01'])
 
-/** Connection trouble, server shutdown, time-outs, too many connections: the caller may try again. */
+/** Connection trouble, server shutdown, time-outs, no room for data or connections: the caller may try again. */
 const UNAVAILABLE = new Set([
   '25P03',
   '55P03',
   '57014',
+  '53100',
+  '53200',
   '53300',
+  '58030',
   '57P01',
   '57P02',
   '57P03',
@@ -20,6 +23,7 @@ const UNAVAILABLE = new Set([
   'CONNECTION_ENDED',
   'CONNECTION_DESTROYED',
   'CONNECT_TIMEOUT',
+  'ANSWER_TIMEOUT',
   'ECONNREFUSED',
   'ECONNRESET',
   'ENOENT',

@@ -14,3 +14,15 @@ export const CRASH_OPTIONS: Partial<RuntimeOptions> = {
   retryBaseMs: 10,
   retryCapMs: 50,
 }
+
+/** Of workers that run the service: as patient as fits into a trial. */
+export const FAULTY_OPTIONS: Partial<RuntimeOptions> = {
+  leaseMs: 3_000,
+  heartbeatMs: 600,
+  sweepMs: 500,
+  turnTimeoutMs: 3_000,
+  batchPatienceMs: 1_500,
+  longSlots: 12,
+  retryBaseMs: 50,
+  retryCapMs: 500,
+}

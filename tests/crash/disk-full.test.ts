@@ -1,0 +1,144 @@
+/**
+ * The disk of an embedded start runs full under load, and has room again: what was answered with 200 is there, what had
+ * no room was refused, and the service works again by itself, its crashed PostgreSQL included.
+ *
+ * The disk is a small file system in memory, which only root may mount. Elsewhere the test is skipped, and says so.
+ */
+import { afterAll, expect, test } from 'bun:test'
+import { appendFileSync, chmodSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from '../../src/platform/db/pool.ts'
+import { postgresFolders } from '../../src/platform/embedded/postgres.ts'
+import { type Demo, demoCredentials } from '../startup/facts.ts'
+import { INGEST } from '../support/agents.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Service, useServices } from '../support/process.ts'
+
+const SIZE = '192m'
+const BALLAST_STEP_BYTES = 1 << 20
+/** Refusals in a row after which the disk counts as full for the service, too. */
+const MIN_REFUSALS = 10
+const CLIENTS = 4
+
+const disk = mountSmallDisk()
+const services = useServices()
+afterAll(() => {
+  if (disk === null) return
+  Bun.spawnSync(['umount', '-l', disk])
+  rmdirSync(disk)
+})
+
+if (disk === null) console.log('SKIPPED: only root, where it may mount a file system, can test a full disk')
+test.skipIf(disk === null)(
+  'a full disk: accepted requests are kept, the others are refused, and all goes on when there is room',
+  async () => {
+    const dataDir = join(disk!, 'data')
+    const service = await services.start({
+      env: { DATA_DIR: dataDir, LOG_LEVEL: 'error', RATE_LIMIT_AGENT_INGEST: '0' },
+    })
+    const demo = demoCredentials(dataDir)
+    const accepted = new Set<string>()
+    await sendUntil(service, demo, accepted, () => accepted.size >= 20)
+    fill(join(disk!, 'ballast'))
+    let refusals = 0
+    await sendUntil(service, demo, accepted, (status) => {
+      refusals = status === 200 ? 0 : refusals + 1
+      return refusals >= MIN_REFUSALS
+    })
+    const before = accepted.size
+    rmSync(join(disk!, 'ballast'))
+    await sendUntil(service, demo, accepted, () => accepted.size >= before + 20)
+    await expectKept(dataDir, accepted)
+    await service.kill()
+  },
+  120_000,
+)
+
+/** Several clients, each request for a session of its own and sent once, until `isOver` says so of an answer. */
+async function sendUntil(
+  service: Service,
+  demo: Demo,
+  accepted: Set<string>,
+  isOver: (status: number) => boolean,
+): Promise<void> {
+  let over = false
+  const deadline = performance.now() + 60_000
+  await Promise.all(
+    Array.from({ length: CLIENTS }, async () => {
+      while (!over) {
+        const session = crypto.randomUUID()
+        const status = await send(service, demo, session)
+        if (status === 200) accepted.add(session)
+        else expect(status).toBe(503)
+        over ||= isOver(status)
+        if (performance.now() > deadline) throw new Error(`still not over:\n${service.output()}`)
+        if (status !== 200) await Bun.sleep(50)
+      }
+    }),
+  )
+}
+
+async function send(service: Service, { agentKey, agentSecret }: Demo, session: string): Promise<number> {
+  const event = {
+    externalEventId: 'e1',
+    sequence: 0,
+    revision: 1,
+    occurredAt: '2026-01-02T03:04:05Z',
+    type: 'user_message',
+    content: crypto.getRandomValues(new Uint8Array(12_000)).toHex(),
+  }
+  const response = await fetch(`${service.baseUrl}${INGEST}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-service-agent-key': agentSecret },
+    body: JSON.stringify({ agentKey, externalSessionId: session, events: [event] }),
+  })
+  await response.text()
+  return response.status
+}
+
+/** Everything accepted is stored, once, and its letters were worked off. */
+async function expectKept(dataDir: string, accepted: ReadonlySet<string>): Promise<void> {
+  const socketDir = postgresFolders(dataDir).socket
+  const sql = connect(
+    { socketDir, user: 'postgres', database: 'postgres' },
+    { max: 1, applicationName: 'test' },
+  )
+  try {
+    const rows = await sql<{ id: string; events: number }[]>`
+      select s.external_session_id as id, count(e.session_id) as events
+      from agent_session s
+      left join agent_event e on e.session_id = s.id
+      group by s.id`
+    const stored = new Map(rows.map(({ id, events }) => [id, events]))
+    expect([...accepted].filter((id) => stored.get(id) !== 1)).toEqual([])
+    await eventually(async () => (await sql`select from actor_message limit 1`).length === 0, {
+      deadlineMs: 60_000,
+    })
+    expect([...(await sql`select * from actor_dead_letter`)]).toEqual([])
+  } finally {
+    await sql.end({ timeout: 1 })
+  }
+}
+
+/** Takes all the room there is. */
+function fill(file: string): void {
+  const step = Buffer.alloc(BALLAST_STEP_BYTES, 1)
+  try {
+    for (;;) appendFileSync(file, step)
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'ENOSPC' })
+  }
+}
+
+function mountSmallDisk(): string | null {
+  if (process.platform !== 'linux' || process.geteuid?.() !== 0) return null
+  const folder = mkdtempSync(join(tmpdir(), 'earshot-disk-'))
+  const { success } = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', `size=${SIZE}`, 'earshot', folder])
+  if (success) {
+    chmodSync(folder, 0o711)
+    return folder
+  }
+  rmdirSync(folder)
+  return null
+}

@@ -1,0 +1,156 @@
+/**
+ * A whole installation for one trial: PostgreSQL and Redis of its own behind proxies, one API process and two worker
+ * processes that are started again whenever they end, as a supervisor would.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { connect, type Sql } from '../../../src/platform/db/pool.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type PrivateRedis, startPrivateRedis } from '../../support/private-redis.ts'
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
+import { freePort, type PrivatePostgres, startPrivatePostgres } from './private-postgres.ts'
+
+const ROOT = resolve(import.meta.dir, '../../..')
+const FAULTY_SERVICE = new URL('faulty-service.ts', import.meta.url).pathname
+const RESPAWN_MS = 200
+const STATEMENT_TIMEOUT_SECONDS = '2'
+
+export interface Cluster {
+  /** Of the API process, whichever it is at the moment. */
+  readonly baseUrl: string
+  readonly postgres: PrivatePostgres
+  readonly redis: PrivateRedis
+  readonly postgresLine: TcpProxy
+  readonly redisLine: TcpProxy
+  /** Straight to the server, past the proxy. */
+  readonly sql: Sql
+  readonly api: Supervised
+  readonly workers: readonly Supervised[]
+  /** Does `work` when nobody else has a thing in hand: two faults of one server do not happen at the same time. */
+  alone<T>(thing: string, work: () => Promise<T>): Promise<T>
+  /** Resolves when the API answers and every worker works. */
+  ready(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** A process that is started again when it ends. */
+export interface Supervised {
+  kill(signal: NodeJS.Signals): void
+  /** How often it was started again. */
+  readonly restarts: number
+  /** Stops supervising, and ends it. */
+  end(): Promise<void>
+}
+
+/** Starts everything. The schema is made by the processes themselves. */
+export async function startCluster(): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'earshot-trial-'))
+  const [postgresPort, redisPort, port] = [freePort(), freePort(), freePort()]
+  const [postgres, redis] = await Promise.all([
+    startPrivatePostgres(postgresPort),
+    startPrivateRedis(redisPort),
+  ])
+  const [postgresLine, redisLine] = await Promise.all([startTcpProxy(postgresPort), startTcpProxy(redisPort)])
+  const environment = {
+    PATH: process.env.PATH ?? '',
+    HOME: folder,
+    TMPDIR: tmpdir(),
+    DATA_DIR: join(folder, 'data'),
+    HOST: '127.0.0.1',
+    DATABASE_URL: `postgres://postgres@127.0.0.1:${postgresLine.port}/postgres`,
+    DATABASE_STATEMENT_TIMEOUT: STATEMENT_TIMEOUT_SECONDS,
+    REDIS_URL: `redis://127.0.0.1:${redisLine.port}`,
+    LOG_LEVEL: process.env.TRIAL_LOG_LEVEL ?? 'silent',
+    RATE_LIMIT_AGENT_INGEST: '0',
+    WORKER_THREADS: '1',
+  }
+  const api = supervise(['src/cli.ts', 'serve'], { ...environment, ROLE: 'api', PORT: String(port) })
+  const baseUrl = `http://127.0.0.1:${port}`
+  await eventually(() => isReady(baseUrl), { deadlineMs: 60_000 })
+  const sql = connect({ url: postgres.url }, { max: 4, applicationName: 'trial' })
+  await sql`
+    create table probe (
+      id bigserial primary key, key text not null, seq bigint not null, token text not null, part int not null
+    )`
+  const worker = () => supervise([FAULTY_SERVICE], { ...environment, ROLE: 'worker' })
+  const workers = [worker(), worker()]
+  return {
+    baseUrl,
+    postgres,
+    redis,
+    postgresLine,
+    redisLine,
+    sql,
+    api,
+    workers,
+    alone: createTurns(),
+    async ready() {
+      await eventually(() => isReady(baseUrl), { deadlineMs: 60_000 })
+      await eventually(() => live(sql, workers.length), { deadlineMs: 60_000 })
+    },
+    async stop() {
+      await Promise.all([api, ...workers].map((process) => process.end()))
+      await Promise.all([postgresLine.stop(), redisLine.stop(), sql.end({ timeout: 1 })])
+      await Promise.all([postgres.stop(), redis.stop()])
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function createTurns(): Cluster['alone'] {
+  const last = new Map<string, Promise<unknown>>()
+  return (thing, work) => {
+    const turn = (last.get(thing) ?? Promise.resolve()).then(work)
+    last.set(
+      thing,
+      turn.catch(() => {}),
+    )
+    return turn
+  }
+}
+
+async function isReady(baseUrl: string): Promise<boolean> {
+  const response = await fetch(`${baseUrl}/ready`, { signal: AbortSignal.timeout(2_000) })
+  return response.ok
+}
+
+async function live(sql: Sql, count: number): Promise<boolean> {
+  const rows = await sql`select from worker where heartbeat_at > now() - interval '2 seconds'`
+  return rows.length >= count
+}
+
+function supervise(args: readonly string[], env: Readonly<Record<string, string>>): Supervised {
+  let ending = false
+  let restarts = 0
+  const spawn = () =>
+    Bun.spawn([process.execPath, ...args], {
+      cwd: ROOT,
+      env,
+      stdin: 'ignore',
+      stdout: 'ignore',
+      stderr: 'inherit',
+    })
+  let child = spawn()
+  const supervised = (async () => {
+    for (;;) {
+      await child.exited
+      if (ending) return
+      await Bun.sleep(RESPAWN_MS)
+      if (ending) return
+      restarts += 1
+      child = spawn()
+    }
+  })()
+  return {
+    kill: (signal) => child.kill(signal),
+    get restarts() {
+      return restarts
+    },
+    async end() {
+      ending = true
+      child.kill('SIGKILL')
+      await supervised
+    },
+  }
+}

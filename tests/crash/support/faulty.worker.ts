@@ -1,0 +1,106 @@
+/**
+ * A worker thread as in production, with everything that can be wrong with one: poison among its letters, a clock that
+ * jumps by hours, short leases. Its probes write down what the runtime did to them.
+ */
+import { parentPort } from 'node:worker_threads'
+import type { RuntimeOptions } from '../../../src/actors/options.ts'
+import { serveThread } from '../../../src/actors/thread.ts'
+import type { ActorDefinition, LongHandler, Message, ShortHandler } from '../../../src/actors/types.ts'
+import { createContainer } from '../../../src/container.ts'
+import { createFeatures } from '../../../src/features.ts'
+import type { Tx } from '../../../src/platform/db/pool.ts'
+import { FAULTY_OPTIONS } from './options.ts'
+
+if (parentPort === null) throw new Error('this file is the entry of a thread')
+
+const JUMP_EVERY_MS = 200
+const JUMP_HOURS = 12
+/** Between two commits of a long turn: enough for others to take over meanwhile. */
+const IO_MS = 1_500
+const POISON_ATTEMPTS = 3
+/** More than any innocent letter is interrupted. */
+const INNOCENT_ATTEMPTS = 1_000
+
+/** Half a day to either side, again and again. Nothing that matters may ask this clock. */
+function letTheClockJump(): void {
+  const RealDate = Date
+  const realNow = Date.now
+  let offsetMs = 0
+  setInterval(() => {
+    offsetMs = (Math.random() * 2 - 1) * JUMP_HOURS * 3_600_000
+  }, JUMP_EVERY_MS)
+  const now = () => realNow() + offsetMs
+  globalThis.Date = new Proxy(RealDate, {
+    construct: (target, args) => Reflect.construct(target, args.length === 0 ? [now()] : args),
+    get: (target, property) => (property === 'now' ? now : Reflect.get(target, property)),
+  })
+}
+
+/** One row for each commit of a turn. `token` is the try, `part` 0 for the last commit. */
+async function note(tx: Tx, { key, seq }: Message, token: string, part: number): Promise<void> {
+  await tx`insert into probe (key, seq, token, part) values (${key}, ${seq}, ${token}, ${part})`
+}
+
+const shortProbe: ShortHandler = async (message, tx) => {
+  await note(tx, message, crypto.randomUUID(), 0)
+  return 'done'
+}
+
+const longProbe: LongHandler = async (turn) => {
+  const token = crypto.randomUUID()
+  for (const part of [1, 2, 3]) {
+    await turn.step((tx) => note(tx, turn.message, token, part))
+    await Bun.sleep(Math.random() * IO_MS)
+  }
+  await turn.finish((tx) => note(tx, turn.message, token, 0))
+}
+
+const poison: Readonly<Record<string, ShortHandler>> = {
+  async poison_throw() {
+    throw new Error('poison')
+  },
+  poison_hang: () => new Promise(() => {}),
+  poison_kill() {
+    process.kill(process.pid, 'SIGKILL')
+    return new Promise(() => {})
+  },
+  poison_thread() {
+    setTimeout(() => {
+      throw new Error('outside of any turn')
+    })
+    return new Promise(() => {})
+  },
+}
+
+const isPoison = (message: Message) => Object.hasOwn(poison, message.type)
+
+/** The definition of the service, and what the trial sends beside it. */
+function withProbes(definition: ActorDefinition): ActorDefinition {
+  const maxAttempts = INNOCENT_ATTEMPTS
+  if (definition.kind === 'session' && definition.pool === 'short') {
+    return {
+      ...definition,
+      maxAttempts,
+      maxAttemptsOf: Object.fromEntries(Object.keys(poison).map((type) => [type, POISON_ATTEMPTS])),
+      handlers: { ...definition.handlers, ...poison, probe: shortProbe },
+      giveUp: async (message, tx, send, error) =>
+        isPoison(message)
+          ? 'dead_letter'
+          : ((await definition.giveUp?.(message, tx, send, error)) ?? 'dead_letter'),
+    }
+  }
+  if (definition.kind === 'analysis' && definition.pool === 'long')
+    return { ...definition, maxAttempts, handlers: { ...definition.handlers, probe: longProbe } }
+  return definition
+}
+
+letTheClockJump()
+serveThread(parentPort, ({ config, servers, index }) => {
+  const container = createContainer(config, servers, `earshot-thread-${index}`, { redoable: true })
+  const { actors, maintenance } = createFeatures(container)
+  const options: Partial<RuntimeOptions> = {
+    ...FAULTY_OPTIONS,
+    statementTimeoutMs: config.databaseStatementTimeoutMs,
+  }
+  return { container, actors: actors.map(withProbes), maintenance, options }
+})

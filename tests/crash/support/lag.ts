@@ -1,0 +1,57 @@
+/** How far the workers are behind, and how long until they are not. */
+import type { Sql } from '../../../src/platform/db/pool.ts'
+import { eventually } from '../../support/eventually.ts'
+
+export interface LagMeter {
+  /** Seconds that the oldest due letter had waited, at its worst. */
+  readonly peakSeconds: number
+  /** The most letters that waited at once. */
+  readonly peakLetters: number
+  stop(): Promise<void>
+}
+
+const EVERY_MS = 500
+
+/** Looks twice a second, whenever the server answers. */
+export function measureLag(sql: Sql): LagMeter {
+  let stopped = false
+  let peakSeconds = 0
+  let peakLetters = 0
+  const running = (async () => {
+    while (!stopped) {
+      const [row] = await sql<{ age: number | null; letters: number }[]>`
+        select
+          extract(epoch from now() - min(available_at) filter (where available_at <= now()))::float8 as age,
+          count(*) as letters
+        from actor_message`.catch(() => [])
+      peakSeconds = Math.max(peakSeconds, row?.age ?? 0)
+      peakLetters = Math.max(peakLetters, row?.letters ?? 0)
+      await Bun.sleep(EVERY_MS)
+    }
+  })()
+  return {
+    get peakSeconds() {
+      return peakSeconds
+    },
+    get peakLetters() {
+      return peakLetters
+    },
+    async stop() {
+      stopped = true
+      await running
+    },
+  }
+}
+
+/** Nobody helps. @returns after how many seconds no letter waits any more @throws where that takes longer than `deadlineMs` */
+export async function drained(sql: Sql, deadlineMs: number): Promise<number> {
+  const started = performance.now()
+  await eventually(
+    async () => {
+      const rows = await sql`select key, type, attempts, last_error from actor_message limit 5`
+      if (rows.length > 0) throw new Error(`letters wait: ${JSON.stringify(rows)}`)
+    },
+    { deadlineMs, everyMs: 100 },
+  )
+  return (performance.now() - started) / 1_000
+}

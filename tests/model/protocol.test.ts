@@ -1,0 +1,58 @@
+/**
+ * The protocol of `src/actors/README.md`, explored exhaustively: every interleaving of the statements of three workers
+ * and their senders, with every fault at every moment. And each known mistake is found, or the model would prove nothing.
+ */
+import { describe, expect, test } from 'bun:test'
+import { explore, STUCK } from './explorer.ts'
+import { protocol } from './protocol.ts'
+import { type Mistake, type ProtocolOptions, RULES } from './state.ts'
+
+/** Bells alone: what a sweep would repair is not repaired. */
+const BELLS: ProtocolOptions = { workers: 3, messages: 3, faults: 0, sweeps: false, bells: true }
+/** Sweeps alone, and two faults in any combination. */
+const SWEEPS: ProtocolOptions = { workers: 3, messages: 2, faults: 2, sweeps: true, bells: false }
+const EVERYTHING: ProtocolOptions = { ...SWEEPS, faults: 1, bells: true }
+/** Workers commit without waiting for the disk, and the server crashes. */
+const CRASHES: ProtocolOptions = { ...SWEEPS, workers: 2, faults: 1, serverCrashes: true }
+
+const REAL: readonly (readonly [string, ProtocolOptions])[] = [
+  ['without faults, no wake-up is lost although nobody sweeps', BELLS],
+  ['three workers, sweeps and two faults', SWEEPS],
+  ['three workers, bells, sweeps and a fault', EVERYTHING],
+  ['two workers and a crash of the server that takes commits back', CRASHES],
+]
+
+const MISTAKES: readonly (readonly [Mistake, ProtocolOptions, string])[] = [
+  ['no fence', SWEEPS, RULES.twoOwners],
+  ['no fence, and the removed rows are not counted', SWEEPS, RULES.twice],
+  ['fence for key share', SWEEPS, RULES.twoOwners],
+  ['fence without the owner', CRASHES, RULES.twoOwners],
+  ['removed without being the head', CRASHES, RULES.order],
+  ['release where no message exists', BELLS, STUCK],
+  ['release without looking', BELLS, STUCK],
+  ['head in two statements', BELLS, STUCK],
+  ['head skips what waits for its retry', SWEEPS, RULES.order],
+  ['bells in hand are forgotten', BELLS, STUCK],
+  ['sweep overlooks dead owners', SWEEPS, STUCK],
+  ['sweep overlooks its own actors', { ...SWEEPS, faults: 1 }, STUCK],
+]
+
+describe('the protocol applies every message once and in order, by one owner at a time', () => {
+  for (const [title, options] of REAL) {
+    test(title, () => {
+      const { states, violation } = explore(protocol(options))
+      expect(violation).toBeNull()
+      expect(states).toBeGreaterThan(2_000)
+    })
+  }
+})
+
+describe('a mistake is found', () => {
+  for (const [mistake, options, rule] of MISTAKES) {
+    test(mistake, () => {
+      const { violation } = explore(protocol({ ...options, mistake }))
+      console.log(`\n${mistake}: ${violation?.rule}\n  ${violation?.trace.join('\n  ')}`)
+      expect(violation?.rule).toBe(rule)
+    })
+  }
+})

@@ -1,0 +1,317 @@
+/**
+ * The steps of a worker: one statement each, as in `src/actors/statements.ts`, and what can befall it.
+ *
+ * Whoever takes no step is paused. A lease may run out at any moment, and its worker may go on none the less.
+ */
+import type { Step } from './explorer.ts'
+import {
+  applyTurn,
+  bit,
+  fault,
+  GHOST,
+  isLockedFor,
+  isOurs,
+  leave,
+  lowest,
+  type Mistake,
+  messageRule,
+  NEW_WORKER,
+  ownership,
+  type Place,
+  type ProtocolOptions,
+  type State,
+  setDatabase,
+  setWorker,
+  unlock,
+  type Worker,
+} from './state.ts'
+
+/** Every step that worker `me` (numbered from 1) may take. */
+export function workerSteps(options: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
+  const worker = state.workers[me - 1]!
+  if (!worker.alive) {
+    return worker.lease
+      ? [{ label: `the lease of worker ${me} runs out`, next: setWorker(state, me, { lease: false }) }]
+      : []
+  }
+  return [
+    ...hear(options, state, me),
+    ...act(options, state, me),
+    ...beat(state, me),
+    ...workerFaults(state, me),
+  ]
+}
+
+/** Takes a bell from the stream. */
+function hear({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
+  const seq = lowest(state.bells)
+  if (seq === 0) return []
+  const { place, rung } = state.workers[me - 1]!
+  const taken = { ...state, bells: state.bells & ~bit(seq) }
+  const remembered = mistake === 'bells in hand are forgotten' ? rung : Math.max(rung, seq)
+  const change: Partial<Worker> = place === 'idle' ? { place: 'called' } : { rung: remembered }
+  return [{ label: `worker ${me} hears the bell for message ${seq}`, next: setWorker(taken, me, change) }]
+}
+
+function beat(state: State, me: number): readonly Step<State>[] {
+  if (state.workers[me - 1]!.lease) return []
+  return [{ label: `worker ${me} beats again`, next: setWorker(state, me, { lease: true }) }]
+}
+
+function workerFaults(state: State, me: number): readonly Step<State>[] {
+  const { place, lease } = state.workers[me - 1]!
+  const dead = { ...NEW_WORKER, alive: false, lease }
+  const lastAlive = state.workers.filter(({ alive }) => alive).length === 1
+  return [
+    ...(lastAlive
+      ? []
+      : fault(state, `worker ${me} is killed`, () => setWorker(leave(state, me, 0), me, dead))),
+    ...(place === 'committing' && state.ghost === null
+      ? fault(state, `worker ${me} loses its connection with COMMIT on the way`, () => haunt(state, me))
+      : []),
+    ...(lease
+      ? fault(state, `worker ${me} is paused past its lease`, () => setWorker(state, me, { lease: false }))
+      : []),
+    ...(place === 'idle' ? [] : fault(state, `worker ${me} loses its connection`, () => leave(state, me, 0))),
+    ...(place === 'turn'
+      ? fault(state, `the handler of worker ${me} throws`, () => setWorker(state, me, { place: 'failing' }))
+      : []),
+  ]
+}
+
+/** The next statement of a worker; none where it waits for a lock. */
+function act(options: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
+  switch (state.workers[me - 1]!.place) {
+    case 'idle':
+      return options.sweeps ? sweep(options, state, me) : []
+    case 'called':
+      return [claim(state, me)]
+    case 'held':
+    case 'half read':
+      return [readHead(options, state, me)]
+    case 'turn':
+      return fence(options, state, me, 'step fenced')
+    case 'step fenced':
+      return [commitStep(options, state, me)]
+    case 'working':
+      return fence(options, state, me, 'fenced')
+    case 'fenced':
+      return remove(options, state, me)
+    case 'removed':
+      return releaseInTurn(state, me)
+    case 'committing':
+      return [commitTurn(options, state, me)]
+    case 'releasing':
+      return [beginRelease(state, me)]
+    case 'release waits':
+      return release(options, state, me)
+    case 'leaving':
+      return [
+        {
+          label: `worker ${me} puts the actor out of its hands`,
+          next: leave(state, me, state.workers[me - 1]!.mail),
+        },
+      ]
+    case 'failing':
+      return recordFailure(state, me)
+  }
+}
+
+function sweep({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
+  const { owner, present, waiting } = state.database
+  const head = lowest(present)
+  if (head === 0 || (waiting & bit(head)) !== 0) return []
+  const isMine = owner === me && mistake !== 'sweep overlooks its own actors'
+  const isDead =
+    owner !== 0 &&
+    owner !== me &&
+    !state.workers[owner - 1]!.lease &&
+    mistake !== 'sweep overlooks dead owners'
+  if (owner !== 0 && !isMine && !isDead) return []
+  return [
+    {
+      label: `the sweep of worker ${me} finds message ${head}`,
+      next: setWorker(state, me, { place: 'called', flag: isDead }),
+    },
+  ]
+}
+
+/** Claim, or take over. */
+function claim(state: State, me: number): Step<State> {
+  const { owner, epoch } = state.database
+  const { flag: fromDead } = state.workers[me - 1]!
+  const isFree = fromDead
+    ? owner !== 0 && owner !== me && !state.workers[owner - 1]!.lease
+    : owner === 0 || owner === me
+  if (isLockedFor(state, me) || !isFree)
+    return { label: `worker ${me} claims: not free`, next: leave(state, me, 0) }
+  const next = epoch + 1
+  return {
+    label: `worker ${me} ${fromDead ? `takes over from worker ${owner}` : 'claims'}: epoch ${next}`,
+    next: setWorker(setDatabase(state, { owner: me, epoch: next }), me, {
+      place: 'held',
+      epoch: next,
+      flag: false,
+    }),
+  }
+}
+
+function readHead({ mistake }: ProtocolOptions, state: State, me: number): Step<State> {
+  const worker = state.workers[me - 1]!
+  const { mail, present, waiting } = state.database
+  if (worker.place === 'half read')
+    return {
+      label: `worker ${me} reads mail: ${mail}`,
+      next: setWorker(state, me, { place: 'releasing', mail }),
+    }
+  if (!isOurs(state, me))
+    return { label: `worker ${me} looks at the head: not its own any more`, next: leave(state, me, 0) }
+  const skips = mistake === 'head skips what waits for its retry'
+  const head = lowest(skips ? present & ~waiting : present)
+  if (head === 0 || (waiting & bit(head)) !== 0) {
+    const place = mistake === 'head in two statements' ? 'half read' : 'releasing'
+    return {
+      label: `worker ${me} looks at the head: nothing is due`,
+      next: setWorker(state, me, { place, mail }),
+    }
+  }
+  const isLast = (present & ~bit(head)) === 0
+  return {
+    label: `worker ${me} looks at the head: message ${head}`,
+    next: setWorker(state, me, { place: 'turn', mail, head, flag: isLast }),
+  }
+}
+
+function fence({ mistake }: ProtocolOptions, state: State, me: number, place: Place): readonly Step<State>[] {
+  const isLeftOut = mistake === 'no fence' || mistake === 'no fence, and the removed rows are not counted'
+  if (isLeftOut)
+    return [{ label: `worker ${me} writes, without a fence`, next: setWorker(state, me, { place }) }]
+  const isWeak = mistake === 'fence for key share'
+  if (!isWeak && state.exclusive !== 0 && state.exclusive !== me) return []
+  if (!isOurs(state, me, mistake === 'fence without the owner'))
+    return [{ label: `worker ${me} writes: fenced off, rolls back`, next: leave(state, me, 0) }]
+  if (!isHead(mistake, state, me))
+    return [
+      { label: `worker ${me} writes: an earlier message is back, rolls back`, next: leave(state, me, 0) },
+    ]
+  const locked = isWeak ? state : { ...state, shared: state.shared | (1 << (me - 1)) }
+  return [{ label: `worker ${me} writes, and passes the fence`, next: setWorker(locked, me, { place }) }]
+}
+
+/** A crash of the server may take back the turn before, and leave the claim as it is. */
+function isHead(mistake: Mistake | undefined, { database, workers }: State, me: number): boolean {
+  if (mistake === 'removed without being the head' || mistake === 'head skips what waits for its retry')
+    return true
+  return (database.present & (bit(workers[me - 1]!.head) - 1)) === 0
+}
+
+function commitStep({ mistake }: ProtocolOptions, state: State, me: number): Step<State> {
+  const { head } = state.workers[me - 1]!
+  // One mistake shows what happens to messages; that two owners commit is what the other one without a fence shows.
+  const onlyMessages = mistake === 'no fence, and the removed rows are not counted'
+  const broken = onlyMessages
+    ? undefined
+    : (ownership(state, me) ?? messageRule(state.database.applied, head))
+  return {
+    label: `worker ${me} commits a step of its turn`,
+    next: setWorker(unlock(state, me), me, { place: 'working' }),
+    ...(broken === undefined ? {} : { broken }),
+  }
+}
+
+function remove({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
+  const { head } = state.workers[me - 1]!
+  if (state.deleting !== 0) return [] // waits for the other's transaction
+  const isThere = (state.database.present & bit(head)) !== 0
+  if (!isThere && mistake !== 'no fence, and the removed rows are not counted')
+    return [{ label: `worker ${me} removes message ${head}: gone, rolls back`, next: leave(state, me, 0) }]
+  return [
+    {
+      label: `worker ${me} removes message ${head}`,
+      next: setWorker({ ...state, deleting: me }, me, { place: 'removed' }),
+    },
+  ]
+}
+
+function releaseInTurn(state: State, me: number): readonly Step<State>[] {
+  const { flag: isLast, mail } = state.workers[me - 1]!
+  if (!isLast)
+    return [{ label: `worker ${me} keeps the actor`, next: setWorker(state, me, { place: 'committing' }) }]
+  if (isLockedFor(state, me)) return []
+  const released = isOurs(state, me) && state.database.mail === mail
+  const locked = released ? { ...state, exclusive: me } : state
+  return [
+    {
+      label: `worker ${me} ${released ? 'releases' : 'does not release'} in the same transaction`,
+      next: setWorker(locked, me, { place: 'committing', flag: released }),
+    },
+  ]
+}
+
+function commitTurn({ mistake }: ProtocolOptions, state: State, me: number): Step<State> {
+  const { head, flag: released, mail } = state.workers[me - 1]!
+  const onlyMessages = mistake === 'no fence, and the removed rows are not counted'
+  const broken =
+    messageRule(state.database.applied, head) ?? (onlyMessages ? undefined : ownership(state, me))
+  return {
+    label: `worker ${me} commits its turn of message ${head}`,
+    next: setWorker(
+      applyTurn(state, me, head, released),
+      me,
+      released ? { place: 'leaving', mail } : { place: 'held' },
+    ),
+    ...(broken === undefined ? {} : { broken }),
+  }
+}
+
+function haunt(state: State, me: number): State {
+  const { head, flag: released } = state.workers[me - 1]!
+  const { exclusive, shared, deleting } = state
+  const left = leave({ ...state, ghost: { head, released } }, me, 0)
+  return {
+    ...left,
+    exclusive: exclusive === me ? GHOST : left.exclusive,
+    shared: (shared >> (me - 1)) & 1 ? left.shared | (1 << (GHOST - 1)) : left.shared,
+    deleting: deleting === me ? GHOST : left.deleting,
+  }
+}
+
+/** The statement takes its snapshot; then it may wait for the row. */
+function beginRelease(state: State, me: number): Step<State> {
+  const sawNone = (state.database.present & ~state.database.waiting) === 0
+  return {
+    label: `worker ${me} begins to release`,
+    next: setWorker(state, me, { place: 'release waits', flag: sawNone }),
+  }
+}
+
+function release({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
+  if (isLockedFor(state, me)) return []
+  const { mail, flag: sawNone } = state.workers[me - 1]!
+  const isEmpty =
+    mistake === 'release where no message exists'
+      ? sawNone
+      : mistake === 'release without looking' || state.database.mail === mail
+  if (!isOurs(state, me) || !isEmpty)
+    return [
+      {
+        label: `worker ${me} does not release: looks again`,
+        next: setWorker(state, me, { place: 'held', flag: false }),
+      },
+    ]
+  return [
+    {
+      label: `worker ${me} releases`,
+      next: setWorker(setDatabase(state, { owner: 0 }), me, { place: 'leaving' }),
+    },
+  ]
+}
+
+function recordFailure(state: State, me: number): readonly Step<State>[] {
+  if (isLockedFor(state, me)) return []
+  if (!isOurs(state, me))
+    return [{ label: `worker ${me} records its failure: fenced off`, next: leave(state, me, 0) }]
+  const { head } = state.workers[me - 1]!
+  const failed = setDatabase(state, { waiting: state.database.waiting | bit(head), owner: 0 })
+  return [{ label: `worker ${me} records the failure of message ${head}`, next: leave(failed, me, 0) }]
+}
