@@ -17,7 +17,7 @@ import {
   startService,
 } from './support/environment.ts'
 import { table } from './support/measure.ts'
-import { peakMemory } from './support/peak-memory.ts'
+import { peakMemory } from './support/process-usage.ts'
 import { createKey } from './support/upload-target.ts'
 
 const GIB = 1024 ** 3

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openEnvironment, startProgram, startService } from './support/environment.ts'
 import { type Contestant, compare, table } from './support/measure.ts'
-import { peakMemory } from './support/peak-memory.ts'
+import { peakMemory, processorSeconds } from './support/process-usage.ts'
 import {
   bareTarget,
   createKey,
@@ -24,7 +24,8 @@ import {
   tusTarget,
 } from './support/upload-target.ts'
 
-const MIB = 1024 * 1024
+const MIB = 1024 ** 2
+const GIB = 1024 ** 3
 const ROUNDS = 5
 /** Streams at a time → bytes of each. */
 const SIZES = new Map([
@@ -32,11 +33,20 @@ const SIZES = new Map([
   [16, 128 * MIB],
 ])
 
+interface Uploading extends Contestant {
+  readonly target: Target
+  /** Seconds of a processor for each GiB, of every run. */
+  readonly costs: number[]
+}
+
 /** One run is all streams at once, each a file of its own. Everything is gone before the next. */
-function uploading(target: Target, folder: string, source: string, streams: number): Contestant {
+function uploading(target: Target, folder: string, source: string, streams: number): Uploading {
   let slots: readonly Slot[] = []
+  const costs: number[] = []
   return {
     name: target.name,
+    target,
+    costs,
     async prepare(amount) {
       // What the last run left.
       for (const file of filesIn(folder)) rmSync(file, { force: true })
@@ -44,7 +54,9 @@ function uploading(target: Target, folder: string, source: string, streams: numb
       Bun.spawnSync(['sync'])
     },
     async run(amount) {
+      const before = processorSeconds(target.pid)
       await Promise.all(slots.map((slot) => send(source, slot)))
+      costs.push((processorSeconds(target.pid) - before) / (amount / GIB))
       const stored = filesIn(folder).reduce((sum, file) => sum + statSync(file).size, 0)
       if (stored < amount) throw new Error(`${target.name} has ${stored} of ${amount} bytes`)
     },
@@ -103,16 +115,24 @@ export async function benchUpload(): Promise<void> {
     console.log(
       `\nUploads, ${streams} at a time, ${bytes / MIB} MiB each (median of ${ROUNDS} rounds), MB/s\n`,
     )
-    const rows = rates.map(({ name, median, rates: all }, index) => [
-      name,
-      megabytes(median),
-      `${megabytes(all[0])} – ${megabytes(all.at(-1))}`,
-      targets[index]?.[0].durable ? 'yes' : 'no',
-      (first / median).toFixed(2),
-      String(peakMemory(targets[index]?.[0].pid ?? 0)),
-    ])
-    console.log(table(['', 'MB/s', 'lowest – highest', 'durable', 'Earshot, tus : this', 'peak MB'], rows))
+    const rows = contestants.map(({ target, costs }, index) => {
+      const { median = Number.NaN, rates: all = [] } = rates[index] ?? {}
+      return [
+        target.name,
+        megabytes(median),
+        `${megabytes(all[0])} – ${megabytes(all.at(-1))}`,
+        (first / median).toFixed(2),
+        target.durable ? 'yes' : 'no',
+        medianOf(costs).toFixed(2),
+        String(peakMemory(target.pid)),
+      ]
+    })
+    const header = ['', 'MB/s', 'lowest – highest', 'Earshot, tus : this', 'durable', 'CPU s/GiB', 'peak MB']
+    console.log(table(header, rows))
   }
 }
+
+const medianOf = (values: readonly number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
 const megabytes = (bytesPerSecond = Number.NaN) => String(Math.round(bytesPerSecond / 1e6))
