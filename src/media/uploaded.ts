@@ -83,13 +83,23 @@ async function processAndStore(
           turn.step(async (tx) => {
             if (!(await moveUpload(tx, upload, 'encode'))) throw new Error('the upload is no longer awaited')
           }),
-        onProgress: (percent) => turn.step((tx) => recordEncodeProgress(tx, upload, percent)),
+        onProgress: (percent) => showProgress(turn, upload, percent),
       })
       return await storeMedia(storage, turn, { subject: upload, id, sourceKey: objectKey }, made)
     } finally {
       await release()
     }
   })
+}
+
+/** Nobody misses one: hours of encoding are not lost where the database is away for a moment. */
+async function showProgress(turn: LongTurn, upload: ProcessedUpload, percent: number): Promise<void> {
+  try {
+    await turn.step((tx) => recordEncodeProgress(tx, upload, percent))
+  } catch (error) {
+    if (error instanceof Fenced) throw error
+    turn.log.warn({ err: error }, 'progress not recorded')
+  }
 }
 
 /** Of the message `process_upload`, which failed every time for reasons that are not in the file. */

@@ -166,6 +166,22 @@ test('trouble that is not in the file is tried again, and the asset stays in pro
   await nothingLeaks()
 })
 
+test('progress that cannot be recorded does not end the work', async () => {
+  let tries = 0
+  const probe = createProbe(findPrograms(server.deps.config))
+  const real = createProcess({ ...server.deps, ffmpeg: null, probe })
+  await work({
+    async process(path, options) {
+      tries++
+      await options.onEncode()
+      await options.onProgress(Number.NaN)
+      return real(path, options)
+    },
+  })
+  expect((await subject.ended(await subject.send(needsNothing))).asset.status).toBe('completed')
+  expect(tries).toBe(1)
+})
+
 test('trouble that never passes is given up: processing_failed, and what was uploaded is let go of', async () => {
   await work({ process: () => Promise.reject(new Error('no space left on device')) })
   const upload = await subject.send(needsNothing)
