@@ -68,6 +68,7 @@ describe('playback of a recording', () => {
       '345',
       'bytes 3-5/10',
     ])
+    expect(part.headers.get('access-control-allow-origin')).toBe('*')
     const head = await fetch(url, { method: 'HEAD' })
     expect([head.status, await head.text(), head.headers.get('content-length')]).toEqual([200, '', '10'])
   })
