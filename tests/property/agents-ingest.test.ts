@@ -1,12 +1,12 @@
 /**
  * The law of ingestion: a conversation ends in the same stored state, with the same signals in the same order and exact
- * counts, whatever the order, the batches, the repetitions and the concurrency in which it was sent; through real HTTP,
- * with a real worker. `EARSHOT_PROPERTY_RUNS` makes more of it than the 25 runs of every day.
+ * counts, whatever the order, the batches, the repetitions and the concurrency in which it was sent; through real HTTP, to
+ * two processes in turn, with a real worker. `EARSHOT_PROPERTY_RUNS` makes more of it than the 25 runs of every day.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
-import { type Agent, openAgent, type SentEvent } from '../support/agents.ts'
+import { type Agent, INGEST, openAgent, type SentEvent } from '../support/agents.ts'
 import {
   type Outcome,
   outcomeOf,
@@ -16,21 +16,27 @@ import {
   type Thread,
 } from '../support/conversation-arbitrary.ts'
 import { eventually } from '../support/eventually.ts'
-import { startTestServer, type TestServer } from '../support/server.ts'
+import { type Client as HttpClient, startTestServer, type TestServer } from '../support/server.ts'
 
 const RUNS = Number(process.env.EARSHOT_PROPERTY_RUNS ?? 25)
 
 let server: TestServer
+let second: TestServer
 let runtime: Runtime
 let agent: Agent
+/** The application's client at each of the processes. */
+let processes: readonly HttpClient[]
 beforeAll(async () => {
   server = await startTestServer({ env: { DATABASE_POOL_SIZE: '20' } })
   runtime = createRuntime(server.deps, server.features.actors)
   await runtime.start()
   agent = await openAgent(server)
+  second = await startTestServer({ beside: server })
+  processes = [agent.client, second.as({ agentSecret: agent.agentSecret })]
 })
 afterAll(async () => {
   await runtime.stop(5_000)
+  await second.stop()
   await server.stop()
 })
 
@@ -44,7 +50,7 @@ test(
 
 async function check(sent: Plan): Promise<void> {
   const session = crypto.randomUUID()
-  const client = new Client(agent, session, sent)
+  const client = new Client(session, sent)
   await client.run()
   const counts = { accepted: sent.threads.length, revised: revisions(sent.threads) - sent.threads.length }
   expect({ accepted: client.accepted, revised: client.revised }).toEqual(counts)
@@ -79,11 +85,11 @@ class Client {
   /** A request that said so was accepted. */
   hasEnded = false
   #isEnding = false
+  #requests = 0
   readonly #left = new Map<Thread, readonly SentEvent[]>()
   readonly #done: (readonly SentEvent[])[] = []
 
   constructor(
-    private readonly agent: Agent,
     private readonly session: string,
     private readonly plan: Plan,
   ) {
@@ -122,7 +128,8 @@ class Client {
   async #send(events: readonly SentEvent[]): Promise<boolean> {
     const ends = this.#isEnding
     const members = { externalSessionId: this.session, ...(ends ? { status: 'ended' } : {}) }
-    const { status, body } = await this.agent.send(events, members)
+    const process = processes[this.#requests++ % processes.length] as HttpClient
+    const { status, body } = await process.post(INGEST, agent.request(events, members))
     if (status === 400 && body.code === 'invalid_feedback_target') return false
     expect({ status, body }).toMatchObject({ status: 200 })
     this.hasEnded ||= ends
