@@ -2,8 +2,7 @@
  * Ingestion without locks that are held from one statement to the next: one statement reads everything the decisions need,
  * one writes everything that was decided, for all requests of a batch, and commits by itself.
  *
- * The rule: a decision counts only for the session's row that it was made from. `version` names that row (its `xmin`, the
- * transaction that wrote it); the write locks the row and leaves out every request whose row has another version by now.
+ * The rule: a decision counts only for the session's row that it was made from. `version` names that row; the write locks the row and leaves out every request whose row has another version by now.
  * That covers the events too, because whatever adds or changes events of a session updates its row in the same
  * transaction, and so does every turn of its actor: a letter that is seen waiting is one whose turn has not read yet.
  */
@@ -12,6 +11,12 @@ import type { ActorKey, Envelope } from '../actors/types.ts'
 import type { Query } from '../platform/db/pool.ts'
 import type { SessionKey, SessionRow, SessionWrite, StoredEventRow } from './ingest.store.ts'
 import { type EventLookup, type EventWrite, eventRows, hitsOf, keyTable } from './ingest.store.ts'
+
+/**
+ * Names a session's row `s` as it was written: by which transaction, and when. The transaction alone would not do: workers do
+ * not wait for the disk, so a crash of the server may take a turn back and give its number to another.
+ */
+const versionOf = (sql: Query) => sql`concat_ws(' ', s.xmin, s.updated_at)`
 
 /** What a request is judged by, as it stood. */
 export interface Seen {
@@ -58,7 +63,7 @@ export async function readSessions(
 ): Promise<ReadonlyMap<number, Seen>> {
   const rows = await sql<SeenRow[]>`
     with session as materialized (
-      select k.n, s.*, s.xmin::text as version
+      select k.n, s.*, ${versionOf(sql)} as version
       from ${keyTable(sql, keys)}
       join agent_session s using (organization_id, application_id, external_session_id)
     ), hit as materialized (
@@ -122,7 +127,7 @@ export async function writeGuarded(
       select r.n, s.id
       from request r
       join agent_session s on s.id = r.id
-      where s.xmin::text = r.version
+      where ${versionOf(sql)} = r.version
       order by s.id
       for update of s
     ), created as (
