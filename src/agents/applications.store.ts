@@ -137,8 +137,6 @@ export interface IngestApplication {
   readonly agentKey: string
   /** false: answer 404 "Agent Chats not enabled for the workspace". */
   readonly chatsEnabled: boolean
-  /** Units left; null: unlimited. */
-  readonly creditsRemaining: number | null
   readonly settingsVersion: number
   readonly settings: AgentSettings
 }
@@ -152,7 +150,6 @@ export async function findForIngest(
     select
       a.agent_key as "agentKey",
       o.agent_chats_enabled as "chatsEnabled",
-      o.response_credits as "creditsRemaining",
       a.settings_version as "settingsVersion",
       v.settings
     from agent_application a

@@ -18,6 +18,7 @@ import {
   type PlanDeps,
   planJob,
   responseOf,
+  type SeenJob,
 } from './ingest.plan.ts'
 import { EVENTS_STORED, sessionWrite, storeJobs } from './ingest.transaction.ts'
 import type { IngestResponse } from './model.ts'
@@ -49,13 +50,27 @@ export async function storeBatch(
   for (const one of easy) {
     if (!lost.has(one)) outcomes[one.plan.index] = { kind: 'done', result: responseOf(one.plan) }
   }
-  const left = jobs.map((_, index) => index).filter((index) => outcomes[index] === undefined)
-  if (left.length === 0) return outcomes
-  const slow = left.map((index) => jobs[index] as Job)
-  const settled = await transactionWithMail(deps, (tx, outbox) => storeJobs(deps, slow, tx, outbox))
-  for (const [position, index] of left.entries())
+  const left = drafts.map(({ plan }) => plan).filter(({ index }) => outcomes[index] === undefined)
+  const settled = await storeLocked(
+    deps,
+    left.map(({ job }) => job),
+  )
+  for (const [position, { index }] of left.entries())
     outcomes[index] = settled[position] as Outcome<IngestResponse>
   return outcomes
+}
+
+/** Does not reject where others of the batch may be stored by now: what fails here fails alone. */
+async function storeLocked(
+  deps: BatchDeps,
+  jobs: readonly SeenJob[],
+): Promise<readonly Outcome<IngestResponse>[]> {
+  if (jobs.length === 0) return []
+  try {
+    return await transactionWithMail(deps, (tx, outbox) => storeJobs(deps, jobs, tx, outbox))
+  } catch (error) {
+    return jobs.map(() => (jobs.length === 1 ? { kind: 'failed', error } : { kind: 'alone' }))
+  }
 }
 
 async function draft(deps: BatchDeps, jobs: readonly Job[]) {

@@ -19,14 +19,18 @@ import type { IngestResponse } from './model.ts'
 import { checkEnvironments } from './request.rules.ts'
 import { mergeParticipants, nextStatus, processingStatusFor } from './session.rules.ts'
 
-/** Everything about one request that its transaction needs. */
+/** Everything about one request that storing it needs. */
 export interface Job {
   readonly key: store.SessionKey
   readonly prepared: PreparedRequest
   readonly current: SettingsVersion
-  readonly creditsExhausted: boolean
   /** Of the request as it was sent. */
   readonly bytes: number
+}
+
+/** A request whose application is as it was judged by, with what else was seen of its organization. */
+export interface SeenJob extends Job {
+  readonly creditsExhausted: boolean
 }
 
 export interface PlanDeps {
@@ -37,7 +41,7 @@ export interface PlanDeps {
 /** What one accepted request is going to write. */
 export interface Plan {
   readonly index: number
-  readonly job: Job
+  readonly job: SeenJob
   readonly id: string
   readonly isNew: boolean
   /** Something is stored that the session's actor has not seen. */
@@ -59,7 +63,7 @@ export async function planJob(
   deps: PlanDeps,
   sql: Query,
   index: number,
-  job: Job,
+  job: SeenJob,
   session: store.SessionRow | null,
   stored: readonly store.StoredEventRow[],
 ): Promise<Plan> {

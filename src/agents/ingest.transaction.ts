@@ -9,13 +9,13 @@ import type { Tx } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Outcome } from '../platform/group-commit.ts'
 import {
-  type Job,
   lateEvents,
   lookupOf,
   type Plan,
   type PlanDeps,
   planJob,
   responseOf,
+  type SeenJob,
 } from './ingest.plan.ts'
 import * as store from './ingest.store.ts'
 import type { IngestResponse } from './model.ts'
@@ -26,7 +26,7 @@ export const EVENTS_STORED = 'events_stored'
 /** Decides and stores `jobs`, which are for different sessions. Outcomes in their order. */
 export async function storeJobs(
   deps: PlanDeps,
-  jobs: readonly Job[],
+  jobs: readonly SeenJob[],
   tx: Tx,
   outbox: Outbox,
 ): Promise<readonly Outcome<IngestResponse>[]> {

@@ -2,8 +2,8 @@
  * Ingestion of agent conversations: the hot path.
  *
  * The rule: events are stored in the request, because the answer carries counts and conflicts, and what was answered
- * with 200 is durable. Everything is decided in memory by pure rules between one read and one write, under the
- * session's row lock; signals follow in the session's actor. Order of failures: 401, 404, 400, 409.
+ * with 200 is durable. Everything is decided in memory by pure rules between one read and one write, which counts only
+ * where the session is still as it was read; signals follow in the session's actor. Order of failures: 401, 404, 400, 409.
  */
 import type { Deps } from '../container.ts'
 import { AGENT_CHALLENGE } from '../http/auth.ts'
@@ -35,6 +35,10 @@ const MAX_TRANSACTIONS = 2
 /** Events that are worth a transaction beside the one that is under way. */
 const MIN_EVENTS_BESIDE = 50
 const MAX_REQUESTS_PER_TRANSACTION = 64
+/** They travel as one text, of which the process and the database each hold several copies. */
+const MAX_BYTES_PER_TRANSACTION = 8 * 1024 * 1024
+/** A transaction that takes longer waits for a session that somebody holds, such as a worker that was paused in a turn. */
+const PATIENCE_MS = 200
 /** Of the requests of one process that are being stored or wait for it. Beyond it the database does not keep up. */
 const MAX_WAITING_BYTES = 128 * 1024 * 1024
 
@@ -104,7 +108,6 @@ async function judge(
     key: { organizationId, applicationId, externalSessionId: request.externalSessionId },
     prepared: prepare(request, current),
     current,
-    creditsExhausted: application.creditsRemaining === 0,
     bytes: body.bytes,
   }
 }
@@ -120,9 +123,11 @@ function createStore(deps: IngestDeps, versions: SettingsVersions): (job: Job) =
     weightOf: ({ prepared }) => prepared.events.length,
     sizeOf: ({ bytes }) => bytes,
     maxBatches: MAX_TRANSACTIONS,
+    patienceMs: PATIENCE_MS,
     minWeightBeside: MIN_EVENTS_BESIDE,
     maxJobs: MAX_REQUESTS_PER_TRANSACTION,
     maxWeight: MAX_EVENTS_PER_REQUEST,
+    maxBatchSize: MAX_BYTES_PER_TRANSACTION,
     maxWaitingSize: MAX_WAITING_BYTES,
     isOutage: (error) => asUnavailable(error) !== null && !isRetryable(error),
     refusal: () => unavailable('Too many requests wait to be stored. Try again shortly.'),

@@ -2,9 +2,9 @@
  * Group commit: jobs that arrive while a transaction is on its way share the next one.
  *
  * The rules: a job waits for nothing but a free place, so an idle service pays no delay; of the jobs that touch the
- * same thing (`keyOf`) only one is under way, in the order of their arrival; every job has its own outcome, and a
- * batch that fails as a whole is done over one by one, so that a bad job fails alone. What waits is bounded: a job too
- * many is refused at once.
+ * same thing (`keyOf`) only one is under way, in the order of their arrival; every job has its own outcome, and what
+ * failed as a whole is done over one by one, so that a bad job fails alone; a batch that is held up holds up no other. What
+ * waits is bounded: a job too many is refused at once.
  */
 
 export type Outcome<R> =
@@ -12,6 +12,8 @@ export type Outcome<R> =
   | { readonly kind: 'failed'; readonly error: unknown }
   /** Not decided: to be done again with a later batch. */
   | { readonly kind: 'again' }
+  /** Not decided, because what it shared with others failed: to be done over by itself, before this batch ends. */
+  | { readonly kind: 'alone' }
 
 export interface GroupCommitOptions<J, R> {
   /** What the job locks. */
@@ -20,18 +22,25 @@ export interface GroupCommitOptions<J, R> {
   weightOf(job: J): number
   /** What it takes while it waits. */
   sizeOf(job: J): number
-  /** Does all jobs in one transaction; outcomes in the order of the jobs. All or nothing: rejects where none was done. */
+  /** Does the jobs; outcomes in their order. Rejects where none was done, and never says `alone` of a single job. */
   run(jobs: readonly J[]): Promise<readonly Outcome<R>[]>
   /** True for an error that says nothing of a job: where one alone meets it too, the others are not tried. */
   isOutage(error: unknown): boolean
   /** The error of a job that finds `maxWaitingSize` taken. */
   refusal(): Error
   readonly maxBatches: number
+  /**
+   * A batch that takes longer waits for a lock of somebody else. It then counts for nothing, so that others go on beside
+   * it; not more than `maxBatches` are let off like that.
+   */
+  readonly patienceMs: number
   /** A batch beside another one begins only for this much: a small one costs nearly as much as a large one. */
   readonly minWeightBeside: number
   readonly maxJobs: number
   readonly maxWeight: number
-  /** A single job may be larger. */
+  /** Of a batch. A single job may be larger, here and below. */
+  readonly maxBatchSize: number
+  /** Of everything that waits or is under way. */
   readonly maxWaitingSize: number
 }
 
@@ -49,6 +58,8 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
   let queue: Waiting<J, R>[] = []
   const busy = new Set<string>()
   let batches = 0
+  /** Of them, those that took longer than `patienceMs`. */
+  let overdue = 0
   let waitingSize = 0
 
   /** Moves the jobs of the next batch out of the queue; later jobs of a key wait behind an earlier one. */
@@ -57,9 +68,13 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
     const rest: Waiting<J, R>[] = []
     const held = new Set<string>()
     let weight = 0
+    let size = 0
     for (const waiting of queue) {
       const fits =
-        batch.length === 0 || (batch.length < options.maxJobs && weight + waiting.weight <= options.maxWeight)
+        batch.length === 0 ||
+        (batch.length < options.maxJobs &&
+          weight + waiting.weight <= options.maxWeight &&
+          size + waiting.size <= options.maxBatchSize)
       if (!fits || busy.has(waiting.key) || held.has(waiting.key)) {
         held.add(waiting.key)
         rest.push(waiting)
@@ -68,6 +83,7 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
       batch.push(waiting)
       held.add(waiting.key)
       weight += waiting.weight
+      size += waiting.size
     }
     queue = rest
     return batch
@@ -83,27 +99,48 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
   }
 
   function start(): void {
-    while (batches < options.maxBatches && queue.length > 0) {
-      if (batches > 0 && !isWorthwhile()) return
+    while (queue.length > 0) {
+      const counted = batches - Math.min(overdue, options.maxBatches)
+      if (counted >= options.maxBatches || (counted > 0 && !isWorthwhile())) return
       const batch = take()
       if (batch.length === 0) return
-      batches++
-      for (const { key } of batch) busy.add(key)
-      void perform(batch).finally(() => {
-        batches--
-        for (const { key } of batch) busy.delete(key)
-        start()
-      })
+      void follow(batch)
     }
   }
 
+  /** Performs a batch, and lets the next ones begin when it has ended, or has taken too long. */
+  async function follow(batch: readonly Waiting<J, R>[]): Promise<void> {
+    let isOverdue = false
+    const timer = setTimeout(() => {
+      isOverdue = true
+      overdue++
+      start()
+    }, options.patienceMs)
+    batches++
+    for (const { key } of batch) busy.add(key)
+    await perform(batch)
+    clearTimeout(timer)
+    batches--
+    if (isOverdue) overdue--
+    for (const { key } of batch) busy.delete(key)
+    start()
+  }
+
   async function perform(batch: readonly Waiting<J, R>[]): Promise<void> {
+    const outcomes = await outcomesOf(batch)
+    const alone: Waiting<J, R>[] = []
+    for (const [index, waiting] of batch.entries()) {
+      if (outcomes[index]?.kind === 'alone') alone.push(waiting)
+      else settle(waiting, outcomes[index])
+    }
+    await performAlone(alone)
+  }
+
+  async function outcomesOf(batch: readonly Waiting<J, R>[]): Promise<readonly Outcome<R>[]> {
     try {
-      const outcomes = await options.run(batch.map(({ job }) => job))
-      for (const [index, waiting] of batch.entries()) settle(waiting, outcomes[index])
+      return await options.run(batch.map(({ job }) => job))
     } catch (error) {
-      if (batch.length === 1) settle(batch[0]!, { kind: 'failed', error })
-      else await performAlone(batch)
+      return batch.map(() => (batch.length === 1 ? { kind: 'failed', error } : { kind: 'alone' }))
     }
   }
 
@@ -111,17 +148,9 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
   async function performAlone(batch: readonly Waiting<J, R>[]): Promise<void> {
     let outage: Outcome<R> | null = null
     for (const waiting of batch) {
-      const outcome: Outcome<R> | undefined = outage ?? (await outcomeAlone(waiting.job))
+      const outcome: Outcome<R> | undefined = outage ?? (await outcomesOf([waiting]))[0]
       if (outcome?.kind === 'failed' && options.isOutage(outcome.error)) outage = outcome
       settle(waiting, outcome)
-    }
-  }
-
-  async function outcomeAlone(job: J): Promise<Outcome<R> | undefined> {
-    try {
-      return (await options.run([job]))[0]
-    } catch (error) {
-      return { kind: 'failed', error }
     }
   }
 
@@ -132,7 +161,8 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
     }
     waitingSize -= waiting.size
     if (outcome?.kind === 'done') waiting.resolve(outcome.result)
-    else waiting.reject(outcome?.error ?? new Error('a job was left without an outcome'))
+    else if (outcome?.kind === 'failed') waiting.reject(outcome.error)
+    else waiting.reject(new Error('a job was left without an outcome'))
   }
 
   return (job) => {

@@ -275,13 +275,10 @@ test('administration needs the organization key: a user token alone is 401', asy
 
 test('loadForIngest tells what ingestion needs in one look', async () => {
   const { body } = await createApplication({ captureContent: false })
-  await agents.identity.setCredits(agents.organization.id, 5)
   const loaded = await agents.applications.loadForIngest(agents.organization.id, body.id)
-  await agents.identity.setCredits(agents.organization.id, null)
   expect(loaded).toEqual({
     agentKey: body.agentKey,
     chatsEnabled: true,
-    creditsRemaining: 5,
     settingsVersion: 1,
     settings: body.settings,
   })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { createGroupCommit, type Outcome } from '../../src/platform/group-commit.ts'
+import { eventually } from '../support/eventually.ts'
 
 interface Job {
   readonly key: string
@@ -13,9 +14,11 @@ const FULL = new Error('too much waits')
 function committer(
   limits: {
     maxBatches?: number
+    patienceMs?: number
     minWeightBeside?: number
     maxJobs?: number
     maxWeight?: number
+    maxBatchSize?: number
     maxWaitingSize?: number
   } = {},
 ) {
@@ -30,9 +33,11 @@ function committer(
     isOutage: (error) => error === OUTAGE,
     refusal: () => FULL,
     maxBatches: limits.maxBatches ?? 1,
+    patienceMs: limits.patienceMs ?? 60_000,
     minWeightBeside: limits.minWeightBeside ?? 0,
     maxJobs: limits.maxJobs ?? 10,
     maxWeight: limits.maxWeight ?? 1_000,
+    maxBatchSize: limits.maxBatchSize ?? 1_000,
     maxWaitingSize: limits.maxWaitingSize ?? 1_000,
     run(jobs) {
       const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>()
@@ -77,6 +82,21 @@ describe('group commit', () => {
     expect(await Promise.all(results)).toEqual([1, 2, 3, 4])
   })
 
+  test('a batch that takes too long is not waited for, but not more than so many of them', async () => {
+    const { commit, batches, values } = committer({ minWeightBeside: 5, patienceMs: 1 })
+    const results = [commit(job('a', 1)), commit(job('a', 2)), commit(job('b', 3)), commit(job('c', 4))]
+    expect(values()).toEqual([[1]])
+    await eventually(() => batches.length > 1)
+    expect(values()).toEqual([[1], [3, 4]])
+    results.push(commit(job('d', 9)))
+    expect(values()).toEqual([[1], [3, 4]])
+    await batches[0]?.end()
+    await eventually(() => batches.length > 2)
+    expect(values()).toEqual([[1], [3, 4], [2, 9]])
+    for (const batch of batches) await batch.end()
+    expect(await Promise.all(results)).toEqual([1, 2, 3, 4, 9])
+  })
+
   test('a job waits for nothing where a place is free; those that arrive meanwhile share the next batch', async () => {
     const { commit, batches, values } = committer()
     const results = [commit(job('a', 1)), commit(job('b', 2)), commit(job('c', 3))]
@@ -106,6 +126,31 @@ describe('group commit', () => {
     for (let index = 0; index < 4; index++) await batches[index]?.end()
     expect(values()).toEqual([[1], [4, 5], [6], [50]])
     expect(await Promise.all(results)).toEqual([1, 4, 5, 6, 50])
+  })
+
+  test('a batch is limited by size; a job that is too large goes alone', async () => {
+    const { commit, batches, values } = committer({ maxBatchSize: 10 })
+    const results = [1, 4, 6, 5, 50].map((value) => commit(job(`k${value}`, value)))
+    for (let index = 0; index < 4; index++) await batches[index]?.end()
+    expect(values()).toEqual([[1], [4, 6], [5], [50]])
+    expect(await Promise.all(results)).toEqual([1, 4, 6, 5, 50])
+  })
+
+  test('jobs of a batch that are to be done alone are, one by one, and the others have their results at once', async () => {
+    const { commit, batches, values } = committer()
+    const results = [commit(job('a', 1)), commit(job('b', 2)), commit(job('c', 3)), commit(job('d', 4))]
+    const bad = reasonOf(results[2] as Promise<number>)
+    const next = commit(job('c', 5))
+    await batches[0]?.end()
+    await batches[1]?.end([done(job('b', 2)), { kind: 'alone' }, { kind: 'alone' }])
+    expect(await results[1]).toBe(2)
+    const reason = new Error('this one cannot be stored')
+    await batches[2]?.end(reason)
+    await batches[3]?.end()
+    await batches[4]?.end()
+    expect(values()).toEqual([[1], [2, 3, 4], [3], [4], [5]])
+    expect(await bad).toBe(reason)
+    expect(await Promise.all([results[3], next])).toEqual([4, 5])
   })
 
   test('every job has its own outcome, and one that is to be done again goes first', async () => {
