@@ -3,7 +3,7 @@
  *
  * A lane is a queue of actors and a number of places. Lanes are separate so that what is slow or broken holds up only
  * its own kind: turns together, turns alone, actors of dead workers (one at a time: one of them may be what killed
- * its worker, and whoever runs beside it would be counted too), and long turns.
+ * its worker, and whoever runs beside it would be counted too), and long turns, with a lane for each of their pools.
  *
  * The rules: an actor is in one place at a time; a doorbell that rings while its actor is in hand is not lost, unless
  * the activation has seen a mailbox at least as new.
@@ -11,7 +11,15 @@
 import { runAlone, runTogether } from './activation.ts'
 import type { Context, Handover } from './context.ts'
 import { runLong } from './long-turn.ts'
-import { ACTOR_POOLS, type ActorKey, Fenced, kindOf, type Pool } from './types.ts'
+import {
+  ACTOR_POOLS,
+  type ActorKey,
+  type ActorKind,
+  Fenced,
+  kindOf,
+  type LongPool,
+  type Pool,
+} from './types.ts'
 
 /** At most so many retries are remembered by this worker; the sweep finds the others. */
 const MAX_TIMERS = 10_000
@@ -40,7 +48,7 @@ export class Dispatcher {
   readonly #together: Lane
   readonly #alone: Lane
   readonly #dead: Lane
-  readonly #long: Lane
+  readonly #long: Readonly<Record<LongPool, Lane>>
   readonly #lanes: readonly Lane[]
   readonly #inHand = new Map<ActorKey, InHand>()
   /** Long actors in the queue that are to be taken from a dead worker. */
@@ -50,7 +58,7 @@ export class Dispatcher {
   #stopped = false
 
   constructor(private readonly context: Context) {
-    const { batchSlots, batchKeys, aloneSlots, longSlots } = context.options
+    const { batchSlots, batchKeys, aloneSlots, longSlots, mediaSlots } = context.options
     this.#together = lane(
       'short',
       batchSlots,
@@ -59,10 +67,10 @@ export class Dispatcher {
     )
     this.#alone = lane('short', aloneSlots, ([key], handover) => runAlone(context, key!, false, handover))
     this.#dead = lane('short', 1, ([key], handover) => runAlone(context, key!, true, handover))
-    this.#long = lane('long', longSlots, ([key], handover) =>
-      runLong(context, key!, this.#deadLong.delete(key!), handover),
-    )
-    this.#lanes = [this.#together, this.#alone, this.#dead, this.#long]
+    const long: Lane['run'] = ([key], handover) =>
+      runLong(context, key!, this.#deadLong.delete(key!), handover)
+    this.#long = { long: lane('long', longSlots, long), media: lane('media', mediaSlots, long) }
+    this.#lanes = [this.#together, this.#alone, this.#dead, ...Object.values(this.#long)]
   }
 
   /**
@@ -72,14 +80,14 @@ export class Dispatcher {
   offer(key: ActorKey, seq: number, dead = false): void {
     const kind = kindOf(key)
     if (kind === null || !this.context.definitions.has(kind)) return
-    const long = ACTOR_POOLS[kind] === 'long'
-    if (long && dead && !this.#inHand.has(key)) this.#deadLong.add(key)
-    this.#enqueue(key, seq, long ? this.#long : dead ? this.#dead : this.#together)
+    const long = this.#longLane(kind)
+    if (long !== null && dead && !this.#inHand.has(key)) this.#deadLong.add(key)
+    this.#enqueue(key, seq, long ?? (dead ? this.#dead : this.#together))
   }
 
   /** How many more actors a pool can take. */
   free(pool: Pool): number {
-    const { places, width, ahead, keys, queue } = pool === 'long' ? this.#long : this.#together
+    const { places, width, ahead, keys, queue } = pool === 'short' ? this.#together : this.#long[pool]
     return this.#stopped ? 0 : Math.max(0, places * width + ahead - keys - queue.size)
   }
 
@@ -105,6 +113,12 @@ export class Dispatcher {
     for (const one of this.#lanes) one.queue.clear()
     this.#wake()
     while (this.#lanes.some((one) => one.activations > 0)) await this.changed()
+  }
+
+  /** Null for a kind with short turns. */
+  #longLane(kind: ActorKind): Lane | null {
+    const pool = ACTOR_POOLS[kind]
+    return pool === 'short' ? null : this.#long[pool]
   }
 
   #enqueue(key: ActorKey, seq: number, to: Lane): void {
@@ -165,8 +179,7 @@ export class Dispatcher {
 
   #later(key: ActorKey, delayMs: number): void {
     const kind = kindOf(key)
-    const start = () =>
-      this.#enqueue(key, 0, kind !== null && ACTOR_POOLS[kind] === 'long' ? this.#long : this.#alone)
+    const start = () => this.#enqueue(key, 0, (kind && this.#longLane(kind)) ?? this.#alone)
     if (delayMs === 0) {
       start()
     } else if (!this.#stopped && this.#timers.size < MAX_TIMERS) {

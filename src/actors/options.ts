@@ -24,6 +24,8 @@ export interface RuntimeOptions {
   readonly batchSlots: number
   readonly aloneSlots: number
   readonly longSlots: number
+  /** Turns of the pool `media` at the same time. */
+  readonly mediaSlots: number
   /** After so many messages an actor goes to the end of the line. */
   readonly fairShare: number
   /** Waiting time after the first failure; doubled after each, up to `retryCapMs`, and spread by half. */
@@ -45,6 +47,7 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   batchSlots: 2,
   aloneSlots: 2,
   longSlots: 2,
+  mediaSlots: 2,
   fairShare: 200,
   retryBaseMs: 500,
   retryCapMs: 5 * 60_000,
@@ -52,5 +55,5 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
 
 /** Connections that a runtime with these options uses at the same time: one a slot, takeovers, and its own work. */
 export function connectionsNeeded(options: RuntimeOptions): number {
-  return options.batchSlots + options.aloneSlots + options.longSlots + 2
+  return options.batchSlots + options.aloneSlots + options.longSlots + options.mediaSlots + 2
 }

@@ -29,7 +29,7 @@ function shortHandler(context: Context, message: Message): ShortHandler {
 /** Long turn: as `shortPerform`. @throws Error for an unknown type. */
 export function longHandler(context: Context, message: Message): LongHandler {
   const definition = definitionOf(context, message)
-  if (definition.pool !== 'long') throw new Error(`${definition.kind} is not an actor of long turns`)
+  if (definition.pool === 'short') throw new Error(`${definition.kind} is not an actor of long turns`)
   return handlerOf(definition.handlers, message.type)
 }
 

@@ -7,11 +7,16 @@
 import type { Json, Tx } from '../platform/db/pool.ts'
 import type { Log } from '../platform/log.ts'
 
-/** Kinds of actors and the pool that runs them: `short` turns do SQL only, `long` turns may do any I/O. */
-export const ACTOR_POOLS = { session: 'short', analysis: 'long', recording: 'long', form: 'long' } as const
+/**
+ * Kinds of actors and the pool that runs them: turns of `short` do SQL only, those of the others may do any I/O. `media` is
+ * apart from `long` because its turns may take hours: mails and analysis do not wait for films.
+ */
+export const ACTOR_POOLS = { session: 'short', analysis: 'long', form: 'long', recording: 'media' } as const
 export type ActorKind = keyof typeof ACTOR_POOLS
 export type Pool = (typeof ACTOR_POOLS)[ActorKind]
-export const POOLS = ['short', 'long'] as const satisfies readonly Pool[]
+/** Pools of long turns. */
+export type LongPool = Exclude<Pool, 'short'>
+export const POOLS = ['short', 'long', 'media'] as const satisfies readonly Pool[]
 
 /** `<kind>:<uuid>`; also the primary key of the actor's row. */
 export type ActorKey = `${ActorKind}:${string}`
@@ -112,7 +117,7 @@ interface DefinitionBase {
 export type ActorDefinition = DefinitionBase &
   (
     | { readonly pool: 'short'; readonly handlers: Readonly<Record<string, ShortHandler>> }
-    | { readonly pool: 'long'; readonly handlers: Readonly<Record<string, LongHandler>> }
+    | { readonly pool: LongPool; readonly handlers: Readonly<Record<string, LongHandler>> }
   )
 
 /** Work by the clock, for the whole service: at most one process starts it, at most once per `everySeconds`. */

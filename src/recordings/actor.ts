@@ -41,7 +41,7 @@ export function recordingActor(
   const media = { ...deps, process, requestTranscription }
   return {
     kind: 'recording',
-    pool: 'long',
+    pool: 'media',
     maxAttempts: 8,
     maxAttemptsOf: {
       ingest_url: INGEST_ATTEMPTS,

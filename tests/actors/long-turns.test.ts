@@ -1,5 +1,6 @@
 /** Turns that do I/O: fenced steps, an abort signal, and a finish that counts. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { streamName } from '../../src/actors/doorbell-redis.ts'
 import { send } from '../../src/actors/mailbox.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
 import {
@@ -10,7 +11,7 @@ import {
   type LongTurn,
 } from '../../src/actors/types.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
-import { startWorker, type TestWorker, testDeps } from '../support/actors.ts'
+import { NO_SWEEP, startWorker, type TestWorker, testDeps } from '../support/actors.ts'
 import { createTestDatabase, type TestDatabase, testServer } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -218,4 +219,70 @@ test('one slow actor holds up no other', async () => {
   await eventually(async () => (await notes()).length === others.length)
   proceed.resolve()
   await empty()
+})
+
+describe('pools of long turns', () => {
+  const POOL_OF = { analysis: 'long', form: 'long', recording: 'media' } as const
+  const keyOf = (kind: keyof typeof POOL_OF): ActorKey => `${kind}:${crypto.randomUUID()}`
+
+  /** Turns of type `hang` are noted and wait for `proceed`; those of type `work` are noted. */
+  async function startAll(proceed: Promise<void>, options: Partial<RuntimeOptions> = {}) {
+    const handlers: Readonly<Record<string, LongHandler>> = {
+      async hang(turn) {
+        await turn.step(note(turn, 'hangs'))
+        await proceed
+        await turn.finish(async () => {})
+      },
+      work: (turn) => turn.finish(note(turn, turn.message.key)),
+    }
+    const kinds = ['analysis', 'form', 'recording'] as const
+    const definitions = kinds.map((kind) => ({ kind, pool: POOL_OF[kind], maxAttempts: 3, handlers }))
+    const deps = testDeps(database.url, testServer('TEST_REDIS_URL'))
+    const worker = await startWorker(deps, definitions, options)
+    workers.push(worker)
+    return worker
+  }
+
+  const letters = (type: string, keys: readonly ActorKey[]) =>
+    transaction(database.sql, (tx) =>
+      send(
+        tx,
+        keys.map((key) => ({ key, type })),
+      ),
+    )
+
+  /** Both places of the one pool are taken, and one more waits for them: the others get their turn. */
+  async function expectNotHeldUp(taken: readonly ActorKey[], others: readonly ActorKey[]) {
+    const proceed = Promise.withResolvers<void>()
+    await startAll(proceed.promise)
+    await letters('hang', taken)
+    await eventually(async () => (await notes()).length === 2)
+    await letters('work', others)
+    await eventually(async () => (await notes()).length === 2 + others.length)
+    expect((await notes()).slice(2).toSorted()).toEqual(others.toSorted())
+    proceed.resolve()
+    await empty()
+  }
+
+  test('media that hangs in every place of its pool holds up neither mails nor analysis', () =>
+    expectNotHeldUp(
+      [keyOf('recording'), keyOf('recording'), keyOf('recording')],
+      [keyOf('form'), keyOf('analysis')],
+    ))
+
+  test('analysis and mails that hang in every place of their pool hold up no media', () =>
+    expectNotHeldUp([keyOf('analysis'), keyOf('form'), keyOf('analysis')], [keyOf('recording')]))
+
+  test('each pool has a bell, and media that an older version rings for at another is heard', async () => {
+    const worker = await startAll(Promise.resolve(), NO_SWEEP)
+    const [analysis, recording, old] = await letters('work', [
+      keyOf('analysis'),
+      keyOf('recording'),
+      keyOf('recording'),
+    ])
+    worker.deps.doorbell.ring([analysis!, recording!])
+    const fields = ['key', old!.key, 'seq', old!.seq, 'type', old!.type]
+    await worker.deps.redis!.xadd(streamName(database.sql, 'long'), '*', ...fields)
+    await empty()
+  })
 })

@@ -289,7 +289,7 @@ test('an attempt of any kind that takes too long is ended, three times', async (
     soundTools(),
   )
   const handlers = transcribeHandlers({ ...server.deps, transcriber, budgetMs: 300 })
-  const actor = { kind: 'recording', pool: 'long', maxAttempts: 8, handlers } as const
+  const actor = { kind: 'recording', pool: 'media', maxAttempts: 8, handlers } as const
   const runtime = createRuntime(server.deps, [actor], QUICK)
   runtimes.push(runtime)
   await runtime.start()
