@@ -19,11 +19,11 @@ const FITTED = [
   `scale=w=if(${UPRIGHT}\\,min(${SHORT_SIDE}\\,iw)\\,min(${LONG_SIDE}\\,iw))`,
   `h=if(${UPRIGHT}\\,min(${LONG_SIDE}\\,ih)\\,min(${SHORT_SIDE}\\,ih))`,
   'force_original_aspect_ratio=decrease',
-  // The chroma of 4:2:0 has a sample for every two pixels.
-  'force_divisible_by=2',
 ].join(':')
+/** The chroma of 4:2:0 has a sample for every two pixels. (`force_divisible_by` is not known to every version.) */
+const EVEN = 'scale=w=max(2\\,trunc(iw/2)*2):h=max(2\\,trunc(ih/2)*2)'
 /** Screens show whole pictures; what is interlaced is put together first. */
-const FILTERS = `yadif=deint=interlaced,${FITTED}`
+const FILTERS = `yadif=deint=interlaced,${FITTED},${EVEN}`
 
 /** How the file is opened: by one reader, nothing but itself, with decoders of the list only. */
 export function inputArguments({ container }: MediaFacts, path: string): readonly string[] {

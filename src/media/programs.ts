@@ -2,8 +2,8 @@
  * Where the programs of FFmpeg are.
  *
  * The rule: what the settings name is used and nothing else; then what the machine has; then what came with the dependencies.
- * The machine's comes first because its decoders are repaired with it: `ffprobe-static` is of 2018, and there for those who just
- * want to try the service. It has nothing for Linux on ARM, and is not inside the single executable.
+ * The machine's come first because their decoders are repaired with it: those of the dependencies are of 2018, and there for
+ * those who just want to try the service. They are not inside the single executable, and there is no ffprobe for Linux on ARM.
  */
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -23,7 +23,7 @@ export function findPrograms({
 }: Pick<Config, 'ffprobePath' | 'ffmpegPath'>): MediaPrograms {
   return {
     ffprobe: ffprobePath ?? Bun.which('ffprobe') ?? packagedProbe(),
-    ffmpeg: ffmpegPath ?? Bun.which('ffmpeg'),
+    ffmpeg: ffmpegPath ?? Bun.which('ffmpeg') ?? packagedEncoder(),
   }
 }
 
@@ -65,11 +65,18 @@ function isProgram(path: string | null): boolean {
 }
 
 function packagedProbe(): string | null {
+  return packaged('ffprobe-static', join('bin', process.platform, process.arch, 'ffprobe'))
+}
+
+function packagedEncoder(): string | null {
+  return packaged(`@ffmpeg-installer/${process.platform}-${process.arch}`, 'ffmpeg')
+}
+
+/** A program in a package; null where the package is not installed, as in a compiled executable, or has none for this machine. */
+function packaged(name: string, path: string): string | null {
   try {
-    const manifest = createRequire(import.meta.url).resolve('ffprobe-static/package.json')
-    return Bun.which(join(dirname(manifest), 'bin', process.platform, process.arch, 'ffprobe'))
+    return Bun.which(join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), path))
   } catch {
-    // Not installed, or in a compiled executable.
     return null
   }
 }
