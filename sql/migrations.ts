@@ -10,6 +10,7 @@ import website from './migrations/0007_website.sql' with { type: 'text' }
 import feedback from './migrations/0008_feedback.sql' with { type: 'text' }
 import media from './migrations/0009_media.sql' with { type: 'text' }
 import uploads from './migrations/0010_uploads.sql' with { type: 'text' }
+import actorDeaths from './migrations/0011_actor_deaths.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 8, name: 'feedback', source: feedback },
   { number: 9, name: 'media', source: media },
   { number: 10, name: 'uploads', source: uploads },
+  { number: 11, name: 'actor_deaths', source: actorDeaths },
 ]

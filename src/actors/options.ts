@@ -28,6 +28,8 @@ export interface RuntimeOptions {
   readonly mediaSlots: number
   /** After so many messages an actor goes to the end of the line. */
   readonly fairShare: number
+  /** A message whose worker has ended so often while it was the head is given up, however many attempts it has left. */
+  readonly maxDeaths: number
   /** Waiting time after the first failure; doubled after each, up to `retryCapMs`, and spread by half. */
   readonly retryBaseMs: number
   readonly retryCapMs: number
@@ -49,6 +51,7 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   longSlots: 2,
   mediaSlots: 2,
   fairShare: 200,
+  maxDeaths: 5,
   retryBaseMs: 500,
   retryCapMs: 5 * 60_000,
 }

@@ -7,8 +7,12 @@ import { type ActorDefinition, kindOf, type LongHandler, type Message, type Shor
 /** Tries of giving up itself; after these the message is parked without asking the domain. */
 const GIVE_UP_ATTEMPTS = 3
 
-export function isSpent(context: Context, message: Message): boolean {
-  return message.attempts >= maxAttempts(definitionOf(context, message), message)
+/** Attempts have a number for each type; deaths a small one for all, because each takes down other work with it. */
+export function isSpent(context: Context, message: WaitingMessage): boolean {
+  const { attempts, deaths } = message
+  return (
+    attempts >= maxAttempts(definitionOf(context, message), message) || deaths >= context.options.maxDeaths
+  )
 }
 
 function maxAttempts({ maxAttempts: usual, maxAttemptsOf = {} }: ActorDefinition, { type }: Message): number {
@@ -45,7 +49,10 @@ export function givingUp(context: Context, head: WaitingMessage): Perform {
   return async (message, tx, send) => {
     const definition = definitionOf(context, head)
     const { giveUp } = definition
-    const asked = giveUp !== undefined && head.attempts < maxAttempts(definition, head) + GIVE_UP_ATTEMPTS
+    const asked =
+      giveUp !== undefined &&
+      head.attempts < maxAttempts(definition, head) + GIVE_UP_ATTEMPTS &&
+      head.deaths < context.options.maxDeaths + GIVE_UP_ATTEMPTS
     const outcome = asked ? await giveUp(message, tx, send, head.lastError ?? '') : 'dead_letter'
     if (outcome === 'dead_letter') {
       await park(tx, message)

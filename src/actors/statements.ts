@@ -41,8 +41,8 @@ export async function claim(sql: Query, worker: string, keys: readonly ActorKey[
 }
 
 /**
- * Takes an actor from a worker whose lease has run out, and counts an attempt for the message it was at: one that
- * kills its process is counted although nobody could report it. Null where the owner lives or another was faster.
+ * Takes an actor from a worker whose lease has run out, and counts an attempt and a death for the message it was at: one
+ * that kills its process is counted although nobody could report it. Null where the owner lives or another was faster.
  */
 export async function takeOver(
   sql: Query,
@@ -66,7 +66,7 @@ export async function takeOver(
       where a.key = dead.key
       returning a.key, a.epoch
     ), counted as (
-      update actor_message m set attempts = m.attempts + 1, last_error = ${WORKER_ENDED}
+      update actor_message m set attempts = m.attempts + 1, deaths = m.deaths + 1, last_error = ${WORKER_ENDED}
       from taken
       where m.key = taken.key
         and m.seq = (select min(seq) from actor_message where key = ${key})
@@ -88,6 +88,8 @@ export interface Mailbox {
 
 export interface WaitingMessage extends Message {
   readonly lastError: string | null
+  /** How many of the attempts ended with their worker. */
+  readonly deaths: number
 }
 
 interface MailboxRow {
@@ -97,6 +99,7 @@ interface MailboxRow {
   readonly type: string
   readonly payload: Json
   readonly attempts: number
+  readonly deaths: number
   readonly last_error: string | null
   readonly due: boolean
 }
@@ -112,7 +115,8 @@ export async function readMailboxes(
   limit: number,
 ): Promise<ReadonlyMap<ActorKey, Mailbox>> {
   const rows = await sql<MailboxRow[]>`
-    select a.key, a.mail, m.seq, m.type, m.payload, m.attempts, m.last_error, m.available_at <= now() as due
+    select a.key, a.mail, m.seq, m.type, m.payload, m.attempts, m.deaths, m.last_error,
+      m.available_at <= now() as due
     from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
     join actor a on a.key = h.key and a.epoch = h.epoch
     left join lateral (
@@ -132,7 +136,7 @@ export async function readMailboxes(
 }
 
 function toMessage(row: MailboxRow): WaitingMessage {
-  const { key, type, payload, attempts, last_error: lastError } = row
+  const { key, type, payload, attempts, deaths, last_error: lastError } = row
   return {
     key,
     id: key.slice(key.indexOf(':') + 1),
@@ -140,6 +144,7 @@ function toMessage(row: MailboxRow): WaitingMessage {
     type,
     payload,
     attempts,
+    deaths,
     lastError,
   }
 }

@@ -11,6 +11,7 @@ export const CRASH_OPTIONS: Partial<RuntimeOptions> = {
   batchMessages: 3,
   longSlots: 4,
   fairShare: 10,
+  maxDeaths: 1_000, // workers are killed for no fault of a message
   retryBaseMs: 10,
   retryCapMs: 50,
 }
@@ -23,6 +24,7 @@ export const FAULTY_OPTIONS: Partial<RuntimeOptions> = {
   turnTimeoutMs: 3_000,
   batchPatienceMs: 1_500,
   longSlots: 12,
+  maxDeaths: 1_000,
   retryBaseMs: 50,
   retryCapMs: 500,
 }
