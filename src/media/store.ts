@@ -43,9 +43,13 @@ export async function moveAsset(
   errorCode: AssetErrorCode | null = null,
 ): Promise<boolean> {
   const { from, to } = ASSET_EVENTS[event]
+  // A URL that may carry a secret is not kept for longer than it is needed.
+  const isOver = to === 'completed' || to === 'failed'
   const { count } = await tx`
     update recording
-    set asset_status = ${to}, asset_error_code = ${errorCode}, updated_at = now()
+    set
+      asset_status = ${to}, asset_error_code = ${errorCode}, updated_at = now(),
+      asset_source_url = case when not ${isOver} then asset_source_url end
     where organization_id = ${organizationId}
       and id = ${recordingId}
       and asset_status = any(${[...from]}::text[])`

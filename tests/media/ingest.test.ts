@@ -152,6 +152,24 @@ describe('media of a URL', () => {
   })
 })
 
+describe('the URL, which may carry a secret', () => {
+  const kept = async (id: string) => {
+    const [row] = await server.deps.sql`select asset_source_url as url from recording where id = ${id}`
+    return row?.url
+  }
+
+  test('is forgotten when the media is there, and when it failed for good', async () => {
+    const good = await ingest(`${sending(SOUND).url}?signature=secret`)
+    expect([good.asset.status, await kept(good.id)]).toEqual(['completed', null])
+    const { url } = origin(({ write, end }) => {
+      write('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n')
+      end()
+    })
+    const bad = await ingest(`${url}?signature=secret`)
+    expect([bad.asset.status, await kept(bad.id)]).toEqual(['failed', null])
+  })
+})
+
 describe('a transfer', () => {
   test.each([
     [401, 'url_forbidden'],
