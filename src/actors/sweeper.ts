@@ -9,7 +9,7 @@ import type { Context } from './context.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import { jittered, pause } from './pause.ts'
 import { ACTOR_POOLS, type Envelope, kindOf } from './types.ts'
-import { removeLostWorkers, sweep } from './worker-statements.ts'
+import { type Due, removeLostWorkers, sweep, sweepByKind } from './worker-statements.ts'
 
 /** A sweep may use this part of a connection's time at most: a large backlog makes sweeps rarer. */
 const MAX_LOAD = 0.1
@@ -44,16 +44,33 @@ export async function keepSweeping(context: Context, dispatcher: Dispatcher): Pr
   }
 }
 
-/** One sweep: takes what fits, rings for the rest. @returns true where it has taken short turns and there may be more. */
+/**
+ * One sweep: takes what fits, rings for the rest. Where the oldest heads are as many as it may take, it asks once more for
+ * the kinds that had less than their share of them and have room: a backlog of one pool hides none of another.
+ * @returns true where it has taken short turns and there may be more.
+ */
 export async function sweepOnce(context: Context, dispatcher: Dispatcher): Promise<boolean> {
   const { sql, worker, options, definitions } = context
-  const due = await sweep(sql, {
-    worker,
-    leaseMs: options.leaseMs,
-    kinds: [...definitions.keys()],
-    running: dispatcher.known(),
-    limit: options.sweepLimit,
-  })
+  const kinds = [...definitions.keys()]
+  const ask = { worker, leaseMs: options.leaseMs, limit: options.sweepLimit }
+  const oldest = await sweep(sql, { ...ask, kinds, running: dispatcher.known() })
+  let taken = take(context, dispatcher, oldest)
+  const isFull = oldest.length === options.sweepLimit
+  if (isFull) {
+    const share = Math.ceil(options.sweepLimit / kinds.length)
+    const found = Map.groupBy(oldest, ({ key }) => kindOf(key))
+    const hidden = kinds.filter(
+      (kind) => (found.get(kind)?.length ?? 0) < share && dispatcher.free(ACTOR_POOLS[kind]) > 0,
+    )
+    const more = { ...ask, kinds: hidden, running: dispatcher.known(), limit: share }
+    if (hidden.length > 0) taken += take(context, dispatcher, await sweepByKind(sql, more))
+  }
+  await removeLostWorkers(sql)
+  return taken > 0 && isFull
+}
+
+/** @returns how many short turns were taken. */
+function take(context: Context, dispatcher: Dispatcher, due: readonly Due[]): number {
   const rest: Envelope[] = []
   let taken = 0
   for (const { key, seq, type, state } of due) {
@@ -66,6 +83,5 @@ export async function sweepOnce(context: Context, dispatcher: Dispatcher): Promi
     } else rest.push({ key, seq, type })
   }
   if (rest.length > 0) context.doorbell.ring(rest)
-  await removeLostWorkers(sql)
-  return taken > 0 && due.length === options.sweepLimit
+  return taken
 }

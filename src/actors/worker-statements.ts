@@ -75,3 +75,38 @@ export async function sweep(sql: Query, options: SweepOptions): Promise<readonly
     order by m.available_at
     limit ${options.limit}`
 }
+
+/**
+ * As `sweep`, but up to `limit` heads of each kind, in no order: for kinds that have no place among the oldest, behind a
+ * backlog of others.
+ *
+ * Asks for the range of the primary key that a kind is in, so the backlog of the others is not walked (3 ms beside 100,000
+ * messages; 80 ms where the kind itself has as many that are not due). No order and no exact test of the prefix: the planner
+ * would expect next to nothing of it, read the whole range and sort it (1.2 s).
+ */
+export async function sweepByKind(sql: Query, options: SweepOptions): Promise<readonly Due[]> {
+  const { worker, leaseMs, kinds } = options
+  return sql<Due[]>`
+    select due.key, due.seq, due.type, due.state
+    from unnest(${kinds as ActorKind[]}::text[], ${kinds.map(endOf)}::text[]) as k (kind, kind_end)
+    cross join lateral (
+      select m.key, m.seq, m.type,
+        case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state
+      from actor_message m
+      join actor a on a.key = m.key
+      left join worker w
+        on w.id = a.owner and w.heartbeat_at > now() - ${leaseMs}::int * interval '1 millisecond'
+      where m.key >= k.kind
+        and m.key < k.kind_end
+        and m.available_at <= now()
+        and (a.owner is null or w.id is null or a.owner = ${worker})
+        and m.key <> all(${options.running as ActorKey[]}::text[])
+        and not exists (select 1 from actor_message earlier where earlier.key = m.key and earlier.seq < m.seq)
+      limit ${options.limit}
+    ) due`
+}
+
+/** After all keys of a kind, by any collation: the last letter is the next one. What follows the colon is not relied on. */
+function endOf(kind: ActorKind): string {
+  return kind.slice(0, -1) + String.fromCharCode(kind.charCodeAt(kind.length - 1) + 1)
+}

@@ -76,6 +76,30 @@ test('a backlog larger than a sweep, for which no bell rang, waits for no second
   expect((await applied()).map((row) => row.key).toSorted()).toEqual(keys.toSorted())
 })
 
+test('a backlog of long turns that nobody has room for hides no short turn from the sweep', async () => {
+  const proceed = Promise.withResolvers<void>()
+  const form: ActorDefinition = {
+    kind: 'form',
+    pool: 'long',
+    maxAttempts: 3,
+    handlers: {
+      async tick(turn) {
+        await proceed.promise
+        await turn.finish(async () => {})
+      },
+    },
+  }
+  await post(Array.from({ length: 20 }, (): ActorKey => `form:${crypto.randomUUID()}`))
+  const keys = Array.from({ length: 10 }, newKey)
+  await post(keys)
+  const deps = testDeps(database.url, testServer('TEST_REDIS_URL'))
+  workers.push(await startWorker(deps, [form, sessions({ tick: apply })], { sweepLimit: 5 }))
+  await eventually(async () => (await applied()).length === keys.length)
+  expect((await applied()).map((row) => row.key).toSorted()).toEqual(keys.toSorted())
+  proceed.resolve()
+  await empty()
+})
+
 test('what a dead worker owned is taken over, and the attempt of its head is counted', async () => {
   const key = newKey()
   await post([key])
