@@ -51,7 +51,7 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   longSlots: 2,
   mediaSlots: 2,
   fairShare: 200,
-  maxDeaths: 5,
+  maxDeaths: 10,
   retryBaseMs: 500,
   retryCapMs: 5 * 60_000,
 }

@@ -134,14 +134,14 @@ test('a message that ends every worker that tries it becomes a dead letter', asy
 test('a message that ends its workers is given up long before its attempts are over', async () => {
   const [poison, unlucky] = [newKey(), newKey()]
   await post([poison, unlucky])
-  await database.sql`update actor_message set attempts = 4, deaths = 4 where key = ${poison}`
+  await database.sql`update actor_message set attempts = 9, deaths = 9 where key = ${poison}`
   await database.sql`update actor_message set attempts = 30, deaths = 3 where key = ${unlucky}`
   for (const key of [poison, unlucky]) await claim(database.sql, 'a worker whose row is gone', [key])
   await start(sessions({ tick: apply }, { maxAttempts: 60 }))
   await empty()
   expect(await applied()).toEqual([{ key: unlucky, seq: 1 }])
   const letters = await database.sql`select key, attempts, last_error from actor_dead_letter`
-  expect([...letters]).toEqual([{ key: poison, attempts: 5, last_error: WORKER_ENDED }])
+  expect([...letters]).toEqual([{ key: poison, attempts: 10, last_error: WORKER_ENDED }])
 })
 
 test('a turn that lost its actor commits nothing, and the new owner does it over', async () => {
