@@ -21,7 +21,13 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 /** Code points; with an extension it fits every file system. */
 const MAX_NAME = 60
 
-/** The name, without what file systems or shells take for something else, and the extension that belongs to the type. */
+/** Of a name that somebody gave to the media before it became what it is now. */
+const OTHER_EXTENSION = new RegExp(`(?<=.)\\.(?:${[...new Set(Object.values(EXTENSIONS))].join('|')})$`, 'i')
+
+/**
+ * The name, without what file systems or shells take for something else, and the extension that belongs to the type instead of
+ * one of another type of media.
+ */
 export function playbackFileName(name: string, contentType: string): string {
   const safe = [...name.replaceAll(/[\p{Cc}\p{Cf}<>:"/\\|?*]+/gu, ' ').replaceAll(/\s+/g, ' ')]
     .slice(0, MAX_NAME)
@@ -30,5 +36,5 @@ export function playbackFileName(name: string, contentType: string): string {
   const extension = EXTENSIONS[contentType.toLowerCase()]
   const stem = safe === '' ? 'recording' : safe
   if (extension === undefined || stem.toLowerCase().endsWith(`.${extension}`)) return stem
-  return `${stem}.${extension}`
+  return `${stem.replace(OTHER_EXTENSION, '')}.${extension}`
 }
