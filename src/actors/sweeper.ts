@@ -47,41 +47,44 @@ export async function keepSweeping(context: Context, dispatcher: Dispatcher): Pr
 /**
  * One sweep: takes what fits, rings for the rest. Where the oldest heads are as many as it may take, it asks once more for
  * the kinds that had less than their share of them and have room: a backlog of one pool hides none of another.
- * @returns true where it has taken short turns and there may be more.
+ * @returns true where it has found short turns, taken or not, and there may be more.
  */
 export async function sweepOnce(context: Context, dispatcher: Dispatcher): Promise<boolean> {
   const { sql, worker, options, definitions } = context
   const kinds = [...definitions.keys()]
   const ask = { worker, leaseMs: options.leaseMs, limit: options.sweepLimit }
   const oldest = await sweep(sql, { ...ask, kinds, running: dispatcher.known() })
-  let taken = take(context, dispatcher, oldest)
+  let found = take(context, dispatcher, oldest)
   const isFull = oldest.length === options.sweepLimit
   if (isFull) {
     const share = Math.ceil(options.sweepLimit / kinds.length)
-    const found = Map.groupBy(oldest, ({ key }) => kindOf(key))
+    const byKind = Map.groupBy(oldest, ({ key }) => kindOf(key))
     const hidden = kinds.filter(
-      (kind) => (found.get(kind)?.length ?? 0) < share && dispatcher.free(ACTOR_POOLS[kind]) > 0,
+      (kind) => (byKind.get(kind)?.length ?? 0) < share && dispatcher.free(ACTOR_POOLS[kind]) > 0,
     )
     const more = { ...ask, kinds: hidden, running: dispatcher.known(), limit: share }
-    if (hidden.length > 0) taken += take(context, dispatcher, await sweepByKind(sql, more))
+    if (hidden.length > 0) found += take(context, dispatcher, await sweepByKind(sql, more))
   }
   await removeLostWorkers(sql)
-  return taken > 0 && isFull
+  return found > 0 && isFull
 }
 
-/** @returns how many short turns were taken. */
+/**
+ * @returns how many short turns are among them. Those that did not fit count: what was rung for them may have filled this
+ * worker before the sweep did, and there is more of the same behind them.
+ */
 function take(context: Context, dispatcher: Dispatcher, due: readonly Due[]): number {
   const rest: Envelope[] = []
-  let taken = 0
+  let found = 0
   for (const { key, seq, type, state } of due) {
     const kind = kindOf(key)
     if (kind === null) continue
     const pool = ACTOR_POOLS[kind]
+    if (pool === 'short') found += 1
     if (state !== 'idle' || dispatcher.free(pool) > 0) {
       dispatcher.offer(key, seq, state === 'dead')
-      if (pool === 'short') taken += 1
     } else rest.push({ key, seq, type })
   }
   if (rest.length > 0) context.doorbell.ring(rest)
-  return taken
+  return found
 }
