@@ -17,6 +17,8 @@ export interface Config {
   readonly port: number
   /** Absolute folder of everything kept by an embedded start: PostgreSQL, media, mail, keys. */
   readonly dataDir: string
+  /** Of which the keys that all processes share are derived; null: each is made once, in `dataDir/keys`. */
+  readonly secretKey: string | null
   /** Scheme, host, port and prefix of every absolute URL given out, without a trailing slash; null: derived from the request. */
   readonly publicBaseUrl: string | null
   /** null: embedded PostgreSQL under `dataDir`. */
@@ -111,6 +113,9 @@ function fail(name: string, value: string, allowed: string): never {
   throw new ConfigError(`${name} is ${shown}, but must be ${allowed}`)
 }
 
+/** Of characters: 256 bits in base64. */
+const MIN_SECRET = 43
+
 function reader(env: Environment) {
   const known = new Set<string>()
   const get = (name: string) => {
@@ -120,6 +125,12 @@ function reader(env: Environment) {
   }
   return {
     text: (name: string) => get(name) ?? null,
+    secret(name: string) {
+      const value = get(name)
+      if (value !== undefined && value.length < MIN_SECRET)
+        fail(name, value, `at least ${MIN_SECRET} characters`)
+      return value ?? null
+    },
     integer(name: string, fallback: number, min: number, max: number) {
       const value = get(name)
       if (value === undefined) return fallback
@@ -167,6 +178,7 @@ export function loadConfig(env: Environment): Config {
     host: read.text('HOST') ?? '0.0.0.0',
     port: read.integer('PORT', 3000, 0, 65_535),
     dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
+    secretKey: read.secret('SECRET_KEY'),
     publicBaseUrl: read.url('PUBLIC_BASE_URL', HTTP),
     databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
     databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 2, 1000),

@@ -1,26 +1,47 @@
-/** The Ed25519 key that signs this service's own user tokens, as a private JWK (RFC 8037) in `DATA_DIR/keys`. */
+/**
+ * The Ed25519 key that signs this service's own user tokens, as a private JWK (RFC 8037): derived from `SECRET_KEY` where that
+ * is set, else made once and kept in `DATA_DIR/keys`.
+ */
+import { createPrivateKey } from 'node:crypto'
 import { join } from 'node:path'
 import type { JWK } from 'jose'
+import type { Config } from '../config.ts'
+import { derivedKey } from '../platform/derived-key.ts'
 import { ensureSecretFile, readSecretFile } from '../platform/secret-file.ts'
+
+export type SigningKeySource = Pick<Config, 'dataDir' | 'secretKey'>
+
+/** What PKCS #8 has before the 32 bytes of an Ed25519 private key (RFC 8410, section 7). */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 function keyPath(dataDir: string): string {
   return join(dataDir, 'keys', 'user-tokens.jwk.json')
 }
 
 /** The key, or null where none was made yet. */
-export async function readSigningKey(dataDir: string): Promise<JWK | null> {
+export async function readSigningKey({ dataDir, secretKey }: SigningKeySource): Promise<JWK | null> {
+  if (secretKey !== null) return keyOf(secretKey)
   const text = await readSecretFile(keyPath(dataDir))
   return text === null ? null : JSON.parse(text)
 }
 
 /** The key; makes it where there is none. */
-export async function ensureSigningKey(dataDir: string): Promise<JWK> {
-  return JSON.parse(await ensureSecretFile(keyPath(dataDir), newKey))
+export async function ensureSigningKey({ dataDir, secretKey }: SigningKeySource): Promise<JWK> {
+  return secretKey === null ? JSON.parse(await ensureSecretFile(keyPath(dataDir), newKey)) : keyOf(secretKey)
+}
+
+function keyOf(secretKey: string): Promise<JWK> {
+  const der = Buffer.concat([PKCS8_PREFIX, derivedKey(secretKey, 'user tokens')])
+  return described(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }).export({ format: 'jwk' }))
 }
 
 async function newKey(): Promise<string> {
-  const { calculateJwkThumbprint, exportJWK, generateKeyPair } = await import('jose')
+  const { exportJWK, generateKeyPair } = await import('jose')
   const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
-  const key = await exportJWK(privateKey)
-  return JSON.stringify({ ...key, alg: 'EdDSA', use: 'sig', kid: await calculateJwkThumbprint(key) })
+  return JSON.stringify(await described(await exportJWK(privateKey)))
+}
+
+async function described(key: JWK): Promise<JWK> {
+  const { calculateJwkThumbprint } = await import('jose')
+  return { ...key, alg: 'EdDSA', use: 'sig', kid: await calculateJwkThumbprint(key) }
 }

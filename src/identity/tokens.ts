@@ -48,7 +48,7 @@ export interface Tokens {
   sign(userId: string, lifetimeSeconds: number): Promise<string>
 }
 
-type TokenDeps = { readonly config: Pick<Config, 'dataDir' | 'oidc'>; readonly clock: Clock }
+type TokenDeps = { readonly config: Pick<Config, 'dataDir' | 'secretKey' | 'oidc'>; readonly clock: Clock }
 
 export function createTokens(deps: TokenDeps): Tokens {
   const { oidc } = deps.config
@@ -58,7 +58,7 @@ export function createTokens(deps: TokenDeps): Tokens {
 function ownTokens({ config, clock }: TokenDeps): Tokens {
   let key: ReturnType<typeof load> | null = null
   async function load() {
-    const jwk = await readSigningKey(config.dataDir)
+    const jwk = await readSigningKey(config)
     if (jwk === null) return null
     const { importJWK } = await import('jose')
     const { d: _, ...publicJwk } = jwk
@@ -88,7 +88,7 @@ function ownTokens({ config, clock }: TokenDeps): Tokens {
     },
     async sign(userId, lifetimeSeconds) {
       const { importJWK, SignJWT } = await import('jose')
-      const jwk = await ensureSigningKey(config.dataDir)
+      const jwk = await ensureSigningKey(config)
       const issuedAt = Math.floor(clock.now().getTime() / 1000)
       return new SignJWT({})
         .setProtectedHeader({ alg: 'EdDSA', typ: 'JWT', kid: jwk.kid })

@@ -33,7 +33,7 @@ interface Draft {
 
 export function createUploads(deps: UploadsDeps) {
   const { sql, folders, receiving } = deps
-  const tokens = createUploadTokens(deps.config.dataDir)
+  const tokens = createUploadTokens(deps.config)
   return {
     /**
      * The identical request is given the upload that waits already, unchanged. `readBody` is asked when the recording is

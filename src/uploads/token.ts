@@ -5,6 +5,8 @@
  * although the database has only its hash.
  */
 import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { derivedKey } from '../platform/derived-key.ts'
 import { ensureSecretFile } from '../platform/secret-file.ts'
 
 /** Of the path of an `uploadUrl`; the token follows. */
@@ -19,9 +21,15 @@ export interface UploadTokens {
   of(uploadId: string): Promise<string>
 }
 
-/** The key is in `DATA_DIR/keys`, made when it is first needed; processes that serve the same uploads share it. */
-export function createUploadTokens(dataDir: string): UploadTokens {
-  let key: Promise<Buffer> | null = null
+/**
+ * Processes that serve the same uploads share the key: it is derived from `SECRET_KEY` where that is set, else in `DATA_DIR/keys`,
+ * made when it is first needed.
+ */
+export function createUploadTokens({
+  dataDir,
+  secretKey,
+}: Pick<Config, 'dataDir' | 'secretKey'>): UploadTokens {
+  let key = secretKey === null ? null : Promise.resolve(derivedKey(secretKey, 'upload URLs'))
   const readKey = () => {
     key ??= ensureSecretFile(join(dataDir, 'keys', 'uploads.key'), newKey).then((text) =>
       Buffer.from(text, 'base64url'),

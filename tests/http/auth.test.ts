@@ -76,7 +76,7 @@ const bearer = (value: string) => ({ authorization: `Bearer ${value}` })
 
 /** A token signed with the service's own key, with claims of the test's choosing. */
 async function forge(claims: JWTPayload, key?: CryptoKey): Promise<string> {
-  const own = await readSigningKey(service.config.dataDir)
+  const own = await readSigningKey(service.config)
   return new SignJWT({ sub: userId, iss: 'earshot', aud: 'earshot-api', exp: 4_000_000_000, ...claims })
     .setProtectedHeader({ alg: 'EdDSA' })
     .sign(key ?? (await importJWK(own ?? {}, 'EdDSA')))
@@ -263,7 +263,7 @@ test('a refusal repeats no credential', async () => {
 
 /** RFC 8725 section 2.1: an asymmetric public key taken for the secret of a symmetric algorithm. */
 async function confused(): Promise<string> {
-  const { x } = (await readSigningKey(service.config.dataDir)) ?? {}
+  const { x } = (await readSigningKey(service.config)) ?? {}
   return new SignJWT({ sub: userId, iss: 'earshot', aud: 'earshot-api', exp: 4_000_000_000 })
     .setProtectedHeader({ alg: 'HS256' })
     .sign(Buffer.from(String(x), 'base64url'))

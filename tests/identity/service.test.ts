@@ -67,7 +67,9 @@ describe('organizations and users', () => {
 test('starts at once agree on one signing key, which only its owner can read', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'earshot-keys-'))
   try {
-    const keys = await Promise.all(Array.from({ length: 10 }, () => ensureSigningKey(folder)))
+    const keys = await Promise.all(
+      Array.from({ length: 10 }, () => ensureSigningKey({ dataDir: folder, secretKey: null })),
+    )
     expect(new Set(keys.map((key) => key.kid)).size).toBe(1)
     expect(readdirSync(join(folder, 'keys'))).toEqual(['user-tokens.jwk.json'])
     expect(statSync(join(folder, 'keys')).mode & 0o777).toBe(0o700)
@@ -91,6 +93,20 @@ test('a token is good in every process that shares the key, also one that was th
   expect(await stranger.identity.byToken(token, null)).toHaveProperty('refused')
   await Promise.all([signer.close(), verifier.close(), stranger.close()])
   rmSync(dataDir, { recursive: true })
+})
+
+test('with SECRET_KEY a token is good in every process that has the same one, and no key is kept', async () => {
+  const secrets = ['s'.repeat(43), 's'.repeat(43), 't'.repeat(43)]
+  const processes = secrets.map((secret) =>
+    openIdentity({ databaseUrl: database.url, env: { SECRET_KEY: secret } }),
+  )
+  const [signer, verifier, stranger] = processes as [IdentityProcess, IdentityProcess, IdentityProcess]
+  const user = await signer.identity.createUser(organizationId, { email: 'mia@example.com', name: 'Mia' })
+  const token = await signer.identity.createUserToken(user.id, 60)
+  expect(await verifier.identity.byToken(token, null)).toMatchObject({ userId: user.id })
+  expect(await stranger.identity.byToken(token, null)).toHaveProperty('refused')
+  expect(readdirSync(signer.config.dataDir)).toEqual([])
+  await Promise.all(processes.map((process) => process.close()))
 })
 
 test('a remembered token is refused when it expires', async () => {
