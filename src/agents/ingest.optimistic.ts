@@ -2,7 +2,8 @@
  * Stores a batch of requests in two round trips: read, decide in memory, write what still holds.
  *
  * The rule: what cannot be written that way is done under locks, in a transaction of its own (ingest.transaction.ts): revised
- * and late events, which are rare, and requests whose session was changed by somebody else between the read and the write.
+ * and late events, whose earlier state has to be kept or gone back for, and requests whose session was changed by somebody else
+ * between the read and the write. A client that sends partial events and finalizes them takes that way with each of those.
  */
 import { transactionWithMail } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
