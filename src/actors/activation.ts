@@ -6,7 +6,7 @@
  * shared one is rolled back, counts for nobody, and is done over alone.
  */
 import type { Context, Handover } from './context.ts'
-import { givingUp, isSpent, shortPerform } from './perform.ts'
+import { givingUp, isSpent, shortHandler } from './perform.ts'
 import { errorText, retryDelayMs } from './retry.ts'
 import {
   abandon,
@@ -110,7 +110,13 @@ class Group {
     const stop = mailbox.due.findIndex((message) => message.attempts > 0)
     const messages = stop === -1 ? mailbox.due : mailbox.due.slice(0, stop)
     const complete = stop === -1 && mailbox.complete
-    return { ...held, mail: mailbox.mail, messages, complete, perform: shortPerform(this.context) }
+    return {
+      ...held,
+      mail: mailbox.mail,
+      messages,
+      complete,
+      handlerOf: (one) => shortHandler(this.context, one),
+    }
   }
 
   async #letGo(
@@ -189,7 +195,7 @@ export function aloneWork(context: Context, held: Held, mailbox: Mailbox, head: 
     mail: mailbox.mail,
     messages: [head],
     complete: mailbox.due.length === 1,
-    perform: spent ? givingUp(context, head) : shortPerform(context),
+    handlerOf: (message) => (spent ? givingUp(context, head) : shortHandler(context, message)),
   }
 }
 

@@ -10,24 +10,7 @@ import { transaction } from '../platform/db/transaction.ts'
 import type { ActorKey, Doorbell, Envelope, Letter } from './types.ts'
 
 /** Stores letters of any number of actors in one statement. At most one letter per key in one call. */
-export function send(tx: Query, letters: readonly Letter[]): Promise<readonly Envelope[]> {
-  return insertLetters(tx, letters, false)
-}
-
-/**
- * Like `send`, but leaves out a letter whose key already has one of the same type waiting. Only for actors that read
- * everything from a watermark, and only where sender and turn lock the same domain row first: then a waiting message
- * is one whose turn has not read yet.
- */
-export function sendUnlessWaiting(tx: Query, letters: readonly Letter[]): Promise<readonly Envelope[]> {
-  return insertLetters(tx, letters, true)
-}
-
-async function insertLetters(
-  tx: Query,
-  letters: readonly Letter[],
-  unlessWaiting: boolean,
-): Promise<readonly Envelope[]> {
+export async function send(tx: Query, letters: readonly Letter[]): Promise<readonly Envelope[]> {
   if (letters.length === 0) return []
   const sorted = letters.toSorted((a, b) => (a.key < b.key ? -1 : 1))
   return tx<Envelope[]>`
@@ -36,12 +19,25 @@ async function insertLetters(
         ${sorted.map((letter) => letter.key)}::text[],
         ${sorted.map((letter) => letter.type)}::text[],
         ${sorted.map((letter) => JSON.stringify(letter.payload ?? {}))}::text[],
-        ${sorted.map((letter) => letter.delayMs ?? 0)}::int[]
-      ) as l (key, type, payload, delay)
-      where not ${unlessWaiting}::boolean
+        ${sorted.map((letter) => letter.delayMs ?? 0)}::int[],
+        ${sorted.map((letter) => Number(letter.unlessWaiting ?? false))}::int[]
+      ) as l (key, type, payload, delay, unless_waiting)
+      where l.unless_waiting = 0
         or not exists (select 1 from actor_message m where m.key = l.key and m.type = l.type)
     ), ${numberAndStore(tx)}
     select s.key, s.seq, s.type, l.delay as "delayMs" from sent s join letter l using (key)`
+}
+
+/**
+ * Like `send`, but leaves out a letter whose key already has one of the same type waiting. Only for actors that read
+ * everything from a watermark, and only where sender and turn lock the same domain row first: then a waiting message
+ * is one whose turn has not read yet.
+ */
+export function sendUnlessWaiting(tx: Query, letters: readonly Letter[]): Promise<readonly Envelope[]> {
+  return send(
+    tx,
+    letters.map((letter) => ({ ...letter, unlessWaiting: true })),
+  )
 }
 
 /**
@@ -84,16 +80,6 @@ export async function transactionWithMail<T>(
   })
   if (sent.length > 0) deps.doorbell.ring(sent)
   return result
-}
-
-/**
- * Whether the actor has a letter of this type waiting. For turns, whose `Send` sends always; to be asked under the
- * domain row's lock, like `sendUnlessWaiting`.
- */
-export async function isWaiting(tx: Query, key: ActorKey, type: string): Promise<boolean> {
-  const [row] = await tx<{ waiting: boolean }[]>`
-    select exists (select 1 from actor_message where key = ${key} and type = ${type}) as waiting`
-  return row?.waiting ?? false
 }
 
 /**

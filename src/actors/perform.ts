@@ -1,8 +1,14 @@
 /** From a message to what is done about it: its handler, or giving up. */
 import type { Context } from './context.ts'
 import { park, type WaitingMessage } from './statements.ts'
-import type { Perform } from './turn.ts'
-import { type ActorDefinition, kindOf, type LongHandler, type Message, type ShortHandler } from './types.ts'
+import {
+  type ActorDefinition,
+  type BulkHandler,
+  kindOf,
+  type LongHandler,
+  type Message,
+  type ShortHandler,
+} from './types.ts'
 
 /** Tries of giving up itself; after these the message is parked without asking the domain. */
 const GIVE_UP_ATTEMPTS = 3
@@ -19,18 +25,14 @@ function maxAttempts({ maxAttempts: usual, maxAttemptsOf = {} }: ActorDefinition
   return Object.hasOwn(maxAttemptsOf, type) ? (maxAttemptsOf[type] ?? usual) : usual
 }
 
-/** Short turn: the handler of the message's type. An unknown type fails: the message came from newer code. */
-export function shortPerform(context: Context): Perform {
-  return (message, tx, send) => shortHandler(context, message)(message, tx, send)
-}
-
-function shortHandler(context: Context, message: Message): ShortHandler {
+/** Short turn: the handler of the message's type. @throws Error for an unknown type: the message came from newer code. */
+export function shortHandler(context: Context, message: Message): ShortHandler | BulkHandler {
   const definition = definitionOf(context, message)
   if (definition.pool !== 'short') throw new Error(`${definition.kind} is not an actor of short turns`)
   return handlerOf(definition.handlers, message.type)
 }
 
-/** Long turn: as `shortPerform`. @throws Error for an unknown type. */
+/** Long turn: as `shortHandler`. */
 export function longHandler(context: Context, message: Message): LongHandler {
   const definition = definitionOf(context, message)
   if (definition.pool === 'short') throw new Error(`${definition.kind} is not an actor of long turns`)
@@ -45,7 +47,7 @@ export function longTurnTimeoutMs(context: Context, message: Message): number {
 }
 
 /** Gives a message up: the domain decides, or it becomes a dead letter. */
-export function givingUp(context: Context, head: WaitingMessage): Perform {
+export function givingUp(context: Context, head: WaitingMessage): ShortHandler {
   return async (message, tx, send) => {
     const definition = definitionOf(context, head)
     const { giveUp } = definition

@@ -2,7 +2,8 @@
  * The transaction of short turns: handlers, letters, fence, removal and release, for one actor or many.
  *
  * The rule: all of it commits or none. Handlers of different actors run at the same time on the one connection, so
- * their statements travel in one go; within an actor, messages are handled one after another.
+ * their statements travel in one go; within an actor, messages are handled one after another. Actors whose messages have a
+ * bulk handler are visited by one call of it.
  */
 import type { Tx } from '../platform/db/pool.ts'
 import { Revocation } from '../platform/db/revocation.ts'
@@ -10,9 +11,15 @@ import { transaction } from '../platform/db/transaction.ts'
 import type { Context } from './context.ts'
 import { send } from './mailbox.ts'
 import { fence, type Held, release, remove } from './statements.ts'
-import { type ActorKey, type Envelope, Fenced, type Letter, type Message, type Send } from './types.ts'
-
-export type Perform = (message: Message, tx: Tx, send: Send) => Promise<'done' | 'again'>
+import {
+  type ActorKey,
+  type BulkHandler,
+  type Envelope,
+  Fenced,
+  type Letter,
+  type Message,
+  type ShortHandler,
+} from './types.ts'
 
 /** The turns of one actor in a transaction. */
 export interface Work extends Held {
@@ -20,7 +27,8 @@ export interface Work extends Held {
   readonly messages: readonly Message[]
   /** True where nothing else is due: released in the same transaction, unless a message arrives before. */
   readonly complete: boolean
-  readonly perform: Perform
+  /** @throws Error where there is no handler for the message; the turn has failed then. */
+  readonly handlerOf: (message: Message) => ShortHandler | BulkHandler
 }
 
 export interface Committed {
@@ -28,7 +36,7 @@ export interface Committed {
   readonly messages: number
 }
 
-/** Turns in a shared transaction failed; nothing was committed. `culprit` is the first whose handler threw. */
+/** Turns in a shared transaction failed; nothing was committed. `culprit` is the first whose handler threw, where one did. */
 export class TurnFailed extends Error {
   override readonly name = 'TurnFailed'
   constructor(
@@ -52,7 +60,7 @@ export async function commitTurns(
   works: readonly Work[],
   timeoutMs: number,
 ): Promise<Committed> {
-  const failed: ActorKey[] = []
+  const failed: (ActorKey | null)[] = []
   const started = performance.now()
   try {
     const result = await transaction(context.sql, async (tx) => {
@@ -60,8 +68,8 @@ export async function commitTurns(
       limitStatements(tx, context, timeoutMs)
       const letters: Letter[] = []
       const done = await performAll(works, tx, letters, timeoutMs, failed)
-      const envelopes = await sendAll(tx, letters)
-      const [, , released] = await Promise.all([
+      const [envelopes, , , released] = await Promise.all([
+        sendAll(tx, letters),
         fence(tx, context.worker, works),
         remove(
           tx,
@@ -102,21 +110,27 @@ interface Turns {
   readonly finished: boolean
 }
 
+/** One call of a handler after the other, or one of a bulk handler. `key`: who has failed where it fails; null: unknown. */
+interface Run {
+  readonly key: ActorKey | null
+  perform(tx: Tx, letters: Letter[]): Promise<readonly Turns[]>
+}
+
 async function performAll(
   works: readonly Work[],
   tx: Tx,
   letters: Letter[],
   timeoutMs: number,
-  failed: ActorKey[],
+  failed: (ActorKey | null)[],
 ): Promise<readonly Turns[]> {
   const revocation = new Revocation()
   const handle = withoutSavepoints(revocation.guard(tx))
   const reasons: unknown[] = []
-  const runs = works.map(async (work) => {
+  const runs = runsOf(works).map(async ({ key, perform }) => {
     try {
-      return await performOne(work, handle, letters)
+      return await perform(handle, letters)
     } catch (error) {
-      failed.push(work.key)
+      failed.push(key)
       reasons.push(error)
       revocation.revoke(error) // ends the others at their next statement
       throw error
@@ -126,22 +140,70 @@ async function performAll(
     // All of them, also after a failure: the transaction must not end under a statement that is still to come.
     const settled = await within(timeoutMs, Promise.allSettled(runs))
     if (reasons.length > 0) throw reasons[0]
-    return settled.flatMap((run) => (run.status === 'fulfilled' ? [run.value] : []))
+    return settled.flatMap((run) => (run.status === 'fulfilled' ? run.value : []))
   } finally {
     revocation.revoke(new Error('the turn is over'))
+  }
+}
+
+/** A run for each actor, but one for all that begin with the same bulk handler. */
+function runsOf(works: readonly Work[]): readonly Run[] {
+  const runs: Run[] = []
+  for (const [bulk, members] of Map.groupBy(works, (work) => bulkOf(work, work.messages[0]))) {
+    const alone = members.length === 1 ? (members[0]?.key ?? null) : null
+    if (bulk !== null)
+      runs.push({ key: alone, perform: (tx, letters) => visitAll(bulk, members, tx, letters) })
+    else
+      for (const work of members)
+        runs.push({ key: work.key, perform: async (tx, letters) => [await performOne(work, tx, letters)] })
+  }
+  return runs
+}
+
+/** Null where the message has a handler of its own, or none. */
+function bulkOf(work: Work, message: Message | undefined): BulkHandler | null {
+  try {
+    const handler = message === undefined ? null : work.handlerOf(message)
+    return typeof handler === 'function' ? null : handler
+  } catch {
+    return null // found again by whoever performs it
   }
 }
 
 async function performOne(work: Work, tx: Tx, letters: Letter[]): Promise<Turns> {
   const messages: Message[] = []
   for (const message of work.messages) {
-    const mine: Letter[] = []
-    const outcome = await work.perform(message, tx, async (more) => void mine.push(...more))
-    letters.push(...mine)
+    const handler = work.handlerOf(message)
+    if (typeof handler !== 'function') return { work, messages, finished: false }
+    const outcome = await handler(message, tx, async (more) => void letters.push(...more))
     if (outcome === 'again') return { work, messages, finished: false }
     messages.push(message)
   }
   return { work, messages, finished: work.complete }
+}
+
+/** Of each actor the messages up to the first that is not for `bulk`. */
+async function visitAll(
+  bulk: BulkHandler,
+  works: readonly Work[],
+  tx: Tx,
+  letters: Letter[],
+): Promise<readonly Turns[]> {
+  const visits = works.map((work) => {
+    const stop = work.messages.findIndex((message) => bulkOf(work, message) !== bulk)
+    const messages = stop === -1 ? work.messages : work.messages.slice(0, stop)
+    return {
+      work,
+      key: work.key,
+      id: messages[0]?.id ?? '',
+      messages,
+      complete: work.complete && stop === -1,
+    }
+  })
+  const again = await bulk.visit(visits, tx, async (more) => void letters.push(...more))
+  return visits.map(({ work, messages, complete }) =>
+    again.has(work.key) ? { work, messages: [], finished: false } : { work, messages, finished: complete },
+  )
 }
 
 /** Turns share the transaction: one's savepoint would take in the statements of another. */

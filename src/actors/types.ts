@@ -38,6 +38,8 @@ export interface Letter {
   readonly payload?: Json
   /** It is due so long after it was sent, and until then hides what is sent to the same actor after it. */
   readonly delayMs?: number
+  /** Left out where a letter of the same type waits for the actor. When that is safe: `sendUnlessWaiting`. */
+  readonly unlessWaiting?: boolean
 }
 
 export interface Envelope {
@@ -81,6 +83,26 @@ export class Fenced extends Error {
  */
 export type ShortHandler = (message: Message, tx: Tx, send: Send) => Promise<'done' | 'again'>
 
+/** The first due messages of an actor, all of which one bulk handler takes. */
+export interface Visit {
+  readonly key: ActorKey
+  /** The part of the key after the colon. */
+  readonly id: string
+  /** In the order in which they were sent; at least one. */
+  readonly messages: readonly Message[]
+}
+
+/**
+ * The short turns of many actors at once, for actors whose messages say only that there is something to do: a visit deals
+ * with all of its messages. One object for several types makes one visit of messages of these types.
+ *
+ * As for a short handler; besides, a failure is nobody's where several are visited: each is then visited alone.
+ */
+export interface BulkHandler {
+  /** @returns the keys of those whose messages stay, because there is more to do than one turn should. */
+  visit(visits: readonly Visit[], tx: Tx, send: Send): Promise<ReadonlySet<ActorKey>>
+}
+
 /** What a long turn holds besides its message. */
 export interface LongTurn {
   readonly message: Message
@@ -116,7 +138,7 @@ interface DefinitionBase {
 /** An actor kind and its handlers by message type. An unknown type is a failed turn (older code, newer message). */
 export type ActorDefinition = DefinitionBase &
   (
-    | { readonly pool: 'short'; readonly handlers: Readonly<Record<string, ShortHandler>> }
+    | { readonly pool: 'short'; readonly handlers: Readonly<Record<string, ShortHandler | BulkHandler>> }
     | { readonly pool: LongPool; readonly handlers: Readonly<Record<string, LongHandler>> }
   )
 

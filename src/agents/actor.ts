@@ -3,49 +3,69 @@
  * finalised assistant responses (specification, "Agent conversation ingestion", rule 8, and "Effects").
  *
  * The rule: a turn is one transaction that starts with the session's row lock and goes by the watermark, so it may be run any
- * number of times and messages carry nothing. Three round trips: read, apply, conclude. Statements of a trip are sent
- * together and run in the order in which they are written.
+ * number of times and messages carry nothing. All sessions of a transaction take their turns together, in three round trips:
+ * read, apply, conclude. Each is decided for by itself, as if it were alone. Statements of a trip are sent together and run in
+ * the order in which they are written.
  */
-import { isWaiting } from '../actors/mailbox.ts'
-import type { ActorDefinition, GiveUp, Message, Send } from '../actors/types.ts'
+import type { ActorDefinition, ActorKey, BulkHandler, GiveUp, Letter, Send, Visit } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import {
   countResponses,
-  enterResponses,
   grantCredits,
-  hasBlocked,
-  meterResponses,
+  NO_RESPONSES,
+  type ResponseCounts,
   reopenAround,
+  storeResponses,
   withdrawResponses,
 } from './responses.store.ts'
 import { analyzeLetter, isTerminal } from './session.rules.ts'
 import { writeSignals } from './signal-writes.store.ts'
-import { type Effects, effectsOf, processingStatusOf, type TurnEvent } from './turn.rules.ts'
-import { walk } from './walk.rules.ts'
+import { type Effects, effectsOf, processingStatusOf } from './turn.rules.ts'
+import { type WalkStep, walk } from './walk.rules.ts'
 import {
   deleteRevisits,
-  highestSequence,
+  highestSequences,
   type LockedSession,
   lockSession,
-  readNext,
-  readRevisits,
+  lockSessions,
+  type Of,
+  readWaiting,
+  type SavedWalk,
   saveProcessingStatus,
-  saveWalk,
+  saveWalks,
+  type Waiting,
 } from './walk.store.ts'
 
-/** Events of one turn. A longer session takes several, and other sessions get their turn in between. */
+/** Events of a session's turn. A longer session takes several, and other sessions get their turn in between. */
 const PAGE = 1_000
+/** Events of all turns of a transaction, so that many long sessions take no more memory together than a few. */
+const PAGE_TOGETHER = 4_000
 
 type ActorDeps = Pick<Deps, 'newId'>
 
-interface Turn {
-  readonly session: LockedSession
-  readonly next: readonly TurnEvent[]
-  readonly revisits: readonly TurnEvent[]
-  /** Responses of earlier turns wait for credits. */
-  readonly blocked: boolean
+interface Turn extends Waiting {
+  readonly scope: LockedSession
+  /** As many events of either sort as a turn takes: there may be more. */
+  readonly page: number
 }
+
+/** What is to be done in a turn. */
+interface Decision extends Turn {
+  readonly step: WalkStep<Turn['next'][number]>
+  readonly gapsPermanentThrough: number | null
+  readonly again: boolean
+  readonly effects: Effects
+  /** Its responses pass by way of the organization's credits. */
+  readonly byCredits: boolean
+}
+
+/** What is then still to do. */
+interface Walked extends Decision {
+  readonly counts: ResponseCounts
+}
+
+const NOTHING: Waiting = { revisits: [], next: [], blocked: false }
 
 /**
  * - `events_stored`: events were stored or revised, or the status changed.
@@ -55,7 +75,7 @@ interface Turn {
  * All three do the whole walk: what is due is read, not told.
  */
 export function sessionActor(deps: ActorDeps): ActorDefinition {
-  const walkOn = (message: Message, tx: Tx, send: Send) => walkSession(deps, tx, send, message.id)
+  const walkOn: BulkHandler = { visit: (visits, tx, send) => walkSessions(deps, visits, tx, send) }
   return {
     kind: 'session',
     pool: 'short',
@@ -73,75 +93,110 @@ const giveUp: GiveUp = async (message, tx) => {
   return 'dead_letter'
 }
 
-async function walkSession(deps: ActorDeps, tx: Tx, send: Send, id: string): Promise<'done' | 'again'> {
-  const turn = await read(tx, id)
-  if (turn === null) return 'done'
-  const { session, revisits } = turn
-  const { step, gapsPermanentThrough } = await decide(tx, turn)
-  const again = step.again || revisits.length === PAGE
-  const { counts, waiting } = await apply(deps, tx, turn, effectsOf(revisits, step.process))
-  const processingStatus = processingStatusOf({
-    captureContent: session.captureContent,
-    unwalked: again || step.waitingAtGap,
-    ...counts,
-  })
-  await Promise.all([
-    saveWalk(tx, session, {
-      watermark: step.newWatermark,
-      gapsPermanentThrough,
-      waitSeconds: step.waitingAtGap ? session.gapTimeoutSeconds : null,
-      processingStatus,
-    }),
-    // Last, after all domain rows. A letter that waits has not been read: its turn locks the session first.
-    counts.metered > 0 && !waiting ? send([analyzeLetter(id, isTerminal(session.status))]) : undefined,
-  ])
-  return again ? 'again' : 'done'
+/** Sessions that were deleted have nothing to do. @returns the actors of those that have more to do. */
+async function walkSessions(
+  deps: ActorDeps,
+  visits: readonly Visit[],
+  tx: Tx,
+  send: Send,
+): Promise<ReadonlySet<ActorKey>> {
+  const turns = await read(
+    tx,
+    visits.map(({ id }) => id),
+  )
+  if (turns.length === 0) return new Set()
+  const decisions = await decide(tx, turns)
+  const counts = await apply(deps, tx, decisions)
+  const walked = decisions.map((decision) => ({
+    ...decision,
+    counts: counts.get(decision.scope.sessionId) ?? NO_RESPONSES,
+  }))
+  await saveWalks(tx, walked.map(toSave))
+  // A letter that waits has not been read: its turn locks the session first.
+  await send(walked.filter((one) => one.counts.metered > 0).map(toLetter))
+  return new Set(walked.filter((one) => one.again).map(({ scope }): ActorKey => `session:${scope.sessionId}`))
 }
 
-/** Null where the session was deleted. */
-async function read(tx: Tx, id: string): Promise<Turn | null> {
-  const [session, revisits, next, blocked] = await Promise.all([
-    lockSession(tx, id),
-    readRevisits(tx, id, PAGE),
-    readNext(tx, id, PAGE),
-    hasBlocked(tx, id),
-  ])
-  return session === null ? null : { session, next, revisits, blocked }
+async function read(tx: Tx, ids: readonly string[]): Promise<readonly Turn[]> {
+  const page = Math.min(PAGE, Math.ceil(PAGE_TOGETHER / ids.length))
+  const [sessions, waiting] = await Promise.all([lockSessions(tx, ids), readWaiting(tx, ids, page)])
+  return sessions.map((scope) => ({ ...NOTHING, ...waiting.get(scope.sessionId), scope, page }))
 }
 
 /** How far to walk. A gap at which an idle session waits becomes permanent, with all that are stored beyond it. */
-async function decide(tx: Tx, { session, next }: Turn) {
-  const input = {
-    watermark: session.watermark,
-    terminal: isTerminal(session.status),
-    gapsPermanentThrough: session.gapsPermanentThrough,
-    next,
-    hasMore: next.length === PAGE,
-  }
-  const step = walk(input)
-  if (!step.waitingAtGap || !session.idle) return { step, gapsPermanentThrough: session.gapsPermanentThrough }
-  const gapsPermanentThrough = await highestSequence(tx, session)
-  return { step: walk({ ...input, gapsPermanentThrough }), gapsPermanentThrough }
+async function decide(tx: Tx, turns: readonly Turn[]): Promise<readonly Decision[]> {
+  const idle = turns.filter(({ scope }) => scope.idle)
+  const overdue = idle.filter((turn) => stepOf(turn, turn.scope.gapsPermanentThrough).waitingAtGap)
+  const highest = await highestSequences(tx, scopesOf(overdue))
+  return turns.map((turn) => {
+    const { scope, revisits, page, blocked } = turn
+    const gapsPermanentThrough = highest.get(scope.sessionId) ?? scope.gapsPermanentThrough
+    const step = stepOf(turn, gapsPermanentThrough)
+    const effects = effectsOf(revisits, step.process)
+    return {
+      ...turn,
+      step,
+      gapsPermanentThrough,
+      effects,
+      again: step.again || revisits.length === page,
+      byCredits: blocked || (scope.limited && effects.responses.length > 0),
+    }
+  })
+}
+
+function stepOf({ scope, next, page }: Turn, gapsPermanentThrough: number | null) {
+  const terminal = isTerminal(scope.status)
+  const hasMore = next.length === page
+  return walk({ watermark: scope.watermark, terminal, gapsPermanentThrough, next, hasMore })
 }
 
 /** Writes what the events mean, and counts what is then still to do. */
-async function apply(deps: ActorDeps, tx: Tx, { session, revisits, blocked }: Turn, effects: Effects) {
-  const { signals, responses, withdrawn, changedAround } = effects
-  const revisited = revisits.map((event) => event.externalEventId)
-  const byCredits = blocked || (session.limited && responses.length > 0)
+async function apply(
+  deps: ActorDeps,
+  tx: Tx,
+  decisions: readonly Decision[],
+): Promise<ReadonlyMap<string, ResponseCounts>> {
+  const parts = <T>(rowsOf: (decision: Decision) => readonly T[]): readonly Of<T>[] =>
+    decisions
+      .map((decision) => ({ scope: decision.scope, rows: rowsOf(decision) }))
+      .filter(({ rows }) => rows.length > 0)
+  const signals = parts(({ effects }) => effects.signals)
+  const withdrawn = parts(({ effects }) => effects.withdrawn)
+  // The first walk has nothing behind it whose context could have changed.
+  const changed = parts(({ scope, effects }) => (scope.watermark < 0 ? [] : effects.changedAround))
+  const revisited = parts(({ revisits }) => revisits.map((event) => event.externalEventId))
   const written = [
-    writeSignals(tx, session, deps.newId, signals),
-    withdrawResponses(tx, session, withdrawn),
-    byCredits ? enterResponses(tx, session, responses) : meterResponses(tx, session, responses),
-    // The first walk has nothing behind it whose context could have changed.
-    session.watermark < 0 ? undefined : reopenAround(tx, session, changedAround),
-    deleteRevisits(tx, session, revisited),
-    byCredits ? grantCredits(tx, session) : undefined,
+    writeSignals(tx, deps.newId, signals),
+    withdrawResponses(tx, withdrawn),
+    storeResponses(tx, parts(responsesOf)),
+    reopenAround(tx, changed),
+    deleteRevisits(tx, revisited),
+    grantCredits(tx, scopesOf(decisions.filter(({ byCredits }) => byCredits))),
   ]
-  const [counts, waiting] = await Promise.all([
-    countResponses(tx, session),
-    isWaiting(tx, `analysis:${session.sessionId}`, 'analyze'),
-    ...written,
-  ])
-  return { counts, waiting }
+  const [counts] = await Promise.all([countResponses(tx, scopesOf(decisions)), ...written])
+  return counts
+}
+
+function scopesOf(turns: readonly Turn[]): readonly LockedSession[] {
+  return turns.map(({ scope }) => scope)
+}
+
+function responsesOf({ effects, byCredits }: Decision) {
+  const state = byCredits ? ('billing_blocked' as const) : ('metered' as const)
+  return effects.responses.map((response) => ({ ...response, state }))
+}
+
+function toSave({ scope, step, again, gapsPermanentThrough, counts }: Walked): SavedWalk {
+  const unwalked = again || step.waitingAtGap
+  return {
+    scope,
+    watermark: step.newWatermark,
+    gapsPermanentThrough,
+    waitSeconds: step.waitingAtGap ? scope.gapTimeoutSeconds : null,
+    processingStatus: processingStatusOf({ captureContent: scope.captureContent, unwalked, ...counts }),
+  }
+}
+
+function toLetter({ scope }: Walked): Letter {
+  return { ...analyzeLetter(scope.sessionId, isTerminal(scope.status)), unlessWaiting: true }
 }

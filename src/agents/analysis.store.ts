@@ -5,6 +5,7 @@
  * meanwhile is still `metered` and is asked about again.
  */
 import type { Query } from '../platform/db/pool.ts'
+import { responseOfEvent } from './responses.store.ts'
 import type { SessionScope } from './walk.store.ts'
 
 /** User messages behind a response that analysis looks at. */
@@ -25,40 +26,53 @@ export interface PendingResponse {
   readonly followUps: readonly UserMessage[]
 }
 
-/** Metered responses of the session in order of sequence. Empty where the session was deleted. */
+/**
+ * Metered responses of the session in order of sequence. Empty where the session was deleted. Every look-up is limited to what
+ * the index gives first, or the planner may read the whole session for each response.
+ */
 export function readPending(tx: Query, sessionId: string, limit: number) {
   return tx<PendingResponse[]>`
+    with pending as materialized (
+      select r.organization_id, r.session_id, r.external_event_id, r.version, r.sequence, s.watermark
+      from agent_session s
+      join agent_response r
+        on r.organization_id = s.organization_id and r.session_id = s.id and r.state = 'metered'
+      where s.id = ${sessionId}
+      order by r.sequence
+      limit ${limit}
+    )
     select
-      r.external_event_id as "externalEventId", r.version, e.body -> 'content' as content,
-      question.body as question, coalesce(follow_up.bodies, '[]') as "followUps"
-    from agent_session s
-    join agent_response r
-      on r.organization_id = s.organization_id and r.session_id = s.id and r.state = 'metered'
-    join agent_event e
-      on e.organization_id = r.organization_id and e.session_id = r.session_id
-      and e.external_event_id = r.external_event_id
+      p.external_event_id as "externalEventId", p.version, response.content, question.body as question,
+      coalesce(follow_up.bodies, '[]') as "followUps"
+    from pending p
+    cross join lateral (
+      select e.body -> 'content' as content
+      from agent_event e
+      where e.organization_id = p.organization_id
+        and e.session_id = p.session_id
+        and e.external_event_id = p.external_event_id
+      limit 1
+    ) response
     left join lateral (
       select m.body
       from agent_event m
-      where m.organization_id = r.organization_id
-        and m.session_id = r.session_id
-        and m.sequence < r.sequence
+      where m.organization_id = p.organization_id
+        and m.session_id = p.session_id
+        and m.sequence < p.sequence
         and m.type = 'user_message'
         and m.final
       order by m.sequence desc
       limit 1
     ) question on true
     left join lateral (
-      select n.sequence
-      from agent_event n
-      join agent_response following
-        on following.organization_id = n.organization_id and following.session_id = n.session_id
-        and following.external_event_id = n.external_event_id
-      where n.organization_id = r.organization_id
-        and n.session_id = r.session_id
-        and n.sequence > r.sequence
-        and n.type = 'assistant_message'
-      order by n.sequence
+      select e.sequence
+      from agent_event e
+      ${responseOfEvent(tx)}
+      where e.organization_id = p.organization_id
+        and e.session_id = p.session_id
+        and e.sequence > p.sequence
+        and e.type = 'assistant_message'
+      order by e.sequence
       limit 1
     ) next_response on true
     left join lateral (
@@ -66,20 +80,17 @@ export function readPending(tx: Query, sessionId: string, limit: number) {
       from (
         select u.sequence, u.body
         from agent_event u
-        where u.organization_id = r.organization_id
-          and u.session_id = r.session_id
-          and u.sequence > r.sequence
-          and u.sequence <= s.watermark
-          and (next_response.sequence is null or u.sequence < next_response.sequence)
+        where u.organization_id = p.organization_id
+          and u.session_id = p.session_id
+          and u.sequence > p.sequence
+          and u.sequence <= least(p.watermark, next_response.sequence - 1)
           and u.type = 'user_message'
           and u.final
         order by u.sequence
         limit ${FOLLOW_UPS}
       ) m
     ) follow_up on true
-    where s.id = ${sessionId}
-    order by r.sequence
-    limit ${limit}`
+    order by p.sequence`
 }
 
 /**

@@ -6,7 +6,7 @@
 import type { Query } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
 import type { Rating } from './model.ts'
-import type { SessionScope } from './walk.store.ts'
+import { type Of, type SessionScope, sessionTable } from './walk.store.ts'
 
 /** Sequence, revision and time are those of the event that the signal was read from. */
 export interface NewSignal {
@@ -20,30 +20,36 @@ export interface NewSignal {
   readonly participantExternalId: string | null
 }
 
-export async function writeSignals(
-  tx: Query,
-  { organizationId, applicationId, sessionId }: SessionScope,
-  newId: NewId,
-  signals: readonly NewSignal[],
-): Promise<void> {
-  if (signals.length === 0) return
-  const rows = signals.map((signal) => ({ ...signal, id: newId() }))
+/** Writes signals of any number of sessions. */
+export async function writeSignals(tx: Query, newId: NewId, parts: readonly Of<NewSignal>[]): Promise<void> {
+  const rows = parts.flatMap(({ rows: signals }, index) =>
+    signals.map((signal) => ({ ...signal, id: newId(), n: index + 1 })),
+  )
+  if (rows.length === 0) return
   await tx`
     insert into agent_signal (
       id, organization_id, application_id, session_id, source, kind, rating, labels, comment, external_event_id,
       target_event_external_id, sequence, revision, participant_external_id, occurred_at
     )
     select
-      n.id, e.organization_id, ${applicationId}, e.session_id, n.source, n.kind, n.rating, n.labels, n.comment,
-      e.external_event_id, n."targetEventExternalId", e.sequence, e.revision, n."participantExternalId", e.occurred_at
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as n (
-      id uuid, source text, kind text, rating text, labels jsonb, comment text, "externalEventId" text,
+      r.id, s.organization_id, s.application_id, s.session_id, r.source, r.kind, r.rating, r.labels, r.comment,
+      r."externalEventId", r."targetEventExternalId", e.sequence, e.revision, r."participantExternalId", e.occurred_at
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as r (
+      n int, id uuid, source text, kind text, rating text, labels jsonb, comment text, "externalEventId" text,
       "targetEventExternalId" text, "participantExternalId" text
     )
-    join agent_event e
-      on e.organization_id = ${organizationId}
-      and e.session_id = ${sessionId}
-      and e.external_event_id = n."externalEventId"
+    join ${sessionTable(
+      tx,
+      parts.map(({ scope }) => scope),
+    )} using (n)
+    cross join lateral (
+      select e.sequence, e.revision, e.occurred_at
+      from agent_event e
+      where e.organization_id = s.organization_id
+        and e.session_id = s.session_id
+        and e.external_event_id = r."externalEventId"
+      limit 1
+    ) e
     on conflict (session_id, external_event_id, source, kind) do update set
       rating = excluded.rating,
       labels = excluded.labels,
@@ -77,6 +83,6 @@ export async function replaceInferences(
             ${signals.map((signal) => signal.kind)}::text[]
           )
         )`,
-    writeSignals(tx, scope, newId, signals),
+    writeSignals(tx, newId, [{ scope, rows: signals }]),
   ])
 }

@@ -1,8 +1,11 @@
 /**
- * The SQL of a session's turn: what it reads, and what it says of the session in the end.
+ * The SQL of turns of sessions: what they read, and what they say of each session in the end. Every statement takes any
+ * number of sessions, of any organizations.
  *
- * The rule: `lockSession` comes first. Ingest, analysis and deletion lock the same row, so a turn sees all or
- * nothing of each. An actor knows only the session's id: the organization is read with the lock, and named from there on.
+ * The rules: `lockSessions` comes first. Ingest, analysis and deletion lock the same rows, so a turn sees all or
+ * nothing of each. An actor knows only its session's id: the organization is read with the lock, and named from there on.
+ * What a statement looks up for each session or event stands in a lateral subquery with a limit: that leaves the planner no
+ * other way than the index, whatever it believes of tables that have just grown.
  */
 import type { Query } from '../platform/db/pool.ts'
 import type { ProcessingStatus, SessionStatus } from './model.ts'
@@ -13,6 +16,28 @@ export interface SessionScope {
   readonly organizationId: string
   readonly applicationId: string
   readonly sessionId: string
+}
+
+/** What is written or looked up for one session of several. */
+export interface Of<T> {
+  readonly scope: SessionScope
+  readonly rows: readonly T[]
+}
+
+/** Sessions as a table `s (organization_id, application_id, session_id, n)`, numbered from 1. */
+export const sessionTable = (tx: Query, scopes: readonly SessionScope[]) => tx`
+  unnest(
+    ${scopes.map(({ organizationId }) => organizationId)}::text[]::uuid[],
+    ${scopes.map(({ applicationId }) => applicationId)}::text[]::uuid[],
+    ${scopes.map(({ sessionId }) => sessionId)}::text[]::uuid[]
+  ) with ordinality as s (organization_id, application_id, session_id, n)`
+
+/** The number in `sessionTable` of every row, and the rows in the same order. */
+export function numbered<T>(parts: readonly Of<T>[]): { readonly ns: number[]; readonly rows: readonly T[] } {
+  return {
+    ns: parts.flatMap(({ rows }, index) => rows.map(() => index + 1)),
+    rows: parts.flatMap(({ rows }) => rows),
+  }
 }
 
 export interface LockedSession extends SessionScope {
@@ -29,7 +54,12 @@ export interface LockedSession extends SessionScope {
 
 /** Locks the session until the transaction ends. Null where it was deleted. */
 export async function lockSession(tx: Query, sessionId: string): Promise<LockedSession | null> {
-  const [row] = await tx<LockedSession[]>`
+  return (await lockSessions(tx, [sessionId]))[0] ?? null
+}
+
+/** Locks sessions, in the order of their ids, until the transaction ends. Those that were deleted are missing. */
+export async function lockSessions(tx: Query, ids: readonly string[]): Promise<readonly LockedSession[]> {
+  return await tx<LockedSession[]>`
     select
       s.organization_id as "organizationId", s.application_id as "applicationId", s.id as "sessionId", s.status,
       s.watermark, s.gaps_permanent_through as "gapsPermanentThrough",
@@ -42,73 +72,123 @@ export async function lockSession(tx: Query, sessionId: string): Promise<LockedS
     join agent_application a on a.organization_id = s.organization_id and a.id = s.application_id
     join agent_application_settings v
       on v.organization_id = a.organization_id and v.application_id = a.id and v.version = a.settings_version
-    where s.id = ${sessionId}
+    where s.id = any(${ids as string[]}::uuid[])
+    order by s.id
     for update of s`
-  return row ?? null
 }
 
-/** Only what a turn decides by: content of messages stays where it is. */
-const turnEvent = (tx: Query) => tx`
-  e.external_event_id as "externalEventId", e.sequence, e.revision, e.type, e.final,
-  case when e.type = 'feedback' then e.body else '{}' end as body,
-  e.type = 'assistant_message' and coalesce((e.body ->> 'visible')::boolean, false) as visible,
-  (v.settings ->> 'captureContent')::boolean as captured`
-
-/** The lowest stored events above the watermark, in order of sequence. */
-export function readNext(tx: Query, sessionId: string, limit: number) {
-  return tx<TurnEvent[]>`
-    select ${turnEvent(tx)}
-    from agent_session s
-    join agent_event e
-      on e.organization_id = s.organization_id and e.session_id = s.id and e.sequence > s.watermark
-    join agent_application_settings v
-      on v.organization_id = s.organization_id and v.application_id = s.application_id
-      and v.version = e.settings_version
-    where s.id = ${sessionId}
-    order by e.sequence
-    limit ${limit}`
+/** What there is for a session's turn. */
+export interface Waiting {
+  /** Events that were revised, or came late, after the walk had passed them; in order of sequence. */
+  readonly revisits: readonly TurnEvent[]
+  /** The lowest stored events above the watermark, in order of sequence. */
+  readonly next: readonly TurnEvent[]
+  /** Responses of earlier turns wait for credits. */
+  readonly blocked: boolean
 }
 
-/** Events that were revised, or came late, after the walk had passed them. */
-export function readRevisits(tx: Query, sessionId: string, limit: number) {
-  return tx<TurnEvent[]>`
-    select ${turnEvent(tx)}
-    from agent_session s
-    join agent_revisit r on r.organization_id = s.organization_id and r.session_id = s.id
-    join agent_event e
-      on e.organization_id = r.organization_id and e.session_id = r.session_id
-      and e.external_event_id = r.external_event_id
-    join agent_application_settings v
-      on v.organization_id = s.organization_id and v.application_id = s.application_id
-      and v.version = e.settings_version
-    where s.id = ${sessionId}
-    order by e.sequence
-    limit ${limit}`
-}
+type WaitingRow = { readonly sessionId: string; readonly blocked: boolean } & (
+  | (Omit<TurnEvent, 'body'> & { readonly body: TurnEvent['body'] | null; readonly isRevisit: boolean })
+  | { readonly sequence: null }
+)
 
-export async function deleteRevisits(
+/**
+ * Reads what waits for turns; of each session at most `limit` events of either sort. Only what a turn decides by: the
+ * content of messages stays where it is. Comes after the lock: its snapshot has to be newer.
+ */
+export async function readWaiting(
   tx: Query,
-  { organizationId, sessionId }: SessionScope,
-  eventIds: readonly string[],
-): Promise<void> {
-  if (eventIds.length === 0) return
+  ids: readonly string[],
+  limit: number,
+): Promise<ReadonlyMap<string, Waiting>> {
+  const rows = await tx<WaitingRow[]>`
+    select
+      s.id as "sessionId", blocked.session_id is not null as blocked, e.is_revisit as "isRevisit",
+      e.external_event_id as "externalEventId", e.sequence, e.revision, e.type, e.final,
+      case when e.type = 'feedback' then e.body end as body,
+      e.type = 'assistant_message' and coalesce((e.body ->> 'visible')::boolean, false) as visible,
+      (v.settings ->> 'captureContent')::boolean as captured
+    from agent_session s
+    left join lateral (
+      select r.session_id
+      from agent_response r
+      where r.organization_id = s.organization_id and r.session_id = s.id and r.state = 'billing_blocked'
+      limit 1
+    ) blocked on true
+    left join lateral (
+      (
+        select false as is_revisit, n.*
+        from agent_event n
+        where n.organization_id = s.organization_id and n.session_id = s.id and n.sequence > s.watermark
+        order by n.sequence
+        limit ${limit}
+      ) union all (
+        select true as is_revisit, passed.*
+        from agent_revisit r
+        cross join lateral (
+          select *
+          from agent_event p
+          where p.organization_id = r.organization_id
+            and p.session_id = r.session_id
+            and p.external_event_id = r.external_event_id
+          limit 1
+        ) passed
+        where r.organization_id = s.organization_id and r.session_id = s.id
+        order by passed.sequence
+        limit ${limit}
+      )
+    ) e on true
+    left join agent_application_settings v
+      on v.organization_id = s.organization_id and v.application_id = s.application_id
+      and v.version = e.settings_version
+    where s.id = any(${ids as string[]}::uuid[])
+    order by e.sequence`
+  return new Map([...Map.groupBy(rows, (row) => row.sessionId)].map(([id, group]) => [id, waitingOf(group)]))
+}
+
+function waitingOf(rows: readonly WaitingRow[]): Waiting {
+  const revisits: TurnEvent[] = []
+  const next: TurnEvent[] = []
+  for (const row of rows) {
+    if (row.sequence === null) continue
+    const event = { ...row, body: row.body ?? {} }
+    if (row.isRevisit) revisits.push(event)
+    else next.push(event)
+  }
+  return { revisits, next, blocked: rows[0]?.blocked ?? false }
+}
+
+/** Forgets events, by their ids, that turns have gone back for. */
+export async function deleteRevisits(tx: Query, parts: readonly Of<string>[]): Promise<void> {
+  const { ns, rows } = numbered(parts)
+  if (rows.length === 0) return
   await tx`
-    delete from agent_revisit
-    where organization_id = ${organizationId}
-      and session_id = ${sessionId}
-      and external_event_id = any(${eventIds as string[]}::text[])`
+    delete from agent_revisit r
+    using unnest(${ns}::int[], ${rows as string[]}::text[]) as e (n, id)
+    join ${sessionTable(
+      tx,
+      parts.map(({ scope }) => scope),
+    )} using (n)
+    where r.organization_id = s.organization_id and r.session_id = s.session_id and r.external_event_id = e.id`
 }
 
-/** The highest stored sequence; -1 where nothing is stored. */
-export async function highestSequence(
+/** The highest stored sequence of each session. */
+export async function highestSequences(
   tx: Query,
-  { organizationId, sessionId }: SessionScope,
-): Promise<number> {
-  const [row] = await tx<{ highest: number }[]>`
-    select coalesce(max(sequence), -1) as highest
-    from agent_event
-    where organization_id = ${organizationId} and session_id = ${sessionId}`
-  return row?.highest ?? -1
+  scopes: readonly SessionScope[],
+): Promise<ReadonlyMap<string, number>> {
+  if (scopes.length === 0) return new Map()
+  const rows = await tx<{ id: string; highest: number }[]>`
+    select s.session_id as id, e.sequence as highest
+    from ${sessionTable(tx, scopes)}
+    cross join lateral (
+      select e.sequence
+      from agent_event e
+      where e.organization_id = s.organization_id and e.session_id = s.session_id
+      order by e.sequence desc
+      limit 1
+    ) e`
+  return new Map(rows.map(({ id, highest }) => [id, highest]))
 }
 
 /** True where events are still to be walked, gone back for, or waited for. */
@@ -127,7 +207,9 @@ export async function hasUnwalked(tx: Query, { organizationId, sessionId }: Sess
   return row?.unwalked ?? false
 }
 
-export interface Walked {
+/** How far a session's walk came. */
+export interface SavedWalk {
+  readonly scope: SessionScope
   readonly watermark: number
   readonly gapsPermanentThrough: number | null
   /** Seconds of idleness after which the gap that the session waits at becomes permanent; null: it waits at none. */
@@ -135,19 +217,25 @@ export interface Walked {
   readonly processingStatus: ProcessingStatus
 }
 
-export async function saveWalk(
-  tx: Query,
-  { organizationId, sessionId }: SessionScope,
-  { watermark, gapsPermanentThrough, waitSeconds, processingStatus }: Walked,
-): Promise<void> {
+export async function saveWalks(tx: Query, walks: readonly SavedWalk[]): Promise<void> {
   await tx`
     update agent_session set
-      watermark = ${watermark},
-      gaps_permanent_through = ${gapsPermanentThrough},
-      gap_deadline = last_activity_at + make_interval(secs => ${waitSeconds}::int),
-      processing_status = ${processingStatus},
+      watermark = w.watermark,
+      gaps_permanent_through = w.gaps_permanent_through,
+      gap_deadline = last_activity_at + make_interval(secs => w.wait_seconds),
+      processing_status = w.processing_status,
       updated_at = now()
-    where organization_id = ${organizationId} and id = ${sessionId}`
+    from ${sessionTable(
+      tx,
+      walks.map(({ scope }) => scope),
+    )}
+    join unnest(
+      ${walks.map((one) => one.watermark)}::int8[],
+      ${walks.map((one) => one.gapsPermanentThrough)}::int8[],
+      ${walks.map((one) => one.waitSeconds)}::int[],
+      ${walks.map((one) => one.processingStatus)}::text[]
+    ) with ordinality as w (watermark, gaps_permanent_through, wait_seconds, processing_status, n) using (n)
+    where agent_session.organization_id = s.organization_id and agent_session.id = s.session_id`
 }
 
 export async function saveProcessingStatus(

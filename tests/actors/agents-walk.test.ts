@@ -123,11 +123,13 @@ describe('the walk', () => {
   test('lets the analysis of an open session wait for more responses, and that of an ended one begin at once', async () => {
     const open = await sessionWith(user(0), assistant(1))
     expect((await run(open)).letters).toEqual([
-      { key: `analysis:${open}`, type: 'analyze', delayMs: expect.any(Number) },
+      { key: `analysis:${open}`, type: 'analyze', delayMs: expect.any(Number), unlessWaiting: true },
     ])
     const ended = await sessionWith(user(0), assistant(1))
     await setStatus(ended, 'ended')
-    expect((await run(ended)).letters).toEqual([{ key: `analysis:${ended}`, type: 'analyze' }])
+    expect((await run(ended)).letters).toEqual([
+      { key: `analysis:${ended}`, type: 'analyze', unlessWaiting: true },
+    ])
   })
 
   test('of a deleted session is done', async () => {
@@ -239,7 +241,9 @@ test('a turn sends no letter for analysis while one is waiting', async () => {
   expect(first.letters).toHaveLength(1)
   await sendLetters(database.sql, first.letters)
   await store(id, assistant(2))
-  expect((await run(id)).letters).toEqual([])
+  await sendLetters(database.sql, (await run(id)).letters)
+  const letters = await database.sql`select 1 from actor_message where key = ${`analysis:${id}`}`
+  expect(letters).toHaveLength(1)
 })
 
 test('a session whose turn was given up says that it failed, and its message becomes a dead letter', async () => {

@@ -3,7 +3,7 @@
  * run directly in transactions.
  */
 import { transactionWithMail } from '../../src/actors/mailbox.ts'
-import type { ActorDefinition, Letter, LongTurn, Message } from '../../src/actors/types.ts'
+import type { ActorDefinition, ActorKey, Letter, LongTurn, Message } from '../../src/actors/types.ts'
 import { type AgentSettings, DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
 import type { Json, Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
@@ -116,22 +116,34 @@ function message(key: Message['key'], type: string): Message {
   return { key, id: key.slice(key.indexOf(':') + 1), seq: 1, type, payload: {}, attempts: 0 }
 }
 
-/** Runs a session's turns until one says `done`. Returns how many there were and what they sent. */
-export async function runSession(
+/** Runs turns of sessions, together in one transaction, until all of them say that there is no more to do. */
+export async function runSessions(
   sql: Sql,
   definition: ActorDefinition,
-  sessionId: string,
+  sessionIds: readonly string[],
   type = 'events_stored',
 ): Promise<{ readonly turns: number; readonly letters: readonly Letter[] }> {
   if (definition.pool !== 'short') throw new Error('not a short actor')
-  const handler = definition.handlers[type]!
+  const handler = definition.handlers[type]
+  if (handler === undefined || typeof handler === 'function') throw new Error('not a bulk handler')
   const letters: Letter[] = []
-  for (let turns = 1; ; turns++) {
-    const outcome = await transaction(sql, (tx) =>
-      handler(message(`session:${sessionId}`, type), tx, async (sent) => void letters.push(...sent)),
-    )
-    if (outcome === 'done') return { turns, letters }
+  let keys = sessionIds.map((id): ActorKey => `session:${id}`).toSorted()
+  for (let turns = 0; ; turns++) {
+    if (keys.length === 0) return { turns, letters }
+    const visits = keys.map((key) => ({ ...message(key, type), messages: [message(key, type)] }))
+    const again = await transaction(sql, async (tx) => {
+      const sent: Letter[] = []
+      const more = await handler.visit(visits, tx, async (some) => void sent.push(...some))
+      letters.push(...sent)
+      return more
+    })
+    keys = keys.filter((key) => again.has(key))
   }
+}
+
+/** Runs a session's turns until one says that there is no more to do. Returns how many there were and what they sent. */
+export function runSession(sql: Sql, definition: ActorDefinition, sessionId: string, type?: string) {
+  return runSessions(sql, definition, [sessionId], type)
 }
 
 /** Runs analysis turns for as long as they write to themselves. */
