@@ -94,13 +94,21 @@ export async function commitTurns(
 /**
  * The server's own limits, so that a transaction of a paused or stuck worker does not keep its rows locked. Sent
  * without waiting: it travels with the first statement of a handler.
+ *
+ * And how it is to plan: a turn looks up rows of its actors by index and in the order of the index, whatever the statistics
+ * say. They know the average actor; the longest one would be read and sorted as a whole for each of its rows, and a plan that
+ * was made while a table was empty would scan it long after. So plans can be kept, and are made once a connection.
  */
 export function limitStatements(tx: Tx, context: Context, timeoutMs: number): void {
   const { statementTimeoutMs, leaseMs } = context.options
   tx`
     select
       set_config('statement_timeout', ${String(Math.min(timeoutMs, statementTimeoutMs))}, true),
-      set_config('idle_in_transaction_session_timeout', ${String(leaseMs)}, true)`.execute()
+      set_config('idle_in_transaction_session_timeout', ${String(leaseMs)}, true),
+      set_config('enable_seqscan', 'off', true),
+      set_config('enable_bitmapscan', 'off', true),
+      set_config('plan_cache_mode', 'force_generic_plan', true),
+      set_config('jit', 'off', true)`.execute()
 }
 
 interface Turns {

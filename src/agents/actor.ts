@@ -3,25 +3,18 @@
  * finalised assistant responses (specification, "Agent conversation ingestion", rule 8, and "Effects").
  *
  * The rule: a turn is one transaction that starts with the session's row lock and goes by the watermark, so it may be run any
- * number of times and messages carry nothing. All sessions of a transaction take their turns together, in three round trips:
- * read, apply, conclude. Each is decided for by itself, as if it were alone. Statements of a trip are sent together and run in
+ * number of times and messages carry nothing. All sessions of a transaction take their turns together, in two round trips:
+ * read, and apply. Each is decided for by itself, as if it were alone. Statements of a trip are sent together and run in
  * the order in which they are written.
  */
 import type { ActorDefinition, ActorKey, BulkHandler, GiveUp, Letter, Send, Visit } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { Tx } from '../platform/db/pool.ts'
-import {
-  countResponses,
-  grantCredits,
-  NO_RESPONSES,
-  type ResponseCounts,
-  reopenAround,
-  storeResponses,
-  withdrawResponses,
-} from './responses.store.ts'
+import { grantCredits, reopenAround, storeResponses, withdrawResponses } from './responses.store.ts'
 import { analyzeLetter, isTerminal } from './session.rules.ts'
+import { type Of, scopesOf } from './session-table.ts'
 import { writeSignals } from './signal-writes.store.ts'
-import { type Effects, effectsOf, processingStatusOf } from './turn.rules.ts'
+import { type Effects, effectsOf, statusByCount } from './turn.rules.ts'
 import { type WalkStep, walk } from './walk.rules.ts'
 import {
   deleteRevisits,
@@ -29,12 +22,11 @@ import {
   type LockedSession,
   lockSession,
   lockSessions,
-  type Of,
   readWaiting,
-  type SavedWalk,
   saveProcessingStatus,
   saveWalks,
   type Waiting,
+  type Walked,
 } from './walk.store.ts'
 
 /** Events of a session's turn. A longer session takes several, and other sessions get their turn in between. */
@@ -58,11 +50,6 @@ interface Decision extends Turn {
   readonly effects: Effects
   /** Its responses pass by way of the organization's credits. */
   readonly byCredits: boolean
-}
-
-/** What is then still to do. */
-interface Walked extends Decision {
-  readonly counts: ResponseCounts
 }
 
 const NOTHING: Waiting = { revisits: [], next: [], blocked: false }
@@ -106,15 +93,12 @@ async function walkSessions(
   )
   if (turns.length === 0) return new Set()
   const decisions = await decide(tx, turns)
-  const counts = await apply(deps, tx, decisions)
-  const walked = decisions.map((decision) => ({
-    ...decision,
-    counts: counts.get(decision.scope.sessionId) ?? NO_RESPONSES,
-  }))
-  await saveWalks(tx, walked.map(toSave))
+  const metered = await apply(deps, tx, decisions)
   // A letter that waits has not been read: its turn locks the session first.
-  await send(walked.filter((one) => one.counts.metered > 0).map(toLetter))
-  return new Set(walked.filter((one) => one.again).map(({ scope }): ActorKey => `session:${scope.sessionId}`))
+  await send(decisions.filter(({ scope }) => metered.has(scope.sessionId)).map(toLetter))
+  return new Set(
+    decisions.filter(({ again }) => again).map(({ scope }): ActorKey => `session:${scope.sessionId}`),
+  )
 }
 
 async function read(tx: Tx, ids: readonly string[]): Promise<readonly Turn[]> {
@@ -150,12 +134,8 @@ function stepOf({ scope, next, page }: Turn, gapsPermanentThrough: number | null
   return walk({ watermark: scope.watermark, terminal, gapsPermanentThrough, next, hasMore })
 }
 
-/** Writes what the events mean, and counts what is then still to do. */
-async function apply(
-  deps: ActorDeps,
-  tx: Tx,
-  decisions: readonly Decision[],
-): Promise<ReadonlyMap<string, ResponseCounts>> {
+/** Writes what the events mean, and how far the sessions are then. @returns the ids of those that have responses to analyse. */
+async function apply(deps: ActorDeps, tx: Tx, decisions: readonly Decision[]): Promise<ReadonlySet<string>> {
   const parts = <T>(rowsOf: (decision: Decision) => readonly T[]): readonly Of<T>[] =>
     decisions
       .map((decision) => ({ scope: decision.scope, rows: rowsOf(decision) }))
@@ -173,12 +153,8 @@ async function apply(
     deleteRevisits(tx, revisited),
     grantCredits(tx, scopesOf(decisions.filter(({ byCredits }) => byCredits))),
   ]
-  const [counts] = await Promise.all([countResponses(tx, scopesOf(decisions)), ...written])
-  return counts
-}
-
-function scopesOf(turns: readonly Turn[]): readonly LockedSession[] {
-  return turns.map(({ scope }) => scope)
+  const [metered] = await Promise.all([saveWalks(tx, decisions.map(toSave)), ...written])
+  return metered
 }
 
 function responsesOf({ effects, byCredits }: Decision) {
@@ -186,17 +162,17 @@ function responsesOf({ effects, byCredits }: Decision) {
   return effects.responses.map((response) => ({ ...response, state }))
 }
 
-function toSave({ scope, step, again, gapsPermanentThrough, counts }: Walked): SavedWalk {
+function toSave({ scope, step, again, gapsPermanentThrough }: Decision): Walked {
   const unwalked = again || step.waitingAtGap
   return {
     scope,
     watermark: step.newWatermark,
     gapsPermanentThrough,
     waitSeconds: step.waitingAtGap ? scope.gapTimeoutSeconds : null,
-    processingStatus: processingStatusOf({ captureContent: scope.captureContent, unwalked, ...counts }),
+    statuses: statusByCount({ captureContent: scope.captureContent, unwalked }),
   }
 }
 
-function toLetter({ scope }: Walked): Letter {
-  return { ...analyzeLetter(scope.sessionId, isTerminal(scope.status)), unlessWaiting: true }
+function toLetter({ scope: { sessionId, status } }: Decision): Letter {
+  return { ...analyzeLetter(sessionId, isTerminal(status)), unlessWaiting: true }
 }

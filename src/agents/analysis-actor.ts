@@ -12,7 +12,7 @@ import { textOf } from '../analyze/text.ts'
 import type { Deps } from '../container.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { closeResponses, type PendingResponse, readPending } from './analysis.store.ts'
-import { countResponses, NO_RESPONSES } from './responses.store.ts'
+import { countResponses } from './responses.store.ts'
 import { analyzeLetter, isTerminal } from './session.rules.ts'
 import { type NewSignal, replaceInferences } from './signal-writes.store.ts'
 import { processingStatusOf } from './turn.rules.ts'
@@ -86,8 +86,7 @@ const giveUp: GiveUp = async (message, tx, send) => {
 /** Says how far the session is, and goes on where responses are left; `full`: the page that was read was. */
 async function conclude(tx: Tx, send: Send, session: LockedSession, full: boolean): Promise<void> {
   const { captureContent, sessionId } = session
-  const [all, unwalked] = await Promise.all([countResponses(tx, [session]), hasUnwalked(tx, session)])
-  const counts = all.get(sessionId) ?? NO_RESPONSES
+  const [counts, unwalked] = await Promise.all([countResponses(tx, session), hasUnwalked(tx, session)])
   await saveProcessingStatus(tx, session, processingStatusOf({ captureContent, unwalked, ...counts }))
   if (counts.metered > 0) await send([analyzeLetter(sessionId, full || isTerminal(session.status))])
 }

@@ -6,7 +6,7 @@
  * session's row lock; the organization's row, where there are credits to count, is locked after it.
  */
 import type { Query } from '../platform/db/pool.ts'
-import { numbered, type Of, type SessionScope, sessionTable } from './walk.store.ts'
+import { numbered, type Of, type SessionScope, scopesOf, sessionTable } from './session-table.ts'
 
 const UNIT = 'agent_response_processed'
 
@@ -190,29 +190,23 @@ export interface ResponseCounts {
   readonly failed: number
 }
 
-export const NO_RESPONSES: ResponseCounts = { blocked: 0, metered: 0, failed: 0 }
+/** Joins to sessions `s` how many responses `c` of each wait for credits, wait for analysis, or could not be analysed. */
+export const responseCounts = (tx: Query) => tx`
+  cross join lateral (
+    select
+      count(*) filter (where r.state = 'billing_blocked') as blocked,
+      count(*) filter (where r.state = 'metered') as metered,
+      count(*) filter (where r.state = 'failed') as failed
+    from agent_response r
+    where r.organization_id = s.organization_id
+      and r.session_id = s.session_id
+      and r.state <> 'analyzed'
+  ) c`
 
-/** Of each session, how many of its responses wait for credits, wait for analysis, or could not be analysed. */
-export async function countResponses(
-  tx: Query,
-  scopes: readonly SessionScope[],
-): Promise<ReadonlyMap<string, ResponseCounts>> {
-  const rows = await tx<(ResponseCounts & { readonly id: string })[]>`
-    select s.session_id as id, c.blocked, c.metered, c.failed
-    from ${sessionTable(tx, scopes)}
-    cross join lateral (
-      select
-        count(*) filter (where r.state = 'billing_blocked') as blocked,
-        count(*) filter (where r.state = 'metered') as metered,
-        count(*) filter (where r.state = 'failed') as failed
-      from agent_response r
-      where r.organization_id = s.organization_id
-        and r.session_id = s.session_id
-        and r.state <> 'analyzed'
-    ) c`
-  return new Map(rows.map(({ id, ...counts }) => [id, counts]))
-}
-
-function scopesOf(parts: readonly Of<unknown>[]): readonly SessionScope[] {
-  return parts.map(({ scope }) => scope)
+export async function countResponses(tx: Query, scope: SessionScope): Promise<ResponseCounts> {
+  const [counts] = await tx<ResponseCounts[]>`
+    select c.blocked, c.metered, c.failed
+    from ${sessionTable(tx, [scope])}
+    ${responseCounts(tx)}`
+  return counts ?? { blocked: 0, metered: 0, failed: 0 }
 }

@@ -6,7 +6,7 @@
 import type { Query } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
 import type { Rating } from './model.ts'
-import { type Of, type SessionScope, sessionTable } from './walk.store.ts'
+import { type Of, type SessionScope, scopesOf, sessionTable } from './session-table.ts'
 
 /** Sequence, revision and time are those of the event that the signal was read from. */
 export interface NewSignal {
@@ -38,10 +38,7 @@ export async function writeSignals(tx: Query, newId: NewId, parts: readonly Of<N
       n int, id uuid, source text, kind text, rating text, labels jsonb, comment text, "externalEventId" text,
       "targetEventExternalId" text, "participantExternalId" text
     )
-    join ${sessionTable(
-      tx,
-      parts.map(({ scope }) => scope),
-    )} using (n)
+    join ${sessionTable(tx, scopesOf(parts))} using (n)
     cross join lateral (
       select e.sequence, e.revision, e.occurred_at
       from agent_event e

@@ -72,3 +72,22 @@ export function processingStatusOf(progress: Progress): ProcessingStatus {
   if (progress.unwalked) return 'pending'
   return progress.failed > 0 ? 'failed' : 'completed'
 }
+
+/** What a session says by the first of its counts that is not 0; `none`: all are. */
+export interface StatusByCount {
+  readonly blocked: ProcessingStatus
+  readonly metered: ProcessingStatus
+  readonly failed: ProcessingStatus
+  readonly none: ProcessingStatus
+}
+
+/** `processingStatusOf` for who has not counted yet. */
+export function statusByCount(progress: Pick<Progress, 'captureContent' | 'unwalked'>): StatusByCount {
+  const none = { ...progress, blocked: 0, metered: 0, failed: 0 }
+  return {
+    blocked: processingStatusOf({ ...none, blocked: 1 }),
+    metered: processingStatusOf({ ...none, metered: 1 }),
+    failed: processingStatusOf({ ...none, failed: 1 }),
+    none: processingStatusOf(none),
+  }
+}

@@ -9,36 +9,9 @@
  */
 import type { Query } from '../platform/db/pool.ts'
 import type { ProcessingStatus, SessionStatus } from './model.ts'
-import type { TurnEvent } from './turn.rules.ts'
-
-/** Where rows of a session belong. */
-export interface SessionScope {
-  readonly organizationId: string
-  readonly applicationId: string
-  readonly sessionId: string
-}
-
-/** What is written or looked up for one session of several. */
-export interface Of<T> {
-  readonly scope: SessionScope
-  readonly rows: readonly T[]
-}
-
-/** Sessions as a table `s (organization_id, application_id, session_id, n)`, numbered from 1. */
-export const sessionTable = (tx: Query, scopes: readonly SessionScope[]) => tx`
-  unnest(
-    ${scopes.map(({ organizationId }) => organizationId)}::text[]::uuid[],
-    ${scopes.map(({ applicationId }) => applicationId)}::text[]::uuid[],
-    ${scopes.map(({ sessionId }) => sessionId)}::text[]::uuid[]
-  ) with ordinality as s (organization_id, application_id, session_id, n)`
-
-/** The number in `sessionTable` of every row, and the rows in the same order. */
-export function numbered<T>(parts: readonly Of<T>[]): { readonly ns: number[]; readonly rows: readonly T[] } {
-  return {
-    ns: parts.flatMap(({ rows }, index) => rows.map(() => index + 1)),
-    rows: parts.flatMap(({ rows }) => rows),
-  }
-}
+import { responseCounts } from './responses.store.ts'
+import { numbered, type Of, type SessionScope, scopesOf, sessionTable } from './session-table.ts'
+import type { StatusByCount, TurnEvent } from './turn.rules.ts'
 
 export interface LockedSession extends SessionScope {
   readonly status: SessionStatus
@@ -165,10 +138,7 @@ export async function deleteRevisits(tx: Query, parts: readonly Of<string>[]): P
   await tx`
     delete from agent_revisit r
     using unnest(${ns}::int[], ${rows as string[]}::text[]) as e (n, id)
-    join ${sessionTable(
-      tx,
-      parts.map(({ scope }) => scope),
-    )} using (n)
+    join ${sessionTable(tx, scopesOf(parts))} using (n)
     where r.organization_id = s.organization_id and r.session_id = s.session_id and r.external_event_id = e.id`
 }
 
@@ -208,34 +178,49 @@ export async function hasUnwalked(tx: Query, { organizationId, sessionId }: Sess
 }
 
 /** How far a session's walk came. */
-export interface SavedWalk {
+export interface Walked {
   readonly scope: SessionScope
   readonly watermark: number
   readonly gapsPermanentThrough: number | null
   /** Seconds of idleness after which the gap that the session waits at becomes permanent; null: it waits at none. */
   readonly waitSeconds: number | null
-  readonly processingStatus: ProcessingStatus
+  readonly statuses: StatusByCount
 }
 
-export async function saveWalks(tx: Query, walks: readonly SavedWalk[]): Promise<void> {
-  await tx`
-    update agent_session set
+/**
+ * Writes how far sessions are, with the status that follows from how many responses of each are still to be dealt with.
+ * @returns the ids of those that have responses to analyse.
+ */
+export async function saveWalks(tx: Query, walked: readonly Walked[]): Promise<ReadonlySet<string>> {
+  const statuses = (of: keyof StatusByCount) => walked.map((one) => one.statuses[of])
+  const rows = await tx<{ id: string; metered: number }[]>`
+    update agent_session a set
       watermark = w.watermark,
       gaps_permanent_through = w.gaps_permanent_through,
-      gap_deadline = last_activity_at + make_interval(secs => w.wait_seconds),
-      processing_status = w.processing_status,
+      gap_deadline = a.last_activity_at + make_interval(secs => w.wait_seconds),
+      processing_status = case
+        when c.blocked > 0 then w.if_blocked
+        when c.metered > 0 then w.if_metered
+        when c.failed > 0 then w.if_failed
+        else w.otherwise
+      end,
       updated_at = now()
-    from ${sessionTable(
-      tx,
-      walks.map(({ scope }) => scope),
-    )}
+    from ${sessionTable(tx, scopesOf(walked))}
     join unnest(
-      ${walks.map((one) => one.watermark)}::int8[],
-      ${walks.map((one) => one.gapsPermanentThrough)}::int8[],
-      ${walks.map((one) => one.waitSeconds)}::int[],
-      ${walks.map((one) => one.processingStatus)}::text[]
-    ) with ordinality as w (watermark, gaps_permanent_through, wait_seconds, processing_status, n) using (n)
-    where agent_session.organization_id = s.organization_id and agent_session.id = s.session_id`
+      ${walked.map((one) => one.watermark)}::int8[],
+      ${walked.map((one) => one.gapsPermanentThrough)}::int8[],
+      ${walked.map((one) => one.waitSeconds)}::int[],
+      ${statuses('blocked')}::text[],
+      ${statuses('metered')}::text[],
+      ${statuses('failed')}::text[],
+      ${statuses('none')}::text[]
+    ) with ordinality as w (
+      watermark, gaps_permanent_through, wait_seconds, if_blocked, if_metered, if_failed, otherwise, n
+    ) using (n)
+    ${responseCounts(tx)}
+    where a.organization_id = s.organization_id and a.id = s.session_id
+    returning a.id, c.metered`
+  return new Set(rows.filter(({ metered }) => metered > 0).map(({ id }) => id))
 }
 
 export async function saveProcessingStatus(
