@@ -130,7 +130,8 @@ export class Dispatcher {
     }
     if (this.#lanes.some((one) => one.queue.has(key))) return
     to.queue.add(key)
-    this.#pump(to)
+    // Not before the others of the moment are in the queue too: they are to share the activation.
+    queueMicrotask(() => this.#pump(to))
   }
 
   #pump(one: Lane): void {

@@ -11,11 +11,13 @@ import type { Metrics } from '../platform/metrics.ts'
 import { openBlockingRedis, type Redis } from '../platform/redis.ts'
 import type { EnvelopeSource, Ring } from './doorbell.ts'
 import { createRinger } from './ringer.ts'
-import { ACTOR_POOLS, type ActorKey, type Doorbell, kindOf, type Pool } from './types.ts'
+import { ACTOR_POOLS, type ActorKey, type Doorbell, type Envelope, kindOf, type Pool } from './types.ts'
 
 const GROUP = 'workers'
 const MAX_LENGTH = 100_000
 const BLOCK_MS = 2_000
+/** Envelopes that are added in one go: a long transaction holds up everybody else's commands. */
+const ADDED_TOGETHER = 500
 /** Longer than any answer takes: the connection is half-open. */
 const SILENCE_MS = 10_000
 /** A consumer that has not asked for so long belongs to a worker that was killed. */
@@ -32,17 +34,23 @@ export function createRedisDoorbell(deps: {
   readonly metrics: Metrics
 }): Doorbell {
   const { sql, redis, metrics } = deps
-  return createRinger('redis', metrics, async (envelopes) => {
-    const pipeline = redis.pipeline()
+  /** A transaction wakes the reader when all are there: it finds them together, not the first one alone. */
+  async function add(envelopes: readonly Envelope[]): Promise<void> {
+    const additions = redis.multi()
     for (const { key, seq, type } of envelopes) {
       const kind = kindOf(key)
       if (kind === null) continue
       const stream = streamName(sql, ACTOR_POOLS[kind])
-      pipeline.xadd(stream, 'MAXLEN', '~', MAX_LENGTH, '*', 'key', key, 'seq', seq, 'type', type)
+      additions.xadd(stream, 'MAXLEN', '~', MAX_LENGTH, '*', 'key', key, 'seq', seq, 'type', type)
     }
-    const results = (await pipeline.exec()) ?? []
+    const results = (await additions.exec()) ?? []
     const lost = results.filter(([error]) => error !== null).length
     metrics.lostRings.inc(lost)
+  }
+
+  return createRinger('redis', metrics, async (envelopes) => {
+    for (let from = 0; from < envelopes.length; from += ADDED_TOGETHER)
+      await add(envelopes.slice(from, from + ADDED_TOGETHER))
   })
 }
 
