@@ -2,7 +2,7 @@
 import { createDoorbell } from '../../src/actors/doorbell.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
 import { createRuntime, type Runtime, type RuntimeDeps } from '../../src/actors/runtime.ts'
-import type { ActorDefinition, ShortHandler } from '../../src/actors/types.ts'
+import type { ActorDefinition, BulkHandler, ShortHandler } from '../../src/actors/types.ts'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
@@ -77,7 +77,7 @@ export async function startWorker(
 
 /** A definition of session actors with these handlers. */
 export function sessions(
-  handlers: Readonly<Record<string, ShortHandler>>,
+  handlers: Readonly<Record<string, ShortHandler | BulkHandler>>,
   more: Partial<Pick<ActorDefinition, 'maxAttempts' | 'giveUp'>> = {},
 ): ActorDefinition {
   return { kind: 'session', pool: 'short', maxAttempts: 5, handlers, ...more }
