@@ -135,3 +135,20 @@ test('one session that cannot be done among many fails alone, and the others are
   for (const id of ids) expect(await ledger(sql, id)).toEqual(['a1'])
   expect(await creditsOf(sql, application)).toBe(100 - ids.length)
 })
+
+test('sessions say what their responses still wait for, each for itself', async () => {
+  const { sql } = database
+  const application = await createApplication(sql)
+  const ids = await sessionsOf(Array.from({ length: 4 }, () => application))
+  await runSessions(sql, actor, ids)
+  const [analyzed = '', failed = '', both = '', waiting = ''] = ids
+  const set = (id: string, state: string) =>
+    sql`update agent_response set state = ${state} where session_id = ${id} and external_event_id = 'a1'`
+  await set(analyzed, 'analyzed')
+  for (const id of [failed, both, waiting]) await set(id, 'failed')
+  await storeEvents(sql, both, [assistant(3)])
+  await storeEvents(sql, waiting, [user(9)])
+  await runSessions(sql, actor, ids)
+  const statuses = await Promise.all(ids.map(async (id) => (await sessionRow(sql, id)).processingStatus))
+  expect(statuses).toEqual(['completed', 'failed', 'processing', 'pending'])
+})

@@ -114,6 +114,7 @@ test('a visit that fails is nobody’s fault: each is visited alone, and only th
   })
   const { deps } = await run({ tick: bulk }, [ticks()])
   for (const key of KEYS) expect(await appliedTo(key)).toEqual([1])
+  expect(visited.filter(({ length }) => length > 1)).toHaveLength(1)
   const { values } = await deps.metrics.turns.get()
   const count = (outcome: string) => values.find(({ labels }) => labels.outcome === outcome)?.value ?? 0
   expect({ done: count('done'), failed: count('failed') }).toEqual({ done: KEYS.length, failed: 1 })
