@@ -6,7 +6,7 @@
  */
 import type { Query } from '../platform/db/pool.ts'
 import { responseOfEvent } from './responses.store.ts'
-import type { SessionScope } from './session-table.ts'
+import type { SessionScope } from './session-table.store.ts'
 
 /** User messages behind a response that analysis looks at. */
 const FOLLOW_UPS = 10

@@ -6,7 +6,7 @@
  * session's row lock; the organization's row, where there are credits to count, is locked after it.
  */
 import type { Query } from '../platform/db/pool.ts'
-import { numbered, type Of, type SessionScope, scopesOf, sessionTable } from './session-table.ts'
+import { numbered, type Of, type SessionScope, scopesOf, sessionTable } from './session-table.store.ts'
 
 const UNIT = 'agent_response_processed'
 

@@ -6,7 +6,7 @@
 import type { Query } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
 import type { Rating } from './model.ts'
-import { type Of, type SessionScope, scopesOf, sessionTable } from './session-table.ts'
+import { type Of, type SessionScope, scopesOf, sessionTable } from './session-table.store.ts'
 
 /** Sequence, revision and time are those of the event that the signal was read from. */
 export interface NewSignal {

@@ -10,7 +10,7 @@
 import type { Query } from '../platform/db/pool.ts'
 import type { ProcessingStatus, SessionStatus } from './model.ts'
 import { responseCounts } from './responses.store.ts'
-import { numbered, type Of, type SessionScope, scopesOf, sessionTable } from './session-table.ts'
+import { numbered, type Of, type SessionScope, scopesOf, sessionTable } from './session-table.store.ts'
 import type { StatusByCount, TurnEvent } from './turn.rules.ts'
 
 export interface LockedSession extends SessionScope {
