@@ -27,8 +27,8 @@ export interface PendingResponse {
 }
 
 /**
- * Metered responses of the session in order of sequence. Empty where the session was deleted. Every look-up is limited to what
- * the index gives first, or the planner may read the whole session for each response.
+ * Metered responses of the session in order of sequence. Empty where the session was deleted. Every look-up takes what the
+ * index gives first; a join the other way round would read the whole session for each response.
  */
 export function readPending(tx: Query, sessionId: string, limit: number) {
   return tx<PendingResponse[]>`

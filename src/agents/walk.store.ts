@@ -4,8 +4,8 @@
  *
  * The rules: `lockSessions` comes first. Ingest, analysis and deletion lock the same rows, so a turn sees all or
  * nothing of each. An actor knows only its session's id: the organization is read with the lock, and named from there on.
- * What a statement looks up for each session or event stands in a lateral subquery with a limit: that leaves the planner no
- * other way than the index, whatever it believes of tables that have just grown.
+ * What a statement looks up for each session or event stands in a lateral subquery with a limit: so it begins at the session,
+ * and with the settings of a turn's transaction (src/actors/turn.ts) it goes by the index and ends where it has enough.
  */
 import type { Query } from '../platform/db/pool.ts'
 import type { ProcessingStatus, SessionStatus } from './model.ts'
