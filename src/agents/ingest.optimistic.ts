@@ -85,9 +85,10 @@ async function recall(deps: BatchDeps, jobs: readonly Job[]): Promise<readonly D
 
 /** True where nothing stored has to be looked at: no sequence, and no message that feedback is about. */
 function isBeyond({ prepared: { events } }: Job, highest: number): boolean {
-  const sent = new Set(events.map(({ event }) => event.externalEventId))
   return (
-    events.every(({ event }) => event.sequence > highest) && idsToLoad(events).every((id) => sent.has(id))
+    events.every(({ event }) => event.sequence > highest) &&
+    (events.every(({ event }) => event.body.feedback === undefined) ||
+      idsToLoad(events).length === new Set(events.map(({ event }) => event.externalEventId)).size)
   )
 }
 

@@ -129,7 +129,7 @@ export function insertEventsFrom(tx: Query) {
 
 /** Events as a table `e`, numbered by their request from 1. Bodies are JSON text already and go in as they are. */
 export function eventRows(tx: Query, writes: readonly Pick<EventWrite, 'events'>[]) {
-  const rows = writes.flatMap(({ events }, index) => events.map((one) => ({ ...one, n: index + 1 })))
+  const rows = writes.flatMap(({ events }) => events)
   const column = lines(tx, rows)
   return tx`
     (
@@ -137,7 +137,10 @@ export function eventRows(tx: Query, writes: readonly Pick<EventWrite, 'events'>
         n::int, id, seq::int8, rev::int8, type, final::bool, at::timestamptz, body::jsonb, decode(hash, 'hex') as hash
       from rows from (
         unnest(${rows.map(({ event }) => event.externalEventId)}::text[]),
-        ${column(({ n }) => n)},
+        string_to_table(${writes
+          .map(({ events }, index) => `${index + 1}\n`.repeat(events.length))
+          .join('')
+          .trimEnd()}, E'\\n'),
         ${column(({ event }) => event.sequence)},
         ${column(({ event }) => event.revision)},
         ${column(({ event }) => event.type)},
