@@ -155,7 +155,7 @@ export async function writeGuarded(
 ): Promise<Written> {
   const rows = await sql<WrittenRow[]>`
     with request as materialized (
-      select w.*, g.version, g.lowest, g.settings
+      select w.*, g.last_activity_at, g.lowest, g.settings, g.creates
       from ${sessionTable(sql, writes)}
       join ${guardTable(sql, writes)} using (n)
       cross join lateral (${applicationOf(sql)}) a
@@ -164,7 +164,7 @@ export async function writeGuarded(
       select r.n, s.id, s.xmin as writer
       from request r
       join agent_session s on s.organization_id = r.organization and s.id = r.id
-      where ${versionOf(sql)} = r.version and s.watermark < r.lowest
+      where s.last_activity_at = r.last_activity_at and s.watermark < r.lowest
     ), locked as materialized (
       select v.n, s.id
       from seen v
@@ -204,7 +204,7 @@ function creating(sql: Query, writes: readonly GuardedWrite[]) {
   return sql`
     created as (
       ${insertFrom(sql, sql`request w`)}
-      where w.version = ${NEW}
+      where w.creates
         and (select count(*) from locked) >= 0 -- no lock after this one
       order by w.application, w.external_id
       on conflict (application_id, external_session_id) do nothing
@@ -218,9 +218,6 @@ function creating(sql: Query, writes: readonly GuardedWrite[]) {
     )`
 }
 
-/** Stands for the version of a session that there is none of yet. */
-const NEW = 0
-
 /** What a decision was made from, as a table `g`: numbered like the sessions. */
 function guardTable(sql: Query, writes: readonly GuardedWrite[]) {
   const column = lines(sql, writes)
@@ -228,9 +225,11 @@ function guardTable(sql: Query, writes: readonly GuardedWrite[]) {
     events.reduce((least, { event }) => Math.min(least, event.sequence), Number.MAX_SAFE_INTEGER)
   return sql`
     (
-      select n::int, version::int8, lowest::int8, settings::int, exhausted::bool
+      select
+        n::int, timestamptz 'epoch' + version::int8 * interval '1 microsecond' as last_activity_at, version = '0' as creates,
+        lowest::int8, settings::int, exhausted::bool
       from rows from (
-        ${column(({ version }) => version ?? NEW)},
+        ${column(({ version }) => version ?? 0)},
         ${column(lowest)},
         ${column(({ settingsVersion }) => settingsVersion)},
         ${column(({ creditsExhausted }) => creditsExhausted)}
