@@ -1,9 +1,10 @@
 /**
  * Stores a batch of requests in one or two round trips: read what is not remembered, decide in memory, write what still holds.
  *
- * The rule: what cannot be written that way is done under locks, in a transaction of its own (ingest.transaction.ts): revised
- * and late events, whose earlier state has to be kept or gone back for, and requests whose session was changed by somebody else
- * between the read and the write. A client that sends partial events and finalizes them takes that way with each of those.
+ * The rule: what is remembered and turns out not to hold is read (ingest.memory.ts). What cannot be written that way is done
+ * under locks, in a transaction of its own (ingest.transaction.ts): revised and late events, whose earlier state has to be kept or
+ * gone back for, and requests whose session was changed by somebody else between the read and the write. A client that sends
+ * partial events and finalizes them takes that way with each of those.
  */
 import { transactionWithMail } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
@@ -83,7 +84,10 @@ async function recall(deps: BatchDeps, jobs: readonly Job[]): Promise<readonly D
   return drafts
 }
 
-/** True where nothing stored has to be looked at: no sequence, and no message that feedback is about. */
+/**
+ * True where nothing stored has to be looked at: no sequence, and no message that feedback is about. Should an event be stored
+ * all the same, as its id may be under another sequence, a unique index refuses the write and the batch is read after all.
+ */
 function isBeyond({ prepared: { events } }: Job, highest: number): boolean {
   return (
     events.every(({ event }) => event.sequence > highest) &&
