@@ -13,10 +13,10 @@ const KEYS_AT_ONCE = 500
 /** More tries than fit into the maximum age at the largest pause between them. */
 export const INGEST_ATTEMPTS = 300
 
-/** Of the message `ingest_url`, which failed every time without saying why: its worker was killed, or it hung. */
+/** Of the message `ingest_url`, which failed every time without saying why: its worker was killed, or it hung. The URL is kept. */
 export const giveUpIngestion: GiveUp = async (message, tx) => {
   const ingestion = await store.beginIngestion(tx, message.id)
-  if (ingestion !== null) await store.moveAsset(tx, ingestion, 'fail', 'processing_failed')
+  if (ingestion !== null) await store.moveAsset(tx, ingestion, 'giveUp', 'processing_failed')
   return 'handled'
 }
 

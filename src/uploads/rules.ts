@@ -29,7 +29,11 @@ export const UPLOAD_EVENTS = {
   begin: { from: ['processing', 'encoding'], to: 'processing' },
   encode: { from: ['processing'], to: 'encoding' },
   ready: { from: ['processing', 'encoding'], to: 'ready' },
+  /** The file is why: nothing would become of it. */
   fail: { from: ['processing', 'encoding'], to: 'failed' },
+  /** The file is not why: what came is kept, and an operator may have it processed again. */
+  giveUp: { from: ['processing', 'encoding'], to: 'failed' },
+  processAgain: { from: ['failed'], to: 'processing' },
 } as const satisfies Readonly<Record<string, Move>>
 
 export type UploadEvent = keyof typeof UPLOAD_EVENTS
@@ -37,7 +41,7 @@ export type UploadEvent = keyof typeof UPLOAD_EVENTS
 /** Of those, what is about bytes that arrive; they move the asset of the recording, too. */
 export type ArrivalEvent = 'complete' | 'cancel' | 'expire'
 /** The others, of whoever processes the file: the asset is moved by that one. */
-export type ProcessingEvent = 'encode' | 'ready' | 'fail'
+export type ProcessingEvent = 'encode' | 'ready' | 'fail' | 'giveUp'
 
 /** What an event of arriving bytes makes of the asset. */
 export const ASSET_AFTER: Readonly<Record<ArrivalEvent, AssetStatus>> = {

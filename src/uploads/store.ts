@@ -186,12 +186,15 @@ export function overdueUploads(query: Query, limit: number) {
     limit ${limit}`
 }
 
-/** Of every organization: keys of objects whose bytes are not all in place yet. */
+/** Bytes that came, or are coming, may still become media. */
+const holdsBytes = (query: Query) => query`(phase = any(${[...ACTIVE_PHASES]}::text[]) or bytes_kept)`
+
+/** Of every organization: keys of objects whose bytes are not all in place yet, or were kept where they are. */
 export async function awaitedKeys(query: Query): Promise<readonly string[]> {
   const rows = await query<{ key: string }[]>`
     select object_key as key
     from upload
-    where phase = any(${[...ACTIVE_PHASES]}::text[])`
+    where ${holdsBytes(query)}`
   return rows.map(({ key }) => key)
 }
 
@@ -218,7 +221,22 @@ export async function forgetParts(
       and upload_id = ${id}`
 }
 
-/** Lets go of what came of uploads of a recording that is being deleted, and had not ended. */
+/** Lets go of what was kept of earlier uploads of the recording: something else is its media by now. */
+export async function discardKept(
+  tx: Tx,
+  { organizationId, recordingId }: Omit<UploadRef, 'id'>,
+): Promise<void> {
+  const kept = await tx<{ id: string }[]>`
+    update upload
+    set bytes_kept = false
+    where organization_id = ${organizationId}
+      and recording_id = ${recordingId}
+      and bytes_kept
+    returning id`
+  for (const { id } of kept) await discardUpload(tx, { id, organizationId })
+}
+
+/** Lets go of what came of uploads of a recording that is being deleted, and had not ended or was kept. */
 export async function discardUploads(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
   await tx`
     insert into upload_garbage (object_key, organization_id, store_memory, delete_after)
@@ -226,7 +244,7 @@ export async function discardUploads(tx: Tx, organizationId: string, recordingId
     from upload
     where organization_id = ${organizationId}
       and recording_id = ${recordingId}
-      and phase = any(${[...ACTIVE_PHASES]}::text[])
+      and ${holdsBytes(tx)}
     on conflict (object_key) do nothing`
 }
 

@@ -265,7 +265,11 @@ describe('what ended uploads leave', () => {
     const ready = await withPart()
     await setPhase(ready, 'processing', 'processing')
     await transaction(sql, (tx) =>
-      moveUpload(tx, { id: ready.uploadId, organizationId: tenant.organizationId }, 'ready'),
+      moveUpload(
+        tx,
+        { id: ready.uploadId, recordingId: ready.recordingId, organizationId: tenant.organizationId },
+        'ready',
+      ),
     )
     expect(await Promise.all([cancelled, overdue, ready].map(partsOf))).toEqual([0, 0, 0])
   })
