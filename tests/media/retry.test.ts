@@ -207,20 +207,24 @@ describe('a file that is bad', () => {
     expect(await lettersOf(upload.recordingId)).toEqual([])
   })
 
-  test.each(['No space left on device', 'Disk quota exceeded', 'Too many open files'])(
-    'is not one that FFmpeg could not encode because of the machine: %s',
-    async (shortage) => {
-      const ffmpeg = join(server.deps.config.dataDir, `short-${crypto.randomUUID()}`)
-      await Bun.write(ffmpeg, `#!/bin/sh\necho "av_interleaved_write_frame(): ${shortage}" >&2\nexit 1\n`)
-      Bun.spawnSync(['chmod', '+x', ffmpeg])
-      const facts = await createProbe(findPrograms(server.deps.config))(await soundFile(), never)
-      // Encoded anew, whatever it is.
-      const probe = async () => ({ ...facts, audio: facts.audio && { ...facts.audio, codec: 'pcm_alaw' } })
-      const process = createProcess({ ...server.deps, ffmpeg, probe })
-      const upload = await givenUp({ process })
-      expect(await retry(upload.recordingId)).toBe('queued')
-    },
-  )
+  test.each([
+    'av_interleaved_write_frame(): No space left on device',
+    'Error writing trailer: Disk quota exceeded',
+    'Error opening output: Too many open files',
+    "[vost#0:0 @ 0x5] Unknown encoder 'libx264'",
+    "Unrecognized option 'codec_whitelist'.",
+    "Failed to set value 'a' for option 'codec_whitelist': Option not found",
+  ])('is not one that FFmpeg could not encode because of the machine: %s', async (words) => {
+    const ffmpeg = join(server.deps.config.dataDir, `short-${crypto.randomUUID()}`)
+    await Bun.write(ffmpeg, `#!/bin/sh\necho "${words}" >&2\nexit 1\n`)
+    Bun.spawnSync(['chmod', '+x', ffmpeg])
+    const facts = await createProbe(findPrograms(server.deps.config))(await soundFile(), never)
+    // Encoded anew, whatever it is.
+    const probe = async () => ({ ...facts, audio: facts.audio && { ...facts.audio, codec: 'pcm_alaw' } })
+    const process = createProcess({ ...server.deps, ffmpeg, probe })
+    const upload = await givenUp({ process })
+    expect(await retry(upload.recordingId)).toBe('queued')
+  })
 })
 
 const never = new AbortController().signal
