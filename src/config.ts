@@ -51,6 +51,8 @@ export interface Config {
     /** Who is told of submitted forms; null: nobody. */
     readonly teamEmail: string | null
   }
+  /** Uploads of one organization that wait for bytes at a time; 0: any number. */
+  readonly maxWaitingUploads: number
   readonly workerThreads: number
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
   /** Requests a minute; 0 switches the limit off. */
@@ -196,6 +198,7 @@ export function loadConfig(env: Environment): Config {
     ffprobePath: read.text('FFPROBE_PATH'),
     ffmpegPath: read.text('FFMPEG_PATH'),
     mail: mail(read.url('SMTP_URL', ['smtp:', 'smtps:']), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
+    maxWaitingUploads: read.integer('MAX_WAITING_UPLOADS', 1_000, 0, 100_000_000),
     workerThreads: read.integer('WORKER_THREADS', Math.min(8, cpus().length), 1, 64),
     logLevel: read.oneOf('LOG_LEVEL', 'info', ['debug', 'info', 'warn', 'error', 'silent']),
     rateLimits: {

@@ -11,6 +11,7 @@ create index upload_kept on upload (recording_id) where bytes_kept;
 create index upload_organization on upload (organization_id, phase);
 create index upload_user on upload (user_id) where user_id is not null;
 create index upload_batch_organization on upload_batch (organization_id);
+create index recording_created_by on recording (created_by_user_id) where created_by_user_id is not null;
 
 -- When an operator had media of a URL fetched again: from then on it has the whole time to succeed.
 alter table recording

@@ -14,10 +14,11 @@ const ENTRIES_AT_ONCE = 50
 
 type GarbageDeps = Pick<Deps, 'sql' | 'storage' | 'log'>
 
-/** What the upload has left; where that fails, maintenance does it over. */
-export async function discardNow(deps: GarbageDeps, upload: store.UploadRef): Promise<void> {
+/** What the upload has left, while somebody waits; where that fails or takes longer, maintenance does it over. */
+export async function discardNow(deps: GarbageDeps, upload: store.UploadRef, ms: number): Promise<void> {
   try {
-    for (const entry of await store.garbageOf(deps.sql, upload)) await discard(deps, entry)
+    const signal = AbortSignal.timeout(ms)
+    for (const entry of await store.garbageOf(deps.sql, upload)) await discard(deps, entry, signal)
   } catch (error) {
     deps.log.warn({ uploadId: upload.id, err: error }, 'bytes of an upload not deleted yet')
   }
@@ -41,8 +42,12 @@ export async function discardDue(deps: GarbageDeps): Promise<void> {
   }
 }
 
-async function discard({ sql, storage }: GarbageDeps, entry: store.Garbage): Promise<void> {
-  await storage.incoming.discard(entry.objectKey, entry.memory)
-  await storage.delete([entry.objectKey])
+async function discard(
+  { sql, storage }: GarbageDeps,
+  entry: store.Garbage,
+  signal?: AbortSignal,
+): Promise<void> {
+  await storage.incoming.discard(entry.objectKey, entry.memory, signal)
+  await storage.delete([entry.objectKey], signal)
   await store.settleGarbage(sql, entry)
 }

@@ -25,7 +25,8 @@ export type UploadRef = Pick<UploadRow, 'id' | 'organizationId' | 'recordingId'>
 
 const isOverdue = (query: Query) => query`(u.phase = 'waiting' and u.expires_at <= now())`
 
-const columns = (query: Query) => query`
+/** Of `upload u`, as an `UploadRow`. */
+export const columns = (query: Query) => query`
   u.id, u.organization_id as "organizationId", u.recording_id as "recordingId",
   case when ${isOverdue(query)} then 'failed' else u.phase end as phase,
   case when ${isOverdue(query)} then 'upload_expired' else u.error_code end as "errorCode",
@@ -99,6 +100,29 @@ export async function findActive(
       and u.recording_id = ${recordingId}
       and u.phase = any(${[...ACTIVE_PHASES]}::text[])`
   return row
+}
+
+/**
+ * How many uploads of the organization wait for bytes, at most `limit`. Until the transaction ends nobody else is told, so
+ * that of many who come at once no more are let in than may be.
+ */
+export async function countWaiting(tx: Tx, organizationId: string, limit: number): Promise<number> {
+  await tx`
+    select 1
+    from organization
+    where id = ${organizationId}
+    for no key update`
+  const [row] = await tx<{ count: number }[]>`
+    select count(*)::int as count
+    from (
+      select 1
+      from upload
+      where organization_id = ${organizationId}
+        and phase = 'waiting'
+        and expires_at > now()
+      limit ${limit}
+    ) as waiting`
+  return row?.count ?? 0
 }
 
 export interface NewUpload extends UploadIdentity {

@@ -7,7 +7,7 @@
 import type { Json, Query, Tx } from '../platform/db/pool.ts'
 import type { IncomingRecord } from '../platform/storage/incoming.ts'
 import { ASSET_AFTER, TIMEOUT_SECONDS, UPLOAD_EVENTS } from './rules.ts'
-import { discardUpload, lockRecordingOf, type UploadRef } from './store.ts'
+import { columns, discardUpload, lockRecordingOf, type UploadRef, type UploadRow } from './store.ts'
 
 /** What a request holds while it is the newest. */
 export interface Hold extends UploadRef {
@@ -51,14 +51,19 @@ export async function takeOver(query: Query, upload: UploadRef, process: string)
   return hold ?? null
 }
 
-/** Nothing is recorded any more under an older number. */
-export async function fence(query: Query, { id, organizationId }: UploadRef): Promise<void> {
-  await query`
-    update upload
+/**
+ * Nothing is recorded any more under an older number.
+ * @returns where the upload stands from then on; null where no bytes are awaited
+ */
+export async function fence(query: Query, { id, organizationId }: UploadRef): Promise<UploadRow | null> {
+  const [fenced] = await query<UploadRow[]>`
+    update upload u
     set writer = writer + 1
     where organization_id = ${organizationId}
       and id = ${id}
-      and ${awaitsBytes(query)}`
+      and ${awaitsBytes(query)}
+    returning ${columns(query)}`
+  return fenced ?? null
 }
 
 /** No request of this process writes any more. */

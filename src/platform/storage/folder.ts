@@ -39,6 +39,8 @@ export function createFolderStore({ folder, keyFile }: FolderStoreOptions): Obje
   }
   return {
     name: 'folder',
+    // The disk tells when it is full, and file systems how large a file may be.
+    maxBytes: Number.MAX_SAFE_INTEGER,
     putFile: (key, path, options) => put(folder, key, path, options),
     async head(key) {
       const located = await locate(folder, key)

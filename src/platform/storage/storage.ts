@@ -53,6 +53,8 @@ export interface LocalFile {
  */
 export interface ObjectStore {
   readonly name: 'folder' | 's3'
+  /** Of one object. */
+  readonly maxBytes: number
   /**
    * Stores the file and resolves when the object would survive a power failure. The file stays where it is and is the
    * caller's to delete, but must not be written to any more: the store may keep it under a second name. Rejects with the
@@ -75,8 +77,8 @@ export interface ObjectStore {
    * still `awaited` (keys; asked for after `before`, which lies further back than a put can take). @returns how many
    */
   sweep(before: Date, awaited: readonly string[]): Promise<number>
-  /** Keys without an object are passed over. */
-  delete(keys: readonly string[]): Promise<void>
+  /** Keys without an object are passed over. @throws the reason of the signal, of stores that are far away */
+  delete(keys: readonly string[], signal?: AbortSignal): Promise<void>
   /** An absolute URL by which anybody may GET the object, whole or by `Range`, until it expires. */
   playbackUrl(key: string, options: PlaybackOptions): Promise<string>
   /**
