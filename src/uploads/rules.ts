@@ -80,6 +80,22 @@ export function mayUpload(asset: AssetStatus | null): boolean {
   return FREE.includes(asset)
 }
 
+/** Control characters, and those that turn the direction of what stands around them. */
+const UNSEEN = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu
+
+/** Such as `.mp4` and `.m4a`, but not the end of `Release 1.2` or of `Call with Dr. Smith`. */
+const EXTENSION = /\.(?=[a-z\d]*[a-z])[a-z\d]{2,4}$/i
+
+/**
+ * What a recording without a name is called when it gets its media from a file of this name: without path, extension and what
+ * nobody sees. null: nothing is left.
+ */
+export function displayNameOf(fileName: string): string | null {
+  const base = fileName.split(/[/\\]/).findLast((part) => part.trim() !== '') ?? ''
+  const name = base.replaceAll(/\s+/gu, ' ').replaceAll(UNSEEN, '').trim().replace(EXTENSION, '').trim()
+  return name === '' ? null : name
+}
+
 /** A serialized origin (RFC 6454 section 6.1), or `null` of a page that has none to show. */
 const ORIGIN = /^(?:null|[a-z][a-z\d+.-]*:\/\/[^\s/?#@\\]{1,255})$/i
 

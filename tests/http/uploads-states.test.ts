@@ -105,6 +105,44 @@ describe('GET …/uploads/{uploadId}', () => {
   })
 })
 
+describe('a recording without a name', () => {
+  const upload = async (recording: object, fileName = 'C:\\calls\\Call with Ada.mp4') => {
+    const { id } = await createRecording(key, recording)
+    const { body } = await key.post(`${RECORDINGS}/${id}/uploads`, { fileName, fileSize: CONTENT.length })
+    return { id: id as string, ...body }
+  }
+  const nameOf = async (id: string) => (await key.get(`${RECORDINGS}/${id}`)).body.displayName
+
+  test('is called as its file when every byte is there, without path and extension', async () => {
+    const { id, uploadUrl } = await upload({})
+    await patch(uploadUrl, 0, CONTENT.subarray(0, 4))
+    expect(await nameOf(id)).toBeNull()
+    await patch(uploadUrl, 4, CONTENT.subarray(4))
+    expect(await nameOf(id)).toBe('Call with Ada')
+    expect((await key.get(`${RECORDINGS}?q=Ada`)).body.data.map((found: { id: string }) => found.id)).toEqual(
+      [id],
+    )
+  })
+
+  test('is the only one: a name that was given stays, also one that came meanwhile', async () => {
+    const named = await upload({ displayName: 'Renewal' })
+    await patch(named.uploadUrl, 0, CONTENT)
+    expect(await nameOf(named.id)).toBe('Renewal')
+    const later = await upload({})
+    await key.patch(`${RECORDINGS}/${later.id}`, { displayName: 'Later' })
+    await patch(later.uploadUrl, 0, CONTENT)
+    expect(await nameOf(later.id)).toBe('Later')
+  })
+
+  test('has none where its file has none, or did not arrive', async () => {
+    const nameless = await upload({}, '.mp4')
+    await patch(nameless.uploadUrl, 0, CONTENT)
+    const cancelled = await upload({})
+    await key.delete(`${RECORDINGS}/${cancelled.id}/uploads/${cancelled.uploadId}`)
+    expect([await nameOf(nameless.id), await nameOf(cancelled.id)]).toEqual([null, null])
+  })
+})
+
 describe('DELETE …/uploads/{uploadId}', () => {
   test('while it waits for bytes: 200 with the cancelled state, and again the same', async () => {
     const upload = await newUpload()

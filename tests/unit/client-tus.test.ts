@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClientError, retryAfterMs } from '../../src/client/failures.ts'
 import { backOffMs } from '../../src/client/persist.ts'
-import { openSourceFile } from '../../src/client/source-file.ts'
+import { findSourceFile } from '../../src/client/source-file.ts'
 import { sendFile } from '../../src/client/tus.ts'
 
 const MIB = 1024 * 1024
@@ -51,7 +51,7 @@ async function send({ url }: Fake, { size = SIZE, patienceMs = 60_000 } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'earshot-tus-'))
   stops.push(() => rmSync(folder, { recursive: true }))
   writeFileSync(join(folder, 'talk.mp4'), Buffer.alloc(size, 7))
-  const file = await openSourceFile(join(folder, 'talk.mp4'))
+  const file = await findSourceFile(join(folder, 'talk.mp4'))
   stops.push(file.close)
   const troubles: [string, number][] = []
   const sent: number[] = []

@@ -6,7 +6,6 @@
  * one exception is an upload whose id came with the answer that a crash lost: it is found by its key, where listing is
  * permitted, and else left to the bucket's rule for incomplete uploads.
  */
-import { addAbortSignal, Readable } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
 import type { Json } from '../db/pool.ts'
 import type { AppendOptions, IncomingProgress, IncomingRecord, IncomingStore } from './incoming.ts'
@@ -107,12 +106,9 @@ async function readTail(
   const { GetObjectCommand } = await import('@aws-sdk/client-s3')
   const command = new GetObjectCommand({ Bucket, Key: besides(key, name) })
   const { Body } = await client.send(command, until(signal))
-  if (!(Body instanceof Readable)) throw new Error('the object store answered without a body')
-  // When the answer has begun, the client does not listen any more.
-  if (signal !== undefined) addAbortSignal(signal, Body)
   const spool = await Spool.open(spoolFolder)
   try {
-    for await (const chunk of Body) await spool.write(chunk)
+    for await (const chunk of Body?.transformToWebStream() ?? []) await spool.write(chunk)
     if (spool.bytes !== bytes) throw new Error('the end of an incoming object is not what was recorded')
     return spool
   } catch (error) {
