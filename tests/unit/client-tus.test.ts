@@ -174,3 +174,16 @@ test('waits double to a limit, and are drawn from the upper half', () => {
   ])
   expect([0, 30].map((failures) => backOffMs(failures, 0))).toEqual([250, 10_000])
 })
+
+test('a file that is another one when its turn comes is not sent: file_changed', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'earshot-tus-'))
+  stops.push(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'turn.mp4')
+  writeFileSync(path, Buffer.alloc(100, 1))
+  await using file = Object.assign(await findSourceFile(path), {
+    [Symbol.asyncDispose]: () => file.close(),
+  })
+  writeFileSync(path, Buffer.alloc(200, 2))
+  const reading = new Response(file.read(0, file.size - 1, () => {})).bytes()
+  await expect(reading).rejects.toMatchObject({ code: 'file_changed' })
+})
