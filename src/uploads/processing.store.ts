@@ -110,16 +110,17 @@ export async function processAgain(
   const [found] = await tx<{ id: string }[]>`
     update upload
     set phase = ${to}, error_code = null, bytes_kept = false, updated_at = now()
-    where id = (
-      select id
-      from upload
-      where organization_id = ${organizationId}
-        and recording_id = ${recordingId}
-        and bytes_kept
-        and phase = any(${[...from]}::text[])
-      order by created_at desc, id desc
-      limit 1
-    )
+    where organization_id = ${organizationId}
+      and id = (
+        select id
+        from upload
+        where organization_id = ${organizationId}
+          and recording_id = ${recordingId}
+          and bytes_kept
+          and phase = any(${[...from]}::text[])
+        order by created_at desc, id desc
+        limit 1
+      )
     returning id`
   return found?.id ?? null
 }
