@@ -1,14 +1,15 @@
 /** The statements of the protocol, one rule at a time, in the interleavings that matter. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { claimAndRead, readMailboxes } from '../../src/actors/head.ts'
 import { send } from '../../src/actors/mailbox.ts'
 import {
   assertHead,
   claim,
   fence,
-  readMailboxes,
   recordFailure,
   release,
   remove,
+  settle,
   stillHeld,
   takeOver,
   WORKER_ENDED,
