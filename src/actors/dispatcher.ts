@@ -91,6 +91,12 @@ export class Dispatcher {
     return this.#stopped ? 0 : Math.max(0, places * width + ahead - keys - queue.size)
   }
 
+  /** True where a place of the pool stands empty, and nothing waits for it. */
+  isHungry(pool: Pool): boolean {
+    const { places, activations, queue } = pool === 'short' ? this.#together : this.#long[pool]
+    return !this.#stopped && activations < places && queue.size === 0
+  }
+
   /** Resolves when something may have become free, or the worker stops. */
   changed(): Promise<void> {
     return this.#changed.promise

@@ -18,8 +18,8 @@ const MAX_LOAD_IDLE = 0.3
 /** In pauses: what looked slow may have been an outage, after which sweeps are needed most. */
 const MAX_REST = 10
 
-/** How often a worker with a backlog looks whether it has room again. */
-const ROOM_POLL_MS = 10
+/** How often a worker with a backlog looks whether it still has something to do. */
+const IDLE_POLL_MS = 5
 
 /** Sweeps until the context stops; the first time at once, for what was rung when nobody listened. */
 export async function keepSweeping(context: Context, dispatcher: Dispatcher): Promise<void> {
@@ -38,8 +38,11 @@ export async function keepSweeping(context: Context, dispatcher: Dispatcher): Pr
     const next = performance.now() + Math.max(jittered(options.sweepMs), restMs)
     if (goOn) {
       await pause(restMs, stopping)
-      while (dispatcher.free('short') === 0 && performance.now() < next && !stopping.aborted)
-        await pause(ROOM_POLL_MS, stopping)
+      // Twice in a row: between two activations a place stands empty for a moment.
+      for (let hungry = 0; hungry < 2 && performance.now() < next && !stopping.aborted; ) {
+        await pause(IDLE_POLL_MS, stopping)
+        hungry = dispatcher.isHungry('short') ? hungry + 1 : 0
+      }
     } else await pause(next - performance.now(), stopping)
   }
 }
