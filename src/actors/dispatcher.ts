@@ -91,10 +91,9 @@ export class Dispatcher {
     return this.#stopped ? 0 : Math.max(0, places * width + ahead - keys - queue.size)
   }
 
-  /** True where a place of the pool stands empty, and nothing waits for it. */
+  /** True where a pool can take a whole activation more, beyond what it holds already. */
   isHungry(pool: Pool): boolean {
-    const { places, activations, queue } = pool === 'short' ? this.#together : this.#long[pool]
-    return !this.#stopped && activations < places && queue.size === 0
+    return this.free(pool) >= (pool === 'short' ? this.#together : this.#long[pool]).width
   }
 
   /** Resolves when something may have become free, or the worker stops. */
