@@ -1,5 +1,5 @@
 /**
- * Activations of actors with short turns: claim, then head and turn until nothing is due, then release.
+ * Activations of actors with short turns: claim and head, then turns and looks until nothing is due, then release.
  *
  * Many actors run together through shared statements and transactions; that is where the throughput comes from.
  * The rule that keeps it correct: only a turn that is alone in its transaction can fail. Whatever goes wrong in a
