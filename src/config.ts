@@ -25,6 +25,8 @@ export interface Config {
   readonly databaseUrl: string | null
   readonly databasePoolSize: number
   readonly databaseStatementTimeoutMs: number
+  /** How long a start waits for a database server that is away. */
+  readonly databaseWaitMs: number
   /** null: an embedded Redis where a server binary exists, else none. */
   readonly redisUrl: string | null
   /** CIDR blocks whose `X-Forwarded-For` / `Forwarded` is believed. */
@@ -183,6 +185,7 @@ export function loadConfig(env: Environment): Config {
     databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
     databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 2, 1000),
     databaseStatementTimeoutMs: read.integer('DATABASE_STATEMENT_TIMEOUT', 30, 1, 3_600) * 1_000,
+    databaseWaitMs: read.integer('DATABASE_WAIT', 60, 0, 86_400) * 1_000,
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:', 'redis+unix:']),
     trustedProxies: cidrList(read.text('TRUSTED_PROXIES')),
     websiteOrigins: originList(read.text('WEBSITE_ORIGINS')),
