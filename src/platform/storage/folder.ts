@@ -15,6 +15,7 @@ import { createFolderIncoming, sweepFolder } from './folder-incoming.ts'
 import { assertKey } from './keys.ts'
 import { signedPath, verifiedGrant } from './signature.ts'
 import { ObjectMissing, type ObjectStore, type PutOptions } from './storage.ts'
+import { assertFolderWritable } from './writable.ts'
 
 export interface FolderStoreOptions {
   /** Absolute; made when the first object is put. */
@@ -68,6 +69,7 @@ export function createFolderStore({ folder, keyFile }: FolderStoreOptions): Obje
       const { path, size } = await existing(key)
       return { path, size, contentType: grant.contentType, fileName: grant.fileName }
     },
+    assertWritable: () => assertFolderWritable(folder),
     close() {},
   }
 }

@@ -84,6 +84,8 @@ export interface ObjectStore {
    * Resolves to null where the URL was altered or has expired. @throws ObjectMissing
    */
   readonly playback: ((key: string, query: URLSearchParams, now: Date) => Promise<Playable | null>) | null
+  /** @throws where nothing could be stored at the moment, as far as that can be told without storing anything */
+  assertWritable(signal: AbortSignal): Promise<void>
   close(): void
 }
 
