@@ -7,6 +7,7 @@
 import type { Container } from '../container.ts'
 import { keepMaintaining } from './maintenance.ts'
 import type { RuntimeOptions } from './options.ts'
+import { pause } from './pause.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import type { FromThread, StartOrder, ToThread } from './thread-protocol.ts'
 import type { ActorDefinition, MaintenanceTask } from './types.ts'
@@ -65,8 +66,11 @@ async function start(contents: ThreadContents, index: number): Promise<Running> 
   return { contents, runtime, stopping, maintenance: keepMaintaining(container, tasks, stopping.signal) }
 }
 
-async function stop({ contents, runtime, stopping }: Running, budgetMs: number): Promise<void> {
+async function stop({ contents, runtime, stopping, maintenance }: Running, budgetMs: number): Promise<void> {
   stopping.abort()
-  await runtime.stop(budgetMs)
+  const patience = new AbortController()
+  const maintained = Promise.race([maintenance, pause(budgetMs, patience.signal)])
+  await Promise.all([runtime.stop(budgetMs), maintained])
+  patience.abort()
   await contents.container.close()
 }

@@ -57,7 +57,7 @@ export function createFolderStore({ folder, keyFile }: FolderStoreOptions): Obje
       return { path: (await existing(key)).path, release: async () => {} }
     },
     incoming: createFolderIncoming(folder),
-    sweep: (before, awaited) => sweepFolder(folder, before, awaited),
+    sweep: (before, awaited, signal) => sweepFolder(folder, before, awaited, signal),
     async playbackUrl(key, { contentType, fileName, expiresAt, baseUrl }) {
       assertKey(key)
       const expires = Math.floor(expiresAt.getTime() / 1_000)

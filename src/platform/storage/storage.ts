@@ -72,9 +72,10 @@ export interface ObjectStore {
   readonly incoming: IncomingStore
   /**
    * Removes what crashes left half-done before that moment: of puts, and of incoming objects that are not among those
-   * still `awaited` (keys; asked for after `before`, which lies further back than a put can take). @returns how many
+   * still `awaited` (keys; asked for after `before`, which lies further back than a put can take). Ends early where `signal` is
+   * aborted. @returns how many
    */
-  sweep(before: Date, awaited: readonly string[]): Promise<number>
+  sweep(before: Date, awaited: readonly string[], signal: AbortSignal): Promise<number>
   /** Keys without an object are passed over. */
   delete(keys: readonly string[]): Promise<void>
   /** An absolute URL by which anybody may GET the object, whole or by `Range`, until it expires. */
