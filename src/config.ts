@@ -54,6 +54,8 @@ export interface Config {
     readonly teamEmail: string | null
   }
   readonly workerThreads: number
+  /** Of the JSON bodies that one process holds at a time, all together. */
+  readonly maxBodyBytesAtOnce: number
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
   /** Requests a minute; 0 switches the limit off. */
   readonly rateLimits: {
@@ -200,6 +202,7 @@ export function loadConfig(env: Environment): Config {
     ffmpegPath: read.text('FFMPEG_PATH'),
     mail: mail(read.url('SMTP_URL', ['smtp:', 'smtps:']), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
     workerThreads: read.integer('WORKER_THREADS', Math.min(8, cpus().length), 1, 64),
+    maxBodyBytesAtOnce: read.integer('MAX_BODIES_MB', 128, 1, 1_000_000) * 1024 * 1024,
     logLevel: read.oneOf('LOG_LEVEL', 'info', ['debug', 'info', 'warn', 'error', 'silent']),
     rateLimits: {
       reads: read.integer('RATE_LIMIT_READS', 6_000, 0, 100_000_000),
