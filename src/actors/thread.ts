@@ -12,6 +12,9 @@ import { createRuntime, type Runtime } from './runtime.ts'
 import type { FromThread, StartOrder, ToThread } from './thread-protocol.ts'
 import type { ActorDefinition, MaintenanceTask } from './types.ts'
 
+/** A task that has been told to stop ends sooner than that, unless what it waits for hangs. */
+const MAINTENANCE_MS = 5_000
+
 /** The part of a message port that is used here. */
 export interface ThreadPort {
   on(event: 'message', listener: (message: ToThread) => void): unknown
@@ -69,7 +72,7 @@ async function start(contents: ThreadContents, index: number): Promise<Running> 
 async function stop({ contents, runtime, stopping, maintenance }: Running, budgetMs: number): Promise<void> {
   stopping.abort()
   const patience = new AbortController()
-  const maintained = Promise.race([maintenance, pause(budgetMs, patience.signal)])
+  const maintained = Promise.race([maintenance, pause(Math.min(budgetMs, MAINTENANCE_MS), patience.signal)])
   await Promise.all([runtime.stop(budgetMs), maintained])
   patience.abort()
   await contents.container.close()

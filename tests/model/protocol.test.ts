@@ -2,10 +2,13 @@
  * The protocol of `src/actors/README.md`, explored exhaustively: every interleaving of the statements of three workers
  * and their senders, with every fault at every moment. And each known mistake is found, or the model would prove nothing.
  */
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { explore, STUCK } from './explorer.ts'
 import { protocol } from './protocol.ts'
 import { type Mistake, type ProtocolOptions, RULES } from './state.ts'
+
+// A busy machine takes its time.
+setDefaultTimeout(120_000)
 
 /** Bells alone: what a sweep would repair is not repaired. */
 const BELLS: ProtocolOptions = { workers: 3, messages: 3, faults: 0, sweeps: false, bells: true }
