@@ -4,7 +4,8 @@
  *
  * The rule: a decision counts only for the session's row that it was made from. `version` names that row; the write locks the row and leaves out every request whose row has another version by now.
  * That covers the events too, because whatever adds or changes events of a session updates its row in the same
- * transaction, and so does every turn of its actor: a letter that is seen waiting is one whose turn has not read yet.
+ * transaction, and so does every turn of its actor, also one that had no news: a letter that is seen waiting is one whose turn has
+ * not read yet, although the statement saw it before it waited for the row (tests/model/coalesced.ts).
  */
 import { numberAndStore } from '../actors/mailbox.ts'
 import type { ActorKey, Envelope } from '../actors/types.ts'

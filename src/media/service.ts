@@ -24,14 +24,17 @@ type GarbageDeps = Pick<Deps, 'sql' | 'storage' | 'log'>
 
 /** Deletes objects that nothing shows. */
 export function mediaMaintenance(deps: GarbageDeps): readonly MaintenanceTask[] {
-  return [{ name: 'media_garbage', everySeconds: 60, run: () => deleteGarbage(deps) }]
+  return [{ name: 'media_garbage', everySeconds: 60, run: (stopping) => deleteGarbage(deps, stopping) }]
 }
 
-async function deleteGarbage(deps: GarbageDeps): Promise<void> {
-  for (;;) {
+async function deleteGarbage(deps: GarbageDeps, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
     const keys = await store.dueGarbage(deps.sql, KEYS_AT_ONCE)
     if (keys.length === 0) return
-    for (const key of keys) await deleteOne(deps, key)
+    for (const key of keys) {
+      if (stopping.aborted) return
+      await deleteOne(deps, key)
+    }
   }
 }
 

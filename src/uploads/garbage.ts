@@ -24,12 +24,13 @@ export async function discardNow(deps: GarbageDeps, upload: store.UploadRef, ms:
   }
 }
 
-/** Everything that is due; what fails is logged, and due again later. */
-export async function discardDue(deps: GarbageDeps): Promise<void> {
-  for (;;) {
+/** Everything that is due; what fails is logged, and due again later, as is what is left when `stopping` is aborted. */
+export async function discardDue(deps: GarbageDeps, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
     const entries = await store.takeDueGarbage(deps.sql, ENTRIES_AT_ONCE)
     let discarded = 0
     for (const entry of entries) {
+      if (stopping.aborted) return
       try {
         await discard(deps, entry)
         discarded++

@@ -40,7 +40,8 @@ const setPhase = async ({ uploadId, recordingId }: TestUpload, phase: string, as
 const becomeOverdue = (upload: TestUpload) =>
   server.database.sql`update upload set expires_at = now() where id = ${upload.uploadId}`
 const maintain = async (name: string) => {
-  for (const task of server.features.maintenance) if (task.name === name) await task.run()
+  for (const task of server.features.maintenance)
+    if (task.name === name) await task.run(new AbortController().signal)
 }
 /** Files of objects that are not whole. */
 const incomingFiles = async () => {
@@ -338,7 +339,7 @@ describe('what ended uploads leave', () => {
     await maintain('storage_sweep')
     expect(await incomingFiles()).toHaveLength(before.length + 1)
     const tomorrow = uploadMaintenance({ ...server.deps, clock })
-    await tomorrow.find(({ name }) => name === 'storage_sweep')?.run()
+    await tomorrow.find(({ name }) => name === 'storage_sweep')?.run(new AbortController().signal)
     const left = await incomingFiles()
     expect(before).toEqual(expect.arrayContaining(left))
     await patch(upload.uploadUrl, 4, CONTENT.subarray(4))

@@ -107,7 +107,7 @@ async function collectGarbage(): Promise<void> {
     await server.database.sql`update media_garbage set delete_after = now()`
     await server.database.sql`update upload_garbage set delete_after = now()`
     const tasks = [...mediaMaintenance(server.deps), ...uploadMaintenance({ ...server.deps, clock })]
-    for (const task of tasks) await task.run()
+    for (const task of tasks) await task.run(new AbortController().signal)
   }
 }
 const filesOf = async ({ uploadId }: TestUpload) => {

@@ -74,7 +74,8 @@ const shown = async () => {
 const nothingLeaks = async () => {
   await server.database.sql`update media_garbage set delete_after = now()`
   await server.database.sql`update upload_garbage set delete_after = now()`
-  for (const task of [...mediaMaintenance(server.deps), ...uploadMaintenance(server.deps)]) await task.run()
+  for (const task of [...mediaMaintenance(server.deps), ...uploadMaintenance(server.deps)])
+    await task.run(new AbortController().signal)
   expect(objects()).toHaveLength((await shown()).length)
   expect(temporaryFolders()).toEqual([])
 }

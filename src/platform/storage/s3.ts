@@ -18,6 +18,7 @@ import { putFile } from './s3-put.ts'
 import { signSpooled } from './s3-spool.ts'
 import { orReason, until } from './s3-until.ts'
 import { ObjectMissing, type ObjectStore, type PlaybackOptions } from './storage.ts'
+import { assertBucketAnswers } from './writable.ts'
 
 /** Requests at a time where many objects are deleted. */
 const DELETES_AT_ONCE = 8
@@ -90,6 +91,7 @@ export function createS3Store(config: S3Config, spoolFolder = tmpdir()): ObjectS
     },
     playbackUrl: async (key, options) => presign(await open(), place(key), options),
     playback: null,
+    assertWritable: async (signal) => assertBucketAnswers(await open(), config.bucket, signal),
     close() {
       opened?.then(
         (client) => client.destroy(),
