@@ -1,6 +1,7 @@
 /** From a message to what is done about it: its handler, or giving up. */
 import type { Context } from './context.ts'
-import { park, type WaitingMessage } from './statements.ts'
+import type { WaitingMessage } from './head.ts'
+import { park } from './statements.ts'
 import type { Perform } from './turn.ts'
 import { type ActorDefinition, kindOf, type LongHandler, type Message, type ShortHandler } from './types.ts'
 

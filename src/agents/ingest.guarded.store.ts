@@ -145,7 +145,8 @@ interface WrittenRow {
  * session is told where there is news, unless it has a letter of this type waiting.
  *
  * A row that somebody wrote between this statement's snapshot and its lock (`seen` against `locked`) is left out as well. So a
- * letter that is seen waiting is one whose turn has not read yet: every turn writes the session's row before it ends.
+ * letter that is seen waiting is one whose turn has not read yet: every turn writes the session's row before it ends, also one
+ * that had no news (tests/model/coalesced.ts).
  * @throws where a new event has the id of a stored one: then nothing was done
  */
 export async function writeGuarded(

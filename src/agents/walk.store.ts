@@ -135,6 +135,7 @@ export interface Walked {
   readonly processingStatus: ProcessingStatus
 }
 
+/** Writes the row in any case: guarded writes that wait for it learn from its version that the turn's letter is gone. */
 export async function saveWalk(
   tx: Query,
   { organizationId, sessionId }: SessionScope,
