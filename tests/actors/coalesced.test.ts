@@ -154,9 +154,10 @@ async function writeOf(agent: Agent, sequence: number) {
     values: seen.session,
     version: seen.version,
     settingsVersion: 1,
+    creditsExhausted: false,
     events: [event],
-    changesSession: true,
-    tellsActor: true,
+    changesValues: false,
+    hasNews: true,
   }
 }
 
