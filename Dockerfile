@@ -15,7 +15,7 @@ WORKDIR /data
 ENV DATA_DIR=/data PORT=3000
 VOLUME /data
 EXPOSE 3000
-HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --start-interval=1s \
+HEALTHCHECK --interval=10s --timeout=3s --start-period=90s --start-interval=1s \
   CMD curl --fail --silent --output /dev/null "http://localhost:${PORT}/health"
 # Give it time to stop in order: docker run --stop-timeout 60
 # The first process must wait for those that lost their parent, such as programs that were killed, or they add up.

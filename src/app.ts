@@ -6,6 +6,7 @@ import type { Deps } from './container.ts'
 import { discovery } from './discovery/routes.ts'
 import { createFeatures, type Features } from './features.ts'
 import { createAuthenticate } from './http/auth.ts'
+import { createBodyRoom } from './http/body-room.ts'
 import { docs } from './http/docs.ts'
 import { renderError, toAppError } from './http/error-handler.ts'
 import { mediaRoutes } from './http/media.ts'
@@ -25,6 +26,7 @@ export function createApp(
   options: { readonly website?: WebsiteOptions; readonly features?: Features } = {},
 ) {
   const features = options.features ?? createFeatures(deps)
+  const bodies = createBodyRoom(deps.config.maxBodyBytesAtOnce)
   return new Elysia({
     normalize: false,
     // JSON operations cap their own bodies while reading; uploads are larger than any default.
@@ -51,10 +53,11 @@ export function createApp(
     .use(mediaRoutes(deps))
     .use(uploadEndpoint(features))
     .use(discovery(deps.config, features.content))
-    .use(mountWebsite(features.website, deps, options.website))
+    .use(mountWebsite(features.website, { ...deps, bodies }, options.website))
     .use(
       mount(features.operations, {
         newId: deps.newId,
+        bodies,
         authenticate: createAuthenticate({
           identity: features.identity,
           countFailure: createFailureLimit(deps),

@@ -25,6 +25,8 @@ export interface Config {
   readonly databaseUrl: string | null
   readonly databasePoolSize: number
   readonly databaseStatementTimeoutMs: number
+  /** How long a start waits for a database server that is away. */
+  readonly databaseWaitMs: number
   /** null: an embedded Redis where a server binary exists, else none. */
   readonly redisUrl: string | null
   /** CIDR blocks whose `X-Forwarded-For` / `Forwarded` is believed. */
@@ -51,7 +53,11 @@ export interface Config {
     /** Who is told of submitted forms; null: nobody. */
     readonly teamEmail: string | null
   }
+  /** Uploads of one organization that wait for bytes at a time; 0: any number. */
+  readonly maxWaitingUploads: number
   readonly workerThreads: number
+  /** Of the JSON bodies that one process holds at a time, all together. */
+  readonly maxBodyBytesAtOnce: number
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
   /** Requests a minute; 0 switches the limit off. */
   readonly rateLimits: {
@@ -183,6 +189,7 @@ export function loadConfig(env: Environment): Config {
     databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
     databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 2, 1000),
     databaseStatementTimeoutMs: read.integer('DATABASE_STATEMENT_TIMEOUT', 30, 1, 3_600) * 1_000,
+    databaseWaitMs: read.integer('DATABASE_WAIT', 60, 0, 86_400) * 1_000,
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:', 'redis+unix:']),
     trustedProxies: cidrList(read.text('TRUSTED_PROXIES')),
     websiteOrigins: originList(read.text('WEBSITE_ORIGINS')),
@@ -196,7 +203,9 @@ export function loadConfig(env: Environment): Config {
     ffprobePath: read.text('FFPROBE_PATH'),
     ffmpegPath: read.text('FFMPEG_PATH'),
     mail: mail(read.url('SMTP_URL', ['smtp:', 'smtps:']), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
+    maxWaitingUploads: read.integer('MAX_WAITING_UPLOADS', 1_000, 0, 100_000_000),
     workerThreads: read.integer('WORKER_THREADS', Math.min(8, cpus().length), 1, 64),
+    maxBodyBytesAtOnce: read.integer('MAX_BODIES_MB', 128, 1, 1_000_000) * 1024 * 1024,
     logLevel: read.oneOf('LOG_LEVEL', 'info', ['debug', 'info', 'warn', 'error', 'silent']),
     rateLimits: {
       reads: read.integer('RATE_LIMIT_READS', 6_000, 0, 100_000_000),

@@ -22,7 +22,7 @@ export async function serve(env: Environment): Promise<void> {
   const started = Promise.withResolvers<void>()
   const shutdown = createShutdown(log, started.promise)
   const fail = (error: unknown) => {
-    if (!shutdown.hasBegun()) report(error, log)
+    if (!shutdown.signal.aborted) report(error, log)
     shutdown.end(1)
   }
   let servers: StartedServers | null = null

@@ -18,6 +18,7 @@ import { createFeatures } from './features.ts'
 import { requestLog } from './http/request-log.ts'
 import { bootstrapDemo } from './identity/demo.ts'
 import { findPrograms, missingPrograms } from './media/programs.ts'
+import { onceServerIsThere } from './platform/db/first-contact.ts'
 import { migrate } from './platform/db/migrate.ts'
 import { connect } from './platform/db/pool.ts'
 import { assertServer } from './platform/db/server-version.ts'
@@ -47,8 +48,8 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   const container = createContainer(config, servers.servers, 'earshot')
   registerActorGauges(container)
   shutdown.add('connections', BUDGET_MS.connections, () => container.close())
-  await prepareDatabase(container, servers, log)
-  if (shutdown.hasBegun()) return
+  await prepareDatabase(container, servers, { log, signal: shutdown.signal })
+  if (shutdown.signal.aborted) return
   let threads: Threads | null = null
   shutdown.add('threads', BUDGET_MS.threads, () => threads?.stop(BUDGET_MS.threads - FORCE_MS))
   const port = listen(container, shutdown)
@@ -59,9 +60,18 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   container.metrics.sources.push(() => source.metricsJson())
 }
 
-async function prepareDatabase(container: Container, servers: StartedServers, log: Log): Promise<void> {
-  await assertServer(container.sql, servers.databaseName)
-  const applied = await migrateOnce(servers)
+async function prepareDatabase(
+  container: Container,
+  servers: StartedServers,
+  run: { readonly log: Log; readonly signal: AbortSignal },
+): Promise<void> {
+  const { log } = run
+  // A server of our own has been waited for by whoever started it.
+  const waitMs = servers.embedded.postgres ? 0 : container.config.databaseWaitMs
+  const applied = await onceServerIsThere({ ...run, place: servers.databaseName, waitMs }, async () => {
+    await assertServer(container.sql, servers.databaseName)
+    return migrateOnce(servers)
+  })
   if (applied.length > 0) log.info({ applied }, 'database migrated')
   if (servers.embedded.postgres) await bootstrapDemo({ ...container, ...createFeatures(container) })
 }

@@ -1,24 +1,15 @@
 /**
- * Activations of actors with short turns: claim, then head and turn until nothing is due, then release.
+ * Activations of actors with short turns: claim and head, then turns and looks until nothing is due, then release.
  *
  * Many actors run together through shared statements and transactions; that is where the throughput comes from.
  * The rule that keeps it correct: only a turn that is alone in its transaction can fail. Whatever goes wrong in a
  * shared one is rolled back, counts for nobody, and is done over alone.
  */
 import type { Context, Handover } from './context.ts'
+import { claimAndRead, type Mailbox, readMailboxes, type WaitingMessage } from './head.ts'
 import { givingUp, isSpent, shortHandler } from './perform.ts'
 import { errorText, retryDelayMs } from './retry.ts'
-import {
-  abandon,
-  claim,
-  type Held,
-  type Mailbox,
-  readMailboxes,
-  recordFailure,
-  release,
-  takeOver,
-  type WaitingMessage,
-} from './statements.ts'
+import { abandon, claim, type Held, recordFailure, release, takeOver } from './statements.ts'
 import { commitTurns, TurnFailed, type Work } from './turn.ts'
 import { type ActorKey, Fenced, kindOf, type Message } from './types.ts'
 
@@ -50,9 +41,16 @@ export async function runTogether(
   }
 }
 
+interface Member {
+  readonly held: Held
+  /** As the claim found it, until it has been used. */
+  mailbox: Mailbox | null
+  turns: number
+}
+
 /** The actors of one shared activation, fewer and fewer. */
 class Group {
-  readonly #held = new Map<ActorKey, { readonly held: Held; turns: number }>()
+  readonly #held = new Map<ActorKey, Member>()
 
   constructor(
     private readonly context: Context,
@@ -64,16 +62,16 @@ class Group {
   }
 
   async claim(keys: readonly ActorKey[]): Promise<void> {
-    const { sql, worker } = this.context
-    for (const held of await claim(sql, worker, keys)) this.#held.set(held.key, { held, turns: 0 })
+    const { sql, worker, options } = this.context
+    for (const { mailbox, ...held } of await claimAndRead(sql, worker, keys, options.batchMessages))
+      this.#held.set(held.key, { held, mailbox, turns: 0 })
     for (const key of keys) if (!this.#held.has(key)) this.handover.leave(key, 0)
   }
 
   /** Looks at every mailbox; lets go of actors that are lost, idle, tired or suspect; returns what to do next. */
   async sortOut(): Promise<readonly Work[]> {
-    const { sql, worker, options, stopping } = this.context
-    const all = [...this.#held.values()].map((one) => one.held)
-    const mailboxes = await readMailboxes(sql, worker, all, options.batchMessages)
+    const { options, stopping } = this.context
+    const mailboxes = await this.#look()
     const idle: (Held & { readonly mail: number })[] = []
     const suspect: Held[] = []
     const tired: (Held & { readonly head: Message })[] = []
@@ -104,6 +102,21 @@ class Group {
   async separate(works: readonly Work[], error: unknown, failures: number): Promise<void> {
     const culprit = error instanceof TurnFailed && failures < MAX_FAILURES ? error.culprit : null
     await this.#alone(culprit === null ? works : works.filter((work) => work.key === culprit))
+  }
+
+  /** Every mailbox, as the claim found it or as it is now. Actors that were lost have none. */
+  async #look(): Promise<ReadonlyMap<ActorKey, Mailbox>> {
+    const { sql, worker, options } = this.context
+    const known = new Map<ActorKey, Mailbox>()
+    const unknown: Held[] = []
+    for (const member of this.#held.values()) {
+      if (member.mailbox === null) unknown.push(member.held)
+      else known.set(member.held.key, member.mailbox)
+      member.mailbox = null
+    }
+    if (unknown.length === 0) return known
+    const read = await readMailboxes(sql, worker, unknown, options.batchMessages)
+    return known.size === 0 ? read : new Map([...known, ...read])
   }
 
   #work(held: Held, mailbox: Mailbox): Work {
@@ -157,7 +170,7 @@ export async function runAlone(
   const { sql, options } = context
   const held = await acquire(context, key, dead)
   for (let turns = 0; held !== null; turns++) {
-    const mailbox = (await readMailboxes(sql, context.worker, [held], 2)).get(key)
+    const mailbox = (await readMailboxes(sql, context.worker, [held], 1)).get(key)
     if (mailbox === undefined) return // fenced off
     const head = mailbox.due[0]
     if (head === undefined) {
@@ -194,7 +207,7 @@ export function aloneWork(context: Context, held: Held, mailbox: Mailbox, head: 
     ...held,
     mail: mailbox.mail,
     messages: [head],
-    complete: mailbox.due.length === 1,
+    complete: mailbox.complete,
     handlerOf: (message) => (spent ? givingUp(context, head) : shortHandler(context, message)),
   }
 }

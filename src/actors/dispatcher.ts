@@ -91,6 +91,11 @@ export class Dispatcher {
     return this.#stopped ? 0 : Math.max(0, places * width + ahead - keys - queue.size)
   }
 
+  /** True where a pool can take a whole activation more, beyond what it holds already. */
+  isHungry(pool: Pool): boolean {
+    return this.free(pool) >= (pool === 'short' ? this.#together : this.#long[pool]).width
+  }
+
   /** Resolves when something may have become free, or the worker stops. */
   changed(): Promise<void> {
     return this.#changed.promise

@@ -2,7 +2,9 @@
  * The doorbell on PostgreSQL LISTEN/NOTIFY, where there is no Redis. A notification reaches every worker; the claim
  * decides who does the work, and skips what another is claiming.
  */
-import type { Sql } from '../platform/db/pool.ts'
+import { listen } from '../platform/db/listener.ts'
+import type { Database, Sql } from '../platform/db/pool.ts'
+import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { EnvelopeSource, Ring } from './doorbell.ts'
 import { createRinger } from './ringer.ts'
@@ -51,41 +53,66 @@ function toNotes(envelopes: readonly Envelope[]): { channel: string; payload: st
   return notes
 }
 
-/** Resolves when it listens. */
-export async function createPostgresSource(sql: Sql, pool: Pool): Promise<EnvelopeSource> {
-  const waiting = new Map<ActorKey, number>()
-  let arrived = Promise.withResolvers<void>()
-  let closed = false
-  const wake = () => {
-    arrived.resolve()
-    arrived = Promise.withResolvers()
-  }
-  // The driver listens again by itself when the connection was lost; what was rung meanwhile is swept.
-  const { unlisten } = await sql.listen(channelName(pool), (payload) => {
-    for (const { key, seq } of toRings(payload)) {
-      if (waiting.has(key) || waiting.size < MAX_WAITING)
-        waiting.set(key, Math.max(seq, waiting.get(key) ?? 0))
-    }
-    wake()
+/** One connection for all `pools`. Resolves when it listens. */
+export async function createPostgresSources(
+  deps: { readonly database: Database; readonly log: Log },
+  pools: readonly Pool[],
+): Promise<ReadonlyMap<Pool, EnvelopeSource>> {
+  const waiting = new Map(pools.map((pool) => [channelName(pool), new WaitingRings()]))
+  // What was rung while the connection was lost is swept.
+  const listener = await listen(deps.database, {
+    channels: [...waiting.keys()],
+    applicationName: 'earshot-doorbell',
+    log: deps.log,
+    onNotification: (channel, payload) => waiting.get(channel)?.add(toRings(payload)),
   })
-
-  return {
-    async take(count) {
-      if (waiting.size === 0 && !closed) await arrivedOrSilence(arrived.promise)
-      const rings: Ring[] = []
-      for (const [key, seq] of waiting) {
-        if (rings.length >= count) break
-        waiting.delete(key)
-        rings.push({ key, seq })
-      }
-      return rings
-    },
+  let open = pools.length
+  const source = (rings: WaitingRings): EnvelopeSource => ({
+    take: (count) => rings.take(count),
     async close() {
-      closed = true
-      waiting.clear()
-      wake()
-      await unlisten()
+      rings.close()
+      open -= 1
+      if (open === 0) await listener.close()
     },
+  })
+  return new Map(pools.map((pool) => [pool, source(waiting.get(channelName(pool))!)]))
+}
+
+/** What was rung for and not taken yet: of each actor the newest letter. */
+class WaitingRings {
+  readonly #waiting = new Map<ActorKey, number>()
+  #arrived = Promise.withResolvers<void>()
+  #closed = false
+
+  add(rings: readonly Ring[]): void {
+    for (const { key, seq } of rings) {
+      const known = this.#waiting.get(key)
+      if (known !== undefined || this.#waiting.size < MAX_WAITING)
+        this.#waiting.set(key, Math.max(seq, known ?? 0))
+    }
+    this.#wake()
+  }
+
+  async take(count: number): Promise<readonly Ring[]> {
+    if (this.#waiting.size === 0 && !this.#closed) await arrivedOrSilence(this.#arrived.promise)
+    const rings: Ring[] = []
+    for (const [key, seq] of this.#waiting) {
+      if (rings.length >= count) break
+      this.#waiting.delete(key)
+      rings.push({ key, seq })
+    }
+    return rings
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#waiting.clear()
+    this.#wake()
+  }
+
+  #wake(): void {
+    this.#arrived.resolve()
+    this.#arrived = Promise.withResolvers()
   }
 }
 

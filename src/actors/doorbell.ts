@@ -9,7 +9,8 @@ import type { Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { Redis } from '../platform/redis.ts'
-import { createPostgresDoorbell, createPostgresSource } from './doorbell-postgres.ts'
+import type { Servers } from '../platform/servers.ts'
+import { createPostgresDoorbell, createPostgresSources } from './doorbell-postgres.ts'
 import { createRedisDoorbell, createRedisSource } from './doorbell-redis.ts'
 import type { ActorKey, Doorbell, Pool } from './types.ts'
 
@@ -42,16 +43,17 @@ export function createDoorbell(deps: DoorbellDeps): Doorbell {
 }
 
 export interface SourceDeps extends DoorbellDeps {
-  readonly servers: { readonly redis: string | null }
+  readonly servers: Servers
 }
 
-/** Listens to the bell of `pool`. `worker` names the consumer. */
-export async function createEnvelopeSource(
+/** Listens to the bells of `pools`. `worker` names the consumer. */
+export async function createEnvelopeSources(
   deps: SourceDeps,
-  pool: Pool,
+  pools: readonly Pool[],
   worker: string,
-): Promise<EnvelopeSource> {
+): Promise<ReadonlyMap<Pool, EnvelopeSource>> {
   const { servers, redis, sql, log } = deps
-  if (servers.redis === null || redis === null) return createPostgresSource(sql, pool)
-  return createRedisSource({ sql, redis, log, url: servers.redis }, pool, worker)
+  const url = servers.redis
+  if (url === null || redis === null) return createPostgresSources({ database: servers.database, log }, pools)
+  return new Map(pools.map((pool) => [pool, createRedisSource({ sql, redis, log, url }, pool, worker)]))
 }

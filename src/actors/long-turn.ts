@@ -8,16 +8,9 @@ import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { acquire, aloneWork, failTurn, goToTheEnd } from './activation.ts'
 import type { Context, Handover } from './context.ts'
+import { readMailboxes, type WaitingMessage } from './head.ts'
 import { isSpent, longHandler, longTurnTimeoutMs } from './perform.ts'
-import {
-  assertHead,
-  fence,
-  type Held,
-  readMailboxes,
-  release,
-  remove,
-  type WaitingMessage,
-} from './statements.ts'
+import { assertHead, fence, type Held, release, remove } from './statements.ts'
 import { commitTurns, limitStatements, sendAll, TurnFailed, TurnTimeout, within } from './turn.ts'
 import { type ActorKey, Fenced, type Letter, type LongTurn, type Send } from './types.ts'
 
@@ -30,7 +23,7 @@ export async function runLong(
 ): Promise<void> {
   const held = await acquire(context, key, dead)
   for (let turns = 0; held !== null; turns++) {
-    const mailbox = (await readMailboxes(context.sql, context.worker, [held], 2)).get(key)
+    const mailbox = (await readMailboxes(context.sql, context.worker, [held], 1)).get(key)
     if (mailbox === undefined) return // fenced off
     const head = mailbox.due[0]
     if (head === undefined) {

@@ -82,6 +82,13 @@ export async function transactionWithMail<T>(
   return result
 }
 
+/** Whether the actor has a letter of this type waiting. To be asked under the domain row's lock, like `sendUnlessWaiting`. */
+export async function isWaiting(tx: Query, key: ActorKey, type: string): Promise<boolean> {
+  const [row] = await tx<{ waiting: boolean }[]>`
+    select exists (select 1 from actor_message where key = ${key} and type = ${type}) as waiting`
+  return row?.waiting ?? false
+}
+
 /**
  * Deletes actors with their letters and dead letters, together with what they act for and never before: a key that
  * came back would start its epochs anew. A turn that is under way finds no row for its fence and rolls back.

@@ -2,7 +2,8 @@
  * Work by the clock, for the whole service.
  *
  * The rule: `started_at` in the database decides, in one statement. However many processes ask, one of them starts
- * the task, and none does so again before its time is up; a process that dies in the middle costs one round.
+ * the task, and none does so again before its time is up; a process that dies in the middle costs one round, and one that is
+ * stopped none: it gives the round to the next.
  */
 import type { Query, Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/log.ts'
@@ -18,7 +19,7 @@ export async function keepMaintaining(
   await Promise.all(
     tasks.map(async (task) => {
       while (!stopping.aborted) {
-        await runIfDue(deps, task)
+        await runIfDue(deps, task, stopping)
         await pause(jittered((task.everySeconds * 1_000) / 2), stopping)
       }
     }),
@@ -29,10 +30,12 @@ export async function keepMaintaining(
 export async function runIfDue(
   deps: { readonly sql: Sql; readonly log: Log },
   task: MaintenanceTask,
+  stopping: AbortSignal,
 ): Promise<boolean> {
   try {
     if (!(await start(deps.sql, task))) return false
-    await task.run()
+    await task.run(stopping)
+    if (stopping.aborted) await giveRoundBack(deps.sql, task)
   } catch (error) {
     deps.log.error({ task: task.name, err: error }, 'maintenance failed')
   }
@@ -45,4 +48,9 @@ async function start(sql: Query, task: MaintenanceTask): Promise<boolean> {
     on conflict (name) do update set started_at = now()
     where maintenance.started_at <= now() - ${task.everySeconds}::float8 * interval '1 second'`
   return started.count === 1
+}
+
+/** It may have been cut short, and a round done twice is harmless. */
+async function giveRoundBack(sql: Query, { name }: MaintenanceTask): Promise<void> {
+  await sql`update maintenance set started_at = '-infinity' where name = ${name}`
 }

@@ -44,7 +44,7 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   turnTimeoutMs: 60_000,
   longTurnTimeoutMs: 2 * 60 * 60_000,
   batchPatienceMs: 10_000,
-  batchKeys: 32,
+  batchKeys: 64,
   batchMessages: 20,
   batchSlots: 2,
   aloneSlots: 2,

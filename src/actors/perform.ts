@@ -1,6 +1,7 @@
 /** From a message to what is done about it: its handler, or giving up. */
 import type { Context } from './context.ts'
-import { park, type WaitingMessage } from './statements.ts'
+import type { WaitingMessage } from './head.ts'
+import { park } from './statements.ts'
 import {
   type ActorDefinition,
   type BulkHandler,

@@ -6,7 +6,7 @@
 import { hostname } from 'node:os'
 import type { Context } from './context.ts'
 import { Dispatcher } from './dispatcher.ts'
-import { createEnvelopeSource, type EnvelopeSource, type SourceDeps } from './doorbell.ts'
+import { createEnvelopeSources, type EnvelopeSource, type SourceDeps } from './doorbell.ts'
 import { keepBeating } from './heartbeat.ts'
 import { DEFAULT_OPTIONS, type RuntimeOptions } from './options.ts'
 import { pause } from './pause.ts'
@@ -43,7 +43,7 @@ class Worker implements Runtime {
   readonly worker = `${hostname()}:${process.pid}:${crypto.randomUUID()}`
   readonly #context: Context
   readonly #dispatcher: Dispatcher
-  readonly #sources: { readonly pool: Pool; readonly source: EnvelopeSource }[] = []
+  #sources: ReadonlyMap<Pool, EnvelopeSource> = new Map()
   readonly #stopping = new AbortController()
   /** Later than `stopping`: the lease must hold until the last turn is over. */
   readonly #stopped = new AbortController()
@@ -75,19 +75,18 @@ class Worker implements Runtime {
   async start(): Promise<void> {
     await beat(this.#context.sql, this.worker)
     const pools = new Set([...this.#context.definitions.values()].map((definition) => definition.pool))
-    for (const pool of POOLS.filter((one) => pools.has(one))) {
-      this.#sources.push({ pool, source: await createEnvelopeSource(this.deps, pool, this.worker) })
-    }
+    const listening = POOLS.filter((pool) => pools.has(pool))
+    this.#sources = await createEnvelopeSources(this.deps, listening, this.worker)
     this.#loops = Promise.all([
       keepBeating(this.#context, this.#stopped.signal),
       keepSweeping(this.#context, this.#dispatcher),
-      ...this.#sources.map(({ pool, source }) => this.#listen(pool, source)),
+      ...[...this.#sources].map(([pool, source]) => this.#listen(pool, source)),
     ])
   }
 
   async stop(budgetMs: number): Promise<void> {
     this.#stopping.abort()
-    await Promise.all(this.#sources.map(({ source }) => source.close().catch(() => {})))
+    await Promise.all([...this.#sources.values()].map((source) => source.close().catch(() => {})))
     const patience = new AbortController()
     await Promise.race([this.#dispatcher.stop(), pause(budgetMs, patience.signal)])
     patience.abort()

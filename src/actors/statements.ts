@@ -4,7 +4,7 @@
  * The rules: only the database's `now()` judges time; `actor` rows are locked in key order; every statement takes
  * many actors at once, because many short turns share one transaction.
  */
-import type { Json, Query } from '../platform/db/pool.ts'
+import type { Query } from '../platform/db/pool.ts'
 import { type ActorKey, Fenced, type Message } from './types.ts'
 
 /**
@@ -26,18 +26,24 @@ export const WORKER_ENDED = 'the worker ended during the turn'
  * `no key update` is the weakest lock that keeps claims apart and lets foreign-key checks pass.
  */
 export async function claim(sql: Query, worker: string, keys: readonly ActorKey[]): Promise<readonly Held[]> {
-  return sql<Held[]>`
-    with free as (
+  return sql<Held[]>`with ${claiming(sql, worker, keys)} select key, epoch from taken`
+}
+
+/** The claim as tables of a `with`: those in our hands now are in `taken (key, epoch)`. */
+export function claiming(sql: Query, worker: string, keys: readonly ActorKey[]) {
+  return sql`
+    free as (
       select key from actor
       where key = any(${keys as ActorKey[]}::text[])
         and (owner is null or owner = ${worker})
       order by key
       for no key update skip locked
-    )
-    update actor a set owner = ${worker}, epoch = a.epoch + 1
-    from free
-    where a.key = free.key
-    returning a.key, a.epoch`
+    ), taken as (
+      update actor a set owner = ${worker}, epoch = a.epoch + 1
+      from free
+      where a.key = free.key
+      returning a.key, a.epoch
+    )`
 }
 
 /**
@@ -76,81 +82,8 @@ export async function takeOver(
   return held ?? null
 }
 
-/** What waits for an actor that is still ours. */
-export interface Mailbox {
-  /** Number of the newest message: `release` compares it. */
-  readonly mail: number
-  /** Due messages from the head on, in order; at most as many as asked for. Empty: none, or the head is not due. */
-  readonly due: readonly WaitingMessage[]
-  /** True where `due` is all that is due: after it, the actor may be released. */
-  readonly complete: boolean
-}
-
-export interface WaitingMessage extends Message {
-  readonly lastError: string | null
-  /** How many of the attempts ended with their worker. */
-  readonly deaths: number
-}
-
-interface MailboxRow {
-  readonly key: ActorKey
-  readonly mail: number
-  readonly seq: number | null
-  readonly type: string
-  readonly payload: Json
-  readonly attempts: number
-  readonly deaths: number
-  readonly last_error: string | null
-  readonly due: boolean
-}
-
 /**
- * Head: the first `limit` messages of each actor, and the ownership check. A key that is missing in the answer was
- * taken away: stop at once. `mail` and messages come from one snapshot, or `release` could overlook a message.
- */
-export async function readMailboxes(
-  sql: Query,
-  worker: string,
-  held: readonly Held[],
-  limit: number,
-): Promise<ReadonlyMap<ActorKey, Mailbox>> {
-  const rows = await sql<MailboxRow[]>`
-    select a.key, a.mail, m.seq, m.type, m.payload, m.attempts, m.deaths, m.last_error,
-      m.available_at <= now() as due
-    from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
-    join actor a on a.key = h.key and a.epoch = h.epoch
-    left join lateral (
-      select * from actor_message where key = a.key order by seq limit ${limit}
-    ) m on true
-    where a.owner = ${worker}
-    order by a.key, m.seq`
-  const mailboxes = new Map<ActorKey, Mailbox>()
-  for (const [key, group] of Map.groupBy(rows, (row) => row.key)) {
-    const messages = group.filter((row) => row.seq !== null)
-    // A head that is not due, waiting for its retry, holds back its key: strict order.
-    const stop = messages.findIndex((row) => !row.due)
-    const due = (stop === -1 ? messages : messages.slice(0, stop)).map(toMessage)
-    mailboxes.set(key, { mail: group[0]?.mail ?? 0, due, complete: stop !== -1 || messages.length < limit })
-  }
-  return mailboxes
-}
-
-function toMessage(row: MailboxRow): WaitingMessage {
-  const { key, type, payload, attempts, deaths, last_error: lastError } = row
-  return {
-    key,
-    id: key.slice(key.indexOf(':') + 1),
-    seq: Number(row.seq),
-    type,
-    payload,
-    attempts,
-    deaths,
-    lastError,
-  }
-}
-
-/**
- * Fence: the first statement after the domain's in every transaction of a turn.
+ * Fence: the first statement after the domain's in every transaction of a long turn; `settle` is that of short ones.
  *
  * `for share` conflicts with the update of a claim: a takeover waits for a commit in flight, and a late commit finds
  * a newer epoch. (`for key share` would not do: changing `epoch` does not conflict with it.)
@@ -164,13 +97,65 @@ export async function fence(tx: Query, worker: string, held: readonly Held[]): P
     where a.owner = ${worker}
     order by a.key
     for share of a`
-  if (rows.length !== held.length)
-    throw new Fenced(`${held.length - rows.length} of ${held.length} actors are lost`)
+  assertAll(rows.length, held)
+}
+
+/** An actor at the end of its turns. */
+export interface Settled extends Held {
+  /** The newest message that was seen: released unless there is a newer one. Null: kept. */
+  readonly mail: number | null
+}
+
+/**
+ * Fence and release in one statement, and so with one lock: the first statement after the domain's in every transaction of
+ * short turns. `no key update` is what a release takes, and conflicts with a claim as `share` does.
+ * @returns the actors that were released
+ * @throws Fenced unless all of `settled` are still ours.
+ */
+export async function settle(
+  tx: Query,
+  worker: string,
+  settled: readonly Settled[],
+): Promise<ReadonlySet<ActorKey>> {
+  const rows = await tx<{ key: ActorKey; idle: boolean | null }[]>`
+    with mine as (
+      select a.key, a.mail = s.mail as idle
+      from unnest(
+        ${keysOf(settled)}::text[], ${epochsOf(settled)}::bigint[], ${settled.map((s) => s.mail)}::bigint[]
+      ) as s (key, epoch, mail)
+      join actor a on a.key = s.key and a.epoch = s.epoch
+      where a.owner = ${worker}
+      order by a.key
+      for no key update of a
+    ), released as (
+      update actor a set owner = null
+      from mine
+      where a.key = mine.key and mine.idle
+    )
+    select key, idle from mine`
+  assertAll(rows.length, settled)
+  return new Set(rows.filter(({ idle }) => idle).map(({ key }) => key))
+}
+
+function assertAll(found: number, held: readonly Held[]): void {
+  if (found !== held.length) throw new Fenced(`${held.length - found} of ${held.length} actors are lost`)
+}
+
+/** Messages of one actor whose numbers follow each other without a gap. */
+interface Run {
+  readonly key: ActorKey
+  readonly first: number
+  last: number
+  /** 1 for the first of its actor. The driver takes a list of booleans for a boolean. */
+  readonly leads: 0 | 1
 }
 
 /**
  * Removes messages that were dealt with: of each actor the first ones, in order. The number of rows is what makes it
  * exactly once.
+ *
+ * They are named by runs without gaps, so that no row can be among them that is not in `messages` (a dead letter that
+ * comes back between two messages is in no run), and as many rows are the same rows.
  *
  * Nothing may be before them. A crash of the server can take the turn before back (workers do not wait for the disk)
  * and leave the claim as it is: then the fence passes, and the earlier message is there again.
@@ -178,19 +163,30 @@ export async function fence(tx: Query, worker: string, held: readonly Held[]): P
  */
 export async function remove(tx: Query, messages: readonly Message[]): Promise<void> {
   if (messages.length === 0) return
-  const seen = new Set<ActorKey>()
-  // The driver takes a list of booleans for a boolean.
-  const isFirst = messages.map(({ key }) => (seen.size < seen.add(key).size ? 1 : 0))
+  const runs = runsOf(messages)
   const deleted = await tx`
     delete from actor_message m
     using unnest(
-      ${messages.map((m) => m.key)}::text[], ${messages.map((m) => m.seq)}::bigint[], ${isFirst}::int[]
-    ) as d (key, seq, is_first)
+      ${runs.map((run) => run.key)}::text[],
+      ${runs.map((run) => run.first)}::bigint[],
+      ${runs.map((run) => run.last)}::bigint[],
+      ${runs.map((run) => run.leads)}::int[]
+    ) as d (key, first, last, leads)
     where m.key = d.key
-      and m.seq = d.seq
-      and (d.is_first = 0 or not exists (select from actor_message e where e.key = d.key and e.seq < d.seq))`
+      and m.seq between d.first and d.last
+      and (d.leads = 0 or not exists (select from actor_message e where e.key = d.key and e.seq < d.first))`
   if (deleted.count !== messages.length)
     throw new Fenced('a message of this turn is gone, or one before it is back')
+}
+
+function runsOf(messages: readonly Message[]): readonly Run[] {
+  const runs: Run[] = []
+  for (const { key, seq } of messages) {
+    const run = runs.at(-1)
+    if (run?.key === key && run.last + 1 === seq) run.last = seq
+    else runs.push({ key, first: seq, last: seq, leads: run?.key === key ? 0 : 1 })
+  }
+  return runs
 }
 
 /** What `remove` sees to, for a transaction in the middle of a turn. @throws Fenced unless the message is the head. */
@@ -304,6 +300,6 @@ export function keysOf(held: readonly Held[]): ActorKey[] {
   return held.map((one) => one.key)
 }
 
-function epochsOf(held: readonly Held[]): number[] {
+export function epochsOf(held: readonly Held[]): number[] {
   return held.map((one) => one.epoch)
 }

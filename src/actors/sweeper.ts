@@ -2,7 +2,7 @@
  * The sweep: what makes a lost doorbell, a dead worker and a failed clean-up cost seconds instead of messages.
  *
  * Every worker sweeps. It takes what it has room for itself and rings for the rest. Where a sweep has found as much as it
- * may, the next one comes as soon as this worker has nothing left to do: so a backlog that no bell has rung for, such as
+ * may, the next one comes as soon as this worker has little left to do: so a backlog that no bell has rung for, such as
  * that of a night without workers, drains at the pace of the workers and not at that of the sweeps.
  */
 import type { Context } from './context.ts'
@@ -18,8 +18,10 @@ const MAX_LOAD_IDLE = 0.3
 /** In pauses: what looked slow may have been an outage, after which sweeps are needed most. */
 const MAX_REST = 10
 
-/** How often a worker with a backlog looks whether it has room again. */
-const ROOM_POLL_MS = 10
+/** How often a worker with a backlog looks whether it will soon have nothing to do. */
+const HUNGRY_POLL_MS = 2
+/** So often in a row: between two activations there is room for a moment, until the bell has been heard. */
+const HUNGRY_POLLS = 3
 
 /** Sweeps until the context stops; the first time at once, for what was rung when nobody listened. */
 export async function keepSweeping(context: Context, dispatcher: Dispatcher): Promise<void> {
@@ -38,8 +40,10 @@ export async function keepSweeping(context: Context, dispatcher: Dispatcher): Pr
     const next = performance.now() + Math.max(jittered(options.sweepMs), restMs)
     if (goOn) {
       await pause(restMs, stopping)
-      while (dispatcher.free('short') === 0 && performance.now() < next && !stopping.aborted)
-        await pause(ROOM_POLL_MS, stopping)
+      for (let polls = 0; polls < HUNGRY_POLLS && performance.now() < next && !stopping.aborted; ) {
+        await pause(HUNGRY_POLL_MS, stopping)
+        polls = dispatcher.isHungry('short') ? polls + 1 : 0
+      }
     } else await pause(next - performance.now(), stopping)
   }
 }

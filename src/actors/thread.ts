@@ -7,9 +7,13 @@
 import type { Container } from '../container.ts'
 import { keepMaintaining } from './maintenance.ts'
 import type { RuntimeOptions } from './options.ts'
+import { pause } from './pause.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import type { FromThread, StartOrder, ToThread } from './thread-protocol.ts'
 import type { ActorDefinition, MaintenanceTask } from './types.ts'
+
+/** A task that has been told to stop ends sooner than that, unless what it waits for hangs. */
+const MAINTENANCE_MS = 5_000
 
 /** The part of a message port that is used here. */
 export interface ThreadPort {
@@ -65,8 +69,11 @@ async function start(contents: ThreadContents, index: number): Promise<Running> 
   return { contents, runtime, stopping, maintenance: keepMaintaining(container, tasks, stopping.signal) }
 }
 
-async function stop({ contents, runtime, stopping }: Running, budgetMs: number): Promise<void> {
+async function stop({ contents, runtime, stopping, maintenance }: Running, budgetMs: number): Promise<void> {
   stopping.abort()
-  await runtime.stop(budgetMs)
+  const patience = new AbortController()
+  const maintained = Promise.race([maintenance, pause(Math.min(budgetMs, MAINTENANCE_MS), patience.signal)])
+  await Promise.all([runtime.stop(budgetMs), maintained])
+  patience.abort()
   await contents.container.close()
 }

@@ -1,5 +1,5 @@
 /**
- * The transaction of short turns: handlers, letters, fence, removal and release, for one actor or many.
+ * The transaction of short turns: handlers, letters, fence and release, removal, for one actor or many.
  *
  * The rule: all of it commits or none. Handlers of different actors run at the same time on the one connection, so
  * their statements travel in one go; within an actor, messages are handled one after another. Actors whose messages have a
@@ -10,7 +10,7 @@ import { Revocation } from '../platform/db/revocation.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { Context } from './context.ts'
 import { send } from './mailbox.ts'
-import { fence, type Held, release, remove } from './statements.ts'
+import { type Held, remove, settle } from './statements.ts'
 import {
   type ActorKey,
   type BulkHandler,
@@ -68,17 +68,16 @@ export async function commitTurns(
       limitStatements(tx, context, timeoutMs)
       const letters: Letter[] = []
       const done = await performAll(works, tx, letters, timeoutMs, failed)
-      const [envelopes, , , released] = await Promise.all([
+      const [envelopes, released] = await Promise.all([
         sendAll(tx, letters),
-        fence(tx, context.worker, works),
+        settle(
+          tx,
+          context.worker,
+          done.map(({ work, finished }) => ({ ...work, mail: finished ? work.mail : null })),
+        ),
         remove(
           tx,
           done.flatMap((turns) => turns.messages),
-        ),
-        release(
-          tx,
-          context.worker,
-          done.filter((turns) => turns.finished).map((turns) => turns.work),
         ),
       ])
       return { envelopes, released, messages: done.reduce((sum, turns) => sum + turns.messages.length, 0) }

@@ -146,7 +146,8 @@ export type ActorDefinition = DefinitionBase &
 export interface MaintenanceTask {
   readonly name: string
   readonly everySeconds: number
-  run(): Promise<void>
+  /** `stopping` is aborted when the process is to end: the task ends at the next point where nothing is half-done, without an error. */
+  run(stopping: AbortSignal): Promise<void>
 }
 
 /** Tells workers that letters are waiting. Called after COMMIT; a lost ring costs a sweep interval, never a message. */

@@ -34,7 +34,7 @@ export function sameFingerprint(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 function sha256(text: string): Uint8Array {
-  return new Bun.CryptoHasher('sha256').update(text).digest()
+  return Bun.SHA256.hash(text) as Uint8Array
 }
 
 /**

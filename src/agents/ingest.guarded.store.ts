@@ -2,21 +2,33 @@
  * Ingestion without locks that are held from one statement to the next: one statement reads everything the decisions need,
  * one writes everything that was decided, for all requests of a batch, and commits by itself.
  *
- * The rule: a decision counts only for the session's row that it was made from. `version` names that row; the write locks the row and leaves out every request whose row has another version by now.
- * That covers the events too, because whatever adds or changes events of a session updates its row in the same
- * transaction, and so does every turn of its actor: a letter that is seen waiting is one whose turn has not read yet.
+ * The rule: a decision counts only for what it was made from. The write locks the sessions' rows and leaves out every request
+ * whose application, organization or session is not any more as it was judged by. `version` names a session as ingestion left
+ * it, its events included, because whatever adds or changes events moves the version in the same transaction. Turns of the
+ * actor do not; of what they write, only how far they have walked matters, and the write asks for that.
  */
 import { numberAndStore } from '../actors/mailbox.ts'
 import type { ActorKey, Envelope } from '../actors/types.ts'
 import type { Query } from '../platform/db/pool.ts'
-import type { SessionKey, SessionRow, SessionWrite, StoredEventRow } from './ingest.store.ts'
-import { type EventLookup, type EventWrite, eventRows, hitsOf, keyTable } from './ingest.store.ts'
-
-/**
- * Names a session's row `s` as it was written: by which transaction, and when. The transaction alone would not do: workers do
- * not wait for the disk, so a crash of the server may take a turn back and give its number to another.
- */
-const versionOf = (sql: Query) => sql`concat_ws(' ', s.xmin, s.updated_at)`
+import {
+  eventRows,
+  hitsOf,
+  insertEventsFrom,
+  insertFrom,
+  keyTable,
+  lines,
+  sessionTable,
+  updateFrom,
+  versionOf,
+} from './ingest.rows.store.ts'
+import type {
+  EventLookup,
+  EventWrite,
+  SessionKey,
+  SessionRow,
+  SessionWrite,
+  StoredEventRow,
+} from './ingest.store.ts'
 
 /** What a request is judged by, as it stood. */
 export interface Seen {
@@ -25,18 +37,18 @@ export interface Seen {
   readonly creditsExhausted: boolean
   /** null: there is none yet. */
   readonly session: SessionRow | null
-  /** Of the session's row. */
-  readonly version: string | null
+  /** Of the session, as ingestion left it. */
+  readonly version: number | null
+  /** The highest sequence that is stored; -1: none is. */
+  readonly highest: number
   /** The stored events that the request has to do with. */
   readonly events: readonly StoredEventRow[]
 }
 
-/** What one request writes, on condition that its session's row still has this version; null: that it is new. */
+/** What one request writes, on condition that its session still has this version; null: that it is new. */
 export interface GuardedWrite extends SessionWrite, EventWrite {
-  readonly version: string | null
-  readonly changesSession: boolean
-  /** The session's actor is told, unless it has a letter of this type waiting. */
-  readonly tellsActor: boolean
+  readonly version: number | null
+  readonly creditsExhausted: boolean
 }
 
 type SeenRow = Omit<Seen, 'session' | 'events'> & {
@@ -72,6 +84,13 @@ export async function readSessions(
     select
       k.n::int, a.settings_version as "settingsVersion", o.agent_chats_enabled as "chatsEnabled",
       coalesce(o.response_credits = 0, false) as "creditsExhausted", s.version,
+      coalesce(
+        (
+          select max(e.sequence) from agent_event e
+          where e.organization_id = s.organization_id and e.session_id = s.id
+        ),
+        -1
+      ) as highest,
       case when s.id is not null then json_build_object(
         'id', s.id, 'status', s.status, 'processingStatus', s.processing_status, 'agentVersion', s.agent_version,
         'source', s.source, 'context', s.context, 'environment', s.environment, 'participants', s.participants,
@@ -108,111 +127,121 @@ function toStoredEvent([
 }
 
 export interface Written {
-  /** Positions of the writes that were done; nothing of the others was. */
-  readonly done: ReadonlySet<number>
+  /** Versions of what was done, by position; nothing of the others was. */
+  readonly done: ReadonlyMap<number, number>
   /** Letters to ring for. */
   readonly sent: readonly Envelope[]
 }
 
-/** Does all writes whose condition holds. Locks session rows in the order of their ids, and actors' rows last. */
+interface WrittenRow {
+  readonly n: number
+  readonly version: number
+  readonly key: ActorKey | null
+  readonly seq: number | null
+}
+
+/**
+ * Does all writes whose condition holds. Locks session rows in the order of their ids, and actors' rows last. The actor of a
+ * session is told where there is news, unless it has a letter of this type waiting.
+ *
+ * A row that somebody wrote between this statement's snapshot and its lock (`seen` against `locked`) is left out as well. So a
+ * letter that is seen waiting is one whose turn has not read yet: every turn writes the session's row before it ends, also one
+ * that had no news (tests/model/coalesced.ts).
+ * @throws where a new event has the id of a stored one: then nothing was done
+ */
 export async function writeGuarded(
   sql: Query,
   writes: readonly GuardedWrite[],
   type: string,
 ): Promise<Written> {
-  const rows = await sql<{ n: number; key: ActorKey | null; seq: number | null }[]>`
+  const rows = await sql<WrittenRow[]>`
     with request as materialized (
-      ${requestTable(sql, writes)}
-    ), locked as materialized (
-      select r.n, s.id
+      select w.*, g.last_activity_at, g.lowest, g.settings, g.creates
+      from ${sessionTable(sql, writes)}
+      join ${guardTable(sql, writes)} using (n)
+      cross join lateral (${applicationOf(sql)}) a
+      where a.settings_version = g.settings and a.exhausted = g.exhausted
+    ), seen as materialized (
+      select r.n, s.id, s.xmin as writer
       from request r
-      join agent_session s on s.id = r.id
-      where ${versionOf(sql)} = r.version
+      join agent_session s on s.organization_id = r.organization and s.id = r.id
+      where s.last_activity_at = r.last_activity_at and s.watermark < r.lowest
+    ), locked as materialized (
+      select v.n, s.id
+      from seen v
+      join agent_session s on s.id = v.id
+      where s.xmin = v.writer
       order by s.id
       for update of s
-    ), created as (
-      insert into agent_session (
-        id, organization_id, application_id, external_session_id, status, processing_status, agent_version, source,
-        context, environment, participants
-      )
-      select
-        id, organization, application, external_id, status, processing_status, agent_version, source, context,
-        environment, participants
-      from request
-      where version is null
-        and (select count(*) from locked) >= 0 -- no lock after this one
-      order by application, external_id
-      on conflict (application_id, external_session_id) do nothing
-      returning id
-    ), mine as materialized (
-      select n, id from locked
-      union all
-      select r.n, r.id from request r join created using (id)
     ), updated as (
-      update agent_session s set
-        status = r.status,
-        processing_status = r.processing_status,
-        agent_version = r.agent_version,
-        source = r.source,
-        context = r.context,
-        environment = r.environment,
-        participants = r.participants,
-        last_activity_at = now(),
-        updated_at = now()
-      from request r
-      join locked l using (n)
-      where r.changes and s.organization_id = r.organization and s.id = r.id
-    ), stored as (
-      insert into agent_event (
-        organization_id, session_id, external_event_id, sequence, revision, type, final, occurred_at, body,
-        fingerprint, settings_version
-      )
-      select r.organization, r.id, e.id, e.seq, e.rev, e.type, e.final, e.at, e.body, decode(e.hash, 'hex'), r.settings
+      ${updateFrom(sql, sql`request w join locked l using (n)`)}
+      where s.organization_id = w.organization and s.id = l.id
+      returning w.n, s.id, w.organization, w.settings, w.has_news, ${versionOf(sql)} as version
+    ), ${creating(sql, writes)}, stored as (
+      ${insertEventsFrom(sql)}
+      select m.organization, m.id, e.id, e.seq, e.rev, e.type, e.final, e.at, e.body, e.hash, m.settings
       from ${eventRows(sql, writes)}
-      join mine using (n)
-      join request r using (n)
+      join mine m using (n)
     ), letter as materialized (
       select 'session:' || m.id as key, ${type}::text as type, '{}' as payload, 0 as delay
       from mine m
-      join request r using (n)
-      where r.tells
+      where m.has_news
         and (select count(*) from mine) >= 0 -- every session is locked before any actor
         and not exists (select 1 from actor_message w where w.key = 'session:' || m.id and w.type = ${type})
     ), ${numberAndStore(sql)}
-    select m.n, sent.key, sent.seq
+    select m.n, m.version, sent.key, sent.seq
     from mine m
     left join sent on sent.key = 'session:' || m.id`
   return {
-    done: new Set(rows.map((row) => row.n - 1)),
+    done: new Map(rows.map((row) => [row.n - 1, row.version])),
     sent: rows.flatMap(({ key, seq }) => (key === null || seq === null ? [] : [{ key, seq, type }])),
   }
 }
 
-function requestTable(sql: Query, writes: readonly GuardedWrite[]) {
-  const rows = writes.map(
-    ({ key, id, values, version, settingsVersion, changesSession, tellsActor }, index) => ({
-      n: index + 1,
-      id,
-      version,
-      organization: key.organizationId,
-      application: key.applicationId,
-      external_id: key.externalSessionId,
-      status: values.status,
-      processing_status: values.processingStatus,
-      agent_version: values.agentVersion,
-      source: values.source,
-      context: values.context,
-      environment: values.environment,
-      participants: values.participants,
-      settings: settingsVersion,
-      changes: changesSession,
-      tells: tellsActor,
-    }),
-  )
+/** Everything that is written, as a table `mine`. Most batches have no new session, and are spared its part. */
+function creating(sql: Query, writes: readonly GuardedWrite[]) {
+  if (writes.every(({ version }) => version !== null))
+    return sql`mine as materialized (select * from updated)`
   return sql`
-    select * from json_to_recordset(${JSON.stringify(rows)}::text::json) as r (
-      n int, id uuid, version text, organization uuid, application uuid, external_id text, status text,
-      processing_status text, agent_version text, source jsonb, context jsonb, environment text, participants jsonb,
-      settings int, changes bool, tells bool
+    created as (
+      ${insertFrom(sql, sql`request w`)}
+      where w.creates
+        and (select count(*) from locked) >= 0 -- no lock after this one
+      order by w.application, w.external_id
+      on conflict (application_id, external_session_id) do nothing
+      returning s.id, ${versionOf(sql)} as version
+    ), mine as materialized (
+      select * from updated
+      union all
+      select w.n, w.id, w.organization, w.settings, w.has_news, c.version
+      from created c
+      join request w using (id)
     )`
 }
+
+/** What a decision was made from, as a table `g`: numbered like the sessions. */
+function guardTable(sql: Query, writes: readonly GuardedWrite[]) {
+  const column = lines(sql, writes)
+  const lowest = ({ events }: GuardedWrite) =>
+    events.reduce((least, { event }) => Math.min(least, event.sequence), Number.MAX_SAFE_INTEGER)
+  return sql`
+    (
+      select
+        n::int, timestamptz 'epoch' + version::int8 * interval '1 microsecond' as last_activity_at, version = '0' as creates,
+        lowest::int8, settings::int, exhausted::bool
+      from rows from (
+        ${column(({ version }) => version ?? 0)},
+        ${column(lowest)},
+        ${column(({ settingsVersion }) => settingsVersion)},
+        ${column(({ creditsExhausted }) => creditsExhausted)}
+      ) with ordinality as c (version, lowest, settings, exhausted, n)
+    ) as g`
+}
+
+/** The application and organization of a row `w`, as they are. `offset 0` has the planner look them up for each row. */
+const applicationOf = (sql: Query) => sql`
+  select a.settings_version, coalesce(o.response_credits = 0, false) as exhausted
+  from agent_application a
+  join organization o on o.id = a.organization_id
+  where a.organization_id = w.organization and a.id = w.application and o.agent_chats_enabled
+  offset 0`

@@ -1,16 +1,19 @@
 /**
- * Stores a batch of requests in two round trips: read, decide in memory, write what still holds.
+ * Stores a batch of requests in one or two round trips: read what is not remembered, decide in memory, write what still holds.
  *
- * The rule: what cannot be written that way is done under locks, in a transaction of its own (ingest.transaction.ts): revised
- * and late events, whose earlier state has to be kept or gone back for, and requests whose session was changed by somebody else
- * between the read and the write. A client that sends partial events and finalizes them takes that way with each of those.
+ * The rule: what is remembered and turns out not to hold is read (ingest.memory.ts). What cannot be written that way is done
+ * under locks, in a transaction of its own (ingest.transaction.ts): revised and late events, whose earlier state has to be kept or
+ * gone back for, and requests whose session was changed by somebody else between the read and the write. A client that sends
+ * partial events and finalizes them takes that way with each of those.
  */
 import { transactionWithMail } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
-import { isRetryable } from '../platform/db/sqlstate.ts'
+import { isRetryable, isUniqueViolation } from '../platform/db/sqlstate.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Outcome } from '../platform/group-commit.ts'
-import { type GuardedWrite, readSessions, type Written, writeGuarded } from './ingest.guarded.store.ts'
+import { idsToLoad } from './event.rules.ts'
+import { readSessions, type Written, writeGuarded } from './ingest.guarded.store.ts'
+import type { KnownSession, KnownSessions } from './ingest.memory.ts'
 import {
   type Job,
   lateEvents,
@@ -24,17 +27,24 @@ import {
 import { EVENTS_STORED, sessionWrite, storeJobs } from './ingest.transaction.ts'
 import type { IngestResponse } from './model.ts'
 
-export interface BatchDeps extends PlanDeps, Pick<Deps, 'sql' | 'doorbell'> {}
+export interface BatchDeps extends PlanDeps, Pick<Deps, 'sql' | 'doorbell'> {
+  readonly known: KnownSessions
+}
 
 /** The application is not any more as the request was judged by: it is to be judged again. Nothing was stored. */
 export class StaleApplication extends Error {
   override readonly name = 'StaleApplication'
 }
 
-interface Draft {
+/** By the position of their job in the batch. */
+type Outcomes = Outcome<IngestResponse>[]
+
+interface Draft extends Pick<KnownSession, 'highest'> {
   readonly plan: Plan
-  /** Of the session's row that was read; null: there was none. */
-  readonly version: string | null
+  /** Of the session that it was decided by; null: there was none. */
+  readonly version: number | null
+  /** The session was not read: it is as this process stored it last. */
+  readonly remembered: boolean
 }
 
 /** Stores `jobs`, which are for different sessions. Outcomes in their order. */
@@ -42,84 +52,171 @@ export async function storeBatch(
   deps: BatchDeps,
   jobs: readonly Job[],
 ): Promise<readonly Outcome<IngestResponse>[]> {
-  const { outcomes, drafts } = await draft(deps, jobs)
-  const easy = drafts.filter(({ plan }) => !needsLocks(plan))
-  const writes = easy.filter(({ plan }) => plan.changesSession)
-  const { done, sent } = await write(deps, writes)
-  if (sent.length > 0) deps.doorbell.ring(sent)
-  const lost = new Set(writes.filter((_, index) => !done.has(index)))
-  for (const one of easy) {
-    if (!lost.has(one)) outcomes[one.plan.index] = { kind: 'done', result: responseOf(one.plan) }
-  }
-  const left = drafts.map(({ plan }) => plan).filter(({ index }) => outcomes[index] === undefined)
-  const settled = await storeLocked(
-    deps,
-    left.map(({ job }) => job),
-  )
-  for (const [position, { index }] of left.entries())
-    outcomes[index] = settled[position] as Outcome<IngestResponse>
+  const outcomes: Outcomes = []
+  const remembered = await recall(deps, jobs)
+  const others = [...jobs.keys()].filter((index) => !remembered.some(({ plan }) => plan.index === index))
+  const drafts = [...remembered, ...(await read(deps, jobs, others, outcomes))]
+  const left = await store(deps, drafts, outcomes)
+  // From here on others of the batch may be stored: what fails now fails alone.
+  const stale = left.filter((draft) => draft.remembered)
+  const unsettled = [
+    ...left.filter((draft) => !draft.remembered),
+    ...(await storeAgain(deps, jobs, stale, outcomes)),
+  ]
+  await storeLocked(deps, jobs.length, unsettled, outcomes)
   return outcomes
 }
 
-/** Does not reject where others of the batch may be stored by now: what fails here fails alone. */
-async function storeLocked(
-  deps: BatchDeps,
-  jobs: readonly SeenJob[],
-): Promise<readonly Outcome<IngestResponse>[]> {
-  if (jobs.length === 0) return []
-  try {
-    return await transactionWithMail(deps, (tx, outbox) => storeJobs(deps, jobs, tx, outbox))
-  } catch (error) {
-    return jobs.map(() => (jobs.length === 1 ? { kind: 'failed', error } : { kind: 'alone' }))
-  }
-}
-
-async function draft(deps: BatchDeps, jobs: readonly Job[]) {
-  const keys = jobs.map((job) => job.key)
-  const sessions = await readSessions(deps.sql, keys, jobs.map(lookupOf))
-  const outcomes: Outcome<IngestResponse>[] = []
+/** Decides what can be decided by memory: requests with nothing but events beyond everything stored, that are not refused. */
+async function recall(deps: BatchDeps, jobs: readonly Job[]): Promise<readonly Draft[]> {
   const drafts: Draft[] = []
   for (const [index, job] of jobs.entries()) {
-    const seen = sessions.get(index)
+    const known = deps.known.get(job.key)
+    if (known === null || !isBeyond(job, known.highest)) continue
+    const { session, version, highest, creditsExhausted } = known
+    try {
+      const plan = await planJob(deps, deps.sql, index, { ...job, creditsExhausted }, session, [])
+      drafts.push({ plan, version, highest, remembered: true })
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+    }
+  }
+  return drafts
+}
+
+/**
+ * True where nothing stored has to be looked at: no sequence, and no message that feedback is about. Should an event be stored
+ * all the same, as its id may be under another sequence, a unique index refuses the write and the batch is read after all.
+ */
+function isBeyond({ prepared: { events } }: Job, highest: number): boolean {
+  return (
+    events.every(({ event }) => event.sequence > highest) &&
+    (events.every(({ event }) => event.body.feedback === undefined) ||
+      idsToLoad(events).length === new Set(events.map(({ event }) => event.externalEventId)).size)
+  )
+}
+
+/** Reads and decides the jobs at `positions`; those that are refused have their outcome then. */
+async function read(
+  deps: BatchDeps,
+  jobs: readonly Job[],
+  positions: readonly number[],
+  outcomes: Outcomes,
+): Promise<readonly Draft[]> {
+  if (positions.length === 0) return []
+  const wanted = positions.map((position) => jobs[position] as Job)
+  const keys = wanted.map((job) => job.key)
+  const sessions = await readSessions(deps.sql, keys, wanted.map(lookupOf))
+  const drafts: Draft[] = []
+  for (const [n, job] of wanted.entries()) {
+    const index = positions[n] as number
+    const seen = sessions.get(n)
     try {
       if (!seen?.chatsEnabled || seen.settingsVersion !== job.current.version) throw new StaleApplication()
-      const { session, version, events, creditsExhausted } = seen
-      drafts.push({
-        plan: await planJob(deps, deps.sql, index, { ...job, creditsExhausted }, session, events),
-        version,
-      })
+      const { session, version, highest, events, creditsExhausted } = seen
+      const plan = await planJob(deps, deps.sql, index, { ...job, creditsExhausted }, session, events)
+      drafts.push({ plan, version, highest, remembered: false })
     } catch (error) {
       if (!(error instanceof AppError || error instanceof StaleApplication)) throw error
       outcomes[index] = { kind: 'failed', error }
     }
   }
-  return { outcomes, drafts }
+  return drafts
+}
+
+/** Writes what needs no locks. @returns the drafts that are left */
+async function store(
+  deps: BatchDeps,
+  drafts: readonly Draft[],
+  outcomes: Outcomes,
+): Promise<readonly Draft[]> {
+  const easy = drafts.filter(({ plan }) => !needsLocks(plan))
+  const writes = easy.filter(({ plan }) => plan.changesSession)
+  const { done, sent } = await write(deps, writes)
+  if (sent.length > 0) deps.doorbell.ring(sent)
+  for (const [n, draft] of writes.entries()) {
+    const version = done.get(n)
+    if (version !== undefined) note(deps, draft, version)
+    else if (draft.remembered) deps.known.doubt(draft.plan.job.key)
+  }
+  const lost = new Set(writes.filter((_, n) => !done.has(n)))
+  const stored = easy.filter((draft) => !lost.has(draft))
+  for (const { plan } of stored) outcomes[plan.index] = { kind: 'done', result: responseOf(plan) }
+  return drafts.filter(({ plan }) => outcomes[plan.index] === undefined)
+}
+
+/** Reads, decides and writes what was remembered wrongly. Does not reject. @returns the drafts that are left */
+async function storeAgain(
+  deps: BatchDeps,
+  jobs: readonly Job[],
+  stale: readonly Draft[],
+  outcomes: Outcomes,
+): Promise<readonly Draft[]> {
+  if (stale.length === 0) return []
+  const positions = stale.map(({ plan }) => plan.index)
+  try {
+    return await store(deps, await read(deps, jobs, positions, outcomes), outcomes)
+  } catch (error) {
+    for (const index of positions) outcomes[index] = failure(jobs.length, error)
+    return []
+  }
+}
+
+/** Does not reject. `batchSize` is the number of jobs of the batch. */
+async function storeLocked(
+  deps: BatchDeps,
+  batchSize: number,
+  drafts: readonly Draft[],
+  outcomes: Outcomes,
+): Promise<void> {
+  if (drafts.length === 0) return
+  const jobs: readonly SeenJob[] = drafts.map(({ plan }) => plan.job)
+  for (const { key } of jobs) deps.known.doubt(key)
+  const settled = await transactionWithMail(deps, (tx, outbox) => storeJobs(deps, jobs, tx, outbox)).catch(
+    (error: unknown) => jobs.map(() => failure(batchSize, error)),
+  )
+  for (const [n, { plan }] of drafts.entries()) outcomes[plan.index] = settled[n] as Outcome<IngestResponse>
+}
+
+function failure(batchSize: number, error: unknown): Outcome<IngestResponse> {
+  return batchSize === 1 ? { kind: 'failed', error } : { kind: 'alone' }
 }
 
 function needsLocks(plan: Plan): boolean {
   return plan.decision.revisions.length > 0 || lateEvents(plan).length > 0
 }
 
-const NOTHING: Written = { done: new Set(), sent: [] }
+const NOTHING: Written = { done: new Map(), sent: [] }
 
-/** A deadlock leaves everything to the transaction, which tries again. */
+/** A deadlock, and an id that is stored already, which nobody looked for, leave everything to be done in another way. */
 async function write({ sql }: BatchDeps, drafts: readonly Draft[]): Promise<Written> {
   if (drafts.length === 0) return NOTHING
   try {
     return await writeGuarded(sql, drafts.map(guarded), EVENTS_STORED)
   } catch (error) {
-    if (isRetryable(error)) return NOTHING
+    if (isRetryable(error) || isUniqueViolation(error)) return NOTHING
     throw error
   }
 }
 
-function guarded({ plan, version }: Draft): GuardedWrite {
+function guarded({ plan, version }: Draft) {
   return {
     ...sessionWrite(plan),
     version,
     settingsVersion: plan.job.current.version,
+    creditsExhausted: plan.job.creditsExhausted,
     events: plan.decision.inserts,
-    changesSession: !plan.isNew,
-    tellsActor: plan.hasNews,
   }
+}
+
+function note({ known }: BatchDeps, { plan, highest, version: before }: Draft, version: number): void {
+  const { job, id, values, watermark, decision } = plan
+  const sequences = decision.inserts.map(({ event }) => event.sequence)
+  const session = { id, ...values, watermark }
+  const { creditsExhausted } = job
+  known.note(
+    job.key,
+    { session, version, highest: Math.max(highest, ...sequences), creditsExhausted },
+    before,
+  )
 }

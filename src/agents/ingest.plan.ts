@@ -47,6 +47,8 @@ export interface Plan {
   /** Something is stored that the session's actor has not seen. */
   readonly hasNews: boolean
   readonly values: store.SessionValues
+  /** Others of them than the processing status. */
+  readonly changesValues: boolean
   readonly changesSession: boolean
   readonly decision: Decision
   readonly watermark: number
@@ -85,6 +87,7 @@ export async function planJob(
           creditsExhausted: job.creditsExhausted,
         })
   const values = nextValues(job, session, { status, processingStatus, participants })
+  const changesValues = session === null || !isSameSession(session, values)
   return {
     index,
     job,
@@ -92,7 +95,8 @@ export async function planJob(
     isNew: session === null,
     hasNews,
     values,
-    changesSession: session === null || hasNews || !isSameSession(session, values),
+    changesValues,
+    changesSession: hasNews || changesValues,
     decision,
     watermark: session?.watermark ?? -1,
   }
@@ -170,6 +174,7 @@ function nextValues(
 
 function isSameSession(session: store.SessionRow, next: store.SessionValues): boolean {
   return (
+    session.status === next.status &&
     session.agentVersion === next.agentVersion &&
     session.environment === next.environment &&
     session.participants === next.participants &&

@@ -7,6 +7,15 @@
 import type { Query } from '../platform/db/pool.ts'
 import type { StoredEvent } from './event.rules.ts'
 import type { PreparedEvent } from './fingerprint.ts'
+import {
+  eventRows,
+  hitsOf,
+  insertEventsFrom,
+  insertFrom,
+  keyTable,
+  sessionTable,
+  updateFrom,
+} from './ingest.rows.store.ts'
 import type { Context, Participant, ProcessingStatus, SessionStatus } from './model.ts'
 
 export interface SessionKey {
@@ -49,6 +58,10 @@ export interface SessionWrite {
   readonly key: SessionKey
   readonly id: string
   readonly values: SessionValues
+  /** False: the session has all of them but the processing status. */
+  readonly changesValues: boolean
+  /** False: nothing is new to the session's actor, whose word on the processing status stands. */
+  readonly hasNews: boolean
 }
 
 /** Events of one request for one session. */
@@ -103,40 +116,6 @@ export async function readStoredEvents(
   return Map.groupBy(rows, (row) => row.n - 1)
 }
 
-/**
- * Which events the look-ups find, as a query on a table `session` of the numbered sessions. `offset 0` keeps the planner from
- * looking for an id in all sessions first, which it does while it believes the table to be small.
- */
-export function hitsOf(tx: Query, lookups: readonly EventLookup[]) {
-  const ids = lookups.flatMap((lookup, index) => lookup.ids.map((id) => [index + 1, id] as const))
-  const sequences = lookups.flatMap((lookup, index) => lookup.sequences.map((s) => [index + 1, s] as const))
-  return tx`
-    select s.n, s.organization_id, s.id as session_id, e.external_event_id
-    from session s
-    join unnest(${ids.map(([n]) => n)}::int[], ${ids.map(([, id]) => id)}::text[]) as w (n, id) using (n)
-    cross join lateral (
-      select external_event_id from agent_event where session_id = s.id and external_event_id = w.id offset 0
-    ) e
-    union
-    select s.n, s.organization_id, s.id, e.external_event_id
-    from session s
-    join unnest(${sequences.map(([n]) => n)}::int[], ${sequences.map(([, s]) => s)}::int8[]) as w (n, sequence)
-      using (n)
-    cross join lateral (
-      select external_event_id from agent_event where session_id = s.id and sequence = w.sequence offset 0
-    ) e`
-}
-
-/** The keys as a table `k`, numbered from 1. */
-export function keyTable(tx: Query, keys: readonly SessionKey[]) {
-  return tx`
-    unnest(
-      ${keys.map((key) => key.organizationId)}::text[]::uuid[],
-      ${keys.map((key) => key.applicationId)}::text[]::uuid[],
-      ${keys.map((key) => key.externalSessionId)}::text[]
-    ) with ordinality as k (organization_id, application_id, external_session_id, n)`
-}
-
 /** Superseded revisions of the given events: a late retry of one is a duplicate, not a conflict. */
 export async function readRevisions(
   tx: Query,
@@ -160,67 +139,26 @@ export async function insertSessions(
 ): Promise<ReadonlySet<string>> {
   if (writes.length === 0) return new Set()
   const rows = await tx<{ id: string }[]>`
-    insert into agent_session (
-      id, organization_id, application_id, external_session_id, status, processing_status, agent_version, source, context,
-      environment, participants
-    )
-    select
-      id, organization, application, external_id, status, processing_status, agent_version, source, context, environment,
-      participants
-    from ${sessionTable(tx, writes)}
+    ${insertFrom(tx, sessionTable(tx, writes))}
     order by application, external_id
     on conflict (application_id, external_session_id) do nothing
-    returning id`
+    returning s.id`
   return new Set(rows.map((row) => row.id))
 }
 
 export async function updateSessions(tx: Query, writes: readonly SessionWrite[]): Promise<void> {
   if (writes.length === 0) return
   await tx`
-    update agent_session s set
-      status = w.status,
-      processing_status = w.processing_status,
-      agent_version = w.agent_version,
-      source = w.source,
-      context = w.context,
-      environment = w.environment,
-      participants = w.participants,
-      last_activity_at = now(),
-      updated_at = now()
-    from ${sessionTable(tx, writes)}
+    ${updateFrom(tx, sessionTable(tx, writes))}
     where s.organization_id = w.organization and s.id = w.id`
 }
 
-function sessionTable(tx: Query, writes: readonly SessionWrite[]) {
-  const rows = writes.map(({ key, id, values }) => ({
-    id,
-    organization: key.organizationId,
-    application: key.applicationId,
-    external_id: key.externalSessionId,
-    status: values.status,
-    processing_status: values.processingStatus,
-    agent_version: values.agentVersion,
-    source: values.source,
-    context: values.context,
-    environment: values.environment,
-    participants: values.participants,
-  }))
-  return tx`
-    json_to_recordset(${JSON.stringify(rows)}::text::json) as w (
-      id uuid, organization uuid, application uuid, external_id text, status text, processing_status text,
-      agent_version text, source jsonb, context jsonb, environment text, participants jsonb
-    )`
-}
-
-/** Writes new events. One parameter for all rows of all requests (see bench/ingest for the alternatives). */
+/** Writes new events. */
 export async function insertEvents(tx: Query, writes: readonly EventWrite[]): Promise<void> {
   if (writes.length === 0) return
   await tx`
-    insert into agent_event (
-      organization_id, session_id, external_event_id, sequence, revision, type, final, occurred_at, body,
-      fingerprint, settings_version
-    )
-    select organization_id, session_id, id, seq, rev, type, final, at, body, decode(hash, 'hex'), version
+    ${insertEventsFrom(tx)}
+    select organization_id, session_id, id, seq, rev, type, final, at, body, hash, version
     from ${eventTable(tx, writes)}`
 }
 
@@ -243,7 +181,7 @@ export async function reviseEvents(tx: Query, writes: readonly EventWrite[]): Pr
         and i.id = e.external_event_id
     )
     update agent_event e set
-      revision = i.rev, final = i.final, occurred_at = i.at, body = i.body, fingerprint = decode(i.hash, 'hex'),
+      revision = i.rev, final = i.final, occurred_at = i.at, body = i.body, fingerprint = i.hash,
       settings_version = i.version, updated_at = now()
     from incoming i
     where e.organization_id = i.organization_id and e.session_id = i.session_id and e.external_event_id = i.id`
@@ -258,24 +196,6 @@ function eventTable(tx: Query, writes: readonly EventWrite[]) {
       ${writes.map(({ id }) => id)}::text[]::uuid[],
       ${writes.map(({ settingsVersion }) => settingsVersion)}::int[]
     ) with ordinality as s (organization_id, session_id, version, n) using (n)`
-}
-
-/** Events as a table `e`, numbered by their request from 1. Bodies are JSON text already and go in as they are. */
-export function eventRows(tx: Query, writes: readonly Pick<EventWrite, 'events'>[]) {
-  const rows = writes.flatMap(({ events }, index) =>
-    events.map(({ event, body, fingerprint }) => {
-      const { externalEventId, sequence, revision, type, final, occurredAt } = event
-      const hash = Buffer.from(fingerprint).toString('hex')
-      return (
-        `{"n":${index + 1},"id":${JSON.stringify(externalEventId)},"seq":${sequence},"rev":${revision},` +
-        `"type":"${type}","final":${final},"at":"${occurredAt}","body":${body},"hash":"${hash}"}`
-      )
-    }),
-  )
-  return tx`
-    json_to_recordset(${`[${rows.join(',')}]`}::text::json) as e (
-      n int, id text, seq int8, rev int8, type text, final bool, at timestamptz, body jsonb, hash text
-    )`
 }
 
 /** Events at or below the watermark that changed: the session's actor goes back for them. */

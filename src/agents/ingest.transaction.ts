@@ -79,8 +79,8 @@ async function writePlans(tx: Tx, outbox: Outbox, plans: readonly Plan[]): Promi
 }
 
 /** The session's row of a plan. */
-export function sessionWrite({ job, id, values }: Plan): store.SessionWrite {
-  return { key: job.key, id, values }
+export function sessionWrite({ job, id, values, changesValues, hasNews }: Plan): store.SessionWrite {
+  return { key: job.key, id, values, changesValues, hasNews }
 }
 
 function eventWrites(plans: readonly Plan[], part: 'inserts' | 'revisions'): readonly store.EventWrite[] {

@@ -15,6 +15,7 @@ import { createGroupCommit } from '../platform/group-commit.ts'
 import { hasAgentKey, type IngestApplication } from './applications.store.ts'
 import type { Applications } from './applications.ts'
 import { createKnownApplications } from './ingest.application.ts'
+import { createKnownSessions } from './ingest.memory.ts'
 import { StaleApplication, storeBatch } from './ingest.optimistic.ts'
 import type { Job } from './ingest.plan.ts'
 import { createSettingsVersions, prepare, type SettingsVersions } from './ingest.prepare.ts'
@@ -118,6 +119,7 @@ function unavailable(message: string): AppError {
 
 /** Stores one request, in a transaction that it may share with others. */
 function createStore(deps: IngestDeps, versions: SettingsVersions): (job: Job) => Promise<IngestResponse> {
+  const batchDeps = { ...deps, versions, known: createKnownSessions() }
   return createGroupCommit<Job, IngestResponse>({
     keyOf: ({ key }) => `${key.applicationId} ${key.externalSessionId}`,
     weightOf: ({ prepared }) => prepared.events.length,
@@ -131,7 +133,7 @@ function createStore(deps: IngestDeps, versions: SettingsVersions): (job: Job) =
     maxWaitingSize: MAX_WAITING_BYTES,
     isOutage: (error) => asUnavailable(error) !== null && !isRetryable(error),
     refusal: () => unavailable('Too many requests wait to be stored. Try again shortly.'),
-    run: (jobs) => storeBatch({ ...deps, versions }, jobs),
+    run: (jobs) => storeBatch(batchDeps, jobs),
   })
 }
 

@@ -19,7 +19,7 @@ export function agentMaintenance(deps: MaintenanceDeps): readonly MaintenanceTas
   return [
     { name: 'agent_gap_timeouts', everySeconds: 30, run: () => sendGapTimeouts(deps) },
     { name: 'agent_credits', everySeconds: 30, run: () => sendCreditsAdded(deps) },
-    { name: 'agent_retention', everySeconds: 3_600, run: () => purgeExpired(deps) },
+    { name: 'agent_retention', everySeconds: 3_600, run: (stopping) => purgeExpired(deps, stopping) },
   ]
 }
 
@@ -40,9 +40,9 @@ async function sendToSessions(outbox: Outbox, ids: readonly string[], type: stri
   await outbox.sendUnlessWaiting(ids.map((id) => ({ key: `session:${id}` satisfies ActorKey, type })))
 }
 
-async function purgeExpired(deps: MaintenanceDeps): Promise<void> {
+async function purgeExpired(deps: MaintenanceDeps, stopping: AbortSignal): Promise<void> {
   let total = 0
-  for (;;) {
+  while (!stopping.aborted) {
     const deleted = await transaction(deps.sql, async (tx) => {
       const expired = await lockExpired(tx, DELETIONS)
       for (const [organizationId, sessions] of Map.groupBy(expired, (session) => session.organizationId)) {

@@ -8,7 +8,7 @@
 import { type Credential, createApi } from '../client/api.ts'
 import { ClientError } from '../client/failures.ts'
 import { createMemory, type Memory, memoryFolder } from '../client/memory.ts'
-import { openSourceFile, type SourceFile } from '../client/source-file.ts'
+import { findSourceFile, type SourceFile } from '../client/source-file.ts'
 import { awaitReady, noteKey, type Sent, sendUpload, type UploadDeps, type Wish } from '../client/upload.ts'
 import { oneLine } from '../platform/start-error.ts'
 import { type Input, Interrupted, type Output, UsageError } from './command.ts'
@@ -41,7 +41,7 @@ export async function upload(input: Input): Promise<Output> {
   const url = serviceUrl(input)
   const credential = credentialOf(input)
   const wish = wishOf(input)
-  await using files = await openAll(input.rest)
+  const files = await findAll(input.rest)
   const display = createDisplay(process.stderr, { now: () => performance.now(), quiet: input.json })
   using stop = untilSignal()
   const onTrouble = (reason: string, waitMs: number) =>
@@ -51,7 +51,7 @@ export async function upload(input: Input): Promise<Output> {
   const deps = { api: createApi(url, credential, persistence), memory, url, persistence }
   try {
     const job = { deps, memory, display, wish, waits: !input.has('no-wait'), signal: stop.signal }
-    return outputOf(await uploadAll(job, files.list))
+    return outputOf(await uploadAll(job, files))
   } catch (error) {
     if (stop.signal.aborted) throw new Interrupted('interrupted: the same command again goes on from here')
     throw error
@@ -93,6 +93,8 @@ async function send(job: Job, file: SourceFile): Promise<Sent | { readonly error
     const failure = clientErrorOf(error, job)
     job.display.fail(file.name, failure.message)
     return { error: failure }
+  } finally {
+    await file.close()
   }
 }
 
@@ -178,20 +180,17 @@ function wishOf(input: Input): Wish {
   return { displayName, externalId, folderIds: input.flags('folder') }
 }
 
-/** All of them before the first is sent. @throws UsageError */
-async function openAll(names: readonly string[]) {
-  await using stack = new AsyncDisposableStack()
-  const list: SourceFile[] = []
+/** All of them before the first is sent, so that nothing is where one of them is not there. @throws UsageError */
+async function findAll(names: readonly string[]): Promise<readonly SourceFile[]> {
+  const files: SourceFile[] = []
   for (const name of names) {
-    const file = await openSourceFile(name).catch((error: unknown) => {
+    const file = await findSourceFile(name).catch((error: unknown) => {
       throw error instanceof ClientError ? new UsageError(oneLine(error)) : error
     })
-    stack.defer(file.close)
-    if (list.some(({ path }) => path === file.path)) throw new UsageError(`${name} is given twice`)
-    list.push(file)
+    if (files.some(({ path }) => path === file.path)) throw new UsageError(`${name} is given twice`)
+    files.push(file)
   }
-  const kept = stack.move()
-  return { list, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+  return files
 }
 
 /** Aborts at the first signal; the second one ends the process as if nobody listened. */

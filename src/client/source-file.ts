@@ -1,8 +1,9 @@
 /**
  * The file that is sent.
  *
- * The rule: what is sent is one version of it. Before the last of its bytes goes out it is looked at again, and where it is
- * another one by then, the last bytes are kept back: an upload that is not whole is never published.
+ * The rule: what is sent is one version of it, the one that was looked at first. Before the last of its bytes goes out it is looked
+ * at again, and where it is another one by then, the last bytes are kept back: an upload that is not whole is never published. It
+ * is open only while it is read, however many wait for their turn.
  */
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
@@ -23,16 +24,38 @@ export interface SourceFile {
   readonly modified: number
   /**
    * The bytes from `start` to `end`, read as they are taken. `onChunk` is told the offset behind each chunk when the one before it
-   * has left.
-   * @throws ClientError `file_changed`, out of the stream
+   * has left. Opens the file where it is not open.
+   * @throws ClientError `file_changed`, `file_unreadable`, out of the stream
    */
   read(start: number, end: number, onChunk: (offset: number) => void): ReadableStream<Uint8Array>
+  /** To be called when nothing more is to be read for now. */
   close(): Promise<void>
 }
 
-/** @throws ClientError `file_unreadable`, `file_empty` */
-export async function openSourceFile(name: string): Promise<SourceFile> {
+/** Looks at the file, which can be read then. @throws ClientError `file_unreadable`, `file_empty` */
+export async function findSourceFile(name: string): Promise<SourceFile> {
   const path = resolve(name)
+  const version = await versionOf(name, path)
+  let opened: Promise<FileHandle> | null = null
+  const handle = () => {
+    opened ??= openVersion(path, version)
+    return opened
+  }
+  return {
+    path,
+    name: basename(path),
+    size: version.size,
+    modified: version.mtimeMs,
+    read: (start, end, onChunk) => streamOf(handle, { path, version, start, end, onChunk }),
+    async close() {
+      const closing = opened
+      opened = null
+      await (await closing?.catch(() => null))?.close()
+    },
+  }
+}
+
+async function versionOf(name: string, path: string): Promise<Version> {
   const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${error.code})`
     throw new ClientError('file_unreadable', `${name}: ${reason}`)
@@ -42,19 +65,21 @@ export async function openSourceFile(name: string): Promise<SourceFile> {
     if (!about.isFile()) throw new ClientError('file_unreadable', `${name}: it is not a file`)
     const { size, mtimeMs, ino } = about
     if (size === 0) throw new ClientError('file_empty', `${name}: the file is empty`)
-    const version = { size, mtimeMs, ino }
-    return {
-      path,
-      name: basename(path),
-      size,
-      modified: mtimeMs,
-      read: (start, end, onChunk) => streamOf(handle, { path, version, start, end, onChunk }),
-      close: () => handle.close(),
-    }
-  } catch (error) {
+    return { size, mtimeMs, ino }
+  } finally {
     await handle.close()
-    throw error
   }
+}
+
+/** @throws ClientError `file_changed` where it is another one by now */
+async function openVersion(path: string, version: Version): Promise<FileHandle> {
+  const handle = await open(path, 'r').catch((error) => {
+    throw unreadable(path, error)
+  })
+  const isSame = await handle.stat().then((now) => isVersion(now, version))
+  if (isSame) return handle
+  await handle.close()
+  throw changed(path)
 }
 
 interface Version {
@@ -71,7 +96,7 @@ interface Reading {
   readonly onChunk: (offset: number) => void
 }
 
-function streamOf(handle: FileHandle, reading: Reading): ReadableStream<Uint8Array> {
+function streamOf(handle: () => Promise<FileHandle>, reading: Reading): ReadableStream<Uint8Array> {
   const { path, version, end, onChunk } = reading
   let offset = reading.start
   let length = SMALLEST_CHUNK
@@ -84,7 +109,7 @@ function streamOf(handle: FileHandle, reading: Reading): ReadableStream<Uint8Arr
         length = nextLength(length, performance.now() - pulled)
         pulled = performance.now()
         const chunk = new Uint8Array(Math.min(length, end - offset))
-        const bytesRead = await readInto(handle, chunk, offset, path)
+        const bytesRead = await readInto(await handle(), chunk, offset, path)
         const isLast = offset + bytesRead >= version.size
         if (bytesRead === 0 || (isLast && !(await isStill(path, version)))) throw changed(path)
         offset += bytesRead
@@ -111,14 +136,21 @@ async function readInto(
   try {
     return (await handle.read(chunk, 0, chunk.byteLength, offset)).bytesRead
   } catch (error) {
-    throw new ClientError('file_unreadable', `${basename(path)} cannot be read: ${String(error)}`)
+    throw unreadable(path, error)
   }
 }
 
 async function isStill(path: string, version: Version): Promise<boolean> {
   const now = await stat(path).catch(() => null)
-  return now?.size === version.size && now.mtimeMs === version.mtimeMs && now.ino === version.ino
+  return now !== null && isVersion(now, version)
 }
+
+function isVersion(now: Version, version: Version): boolean {
+  return now.size === version.size && now.mtimeMs === version.mtimeMs && now.ino === version.ino
+}
+
+const unreadable = (path: string, error: unknown) =>
+  new ClientError('file_unreadable', `${basename(path)} cannot be read: ${String(error)}`)
 
 const changed = (path: string) =>
   new ClientError('file_changed', `${basename(path)} has changed while it was being sent`)

@@ -7,6 +7,7 @@ import type { TObject, TSchema } from '@sinclair/typebox'
 import type { Principal } from '../identity/principal.ts'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
+import type { BodyShare } from './body-room.ts'
 import { invalid, isStorableText, parseJson, readBytes, validate } from './json.ts'
 import type { Access, Call, Method, Operation, Reply } from './operation.ts'
 
@@ -45,11 +46,12 @@ export function createCall(
   params: Readonly<Record<string, string>>,
   principal: Principal | null,
   requestId: string,
+  room: BodyShare,
 ): Call<Access, TSchema, TObject> {
   const param = (name: string) => params[name] ?? ''
   const parsedBody = async () => {
     assertJson(request)
-    const bytes = await readBytes(request, operation.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES)
+    const bytes = await readBytes(request, operation.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, room)
     return { value: parseJson(bytes), bytes: bytes.byteLength }
   }
   return {

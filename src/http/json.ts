@@ -10,6 +10,7 @@ import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { isEmailAddress } from '../platform/email-address.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
+import type { BodyShare } from './body-room.ts'
 
 /** Levels of arrays and objects in one body. */
 export const MAX_DEPTH = 64
@@ -17,21 +18,29 @@ export const MAX_DEPTH = 64
 /** At most this many findings are reported for one request. */
 const MAX_DETAILS = 20
 
+/** Bodies up to here are read in one go, and counted before they have come. */
+const SMALL_BYTES = 256 * 1024
+
 /**
  * Reads a body of at most `limit` bytes; the rest of a larger one is not read.
- * @throws AppError 400 `payload_too_large`
+ * @throws AppError 400 `payload_too_large`, 503 where the process holds too much already
  */
-export async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
+export async function readBytes(request: Request, limit: number, room: BodyShare): Promise<Uint8Array> {
   const declared = Number(request.headers.get('content-length') ?? 0)
   if (declared > limit) throw tooLarge(limit, declared)
-  // A declared length was enforced by the HTTP parser: the body cannot be longer.
-  if (declared > 0) return new Uint8Array(await request.arrayBuffer())
+  if (declared > 0 && declared <= SMALL_BYTES) {
+    room.take(declared)
+    // A declared length was enforced by the HTTP parser: the body cannot be longer.
+    return new Uint8Array(await request.arrayBuffer())
+  }
   if (request.body === null) return new Uint8Array()
+  room.foresee(declared)
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of request.body) {
     size += chunk.byteLength
     if (size > limit) throw tooLarge(limit, size)
+    room.take(chunk.byteLength)
     chunks.push(chunk)
   }
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)

@@ -9,6 +9,7 @@ import { Elysia } from 'elysia'
 import type { Principal } from '../identity/principal.ts'
 import { AppError } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
+import type { BodyRoom } from './body-room.ts'
 import { allowHeader, createCall, routePath, toResponse } from './call.ts'
 import type { Access, Method, Operation } from './operation.ts'
 import { operationDetail } from './operation-detail.ts'
@@ -17,6 +18,7 @@ import { isForPages, pageHeaders, preflightHeaders } from './rest-cors.ts'
 
 export interface MountDeps {
   readonly newId: NewId
+  readonly bodies: BodyRoom
   /** `peer` finds the address of the connection's other end, null where unknown. @throws AppError 401 or 403 */
   readonly authenticate: (
     request: Request,
@@ -56,8 +58,10 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
         const principal = await deps.authenticate(request, operation.access, peer)
         Object.assign(set.headers, await deps.limit(operation, principal, request))
         const requestId = String(set.headers[REQUEST_ID_HEADER])
-        const reply = await operation.handler(createCall(operation, request, params, principal, requestId))
-        return toResponse(reply)
+        return deps.bodies.share(async (share) => {
+          const call = createCall(operation, request, params, principal, requestId, share)
+          return toResponse(await operation.handler(call))
+        })
       },
       { parse: 'none', detail: operationDetail(operation) },
     )

@@ -9,6 +9,7 @@ import { type Context, Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
 import { AppError } from '../platform/errors.ts'
 import { API_VERSIONS, type ApiVersion, type ChosenVersion, createChooseVersion } from './api-version.ts'
+import type { BodyRoom } from './body-room.ts'
 import { allowHeader, createCall, routePath, toResponse } from './call.ts'
 import { clientIp, countingKey, trustedProxies } from './client-ip.ts'
 import { createCors } from './cors.ts'
@@ -24,7 +25,7 @@ export interface WebsiteOptions {
   readonly windowSeconds?: number
 }
 
-type MountDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log'>
+type MountDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log'> & { readonly bodies: BodyRoom }
 type Arrived = Pick<Context, 'request' | 'set' | 'server'>
 
 /** One path with its operations' methods and the limit that its refusals tell of. */
@@ -56,7 +57,10 @@ export function mountWebsite(
         version.assertSupported()
         const { request, params, set } = context
         const requestId = String(set.headers[REQUEST_ID_HEADER])
-        return toResponse(await operation.handler(createCall(operation, request, params, null, requestId)))
+        return deps.bodies.share(async (share) => {
+          const call = createCall(operation, request, params, null, requestId, share)
+          return toResponse(await operation.handler(call))
+        })
       },
       { parse: 'none', detail: operationDetail(operation, 'problem') },
     )

@@ -126,7 +126,7 @@ async function move({ turn, ingestion }: Attempt, event: AssetEvent): Promise<vo
   })
 }
 
-/** Fails the asset, or puts it back into the queue and throws, so that the turn is done over after a while. */
+/** Ends the asset, or puts it back into the queue and throws, so that the turn is done over after a while. */
 async function conclude({ deps, turn, ingestion }: Attempt, error: unknown): Promise<void> {
   if (error instanceof Fenced || turn.signal.aborted) throw error
   const failure = asMediaError(error)
@@ -135,8 +135,9 @@ async function conclude({ deps, turn, ingestion }: Attempt, error: unknown): Pro
     await turn.step((tx) => moveAsset(tx, ingestion, 'retry'))
     throw error
   }
-  turn.log.warn({ errorCode: verdict, err: failure.message }, 'media failed')
-  await turn.finish(async (tx) => void (await moveAsset(tx, ingestion, 'fail', verdict)))
+  const event = failure === error || error instanceof PublicFetchError ? 'fail' : 'giveUp'
+  turn.log.warn({ errorCode: verdict, err: failure.message, event }, 'media failed')
+  await turn.finish(async (tx) => void (await moveAsset(tx, ingestion, event, verdict)))
 }
 
 /** Whatever is not about the media, such as a full disk or an object store that is away, may pass. */

@@ -34,7 +34,12 @@ export const ASSET_EVENTS = {
   publish: { from: ['processing'], to: 'completed' },
   /** A failure that another attempt may not have. */
   retry: { from: UNDER_WAY, to: 'queued' },
+  /** The media is why, or where it comes from. */
   fail: { from: UNDER_WAY, to: 'failed' },
+  /** We are why: it can be tried again when an operator says so. */
+  giveUp: { from: UNDER_WAY, to: 'failed' },
+  fetchAgain: { from: ['failed'], to: 'queued' },
+  processAgain: { from: ['failed', 'cancelled'], to: 'processing' },
 } as const satisfies Readonly<
   Record<string, { readonly from: readonly AssetStatus[]; readonly to: AssetStatus }>
 >

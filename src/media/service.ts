@@ -13,10 +13,10 @@ const KEYS_AT_ONCE = 500
 /** More tries than fit into the maximum age at the largest pause between them. */
 export const INGEST_ATTEMPTS = 300
 
-/** Of the message `ingest_url`, which failed every time without saying why: its worker was killed, or it hung. */
+/** Of the message `ingest_url`, which failed every time without saying why: its worker was killed, or it hung. The URL is kept. */
 export const giveUpIngestion: GiveUp = async (message, tx) => {
   const ingestion = await store.beginIngestion(tx, message.id)
-  if (ingestion !== null) await store.moveAsset(tx, ingestion, 'fail', 'processing_failed')
+  if (ingestion !== null) await store.moveAsset(tx, ingestion, 'giveUp', 'processing_failed')
   return 'handled'
 }
 
@@ -24,14 +24,17 @@ type GarbageDeps = Pick<Deps, 'sql' | 'storage' | 'log'>
 
 /** Deletes objects that nothing shows. */
 export function mediaMaintenance(deps: GarbageDeps): readonly MaintenanceTask[] {
-  return [{ name: 'media_garbage', everySeconds: 60, run: () => deleteGarbage(deps) }]
+  return [{ name: 'media_garbage', everySeconds: 60, run: (stopping) => deleteGarbage(deps, stopping) }]
 }
 
-async function deleteGarbage(deps: GarbageDeps): Promise<void> {
-  for (;;) {
+async function deleteGarbage(deps: GarbageDeps, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
     const keys = await store.dueGarbage(deps.sql, KEYS_AT_ONCE)
     if (keys.length === 0) return
-    for (const key of keys) await deleteOne(deps, key)
+    for (const key of keys) {
+      if (stopping.aborted) return
+      await deleteOne(deps, key)
+    }
   }
 }
 

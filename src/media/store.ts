@@ -5,6 +5,7 @@
  * `media_garbage` from before its object is put until the statement that publishes it.
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
+import type { AssetStatus } from '../recordings/model.ts'
 import { ASSET_EVENTS, type AssetErrorCode, type AssetEvent, MAX_TURN_MS } from './rules.ts'
 
 /** Whose media it is. */
@@ -16,7 +17,7 @@ export interface Subject {
 /** What an attempt at media of a URL is about. */
 export interface Ingestion extends Subject {
   readonly url: string
-  /** Since the media was asked for. */
+  /** Since the media was asked for, by its caller or again by an operator. */
   readonly ageSeconds: number
 }
 
@@ -31,7 +32,7 @@ export async function beginIngestion(tx: Tx, recordingId: string): Promise<Inges
       and asset_source_url is not null
     returning
       organization_id as "organizationId", id as "recordingId", asset_source_url as url,
-      extract(epoch from now() - created_at)::float8 as "ageSeconds"`
+      extract(epoch from now() - coalesce(asset_retried_at, created_at))::float8 as "ageSeconds"`
   return row ?? null
 }
 
@@ -44,7 +45,7 @@ export async function moveAsset(
 ): Promise<boolean> {
   const { from, to } = ASSET_EVENTS[event]
   // A URL that may carry a secret is not kept for longer than it is needed.
-  const isOver = to === 'completed' || to === 'failed'
+  const isOver = event === 'publish' || event === 'fail'
   const { count } = await tx`
     update recording
     set
@@ -54,6 +55,51 @@ export async function moveAsset(
       and id = ${recordingId}
       and asset_status = any(${[...from]}::text[])`
   return count === 1
+}
+
+export interface LockedAsset {
+  readonly status: AssetStatus | null
+  /** Of the URL that it is, or would be, fetched from. */
+  readonly hasUrl: boolean
+}
+
+/** Locks the recording until the transaction ends. @returns undefined where the organization has no such recording */
+export async function lockAsset(
+  tx: Tx,
+  { organizationId, recordingId }: Subject,
+): Promise<LockedAsset | undefined> {
+  const [row] = await tx<LockedAsset[]>`
+    select asset_status as status, asset_source_url is not null as "hasUrl"
+    from recording
+    where organization_id = ${organizationId}
+      and id = ${recordingId}
+    for update`
+  return row
+}
+
+/** Has media that was given up fetched again, with all the time that it had. @returns false where its URL is not there any more */
+export async function fetchAgain(tx: Tx, { organizationId, recordingId }: Subject): Promise<boolean> {
+  const { from, to } = ASSET_EVENTS.fetchAgain
+  const { count } = await tx`
+    update recording
+    set asset_status = ${to}, asset_error_code = null, asset_retried_at = now(), updated_at = now()
+    where organization_id = ${organizationId}
+      and id = ${recordingId}
+      and asset_status = any(${[...from]}::text[])
+      and asset_source_url is not null`
+  return count === 1
+}
+
+/** Recordings of the organization whose media was given up and can be fetched again, oldest first. */
+export async function recordingsToFetchAgain(query: Query, organizationId: string) {
+  const rows = await query<{ id: string }[]>`
+    select id
+    from recording
+    where organization_id = ${organizationId}
+      and asset_status = 'failed'
+      and asset_source_url is not null
+    order by created_at, id`
+  return rows.map(({ id }) => id)
 }
 
 /** Objects that are there by now, and what the one that is played is. */

@@ -59,7 +59,14 @@ export async function runTool(
 
 const KILLED = 128 + 9
 
-/** There was no such program, or somebody killed it, such as a kernel without memory. */
-function wasNotItsFault({ exitCode }: ProgramError): boolean {
-  return exitCode === 126 || exitCode === 127 || exitCode === KILLED
+/** What the machine was short of, at the end of a line as the C library says it. Memory is not among it: files may ask for any. */
+const SHORTAGE = /: (?:No space left on device|Disk quota exceeded|Too many open files)\s*$/m
+
+/** A build of FFmpeg that cannot do what is asked of it with any file. */
+const UNFIT = /(?:^|\] )(?:Unknown encoder '|Unrecognized option ')|: Option not found$/m
+
+/** There was no such program, somebody killed it, such as a kernel without memory, or what it needs is not on this machine. */
+function wasNotItsFault({ exitCode, errorOutput }: ProgramError): boolean {
+  const couldNotRun = exitCode === 126 || exitCode === 127 || exitCode === KILLED
+  return couldNotRun || SHORTAGE.test(errorOutput) || UNFIT.test(errorOutput)
 }

@@ -1,8 +1,9 @@
 /**
  * Media of an upload, in the recording's actor: the bytes that came become an object, are processed, and published.
  *
- * The rule: upload and asset end in one transaction. What the file is to blame for ends them; anything else is tried again, and
- * what earlier attempts have done with the bytes is not done again.
+ * The rule: upload and asset end in one transaction. What the file is to blame for ends them, and the file goes; anything else is
+ * tried again for hours, and when that is over they have failed, but the file is kept for an operator. What earlier attempts have
+ * done with the bytes is not done again.
  */
 import { join } from 'node:path'
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
@@ -57,7 +58,7 @@ async function processUpload(deps: UploadedDeps, turn: LongTurn): Promise<void> 
   } catch (error) {
     if (error instanceof Fenced || turn.signal.aborted || !(error instanceof MediaError)) throw error
     turn.log.warn({ errorCode: error.code, err: error.message }, 'media failed')
-    await turn.finish((tx) => fail(tx, upload, error.code))
+    await turn.finish((tx) => end(tx, upload, 'fail', error.code))
   }
 }
 
@@ -102,16 +103,21 @@ async function showProgress(turn: LongTurn, upload: ProcessedUpload, percent: nu
   }
 }
 
-/** Of the message `process_upload`, which failed every time for reasons that are not in the file. */
+/** Of the message `process_upload`, which failed every time for reasons that are not in the file: it stays. */
 export const giveUpUpload: GiveUp = async (message, tx) => {
   const upload = await beginProcessing(tx, uploadIdOf(message.payload))
-  if (upload !== null) await fail(tx, upload, 'processing_failed')
+  if (upload !== null) await end(tx, upload, 'giveUp', 'processing_failed')
   return 'handled'
 }
 
-async function fail(tx: Tx, upload: ProcessedUpload, code: AssetErrorCode): Promise<void> {
-  await moveUpload(tx, upload, 'fail', 'processing_failed')
-  await moveAsset(tx, upload, 'fail', code)
+async function end(
+  tx: Tx,
+  upload: ProcessedUpload,
+  event: 'fail' | 'giveUp',
+  code: AssetErrorCode,
+): Promise<void> {
+  await moveUpload(tx, upload, event, 'processing_failed')
+  await moveAsset(tx, upload, event, code)
 }
 
 function uploadIdOf(payload: Json): string {

@@ -66,10 +66,12 @@ export const ERROR_STATUS = {
   metadata_field_not_canonical: 422,
   metadata_field_duplicate: 422,
   rate_limited: 429,
+  too_many_uploads: 429,
   upload_checksum_mismatch: 460,
   internal_error: 500,
   unavailable: 503,
   upload_busy: 503,
+  upload_too_slow: 503,
 } as const
 
 export type ErrorCode = keyof typeof ERROR_STATUS

@@ -15,8 +15,11 @@ import type { Metrics } from './metrics.ts'
 import type { Redis } from './redis.ts'
 import type { Servers } from './servers.ts'
 import { oneLine } from './start-error.ts'
+import type { ObjectStore } from './storage/storage.ts'
 
 const CHECK_BUDGET_MS = 2_000
+/** Whoever asks more often gets the same answer: a bucket is paid for by the request, and a disk that hangs is asked once. */
+const STORAGE_CHECK_EVERY_MS = 10_000
 
 interface HealthDeps {
   readonly config: Config
@@ -24,6 +27,7 @@ interface HealthDeps {
   readonly sql: Sql
   readonly redis: Redis | null
   readonly doorbell: { readonly name: string }
+  readonly storage: Pick<ObjectStore, 'name' | 'assertWritable'>
   readonly metrics: Metrics
   readonly log: Log
 }
@@ -36,13 +40,17 @@ interface Check {
 
 /** `GET /health`, `GET /ready` and `GET /metrics`. */
 export function healthRoutes(deps: HealthDeps) {
+  const { storage } = deps
+  const assertWritable = everyNow(STORAGE_CHECK_EVERY_MS, () =>
+    storage.assertWritable(AbortSignal.timeout(CHECK_BUDGET_MS)),
+  )
   const hidden = { detail: { hide: true } }
   return new Elysia({ name: 'health' })
     .get('/health', () => json(200, { status: 'ok' }), hidden)
     .get(
       '/ready',
       async () => {
-        const checks = await runChecks(deps)
+        const checks = await runChecks(deps, assertWritable)
         const isReady = Object.values(checks).every(({ status }) => status === 'ok')
         return json(isReady ? 200 : 503, {
           status: isReady ? 'ready' : 'not_ready',
@@ -55,20 +63,41 @@ export function healthRoutes(deps: HealthDeps) {
     .get('/metrics', () => metricsText(deps), hidden)
 }
 
-async function runChecks(deps: HealthDeps): Promise<Readonly<Record<string, Check>>> {
+async function runChecks(
+  deps: HealthDeps,
+  assertWritable: () => Promise<void>,
+): Promise<Readonly<Record<string, Check>>> {
   const { servers, sql, redis, doorbell } = deps
   const database = 'url' in servers.database ? 'PostgreSQL' : 'PostgreSQL (embedded)'
-  const [databaseCheck, migrations, redisCheck] = await Promise.all([
+  const [databaseCheck, migrations, redisCheck, storage] = await Promise.all([
     check(deps, database, () => sql`select 1`),
     check(deps, `${MIGRATIONS.length} migrations`, () => assertMigrated(sql, MIGRATIONS)),
     redis === null ? null : check(deps, redisKind(servers.redis), () => redis.ping()),
+    check(deps, STORAGE_KINDS[deps.storage.name], assertWritable),
   ])
   return {
     database: databaseCheck,
     migrations,
+    storage,
     ...(redisCheck === null ? {} : { redis: redisCheck }),
     // The doorbell has no connection of its own to ask: it is as well as the server that it rings through.
     doorbell: { status: (redisCheck ?? databaseCheck).status, kind: doorbell.name },
+  }
+}
+
+const STORAGE_KINDS = { folder: 'folder', s3: 'S3' } as const
+
+/** What `ask` has answered last, or is about to, however long that takes; asked again when the answer is older. */
+function everyNow<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
+  let last: Promise<T> | null = null
+  let goodUntil = 0
+  return () => {
+    if (last !== null && performance.now() < goodUntil) return last
+    goodUntil = Number.POSITIVE_INFINITY
+    last = ask().finally(() => {
+      goodUntil = performance.now() + ms
+    })
+    return last
   }
 }
 

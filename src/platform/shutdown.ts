@@ -16,7 +16,8 @@ const REPEATED_SIGNAL_MS = 300
 const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
 
 export interface Shutdown {
-  readonly hasBegun: () => boolean
+  /** Aborted when the shutdown begins. */
+  readonly signal: AbortSignal
   /** Adds a part that is stopped before those that were added earlier. */
   add(name: string, budgetMs: number, stop: () => unknown): void
   /** Stops everything and exits the process. Once begun, further calls change nothing. */
@@ -32,18 +33,18 @@ interface Part {
 /** `started` settles when the start has come to an end, well or not. */
 export function createShutdown(log: Log, started: Promise<unknown>): Shutdown {
   const parts: Part[] = []
-  let begun = false
+  const begun = new AbortController()
   const run = async (exitCode: number) => {
     await withinBudget(started, START_BUDGET_MS)
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) await stopPart(part, log)
     process.exit(exitCode)
   }
   return {
-    hasBegun: () => begun,
+    signal: begun.signal,
     add: (name, budgetMs, stop) => void parts.push({ name, budgetMs, stop }),
     end(exitCode) {
-      if (begun) return
-      begun = true
+      if (begun.signal.aborted) return
+      begun.abort()
       void run(exitCode)
     },
   }

@@ -8,6 +8,9 @@ export class StartError extends Error {
 
 /** Any thrown value as one line of text. */
 export function oneLine(error: unknown): string {
+  // Where every address of a host refuses, the reasons are inside and there is no message outside.
+  if (error instanceof AggregateError && error.message === '' && error.errors.length > 0)
+    return oneLine(error.errors[0])
   const text = error instanceof Error ? error.message || error.name : String(error)
   return text.replaceAll(/\s*\n\s*/g, ' ').trim()
 }

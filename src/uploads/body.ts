@@ -2,9 +2,15 @@
  * The body of a request, as far as it belongs to the file.
  *
  * The rule: the chunk that completes the file is handed on only when nothing came after it, so that a body with too many
- * bytes never completes one.
+ * bytes never completes one; and the client is waited for only while it keeps its pace.
  */
 import { releaseChunk } from '../platform/release-chunk.ts'
+
+/** At least so many bytes in every so many milliseconds in which the client is waited for. */
+export interface Pace {
+  readonly bytes: number
+  readonly ms: number
+}
 
 export interface BodyRequest {
   readonly body: ReadableStream<Uint8Array> | null
@@ -16,37 +22,49 @@ export interface BodyRequest {
   readonly onWait?: (isForClient: boolean) => void
 }
 
-/** `broken`: the connection ended before the body did. */
-export type Ending = 'whole' | 'broken' | 'cut' | 'tooLong'
+/** `broken`: the connection ended before the body did. `slow`: the client does not keep its pace. */
+export type Ending = 'whole' | 'broken' | 'cut' | 'slow' | 'tooLong'
 
-/** Hands the bytes on one chunk at a time, at most `missing` of them; stops at once when `cut` is aborted. */
+/** What surrounds the body. */
+interface Bounds {
+  /** Bytes of the file that are not there yet. */
+  readonly missing: number
+  readonly pace: Pace
+  /** Ends it at once. */
+  readonly cut: AbortSignal
+}
+
+/** Hands the bytes on one chunk at a time, at most `missing` of them. */
 export async function readBody(
   { body, skip, signal, onWait = () => {} }: BodyRequest,
-  missing: number,
-  cut: AbortSignal,
+  { missing, pace, cut }: Bounds,
   take: (chunk: Uint8Array) => Promise<void>,
 ): Promise<Ending> {
   if (body === null) return 'whole'
   const reader = body.getReader()
+  // A read that waits then resolves, as if the body had ended.
+  const stop = () => void reader.cancel().catch(() => {})
+  const slow = new AbortController()
+  const paced = keepPace(reader, pace, () => slow.abort())
   const waiting: Reader = {
     read: () => {
       onWait(true)
-      return reader.read().finally(() => onWait(false))
+      return paced.read().finally(() => onWait(false))
     },
   }
-  // A read that waits then resolves, as if the body had ended.
-  const stop = () => void reader.cancel().catch(() => {})
-  const signals = [signal, cut]
+  const signals = [signal, cut, slow.signal]
   for (const one of signals) one.addEventListener('abort', stop, { once: true })
   try {
     if (signals.some(({ aborted }) => aborted)) stop()
     const isWhole = await handOn(waiting, skip, missing, take)
     if (!isWhole) return 'tooLong'
     if (cut.aborted) return 'cut'
+    if (slow.signal.aborted) return 'slow'
     return signal.aborted ? 'broken' : 'whole'
   } catch (error) {
-    if (error instanceof BrokenBody) return cut.aborted ? 'cut' : 'broken'
-    throw error
+    if (!(error instanceof BrokenBody)) throw error
+    if (cut.aborted) return 'cut'
+    return slow.signal.aborted ? 'slow' : 'broken'
   } finally {
     for (const one of signals) one.removeEventListener('abort', stop)
     stop()
@@ -58,6 +76,26 @@ interface Reader {
 }
 
 class BrokenBody extends Error {}
+
+/** Reads as before, and says when too little has come for too long. Time in which nobody reads does not count. */
+function keepPace(reader: Reader, { bytes, ms }: Pace, onSlow: () => void): Reader {
+  let [leftMs, missing] = [ms, bytes]
+  return {
+    async read() {
+      const since = performance.now()
+      const timer = setTimeout(onSlow, leftMs)
+      try {
+        const next = await reader.read()
+        missing -= next.value?.byteLength ?? 0
+        return next
+      } finally {
+        clearTimeout(timer)
+        leftMs = Math.max(0, leftMs - (performance.now() - since))
+        if (missing <= 0) [leftMs, missing] = [ms, bytes]
+      }
+    },
+  }
+}
 
 /** @returns false where there is more than what is missing */
 async function handOn(

@@ -14,21 +14,23 @@ const ENTRIES_AT_ONCE = 50
 
 type GarbageDeps = Pick<Deps, 'sql' | 'storage' | 'log'>
 
-/** What the upload has left; where that fails, maintenance does it over. */
-export async function discardNow(deps: GarbageDeps, upload: store.UploadRef): Promise<void> {
+/** What the upload has left, while somebody waits; where that fails or takes longer, maintenance does it over. */
+export async function discardNow(deps: GarbageDeps, upload: store.UploadRef, ms: number): Promise<void> {
   try {
-    for (const entry of await store.garbageOf(deps.sql, upload)) await discard(deps, entry)
+    const signal = AbortSignal.timeout(ms)
+    for (const entry of await store.garbageOf(deps.sql, upload)) await discard(deps, entry, signal)
   } catch (error) {
     deps.log.warn({ uploadId: upload.id, err: error }, 'bytes of an upload not deleted yet')
   }
 }
 
-/** Everything that is due; what fails is logged, and due again later. */
-export async function discardDue(deps: GarbageDeps): Promise<void> {
-  for (;;) {
+/** Everything that is due; what fails is logged, and due again later, as is what is left when `stopping` is aborted. */
+export async function discardDue(deps: GarbageDeps, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
     const entries = await store.takeDueGarbage(deps.sql, ENTRIES_AT_ONCE)
     let discarded = 0
     for (const entry of entries) {
+      if (stopping.aborted) return
       try {
         await discard(deps, entry)
         discarded++
@@ -41,8 +43,12 @@ export async function discardDue(deps: GarbageDeps): Promise<void> {
   }
 }
 
-async function discard({ sql, storage }: GarbageDeps, entry: store.Garbage): Promise<void> {
-  await storage.incoming.discard(entry.objectKey, entry.memory)
-  await storage.delete([entry.objectKey])
+async function discard(
+  { sql, storage }: GarbageDeps,
+  entry: store.Garbage,
+  signal?: AbortSignal,
+): Promise<void> {
+  await storage.incoming.discard(entry.objectKey, entry.memory, signal)
+  await storage.delete([entry.objectKey], signal)
   await store.settleGarbage(sql, entry)
 }

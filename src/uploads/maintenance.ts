@@ -17,15 +17,16 @@ type MaintenanceDeps = Pick<Deps, 'sql' | 'storage' | 'clock' | 'log'>
 
 export function uploadMaintenance(deps: MaintenanceDeps): readonly MaintenanceTask[] {
   return [
-    { name: 'upload_expiry', everySeconds: 30, run: () => expireOverdue(deps) },
-    { name: 'upload_garbage', everySeconds: 60, run: () => discardDue(deps) },
-    { name: 'storage_sweep', everySeconds: 3_600, run: () => sweepStorage(deps) },
+    { name: 'upload_expiry', everySeconds: 30, run: (stopping) => expireOverdue(deps, stopping) },
+    { name: 'upload_garbage', everySeconds: 60, run: (stopping) => discardDue(deps, stopping) },
+    { name: 'storage_sweep', everySeconds: 3_600, run: (stopping) => sweepStorage(deps, stopping) },
   ]
 }
 
 /** One by one, since each waits for its recording. */
-async function expireOverdue({ sql, log }: MaintenanceDeps): Promise<void> {
+async function expireOverdue({ sql, log }: MaintenanceDeps, stopping: AbortSignal): Promise<void> {
   for (const upload of await store.overdueUploads(sql, UPLOADS_AT_ONCE)) {
+    if (stopping.aborted) return
     const expired = await transaction(sql, async (tx) => {
       await store.lockRecordingOf(tx, upload.id)
       return store.endWaiting(tx, upload, 'expire')
@@ -35,8 +36,11 @@ async function expireOverdue({ sql, log }: MaintenanceDeps): Promise<void> {
   }
 }
 
-async function sweepStorage({ sql, storage, clock, log }: MaintenanceDeps): Promise<void> {
+async function sweepStorage(
+  { sql, storage, clock, log }: MaintenanceDeps,
+  stopping: AbortSignal,
+): Promise<void> {
   const before = new Date(clock.now().getTime() - LEFTOVER_AGE_MS)
-  const removed = await storage.sweep(before, await store.awaitedKeys(sql))
+  const removed = await storage.sweep(before, await store.awaitedKeys(sql), stopping)
   if (removed > 0) log.info({ removed }, 'leftovers of crashes removed from the object store')
 }

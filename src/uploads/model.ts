@@ -16,7 +16,9 @@ const Uuid = Type.String({ format: 'uuid' })
 const Moment = (description: string) => Type.String({ format: 'date-time', description })
 
 export const CreateUpload = Type.Object({
-  fileName: Type.String({ description: `Stored trimmed: 1 to ${MAX_NAME} characters` }),
+  fileName: Type.String({
+    description: `Stored trimmed: 1 to ${MAX_NAME} characters. A recording without a \`displayName\` is called so, without path and extension, when every byte is there`,
+  }),
   fileSize: Type.Integer({
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,

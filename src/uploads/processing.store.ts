@@ -3,10 +3,10 @@
  *
  * The rule: the recording's row is locked first, as everywhere.
  */
-import type { Tx } from '../platform/db/pool.ts'
+import type { Query, Tx } from '../platform/db/pool.ts'
 import type { IncomingPart, IncomingRecord } from '../platform/storage/incoming.ts'
 import { type ProcessingEvent, UPLOAD_EVENTS, type UploadErrorCode } from './rules.ts'
-import { discardUpload, forgetParts, lockRecordingOf } from './store.ts'
+import { discardKept, discardUpload, forgetParts, lockRecordingOf, type UploadRef } from './store.ts'
 
 /** An upload whose bytes are all there. */
 export interface ProcessedUpload {
@@ -53,30 +53,90 @@ export async function beginProcessing(tx: Tx, uploadId: string): Promise<Process
 }
 
 /**
- * The asset is the caller's to move, in the same transaction. A failure lets go of the file, also of one that was published
- * under the upload's key.
+ * The asset is the caller's to move, in the same transaction. `fail` lets go of the file, also of one that was published
+ * under the upload's key; `giveUp` keeps it; `ready` lets go of those that were kept of this recording before.
  * @returns false where the upload is not where the event may come from
  */
 export async function moveUpload(
   tx: Tx,
-  { id, organizationId }: Pick<ProcessedUpload, 'id' | 'organizationId'>,
+  upload: UploadRef,
   event: ProcessingEvent,
   errorCode: UploadErrorCode | null = null,
 ): Promise<boolean> {
+  const { id, organizationId } = upload
   await lockRecordingOf(tx, id)
   const { from, to } = UPLOAD_EVENTS[event]
   const moved = await tx`
     update upload
     set
       phase = ${to}, error_code = ${errorCode}, encode_progress = ${event === 'encode' ? 0 : null},
-      updated_at = now()
+      bytes_kept = ${event === 'giveUp'}, updated_at = now()
     where organization_id = ${organizationId}
       and id = ${id}
       and phase = any(${[...from]}::text[])`
   if (moved.count === 0) return false
-  if (event === 'fail') await discardUpload(tx, { id, organizationId })
-  if (event === 'ready') await forgetParts(tx, { id, organizationId })
+  if (event === 'fail') await discardUpload(tx, upload)
+  if (event === 'ready') {
+    await forgetParts(tx, upload)
+    await discardKept(tx, upload)
+  }
   return true
+}
+
+/** The upload of a recording whose bytes are being processed, if any. The caller has locked the recording. */
+export async function findProcessed(
+  tx: Tx,
+  { organizationId, recordingId }: Omit<UploadRef, 'id'>,
+): Promise<string | null> {
+  const [found] = await tx<{ id: string }[]>`
+    select id
+    from upload
+    where organization_id = ${organizationId}
+      and recording_id = ${recordingId}
+      and phase = any(${[...UPLOAD_EVENTS.begin.from]}::text[])`
+  return found?.id ?? null
+}
+
+/**
+ * Has the newest upload whose bytes were kept processed again; the message is the caller's to send, and the asset to move. The
+ * caller has locked the recording, and has seen that nothing else is to become its media.
+ * @returns the upload; null where the recording has none
+ */
+export async function processAgain(
+  tx: Tx,
+  { organizationId, recordingId }: Omit<UploadRef, 'id'>,
+): Promise<string | null> {
+  const { from, to } = UPLOAD_EVENTS.processAgain
+  const [found] = await tx<{ id: string }[]>`
+    update upload
+    set phase = ${to}, error_code = null, bytes_kept = false, updated_at = now()
+    where organization_id = ${organizationId}
+      and id = (
+        select id
+        from upload
+        where organization_id = ${organizationId}
+          and recording_id = ${recordingId}
+          and bytes_kept
+          and phase = any(${[...from]}::text[])
+        order by created_at desc, id desc
+        limit 1
+      )
+    returning id`
+  return found?.id ?? null
+}
+
+/** Recordings of the organization whose media has failed, and of which uploaded bytes were kept. Oldest upload first. */
+export async function recordingsToProcessAgain(query: Query, organizationId: string) {
+  const rows = await query<{ recordingId: string }[]>`
+    select u.recording_id as "recordingId"
+    from upload u
+    join recording r on r.id = u.recording_id
+    where u.organization_id = ${organizationId}
+      and r.organization_id = u.organization_id
+      and u.bytes_kept
+      and r.asset_status = 'failed'
+    order by u.created_at, u.id`
+  return rows.map(({ recordingId }) => recordingId)
 }
 
 /** `percent`: 0 to 100. Nothing where it is not being encoded. */

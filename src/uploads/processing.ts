@@ -6,7 +6,10 @@
  */
 export {
   beginProcessing,
+  findProcessed,
   moveUpload,
   type ProcessedUpload,
+  processAgain,
   recordEncodeProgress,
+  recordingsToProcessAgain,
 } from './processing.store.ts'

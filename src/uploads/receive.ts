@@ -9,11 +9,12 @@ import { transaction } from '../platform/db/transaction.ts'
 import type { IncomingRecord, IncomingWriter } from '../platform/storage/incoming.ts'
 import { readBody } from './body.ts'
 import { sumUp } from './checksum.ts'
-import type { ReceiveRequest, ReceivingDeps } from './receiving.ts'
+import type { ReceiveRequest, ReceivingDeps, ReceivingLimits } from './receiving.ts'
 import {
   ChecksumMismatch,
   OffsetMismatch,
   Superseded,
+  TooSlow,
   UnknownUpload,
   UploadClosed,
   UploadTooLarge,
@@ -29,6 +30,7 @@ const CONTENT_TYPE = 'application/octet-stream'
 const ARRIVING_MS = 60_000
 
 export interface ReceiveContext extends ReceivingDeps {
+  readonly limits: ReceivingLimits
   /** Names this process among those that may write to one upload. */
   readonly process: string
 }
@@ -70,17 +72,42 @@ async function receiveHeld(
   if (offset !== null && offset !== hold.offset) throw new OffsetMismatch(await stateOf(context, hold))
   const missing = hold.fileSize - (offset ?? 0)
   if (length - skip > missing) throw new UploadTooLarge(await stateOf(context, hold))
-  const sink = new Sink(context, hold, request)
+  using grace = graceAfter(cut, context.limits.graceMs)
+  const sink = new Sink(context, hold, request, grace.signal)
   try {
-    const ending = await readBody(request, missing, cut, (chunk) => sink.take(chunk))
+    const bounds = { missing, pace: context.limits.pace, cut }
+    const ending = await readBody(request, bounds, (chunk) => sink.take(chunk))
     const isKept =
       ending === 'whole' ? sink.isAsPromised() : !sink.isHeld && cut.reason !== ('closed' satisfies Cut)
     if (isKept) await sink.flush()
     if (ending === 'tooLong') throw new UploadTooLarge(await stateOf(context, hold))
     if (ending === 'whole' && !isKept) throw new ChecksumMismatch(await stateOf(context, hold))
-    if (cut.aborted && cut.reason !== ('stopping' satisfies Cut)) throw await refusal(context, hold)
+    if (ending === 'slow' && (await stateOf(context, hold)).phase === 'waiting')
+      throw new TooSlow('the client does not keep its pace')
+  } catch (error) {
+    // The store takes too long for whoever waits: what is not recorded has to be sent again.
+    if (!grace.signal.aborted) throw error
   } finally {
     await sink.abandon()
+  }
+  if (cut.aborted && cut.reason !== ('stopping' satisfies Cut)) throw await refusal(context, hold)
+}
+
+/** Aborted so long after `cut`. */
+function graceAfter(cut: AbortSignal, graceMs: number) {
+  const controller = new AbortController()
+  let timer: Timer | undefined
+  const begin = () => {
+    timer = setTimeout(() => controller.abort(new Error('the object store takes too long')), graceMs)
+  }
+  if (cut.aborted) begin()
+  else cut.addEventListener('abort', begin, { once: true })
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      cut.removeEventListener('abort', begin)
+      clearTimeout(timer)
+    },
   }
 }
 
@@ -89,13 +116,21 @@ class Sink {
   readonly isHeld: boolean
   readonly #context: ReceiveContext
   readonly #startsOver: boolean
+  readonly #end: AbortSignal
   readonly #sum
   #hold: store.Hold
   #writer: IncomingWriter | null = null
   #arrivingSince = Number.NEGATIVE_INFINITY
 
-  constructor(context: ReceiveContext, hold: store.Hold, { offset, checksum }: ReceiveRequest) {
+  /** `end`: nothing more is stored. */
+  constructor(
+    context: ReceiveContext,
+    hold: store.Hold,
+    { offset, checksum }: ReceiveRequest,
+    end: AbortSignal,
+  ) {
     this.#context = context
+    this.#end = end
     this.#hold = hold
     this.#startsOver = offset === null && hold.memory !== null
     this.#sum = checksum === undefined ? null : sumUp(checksum)
@@ -136,6 +171,7 @@ class Sink {
         contentType: CONTENT_TYPE,
         alone,
         held: this.isHeld,
+        signal: this.#end,
         record: (record) => this.#record(record),
       },
     )

@@ -6,10 +6,11 @@
  */
 import type { Deps } from '../container.ts'
 import { transaction } from '../platform/db/transaction.ts'
+import type { Pace } from './body.ts'
 import type { Checksum } from './checksum.ts'
 import { discardNow } from './garbage.ts'
 import { receiveAlone } from './receive.ts'
-import { UnknownUpload, UploadNotCancellable, type UploadState } from './state.ts'
+import { UnknownUpload, UploadNotCancellable } from './state.ts'
 import * as store from './store.ts'
 import { hashOfToken } from './token.ts'
 import { createWriters, type Writers } from './writers.ts'
@@ -20,6 +21,7 @@ export {
   ChecksumMismatch,
   OffsetMismatch,
   Superseded,
+  TooSlow,
   UnknownUpload,
   UploadClosed,
   UploadNotCancellable,
@@ -45,61 +47,67 @@ export interface ReceiveRequest {
 }
 
 export interface Receiving {
+  /** Of one upload, that the object store can hold. */
+  readonly maxBytes: number
   /** Where the upload stands; disturbs nobody. null: there is none. */
-  find(token: string): Promise<UploadState | null>
-  /** Ends whichever request is sending bytes, and then says where the upload stands. null: there is none. */
-  settle(token: string): Promise<UploadState | null>
+  find(token: string): Promise<store.UploadRow | null>
+  /** Ends whichever request is sending bytes, and then says where the upload stands. null: it is not there any more. */
+  settle(found: store.UploadRow): Promise<store.UploadRow | null>
   /**
    * Takes the bytes of a request, after ending an older one. Resolves when they are durable; with fewer than the body would
    * have had where the connection broke or this process stops. An upload that is whole takes no bytes and resolves.
-   * @throws UnknownUpload, OffsetMismatch, UploadTooLarge, UploadClosed, Superseded, ChecksumMismatch
+   * @throws UnknownUpload, OffsetMismatch, UploadTooLarge, UploadClosed, Superseded, TooSlow, ChecksumMismatch
    * @throws AppError `unavailable` where this process is about to stop
    */
-  receive(token: string, request: ReceiveRequest): Promise<UploadState>
+  receive(upload: store.UploadRef, request: ReceiveRequest): Promise<store.UploadRow>
   /** The same state again where it is cancelled. @throws UnknownUpload, UploadNotCancellable */
-  cancel(token: string): Promise<UploadState>
-  /** As `cancel`, for who knows it by its id. */
-  cancelUpload(upload: store.UploadRef): Promise<store.UploadRow>
+  cancel(upload: store.UploadRef): Promise<store.UploadRow>
   /** Stores what has come, ends every request, and takes no new one: the process is about to end. */
   stop(): Promise<void>
 }
 
 export type ReceivingDeps = Pick<Deps, 'sql' | 'doorbell' | 'storage' | 'newId' | 'log'>
 
-export function createReceiving(deps: ReceivingDeps): Receiving {
+export interface ReceivingLimits {
+  /** Of a client. Who sends less is ended, and may go on: a connection is not held by a byte a minute. */
+  readonly pace: Pace
+  /** When a request must end, so long the object store may take to keep what has come of it, or to let go of it. */
+  readonly graceMs: number
+}
+
+/** The pace is a tenth of what the slowest mobile network carries. */
+export const RECEIVING_LIMITS: ReceivingLimits = {
+  pace: { bytes: 32 * 1024, ms: 120_000 },
+  graceMs: 5_000,
+}
+
+export function createReceiving(deps: ReceivingDeps, limits = RECEIVING_LIMITS): Receiving {
   const { sql } = deps
   const writers = createWriters()
-  const context = { ...deps, process: deps.newId() }
-  const find = async (token: string) => {
-    const hash = hashOfToken(token)
-    return hash === null ? undefined : store.findByToken(sql, hash)
-  }
-  const known = async (token: string) => {
-    const upload = await find(token)
-    if (upload === undefined) throw new UnknownUpload('there is no such upload')
-    return upload
-  }
+  const context = { ...deps, limits, process: deps.newId() }
   return {
-    find: async (token) => (await find(token)) ?? null,
-    async settle(token) {
-      const upload = await find(token)
-      if (upload === undefined) return null
-      await writers.run(upload.id, () => fence(sql, upload))
-      return (await find(token)) ?? null
+    maxBytes: deps.storage.maxBytes,
+    async find(token) {
+      const hash = hashOfToken(token)
+      return hash === null ? null : ((await store.findByToken(sql, hash)) ?? null)
     },
-    async receive(token, request) {
-      const upload = await known(token)
-      return writers.run(upload.id, (cut) => receiveAlone(context, upload, request, cut))
+    async settle(found) {
+      // Nobody sends any more, and nothing leads back to where somebody would.
+      if (found.phase !== 'waiting') return found
+      const fenced = await writers.run(found.id, () => fence(sql, found))
+      const { organizationId, recordingId, id } = found
+      return fenced ?? (await store.findUpload(sql, organizationId, recordingId, id)) ?? null
     },
-    cancel: async (token) => cancel(deps, writers, await known(token)),
-    cancelUpload: (upload) => cancel(deps, writers, upload),
+    receive: (upload, request) =>
+      writers.run(upload.id, (cut) => receiveAlone(context, upload, request, cut)),
+    cancel: (upload) => cancel(context, writers, upload),
     stop: () => writers.stop(),
   }
 }
 
 /** One statement decides between this and the last byte; requests that still send are ended after it. */
 async function cancel(
-  deps: ReceivingDeps,
+  { limits, ...deps }: ReceivingDeps & { readonly limits: ReceivingLimits },
   writers: Writers,
   upload: store.UploadRef,
 ): Promise<store.UploadRow> {
@@ -114,7 +122,7 @@ async function cancel(
   if (isNew) {
     deps.log.info({ organizationId, recordingId, uploadId: id }, 'upload cancelled')
     await writers.close(id)
-    await discardNow(deps, upload)
+    await discardNow(deps, upload, limits.graceMs)
   }
   return state
 }

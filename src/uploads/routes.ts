@@ -50,6 +50,8 @@ const createUpload = (uploads: Uploads, config: Pick<Config, 'publicBaseUrl'>) =
       'origin_required',
       'batch_requires_user',
       'media_ingestion_active',
+      'upload_too_large',
+      'too_many_uploads',
     ],
     async handler({ request, principal, id, body }) {
       const recordingId = id('recordingId', 'recording_not_found')

@@ -29,7 +29,11 @@ export const UPLOAD_EVENTS = {
   begin: { from: ['processing', 'encoding'], to: 'processing' },
   encode: { from: ['processing'], to: 'encoding' },
   ready: { from: ['processing', 'encoding'], to: 'ready' },
+  /** The file is why: nothing would become of it. */
   fail: { from: ['processing', 'encoding'], to: 'failed' },
+  /** The file is not why: what came is kept, and an operator may have it processed again. */
+  giveUp: { from: ['processing', 'encoding'], to: 'failed' },
+  processAgain: { from: ['failed'], to: 'processing' },
 } as const satisfies Readonly<Record<string, Move>>
 
 export type UploadEvent = keyof typeof UPLOAD_EVENTS
@@ -37,7 +41,7 @@ export type UploadEvent = keyof typeof UPLOAD_EVENTS
 /** Of those, what is about bytes that arrive; they move the asset of the recording, too. */
 export type ArrivalEvent = 'complete' | 'cancel' | 'expire'
 /** The others, of whoever processes the file: the asset is moved by that one. */
-export type ProcessingEvent = 'encode' | 'ready' | 'fail'
+export type ProcessingEvent = 'encode' | 'ready' | 'fail' | 'giveUp'
 
 /** What an event of arriving bytes makes of the asset. */
 export const ASSET_AFTER: Readonly<Record<ArrivalEvent, AssetStatus>> = {
@@ -74,6 +78,22 @@ const FREE: readonly (AssetStatus | null)[] = [null, 'cancelled', 'failed']
 /** Of a recording without an active upload. */
 export function mayUpload(asset: AssetStatus | null): boolean {
   return FREE.includes(asset)
+}
+
+/** Control characters, and those that turn the direction of what stands around them. */
+const UNSEEN = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu
+
+/** Such as `.mp4` and `.m4a`, but not the end of `Release 1.2` or of `Call with Dr. Smith`. */
+const EXTENSION = /\.(?=[a-z\d]*[a-z])[a-z\d]{2,4}$/i
+
+/**
+ * What a recording without a name is called when it gets its media from a file of this name: without path, extension and what
+ * nobody sees. null: nothing is left.
+ */
+export function displayNameOf(fileName: string): string | null {
+  const base = fileName.split(/[/\\]/).findLast((part) => part.trim() !== '') ?? ''
+  const name = base.replaceAll(/\s+/gu, ' ').replaceAll(UNSEEN, '').trim().replace(EXTENSION, '').trim()
+  return name === '' ? null : name
 }
 
 /** A serialized origin (RFC 6454 section 6.1), or `null` of a page that has none to show. */

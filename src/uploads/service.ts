@@ -20,6 +20,9 @@ import { createUploadTokens, hashOfToken, type UploadTokens } from './token.ts'
 
 export type Uploads = ReturnType<typeof createUploads>
 
+/** For those who wait until others have finished. */
+const ROOM_SECONDS = '60'
+
 export type UploadsDeps = Pick<Deps, 'sql' | 'newId' | 'log' | 'config'> & {
   readonly folders: Folders
   readonly receiving: Receiving
@@ -38,7 +41,8 @@ export function createUploads(deps: UploadsDeps) {
     /**
      * The identical request is given the upload that waits already, unchanged. `readBody` is asked when the recording is
      * known.
-     * @throws AppError 404; 400 `origin_required`, `batch_requires_user`; 409 `media_ingestion_active`
+     * @throws AppError 404; 400 `origin_required`, `batch_requires_user`; 413 `upload_too_large`; 409 `media_ingestion_active`;
+     * 429 `too_many_uploads`
      */
     async create(
       viewer: Viewer,
@@ -49,6 +53,7 @@ export function createUploads(deps: UploadsDeps) {
       await folders.assertVisible(sql, viewer, recordingId)
       assertOrigin(viewer, origin)
       const draft = { identity: identityOf(viewer, await readBody()), origin }
+      assertFits(draft.identity.fileSize, receiving.maxBytes)
       await assertBatch(folders, viewer, draft.identity.batchId)
       return createOrFind(deps, tokens, viewer, recordingId, draft)
     },
@@ -65,7 +70,7 @@ export function createUploads(deps: UploadsDeps) {
       const found = await store.findUpload(sql, viewer.organizationId, recordingId, uploadId)
       if (found === undefined) return noUpload()
       try {
-        return await receiving.cancelUpload(found)
+        return await receiving.cancel(found)
       } catch (error) {
         throw error instanceof UploadNotCancellable ? notCancellable(error) : error
       }
@@ -91,6 +96,20 @@ function identityOf(viewer: Viewer, body: CreateUpload): UploadIdentity {
     folderId: body.folderId?.toLowerCase() ?? null,
     batchId: body.batchId?.toLowerCase() ?? null,
   }
+}
+
+/** Before a byte of it is sent. @throws AppError 413 */
+function assertFits(fileSize: number, limitBytes: number): void {
+  if (fileSize <= limitBytes) return
+  const message = `The file has ${fileSize} bytes; this service stores files of at most ${limitBytes}.`
+  throw new AppError('upload_too_large', message, { extra: { limitBytes } })
+}
+
+/** @throws AppError 429 */
+async function assertRoom(tx: Tx, organizationId: string, limit: number): Promise<void> {
+  if (limit === 0 || (await store.countWaiting(tx, organizationId, limit)) < limit) return
+  const message = `${limit} uploads of the organization wait for their bytes already: finish or cancel some, or wait until they expire.`
+  throw new AppError('too_many_uploads', message, { headers: { 'retry-after': ROOM_SECONDS } })
 }
 
 async function assertBatch(folders: Folders, viewer: Viewer, batchId: string | null): Promise<void> {
@@ -126,7 +145,7 @@ async function tokenOf(deps: UploadsDeps, tokens: UploadTokens, upload: store.Up
 }
 
 async function write(
-  { folders, newId }: UploadsDeps,
+  { folders, newId, config }: UploadsDeps,
   tx: Tx,
   viewer: Viewer,
   recordingId: string,
@@ -142,6 +161,7 @@ async function write(
   const isFree =
     active === undefined ? mayUpload(recording.assetStatus) : await store.endWaiting(tx, active, 'expire')
   if (!isFree) throw ingestionActive()
+  await assertRoom(tx, organizationId, config.maxWaitingUploads)
   await insertFolders(tx, organizationId, recordingId, folderIds)
   return store.insertUpload(tx, {
     ...identity,

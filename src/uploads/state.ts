@@ -27,6 +27,11 @@ export class Superseded extends Error {
   override readonly name = 'Superseded'
 }
 
+/** The client has sent so little for so long that it was not waited for any more; what had come is kept. */
+export class TooSlow extends Error {
+  override readonly name = 'TooSlow'
+}
+
 /** Failures that say where the upload stands. */
 abstract class StateError extends Error {
   constructor(readonly state: UploadState) {

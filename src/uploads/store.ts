@@ -25,7 +25,8 @@ export type UploadRef = Pick<UploadRow, 'id' | 'organizationId' | 'recordingId'>
 
 const isOverdue = (query: Query) => query`(u.phase = 'waiting' and u.expires_at <= now())`
 
-const columns = (query: Query) => query`
+/** Of `upload u`, as an `UploadRow`. */
+export const columns = (query: Query) => query`
   u.id, u.organization_id as "organizationId", u.recording_id as "recordingId",
   case when ${isOverdue(query)} then 'failed' else u.phase end as phase,
   case when ${isOverdue(query)} then 'upload_expired' else u.error_code end as "errorCode",
@@ -99,6 +100,29 @@ export async function findActive(
       and u.recording_id = ${recordingId}
       and u.phase = any(${[...ACTIVE_PHASES]}::text[])`
   return row
+}
+
+/**
+ * How many uploads of the organization wait for bytes, at most `limit`. Until the transaction ends nobody else is told, so
+ * that of many who come at once no more are let in than may be.
+ */
+export async function countWaiting(tx: Tx, organizationId: string, limit: number): Promise<number> {
+  await tx`
+    select 1
+    from organization
+    where id = ${organizationId}
+    for no key update`
+  const [row] = await tx<{ count: number }[]>`
+    select count(*)::int as count
+    from (
+      select 1
+      from upload
+      where organization_id = ${organizationId}
+        and phase = 'waiting'
+        and expires_at > now()
+      limit ${limit}
+    ) as waiting`
+  return row?.count ?? 0
 }
 
 export interface NewUpload extends UploadIdentity {
@@ -186,12 +210,15 @@ export function overdueUploads(query: Query, limit: number) {
     limit ${limit}`
 }
 
-/** Of every organization: keys of objects whose bytes are not all in place yet. */
+/** Bytes that came, or are coming, may still become media. */
+const holdsBytes = (query: Query) => query`(phase = any(${[...ACTIVE_PHASES]}::text[]) or bytes_kept)`
+
+/** Of every organization: keys of objects whose bytes are not all in place yet, or were kept where they are. */
 export async function awaitedKeys(query: Query): Promise<readonly string[]> {
   const rows = await query<{ key: string }[]>`
     select object_key as key
     from upload
-    where phase = any(${[...ACTIVE_PHASES]}::text[])`
+    where ${holdsBytes(query)}`
   return rows.map(({ key }) => key)
 }
 
@@ -218,7 +245,22 @@ export async function forgetParts(
       and upload_id = ${id}`
 }
 
-/** Lets go of what came of uploads of a recording that is being deleted, and had not ended. */
+/** Lets go of what was kept of earlier uploads of the recording: something else is its media by now. */
+export async function discardKept(
+  tx: Tx,
+  { organizationId, recordingId }: Omit<UploadRef, 'id'>,
+): Promise<void> {
+  const kept = await tx<{ id: string }[]>`
+    update upload
+    set bytes_kept = false
+    where organization_id = ${organizationId}
+      and recording_id = ${recordingId}
+      and bytes_kept
+    returning id`
+  for (const { id } of kept) await discardUpload(tx, { id, organizationId })
+}
+
+/** Lets go of what came of uploads of a recording that is being deleted, and had not ended or was kept. */
 export async function discardUploads(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
   await tx`
     insert into upload_garbage (object_key, organization_id, store_memory, delete_after)
@@ -226,7 +268,7 @@ export async function discardUploads(tx: Tx, organizationId: string, recordingId
     from upload
     where organization_id = ${organizationId}
       and recording_id = ${recordingId}
-      and phase = any(${[...ACTIVE_PHASES]}::text[])
+      and ${holdsBytes(tx)}
     on conflict (object_key) do nothing`
 }
 

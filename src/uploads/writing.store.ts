@@ -6,8 +6,8 @@
  */
 import type { Json, Query, Tx } from '../platform/db/pool.ts'
 import type { IncomingRecord } from '../platform/storage/incoming.ts'
-import { ASSET_AFTER, TIMEOUT_SECONDS, UPLOAD_EVENTS } from './rules.ts'
-import { discardUpload, lockRecordingOf, type UploadRef } from './store.ts'
+import { ASSET_AFTER, displayNameOf, TIMEOUT_SECONDS, UPLOAD_EVENTS } from './rules.ts'
+import { columns, discardUpload, lockRecordingOf, type UploadRef, type UploadRow } from './store.ts'
 
 /** What a request holds while it is the newest. */
 export interface Hold extends UploadRef {
@@ -18,6 +18,7 @@ export interface Hold extends UploadRef {
   readonly alone: boolean
   readonly objectKey: string
   readonly offset: number
+  readonly fileName: string
   readonly fileSize: number
   readonly memory: Json
 }
@@ -47,18 +48,23 @@ export async function takeOver(query: Query, upload: UploadRef, process: string)
     returning
       id, organization_id as "organizationId", recording_id as "recordingId", writer,
       ${process}::uuid as process, writer_process = ${process} as alone, object_key as "objectKey",
-      bytes_received as "offset", file_size as "fileSize", store_memory as memory`
+      bytes_received as "offset", file_name as "fileName", file_size as "fileSize", store_memory as memory`
   return hold ?? null
 }
 
-/** Nothing is recorded any more under an older number. */
-export async function fence(query: Query, { id, organizationId }: UploadRef): Promise<void> {
-  await query`
-    update upload
+/**
+ * Nothing is recorded any more under an older number.
+ * @returns where the upload stands from then on; null where no bytes are awaited
+ */
+export async function fence(query: Query, { id, organizationId }: UploadRef): Promise<UploadRow | null> {
+  const [fenced] = await query<UploadRow[]>`
+    update upload u
     set writer = writer + 1
     where organization_id = ${organizationId}
       and id = ${id}
-      and ${awaitsBytes(query)}`
+      and ${awaitsBytes(query)}
+    returning ${columns(query)}`
+  return fenced ?? null
 }
 
 /** No request of this process writes any more. */
@@ -124,7 +130,7 @@ export async function recordProgress(tx: Tx, hold: Hold, record: IncomingRecord)
   return true
 }
 
-/** The last byte: from here on the file is processed. @returns false where the request may not go on */
+/** The last byte: from here on the file is processed, and names a recording that has no name. @returns false where the request may not go on */
 export async function complete(tx: Tx, hold: Hold, record: IncomingRecord): Promise<boolean> {
   const { to } = UPLOAD_EVENTS.complete
   await lockRecordingOf(tx, hold.id)
@@ -138,7 +144,9 @@ export async function complete(tx: Tx, hold: Hold, record: IncomingRecord): Prom
   await insertParts(tx, hold, record)
   await tx`
     update recording
-    set asset_status = ${ASSET_AFTER.complete}, updated_at = now()
+    set
+      asset_status = ${ASSET_AFTER.complete}, updated_at = now(),
+      display_name = coalesce(display_name, ${displayNameOf(hold.fileName)})
     where organization_id = ${hold.organizationId}
       and id = ${hold.recordingId}
       and asset_status in ('waiting', 'uploading')`

@@ -41,7 +41,7 @@ async function runTask(name: string): Promise<readonly Envelope[]> {
     doorbell: { name: 'postgres', ring: (envelopes) => void rung.push(...envelopes), close: async () => {} },
     log: createLog('silent', 'test'),
   })
-  await tasks.find((task) => task.name === name)!.run()
+  await tasks.find((task) => task.name === name)!.run(new AbortController().signal)
   return rung
 }
 

@@ -98,7 +98,7 @@ test('every session ends with its signals in order and one unit a response, and 
   const wake = agentMaintenance(container).find((task) => task.name === 'agent_credits')!
   await eventually(async () => {
     // Again and again, as the clock does: a session that is in a turn at that moment is passed over.
-    await wake.run()
+    await wake.run(new AbortController().signal)
     return (await statuses()).every((status) => status === 'completed')
   })
   expect(await creditsOf(sql, application)).toBe(1000 - (SESSIONS * 4 - CREDITS))

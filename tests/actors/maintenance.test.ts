@@ -5,6 +5,8 @@ import { createLog } from '../../src/platform/log.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const log = createLog('silent', 'test')
+const RUNNING = new AbortController().signal
+
 let database: TestDatabase
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -18,17 +20,17 @@ test('of many that ask at the same time one runs the task, and nobody again befo
   }
   const task = { name: 'once', everySeconds: 60, run }
   const asked = await Promise.all(
-    Array.from({ length: 10 }, () => runIfDue({ sql: database.sql, log }, task)),
+    Array.from({ length: 10 }, () => runIfDue({ sql: database.sql, log }, task, RUNNING)),
   )
   expect(asked.filter(Boolean)).toHaveLength(1)
-  expect(await runIfDue({ sql: database.sql, log }, task)).toBe(false)
+  expect(await runIfDue({ sql: database.sql, log }, task, RUNNING)).toBe(false)
   await database.sql`update maintenance set started_at = started_at - interval '61 seconds'`
-  expect(await runIfDue({ sql: database.sql, log }, task)).toBe(true)
+  expect(await runIfDue({ sql: database.sql, log }, task, RUNNING)).toBe(true)
   expect(runs).toBe(2)
 })
 
 test('a task that fails is tried again in its next round', async () => {
   const task = { name: 'fails', everySeconds: 0, run: () => Promise.reject(new Error('no')) }
-  expect(await runIfDue({ sql: database.sql, log }, task)).toBe(true)
-  expect(await runIfDue({ sql: database.sql, log }, task)).toBe(true)
+  expect(await runIfDue({ sql: database.sql, log }, task, RUNNING)).toBe(true)
+  expect(await runIfDue({ sql: database.sql, log }, task, RUNNING)).toBe(true)
 })

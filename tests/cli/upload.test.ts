@@ -1,6 +1,15 @@
 /** `earshot upload` as a program against a started service, over a line that breaks. It has no database. */
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type CountingProxy, startCountingProxy } from '../support/counting-proxy.ts'
@@ -79,6 +88,14 @@ async function uploadJson(...args: readonly string[]) {
 
 /** Every recording of the tenant. */
 const recordings = async () => (await client.get(RECORDINGS)).body.data
+
+const safely = <T>(work: () => T): T | undefined => {
+  try {
+    return work()
+  } catch {
+    return undefined
+  }
+}
 
 const stateFolder = () => join(folder, '.local', 'state', 'earshot', 'uploads')
 const sha256 = (bytes: Uint8Array | ArrayBuffer) => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
@@ -161,6 +178,27 @@ describe('earshot upload', () => {
     expect((await recordings()).map((row: { display_name: string }) => row.display_name).sort()).toEqual([
       'notes.mp4',
       'talk.mp4',
+    ])
+  })
+
+  test('opens a file when its turn comes, however many there are', async () => {
+    const files = [talk, ...['b', 'c', 'd'].map((name) => writePaddedMp4(join(folder, `${name}.mp4`), MIB))]
+    const held = proxy.holdAfter(SIZE / 2)
+    const run = start([...files, '--json', '--no-wait'])
+    await held
+    const descriptors = join('/proc', String(run.child.pid), 'fd')
+    const open = readdirSync(descriptors).flatMap((name) => {
+      // Some are gone by then.
+      const target = safely(() => readlinkSync(join(descriptors, name))) ?? ''
+      return files.includes(target) ? [target] : []
+    })
+    expect(open).toEqual([talk])
+    proxy.release()
+    const { code, out } = await run.result
+    const { uploads } = JSON.parse(out)
+    expect([code, uploads.map(({ status }: { status: string }) => status)]).toEqual([
+      0,
+      Array(4).fill('sent'),
     ])
   })
 

@@ -582,9 +582,9 @@ describe.each([
       await Bun.write(put, 'x')
       // The age of the entry, not of the content, which a link shares with a file of any age.
       utimesSync(put, 0, 0)
-      expect(await store.sweep(new Date(0), [])).toBe(0)
+      expect(await store.sweep(new Date(0), [], NEVER)).toBe(0)
       expect(existsSync(put)).toBe(true)
-      expect(await store.sweep(new Date(Date.now() + 1_000), [keys[0]])).toBeGreaterThanOrEqual(2)
+      expect(await store.sweep(new Date(Date.now() + 1_000), [keys[0]], NEVER)).toBeGreaterThanOrEqual(2)
       expect(existsSync(put)).toBe(false)
       expect([(await leftoversOf(keys[0])).length, (await leftoversOf(keys[1])).length]).toEqual([1, 0])
       await send(keys[0], rows[0], 10)

@@ -85,9 +85,10 @@ async function writeTo(agent: Agent, externalSessionId: string, sequence: number
     },
     version: seen?.version ?? null,
     settingsVersion: 1,
+    creditsExhausted: false,
     events: [event],
-    changesSession: session !== null,
-    tellsActor: true,
+    changesValues: session === null,
+    hasNews: true,
   }
 }
 
@@ -102,7 +103,7 @@ test('a write whose session was changed, deleted or made since it was read is le
   await sql`delete from agent_session where id = ${writes[1]?.id ?? ''}`
   await agent.accept([userMessage(1)], { externalSessionId: 'made' })
   const { done, sent } = await writeGuarded(sql, writes, 'events_stored')
-  expect([...done].map((index) => names[index]).toSorted()).toEqual(['kept', 'new'])
+  expect([...done.keys()].map((index) => names[index]).toSorted()).toEqual(['kept', 'new'])
   // The other actor has a letter waiting since its first event.
   expect(sent.map((envelope) => envelope.key)).toEqual([`session:${writes[4]?.id}`])
   const stored = await sql<{ name: string }[]>`

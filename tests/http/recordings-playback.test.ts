@@ -73,6 +73,38 @@ describe('playback of a recording', () => {
     expect([head.status, await head.text(), head.headers.get('content-length')]).toEqual([200, '', '10'])
   })
 
+  test('the log says what the client got: parts, the whole, and what cannot be had', async () => {
+    const { url } = await assetOf(await withMedia())
+    const lines: { readonly path: string; readonly status: number }[] = []
+    const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) })
+    await using logging = listening({ ...server.deps, log })
+    const here = url.replace(server.baseUrl, logging.baseUrl)
+    const { headers } = await fetch(here)
+    const etag = headers.get('etag') ?? ''
+    const asked: readonly [headers: Record<string, string>, status: number, body: string][] = [
+      [{ range: 'bytes=0-' }, 206, CONTENT],
+      [{ range: 'bytes=-3' }, 206, '789'],
+      [{ range: 'bytes=8-99' }, 206, '89'],
+      [{ range: 'bytes = 1-2' }, 206, '12'],
+      [{ range: 'bytes=2-3', 'if-range': etag }, 206, '23'],
+      [{ range: 'bytes=2-3', 'if-range': '"another"' }, 200, CONTENT],
+      [{ range: 'bytes=10-' }, 416, ''],
+      [{ range: 'bytes=-0' }, 416, ''],
+      [{ range: 'bytes=11-10' }, 416, ''],
+      [{ range: 'bytes=0-1,4-5' }, 200, CONTENT],
+      [{ range: 'bytes=5-4' }, 200, CONTENT],
+      [{ range: 'lines=1-2' }, 200, CONTENT],
+      [{}, 200, CONTENT],
+    ]
+    for (const [sent, status, body] of asked) {
+      const answer = await fetch(here, { headers: sent })
+      expect([sent, answer.status, await answer.text()]).toEqual([sent, status, body])
+    }
+    const statuses = [200, ...asked.map(([, status]) => status)]
+    await eventually(() => lines.length === statuses.length)
+    expect(lines.map(({ status }) => status)).toEqual(statuses)
+  })
+
   test('asset_url of the list is a playback URL; asset_uri is never there', async () => {
     const item = await itemOf(await withMedia())
     expect(await (await fetch(item.asset_url)).text()).toBe(CONTENT)

@@ -48,7 +48,9 @@ afterAll(async () => {
 
 interface Uploading {
   readonly token: string
+  readonly id: string
   readonly uploadId: string
+  readonly organizationId: string
   readonly recordingId: string
 }
 
@@ -56,7 +58,14 @@ async function newUpload(): Promise<Uploading> {
   here = receivingOf()
   there = receivingOf()
   const { uploadUrl, uploadId, recordingId } = await createTestUpload(server, tenant, { fileSize: SIZE })
-  return { token: uploadUrl.split('/').at(-1) ?? '', uploadId, recordingId }
+  const { organizationId } = tenant
+  return { token: uploadUrl.split('/').at(-1) ?? '', id: uploadId, uploadId, organizationId, recordingId }
+}
+
+/** As a `HEAD` does it. */
+async function settle(receiving: Receiving, { token }: Uploading) {
+  const found = await receiving.find(token)
+  return found === null ? null : receiving.settle(found)
 }
 
 const rowOf = async ({ uploadId }: Uploading) => {
@@ -130,9 +139,9 @@ async function published(upload: Uploading): Promise<Uint8Array> {
 describe('bytes', () => {
   test('of several requests are the file, and the last one completes it: exactly one letter', async () => {
     const upload = await newUpload()
-    await here.receive(upload.token, at(0, bodyOf(CONTENT.subarray(0, 10_000))))
-    await there.receive(upload.token, at(10_000, bodyOf(CONTENT.subarray(10_000, 10_001))))
-    const state = await here.receive(upload.token, at(10_001, bodyOf(CONTENT.subarray(10_001))))
+    await here.receive(upload, at(0, bodyOf(CONTENT.subarray(0, 10_000))))
+    await there.receive(upload, at(10_000, bodyOf(CONTENT.subarray(10_000, 10_001))))
+    const state = await here.receive(upload, at(10_001, bodyOf(CONTENT.subarray(10_001))))
     expect(state).toMatchObject({ phase: 'processing', offset: SIZE })
     expect(await lettersOf(upload)).toBe(1)
     expect(await published(upload)).toEqual(CONTENT)
@@ -140,16 +149,16 @@ describe('bytes', () => {
 
   test('that are stored already are skipped', async () => {
     const upload = await newUpload()
-    await here.receive(upload.token, at(0, bodyOf(CONTENT.subarray(0, 500))))
+    await here.receive(upload, at(0, bodyOf(CONTENT.subarray(0, 500))))
     const body = bodyOf(CONTENT.subarray(0, 200), CONTENT.subarray(200, 300), CONTENT.subarray(300))
-    await here.receive(upload.token, at(500, body, { skip: 500 }))
+    await here.receive(upload, at(500, body, { skip: 500 }))
     expect(await published(upload)).toEqual(CONTENT)
   })
 
   test('of a connection that breaks are kept', async () => {
     const upload = await newUpload()
     const source = feed()
-    const running = here.receive(upload.token, at(0, source.body))
+    const running = here.receive(upload, at(0, source.body))
     source.push(0, 700)
     await untilArriving(upload)
     source.break()
@@ -169,14 +178,14 @@ describe('bytes', () => {
       },
       { highWaterMark: 0 },
     )
-    expect(await here.receive(upload.token, at(0, body))).toMatchObject({ phase: 'processing', offset: SIZE })
+    expect(await here.receive(upload, at(0, body))).toMatchObject({ phase: 'processing', offset: SIZE })
   })
 
   test('of a client that has gone are kept', async () => {
     const upload = await newUpload()
     const source = feed()
     const connection = new AbortController()
-    const running = here.receive(upload.token, at(0, source.body, { signal: connection.signal }))
+    const running = here.receive(upload, at(0, source.body, { signal: connection.signal }))
     source.push(0, 700)
     await untilArriving(upload)
     connection.abort()
@@ -185,9 +194,9 @@ describe('bytes', () => {
 
   test('at another offset are refused, and nothing of them is taken', async () => {
     const upload = await newUpload()
-    await here.receive(upload.token, at(0, bodyOf(CONTENT.subarray(0, 500))))
+    await here.receive(upload, at(0, bodyOf(CONTENT.subarray(0, 500))))
     for (const offset of [0, 499, 501, SIZE]) {
-      const error = await outcome(here.receive(upload.token, at(offset, bodyOf(CONTENT.subarray(0, 10)))))
+      const error = await outcome(here.receive(upload, at(offset, bodyOf(CONTENT.subarray(0, 10)))))
       expect(error).toBeInstanceOf(OffsetMismatch)
       expect((error as OffsetMismatch).state.offset).toBe(500)
     }
@@ -202,7 +211,7 @@ describe('bytes', () => {
       at(0, bodyOf(Buffer.concat([CONTENT, CONTENT]))),
     ]
     for (const request of tooMany) {
-      expect(await outcome(here.receive(upload.token, request))).toBeInstanceOf(UploadTooLarge)
+      expect(await outcome(here.receive(upload, request))).toBeInstanceOf(UploadTooLarge)
       expect(await rowOf(upload)).toMatchObject({ phase: 'waiting', bytes_received: 0 })
     }
     expect(await lettersOf(upload)).toBe(0)
@@ -211,7 +220,7 @@ describe('bytes', () => {
   test('no bytes change nothing', async () => {
     const upload = await newUpload()
     for (const body of [null, bodyOf(), bodyOf(new Uint8Array())])
-      expect(await here.receive(upload.token, at(0, body))).toMatchObject({ phase: 'waiting', offset: 0 })
+      expect(await here.receive(upload, at(0, body))).toMatchObject({ phase: 'waiting', offset: 0 })
     const [row] = await server.database
       .sql`select asset_status from recording where id = ${upload.recordingId}`
     expect(row?.asset_status).toBe('waiting')
@@ -220,9 +229,9 @@ describe('bytes', () => {
 
   test('the whole file from its beginning replaces what was stored before', async () => {
     const upload = await newUpload()
-    await here.receive(upload.token, at(0, bodyOf(new Uint8Array(60_000))))
+    await here.receive(upload, at(0, bodyOf(new Uint8Array(60_000))))
     const before = (await rowOf(upload)).object_key as string
-    await here.receive(upload.token, at(null, bodyOf(CONTENT)))
+    await here.receive(upload, at(null, bodyOf(CONTENT)))
     expect(await published(upload)).toEqual(CONTENT)
     const entered = await server.database.sql`select 1 from upload_garbage where object_key = ${before}`
     expect(entered).toHaveLength(1)
@@ -231,27 +240,30 @@ describe('bytes', () => {
 
   test('the whole file of which nothing comes replaces nothing', async () => {
     const upload = await newUpload()
-    await here.receive(upload.token, at(0, bodyOf(CONTENT.subarray(0, 500))))
-    await here.receive(upload.token, at(null, bodyOf()))
+    await here.receive(upload, at(0, bodyOf(CONTENT.subarray(0, 500))))
+    await here.receive(upload, at(null, bodyOf()))
     expect(await offsetOf(upload)).toBe(500)
   })
 
   test('of an upload that is whole are not read', async () => {
     const upload = await newUpload()
-    await here.receive(upload.token, at(null, bodyOf(CONTENT)))
+    await here.receive(upload, at(null, bodyOf(CONTENT)))
     for (const offset of [null, SIZE])
-      expect(await here.receive(upload.token, at(offset, feed().body))).toMatchObject({ offset: SIZE })
-    expect(await outcome(here.receive(upload.token, at(0, bodyOf(CONTENT))))).toBeInstanceOf(OffsetMismatch)
+      expect(await here.receive(upload, at(offset, feed().body))).toMatchObject({ offset: SIZE })
+    expect(await outcome(here.receive(upload, at(0, bodyOf(CONTENT))))).toBeInstanceOf(OffsetMismatch)
     expect(await lettersOf(upload)).toBe(1)
   })
 
   test('of an unknown upload: UnknownUpload, whatever is called', async () => {
     await newUpload()
-    for (const token of ['', 'x', 'a'.repeat(43), newId()]) {
-      expect([await here.find(token), await here.settle(token)]).toEqual([null, null])
-      expect(await outcome(here.receive(token, at(0, null)))).toBeInstanceOf(UnknownUpload)
-      expect(await outcome(here.cancel(token))).toBeInstanceOf(UnknownUpload)
-    }
+    for (const token of ['', 'x', 'a'.repeat(43), newId()]) expect(await here.find(token)).toBeNull()
+    const upload = await newUpload()
+    const found = await here.find(upload.token)
+    if (found === null) throw new Error('there is an upload')
+    await server.database.sql`delete from upload where id = ${upload.id}`
+    expect(await here.settle(found)).toBeNull()
+    expect(await outcome(here.receive(upload, at(0, null)))).toBeInstanceOf(UnknownUpload)
+    expect(await outcome(here.cancel(upload))).toBeInstanceOf(UnknownUpload)
   })
 })
 
@@ -270,7 +282,7 @@ describe('a checksum', () => {
   test.each(digests)('%s that matches: the bytes are kept', async (algorithm, digest) => {
     const upload = await newUpload()
     const body = bodyOf(part.subarray(0, 1), part.subarray(1))
-    const state = await here.receive(upload.token, at(0, body, { checksum: { algorithm, digest } }))
+    const state = await here.receive(upload, at(0, body, { checksum: { algorithm, digest } }))
     expect(state.offset).toBe(5_000)
   })
 
@@ -278,10 +290,10 @@ describe('a checksum', () => {
     const upload = await newUpload()
     for (const wrong of [digest.map((byte) => byte ^ 1), digest.subarray(1), new Uint8Array()]) {
       const request = at(0, bodyOf(part), { checksum: { algorithm, digest: wrong } })
-      expect(await outcome(here.receive(upload.token, request))).toBeInstanceOf(ChecksumMismatch)
+      expect(await outcome(here.receive(upload, request))).toBeInstanceOf(ChecksumMismatch)
       expect(await offsetOf(upload)).toBe(0)
     }
-    await here.receive(upload.token, at(0, bodyOf(CONTENT)))
+    await here.receive(upload, at(0, bodyOf(CONTENT)))
     expect(await published(upload)).toEqual(CONTENT)
   })
 
@@ -289,7 +301,7 @@ describe('a checksum', () => {
     const upload = await newUpload()
     const source = feed()
     const [algorithm, digest] = digests[0]
-    const running = here.receive(upload.token, at(0, source.body, { checksum: { algorithm, digest } }))
+    const running = here.receive(upload, at(0, source.body, { checksum: { algorithm, digest } }))
     source.push(0, 4_000)
     await untilArriving(upload)
     source.break()
@@ -314,7 +326,7 @@ describe('the client', () => {
     const receiving = createReceiving({ ...server.deps, storage: { ...server.deps.storage, incoming } })
     started.push(receiving)
     const onWait = (isForClient: boolean) => void waits.push(isForClient)
-    const running = receiving.receive(upload.token, { ...at(0, source.body), onWait })
+    const running = receiving.receive(upload, { ...at(0, source.body), onWait })
     await eventually(() => waits.length > 0)
     expect(waits).toEqual([true])
     source.push(0, 700)
@@ -332,12 +344,12 @@ describe('the newest request wins', () => {
   test('in one process it ends the older one, of which everything that came is kept', async () => {
     const upload = await newUpload()
     const source = feed()
-    const older = outcome(here.receive(upload.token, at(0, source.body)))
+    const older = outcome(here.receive(upload, at(0, source.body)))
     source.push(0, 700)
     await untilArriving(upload)
-    expect(await here.settle(upload.token)).toMatchObject({ phase: 'waiting', offset: 700 })
+    expect(await settle(here, upload)).toMatchObject({ phase: 'waiting', offset: 700 })
     expect(await older).toBeInstanceOf(Superseded)
-    await here.receive(upload.token, at(700, bodyOf(CONTENT.subarray(700))))
+    await here.receive(upload, at(700, bodyOf(CONTENT.subarray(700))))
     expect(await published(upload)).toEqual(CONTENT)
   })
 
@@ -345,12 +357,12 @@ describe('the newest request wins', () => {
     const upload = await newUpload()
     let ended = 0
     const older = Array.from({ length: 10 }, async () => {
-      const one = await outcome(here.receive(upload.token, at(null, feed().body)))
+      const one = await outcome(here.receive(upload, at(null, feed().body)))
       ended++
       return one
     })
     await eventually(() => ended === 9)
-    const newest = here.receive(upload.token, at(null, bodyOf(CONTENT)))
+    const newest = here.receive(upload, at(null, bodyOf(CONTENT)))
     expect(await newest).toMatchObject({ phase: 'processing', offset: SIZE })
     for (const one of older) expect(await one).toBeInstanceOf(Superseded)
     expect(await published(upload)).toEqual(CONTENT)
@@ -359,7 +371,7 @@ describe('the newest request wins', () => {
   test('asking where it stands disturbs nobody', async () => {
     const upload = await newUpload()
     const source = feed()
-    const running = here.receive(upload.token, at(0, source.body))
+    const running = here.receive(upload, at(0, source.body))
     source.push(0, 700)
     await untilArriving(upload)
     expect(await here.find(upload.token)).toMatchObject({ phase: 'waiting' })
@@ -371,12 +383,12 @@ describe('the newest request wins', () => {
   test('in another process: what the older one sends from then on has no effect', async () => {
     const upload = await newUpload()
     const source = feed()
-    const older = outcome(here.receive(upload.token, at(0, source.body)))
+    const older = outcome(here.receive(upload, at(0, source.body)))
     source.push(0, 700)
     await untilArriving(upload)
-    const { offset } = (await there.settle(upload.token)) ?? { offset: -1 }
+    const { offset } = (await settle(there, upload)) ?? { offset: -1 }
     const newer = feed()
-    const running = there.receive(upload.token, at(offset, newer.body))
+    const running = there.receive(upload, at(offset, newer.body))
     newer.push(offset, 50_000)
     source.push(700, 60_000)
     source.end()
@@ -390,28 +402,28 @@ describe('the newest request wins', () => {
   test('in another process: the older one does not reach bytes that come after its last record', async () => {
     const upload = await newUpload()
     const source = feed()
-    const older = outcome(here.receive(upload.token, at(0, source.body)))
+    const older = outcome(here.receive(upload, at(0, source.body)))
     let sent = 0
     await eventually(async () => {
       source.push(sent, ++sent)
       return Number(await offsetOf(upload)) > 0
     })
-    const { offset } = (await there.settle(upload.token)) ?? { offset: -1 }
-    await there.receive(upload.token, at(offset, bodyOf(CONTENT.subarray(offset, 50_000))))
+    const { offset } = (await settle(there, upload)) ?? { offset: -1 }
+    await there.receive(upload, at(offset, bodyOf(CONTENT.subarray(offset, 50_000))))
     source.pushBytes(new Uint8Array(SIZE - sent))
     source.end()
     expect(await older).toBeInstanceOf(Superseded)
-    await there.receive(upload.token, at(50_000, bodyOf(CONTENT.subarray(50_000))))
+    await there.receive(upload, at(50_000, bodyOf(CONTENT.subarray(50_000))))
     expect(await published(upload)).toEqual(CONTENT)
   })
 
   test('after the process of the older one was killed', async () => {
     const upload = await newUpload()
-    await here.receive(upload.token, at(0, bodyOf(CONTENT.subarray(0, 30_000))))
+    await here.receive(upload, at(0, bodyOf(CONTENT.subarray(0, 30_000))))
     await server.database.sql`update upload set writer_process = ${newId()} where id = ${upload.uploadId}`
-    await there.receive(upload.token, at(30_000, bodyOf(CONTENT.subarray(30_000, 60_000))))
+    await there.receive(upload, at(30_000, bodyOf(CONTENT.subarray(30_000, 60_000))))
     await server.database.sql`update upload set writer_process = ${newId()} where id = ${upload.uploadId}`
-    await here.receive(upload.token, at(60_000, bodyOf(CONTENT.subarray(60_000))))
+    await here.receive(upload, at(60_000, bodyOf(CONTENT.subarray(60_000))))
     expect(await published(upload)).toEqual(CONTENT)
   })
 
@@ -419,7 +431,7 @@ describe('the newest request wins', () => {
     const upload = await newUpload()
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        outcome((index % 2 ? here : there).receive(upload.token, at(null, bodyOf(CONTENT)))),
+        outcome((index % 2 ? here : there).receive(upload, at(null, bodyOf(CONTENT)))),
       ),
     )
     for (const one of outcomes)
@@ -433,7 +445,7 @@ describe('an upload that ends while bytes arrive', () => {
   const arriving = async () => {
     const upload = await newUpload()
     const source = feed()
-    const running = outcome(here.receive(upload.token, at(0, source.body)))
+    const running = outcome(here.receive(upload, at(0, source.body)))
     source.push(0, 700)
     await untilArriving(upload)
     return { upload, source, running }
@@ -441,16 +453,16 @@ describe('an upload that ends while bytes arrive', () => {
 
   test('by cancelling in the same process: the request ends, and nothing is left', async () => {
     const { upload, running } = await arriving()
-    expect(await here.cancel(upload.token)).toMatchObject({ phase: 'cancelled' })
+    expect(await here.cancel(upload)).toMatchObject({ phase: 'cancelled' })
     const error = await running
     expect(error).toBeInstanceOf(UploadClosed)
     expect((error as UploadClosed).state.phase).toBe('cancelled')
-    expect(await here.cancel(upload.token)).toMatchObject({ phase: 'cancelled' })
+    expect(await here.cancel(upload)).toMatchObject({ phase: 'cancelled' })
   })
 
   test('by cancelling in another process: the request ends when it would record', async () => {
     const { upload, source, running } = await arriving()
-    expect(await there.cancel(upload.token)).toMatchObject({ phase: 'cancelled' })
+    expect(await there.cancel(upload)).toMatchObject({ phase: 'cancelled' })
     source.push(700, SIZE)
     source.end()
     expect(await running).toBeInstanceOf(UploadClosed)
@@ -480,8 +492,8 @@ describe('an upload that ends while bytes arrive', () => {
 
   test('cannot be cancelled when every byte is there', async () => {
     const upload = await newUpload()
-    await here.receive(upload.token, at(null, bodyOf(CONTENT)))
-    expect(await outcome(here.cancel(upload.token))).toBeInstanceOf(UploadNotCancellable)
+    await here.receive(upload, at(null, bodyOf(CONTENT)))
+    expect(await outcome(here.cancel(upload))).toBeInstanceOf(UploadNotCancellable)
   })
 })
 
@@ -489,14 +501,14 @@ describe('a process that stops', () => {
   test('stores what has come, says so, and takes no new request', async () => {
     const upload = await newUpload()
     const source = feed()
-    const running = here.receive(upload.token, at(0, source.body))
+    const running = here.receive(upload, at(0, source.body))
     source.push(0, 700)
     await untilArriving(upload)
     await here.stop()
     expect(await running).toMatchObject({ phase: 'waiting', offset: 700 })
-    expect(await outcome(here.receive(upload.token, at(700, null)))).toMatchObject({ code: 'unavailable' })
+    expect(await outcome(here.receive(upload, at(700, null)))).toMatchObject({ code: 'unavailable' })
     expect(await rowOf(upload)).toMatchObject({ bytes_received: 700, writer_process: null })
-    await there.receive(upload.token, at(700, bodyOf(CONTENT.subarray(700))))
+    await there.receive(upload, at(700, bodyOf(CONTENT.subarray(700))))
     expect(await published(upload)).toEqual(CONTENT)
   })
 })

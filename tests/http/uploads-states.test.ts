@@ -40,7 +40,8 @@ const setPhase = async ({ uploadId, recordingId }: TestUpload, phase: string, as
 const becomeOverdue = (upload: TestUpload) =>
   server.database.sql`update upload set expires_at = now() where id = ${upload.uploadId}`
 const maintain = async (name: string) => {
-  for (const task of server.features.maintenance) if (task.name === name) await task.run()
+  for (const task of server.features.maintenance)
+    if (task.name === name) await task.run(new AbortController().signal)
 }
 /** Files of objects that are not whole. */
 const incomingFiles = async () => {
@@ -102,6 +103,44 @@ describe('GET …/uploads/{uploadId}', () => {
     expect(await lettersOf(upload)).toEqual([
       { type: 'process_upload', payload: { uploadId: upload.uploadId } },
     ])
+  })
+})
+
+describe('a recording without a name', () => {
+  const upload = async (recording: object, fileName = 'C:\\calls\\Call with Ada.mp4') => {
+    const { id } = await createRecording(key, recording)
+    const { body } = await key.post(`${RECORDINGS}/${id}/uploads`, { fileName, fileSize: CONTENT.length })
+    return { id: id as string, ...body }
+  }
+  const nameOf = async (id: string) => (await key.get(`${RECORDINGS}/${id}`)).body.displayName
+
+  test('is called as its file when every byte is there, without path and extension', async () => {
+    const { id, uploadUrl } = await upload({})
+    await patch(uploadUrl, 0, CONTENT.subarray(0, 4))
+    expect(await nameOf(id)).toBeNull()
+    await patch(uploadUrl, 4, CONTENT.subarray(4))
+    expect(await nameOf(id)).toBe('Call with Ada')
+    expect((await key.get(`${RECORDINGS}?q=Ada`)).body.data.map((found: { id: string }) => found.id)).toEqual(
+      [id],
+    )
+  })
+
+  test('is the only one: a name that was given stays, also one that came meanwhile', async () => {
+    const named = await upload({ displayName: 'Renewal' })
+    await patch(named.uploadUrl, 0, CONTENT)
+    expect(await nameOf(named.id)).toBe('Renewal')
+    const later = await upload({})
+    await key.patch(`${RECORDINGS}/${later.id}`, { displayName: 'Later' })
+    await patch(later.uploadUrl, 0, CONTENT)
+    expect(await nameOf(later.id)).toBe('Later')
+  })
+
+  test('has none where its file has none, or did not arrive', async () => {
+    const nameless = await upload({}, '.mp4')
+    await patch(nameless.uploadUrl, 0, CONTENT)
+    const cancelled = await upload({})
+    await key.delete(`${RECORDINGS}/${cancelled.id}/uploads/${cancelled.uploadId}`)
+    expect([await nameOf(nameless.id), await nameOf(cancelled.id)]).toEqual([null, null])
   })
 })
 
@@ -265,7 +304,11 @@ describe('what ended uploads leave', () => {
     const ready = await withPart()
     await setPhase(ready, 'processing', 'processing')
     await transaction(sql, (tx) =>
-      moveUpload(tx, { id: ready.uploadId, organizationId: tenant.organizationId }, 'ready'),
+      moveUpload(
+        tx,
+        { id: ready.uploadId, recordingId: ready.recordingId, organizationId: tenant.organizationId },
+        'ready',
+      ),
     )
     expect(await Promise.all([cancelled, overdue, ready].map(partsOf))).toEqual([0, 0, 0])
   })
@@ -296,7 +339,7 @@ describe('what ended uploads leave', () => {
     await maintain('storage_sweep')
     expect(await incomingFiles()).toHaveLength(before.length + 1)
     const tomorrow = uploadMaintenance({ ...server.deps, clock })
-    await tomorrow.find(({ name }) => name === 'storage_sweep')?.run()
+    await tomorrow.find(({ name }) => name === 'storage_sweep')?.run(new AbortController().signal)
     const left = await incomingFiles()
     expect(before).toEqual(expect.arrayContaining(left))
     await patch(upload.uploadUrl, 4, CONTENT.subarray(4))

@@ -146,7 +146,7 @@ describe('media of a URL', () => {
     const folder = join(server.deps.config.dataDir, 'media', 'recordings', id)
     expect(readdirSync(folder)).toHaveLength(1)
     expect((await client.delete(`${RECORDINGS}/${id}`)).status).toBe(204)
-    for (const task of mediaMaintenance(server.deps)) await task.run()
+    for (const task of mediaMaintenance(server.deps)) await task.run(new AbortController().signal)
     expect(existsSync(folder)).toBe(false)
     expect(await server.database.sql`select 1 from media_garbage where recording_id = ${id}`).toHaveLength(0)
   })
@@ -429,7 +429,7 @@ describe('the garbage of media', () => {
   }
   const clean = async (storage: Partial<typeof server.deps.storage>) => {
     const deps = { ...server.deps, storage: { ...server.deps.storage, ...storage } }
-    for (const task of mediaMaintenance(deps)) await task.run()
+    for (const task of mediaMaintenance(deps)) await task.run(new AbortController().signal)
   }
 
   test('that cannot be deleted waits, and keeps nothing else', async () => {

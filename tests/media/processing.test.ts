@@ -205,7 +205,7 @@ test('all objects of a recording go with it', async () => {
   expect(objectsOf(upload.recordingId).length).toBeGreaterThanOrEqual(3)
   const client = server.as({ apiKey: tenant.apiKey })
   expect((await client.delete(`${RECORDINGS}/${upload.recordingId}`)).status).toBe(204)
-  for (const task of mediaMaintenance(server.deps)) await task.run()
+  for (const task of mediaMaintenance(server.deps)) await task.run(new AbortController().signal)
   expect(objectsOf(upload.recordingId)).toEqual([])
   expect(readdirSync(join(server.deps.config.dataDir, 'tmp'))).toEqual([])
 })

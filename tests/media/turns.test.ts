@@ -8,7 +8,6 @@ import { createProbe } from '../../src/media/probe.ts'
 import { createProcess } from '../../src/media/process.ts'
 import { findPrograms } from '../../src/media/programs.ts'
 import { mediaMaintenance } from '../../src/media/service.ts'
-import { PROCESS_ATTEMPTS } from '../../src/media/uploaded.ts'
 import { type RecordingTools, recordingActor } from '../../src/recordings/actor.ts'
 import { uploadMaintenance } from '../../src/uploads/maintenance.ts'
 import { QUICK } from '../support/actors.ts'
@@ -75,7 +74,8 @@ const shown = async () => {
 const nothingLeaks = async () => {
   await server.database.sql`update media_garbage set delete_after = now()`
   await server.database.sql`update upload_garbage set delete_after = now()`
-  for (const task of [...mediaMaintenance(server.deps), ...uploadMaintenance(server.deps)]) await task.run()
+  for (const task of [...mediaMaintenance(server.deps), ...uploadMaintenance(server.deps)])
+    await task.run(new AbortController().signal)
   expect(objects()).toHaveLength((await shown()).length)
   expect(temporaryFolders()).toEqual([])
 }
@@ -180,19 +180,6 @@ test('progress that cannot be recorded does not end the work', async () => {
   })
   expect((await subject.ended(await subject.send(needsNothing))).asset.status).toBe('completed')
   expect(tries).toBe(1)
-})
-
-test('trouble that never passes is given up: processing_failed, and what was uploaded is let go of', async () => {
-  await work({ process: () => Promise.reject(new Error('no space left on device')) })
-  const upload = await subject.send(needsNothing)
-  await server.database.sql`
-    update actor_message
-    set attempts = ${PROCESS_ATTEMPTS - 1}
-    where key = ${`recording:${upload.recordingId}`}`
-  const { asset, status } = await subject.ended(upload)
-  expect(status).toMatchObject({ phase: 'failed', errorCode: 'processing_failed' })
-  expect(asset).toMatchObject({ status: 'failed', errorCode: 'processing_failed' })
-  await nothingLeaks()
 })
 
 test('without FFmpeg media is published as it came, with neither waveform nor poster', async () => {

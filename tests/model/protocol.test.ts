@@ -7,13 +7,24 @@ import { explore, STUCK } from './explorer.ts'
 import { protocol } from './protocol.ts'
 import { type Mistake, type ProtocolOptions, RULES } from './state.ts'
 
+/** Seconds where nothing else runs on the machine. */
+const TIMEOUT_MS = 60_000
+
 /** Bells alone: what a sweep would repair is not repaired. */
-const BELLS: ProtocolOptions = { workers: 3, messages: 3, faults: 0, sweeps: false, bells: true }
+const BELLS: ProtocolOptions = {
+  workers: 3,
+  messages: 3,
+  faults: 0,
+  long: false,
+  sweeps: false,
+  bells: true,
+}
 /** Sweeps alone, and two faults in any combination. */
-const SWEEPS: ProtocolOptions = { workers: 3, messages: 2, faults: 2, sweeps: true, bells: false }
+const SWEEPS: ProtocolOptions = { ...BELLS, messages: 2, faults: 2, sweeps: true, bells: false }
 const EVERYTHING: ProtocolOptions = { ...SWEEPS, faults: 1, bells: true }
 /** Workers commit without waiting for the disk, and the server crashes. */
 const CRASHES: ProtocolOptions = { ...SWEEPS, workers: 2, faults: 1, serverCrashes: true }
+const LONG = { long: true } as const
 
 const REAL: readonly (readonly [string, ProtocolOptions])[] = [
   ['without faults, no wake-up is lost although nobody sweeps', BELLS],
@@ -23,11 +34,14 @@ const REAL: readonly (readonly [string, ProtocolOptions])[] = [
 ]
 
 const MISTAKES: readonly (readonly [Mistake, ProtocolOptions, string])[] = [
-  ['no fence', SWEEPS, RULES.twoOwners],
-  ['no fence, and the removed rows are not counted', SWEEPS, RULES.twice],
-  ['fence for key share', SWEEPS, RULES.twoOwners],
+  ['no fence', { ...SWEEPS, ...LONG }, RULES.twoOwners],
+  ['no fence, and the removed rows are not counted', { ...SWEEPS, ...LONG }, RULES.twice],
+  ['fence for key share', { ...SWEEPS, ...LONG }, RULES.twoOwners],
   ['fence without the owner', CRASHES, RULES.twoOwners],
+  ['fence without the owner', { ...CRASHES, ...LONG }, RULES.twoOwners],
   ['removed without being the head', CRASHES, RULES.order],
+  ['removed without being the head', { ...CRASHES, ...LONG }, RULES.order],
+  ['claim reads mail from the locked row', BELLS, STUCK],
   ['release where no message exists', BELLS, STUCK],
   ['release without looking', BELLS, STUCK],
   ['head in two statements', BELLS, STUCK],
@@ -39,20 +53,30 @@ const MISTAKES: readonly (readonly [Mistake, ProtocolOptions, string])[] = [
 
 describe('the protocol applies every message once and in order, by one owner at a time', () => {
   for (const [title, options] of REAL) {
-    test(title, () => {
-      const { states, violation } = explore(protocol(options))
-      expect(violation).toBeNull()
-      expect(states).toBeGreaterThan(2_000)
-    })
+    for (const turns of ['short', 'long']) {
+      test(
+        `${turns} turns, ${title}`,
+        () => {
+          const { states, violation } = explore(protocol({ ...options, long: turns === 'long' }))
+          expect(violation).toBeNull()
+          expect(states).toBeGreaterThan(2_000)
+        },
+        TIMEOUT_MS,
+      )
+    }
   }
 })
 
 describe('a mistake is found', () => {
   for (const [mistake, options, rule] of MISTAKES) {
-    test(mistake, () => {
-      const { violation } = explore(protocol({ ...options, mistake }))
-      console.log(`\n${mistake}: ${violation?.rule}\n  ${violation?.trace.join('\n  ')}`)
-      expect(violation?.rule).toBe(rule)
-    })
+    test(
+      `${mistake}, in ${options.long ? 'long' : 'short'} turns`,
+      () => {
+        const { violation } = explore(protocol({ ...options, mistake }))
+        console.log(`\n${mistake}: ${violation?.rule}\n  ${violation?.trace.join('\n  ')}`)
+        expect(violation?.rule).toBe(rule)
+      },
+      TIMEOUT_MS,
+    )
   }
 })

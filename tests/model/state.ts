@@ -12,6 +12,7 @@ export type Mistake =
   | 'fence for key share'
   | 'fence without the owner'
   | 'removed without being the head'
+  | 'claim reads mail from the locked row'
   | 'release where no message exists'
   | 'release without looking'
   | 'head in two statements'
@@ -25,6 +26,8 @@ export interface ProtocolOptions {
   readonly messages: number
   /** How many faults may happen in one run, in any combination. */
   readonly faults: number
+  /** Long turns claim and look in two statements, commit in steps, and do not release with their end. */
+  readonly long: boolean
   readonly sweeps: boolean
   /** False: every bell is lost. */
   readonly bells: boolean
@@ -48,13 +51,13 @@ export interface Database {
 export type Place =
   | 'idle'
   | 'called'
+  | 'claiming'
   | 'held'
   | 'half read'
   | 'turn'
   | 'step fenced'
   | 'working'
-  | 'fenced'
-  | 'removed'
+  | 'settled'
   | 'committing'
   | 'releasing'
   | 'release waits'
@@ -64,13 +67,13 @@ export type Place =
 export const PLACES: readonly Place[] = [
   'idle',
   'called',
+  'claiming',
   'held',
   'half read',
   'turn',
   'step fenced',
   'working',
-  'fenced',
-  'removed',
+  'settled',
   'committing',
   'releasing',
   'release waits',
@@ -78,8 +81,13 @@ export const PLACES: readonly Place[] = [
   'failing',
 ]
 
-/** Places inside a transaction. */
-export const IN_TRANSACTION: ReadonlySet<Place> = new Set(['step fenced', 'fenced', 'removed', 'committing'])
+/** Places inside a transaction, or a statement that has looked. */
+export const IN_TRANSACTION: ReadonlySet<Place> = new Set([
+  'claiming',
+  'step fenced',
+  'settled',
+  'committing',
+])
 
 export interface Worker {
   readonly place: Place
@@ -91,7 +99,7 @@ export interface Worker {
   readonly head: number
   /** The newest message that a bell rang for while the actor was in hand. */
   readonly rung: number
-  /** `called`: from a dead worker; `removed`: nothing else is due; `committing`: released; `release waits`: saw none. */
+  /** `called`: from a dead worker; until `settled`: nothing else is due, from there on: released; `release waits`: saw none. */
   readonly flag: boolean
 }
 

@@ -3,6 +3,7 @@
  *
  * Whoever takes no step is paused. A lease may run out at any moment, and its worker may go on none the less.
  */
+import { beginClaim, claim, claimAndRead, readHead, sweep } from './claim.ts'
 import type { Step } from './explorer.ts'
 import {
   applyTurn,
@@ -81,24 +82,25 @@ function workerFaults(state: State, me: number): readonly Step<State>[] {
 
 /** The next statement of a worker; none where it waits for a lock. */
 function act(options: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
-  switch (state.workers[me - 1]!.place) {
+  const { place, flag } = state.workers[me - 1]!
+  switch (place) {
     case 'idle':
       return options.sweeps ? sweep(options, state, me) : []
     case 'called':
-      return [claim(state, me)]
+      return options.long || flag ? [claim(state, me)] : beginClaim(state, me)
+    case 'claiming':
+      return [claimAndRead(options, state, me)]
     case 'held':
     case 'half read':
       return [readHead(options, state, me)]
     case 'turn':
-      return fence(options, state, me, 'step fenced')
+      return options.long ? fence(options, state, me, 'step fenced') : settle(options, state, me)
     case 'step fenced':
       return [commitStep(options, state, me)]
     case 'working':
-      return fence(options, state, me, 'fenced')
-    case 'fenced':
+      return fence(options, state, me, 'settled')
+    case 'settled':
       return remove(options, state, me)
-    case 'removed':
-      return releaseInTurn(state, me)
     case 'committing':
       return [commitTurn(options, state, me)]
     case 'releasing':
@@ -117,92 +119,49 @@ function act(options: ProtocolOptions, state: State, me: number): readonly Step<
   }
 }
 
-function sweep({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
-  const { owner, present, waiting } = state.database
-  const head = lowest(present)
-  if (head === 0 || (waiting & bit(head)) !== 0) return []
-  const isMine = owner === me && mistake !== 'sweep overlooks its own actors'
-  const isDead =
-    owner !== 0 &&
-    owner !== me &&
-    !state.workers[owner - 1]!.lease &&
-    mistake !== 'sweep overlooks dead owners'
-  if (owner !== 0 && !isMine && !isDead) return []
-  return [
-    {
-      label: `the sweep of worker ${me} finds message ${head}`,
-      next: setWorker(state, me, { place: 'called', flag: isDead }),
-    },
-  ]
-}
-
-/** Claim, or take over. */
-function claim(state: State, me: number): Step<State> {
-  const { owner, epoch } = state.database
-  const { flag: fromDead } = state.workers[me - 1]!
-  const isFree = fromDead
-    ? owner !== 0 && owner !== me && !state.workers[owner - 1]!.lease
-    : owner === 0 || owner === me
-  if (isLockedFor(state, me) || !isFree)
-    return { label: `worker ${me} claims: not free`, next: leave(state, me, 0) }
-  const next = epoch + 1
-  return {
-    label: `worker ${me} ${fromDead ? `takes over from worker ${owner}` : 'claims'}: epoch ${next}`,
-    next: setWorker(setDatabase(state, { owner: me, epoch: next }), me, {
-      place: 'held',
-      epoch: next,
-      flag: false,
-    }),
-  }
-}
-
-function readHead({ mistake }: ProtocolOptions, state: State, me: number): Step<State> {
-  const worker = state.workers[me - 1]!
-  const { mail, present, waiting } = state.database
-  if (worker.place === 'half read')
-    return {
-      label: `worker ${me} reads mail: ${mail}`,
-      next: setWorker(state, me, { place: 'releasing', mail }),
-    }
-  if (!isOurs(state, me))
-    return { label: `worker ${me} looks at the head: not its own any more`, next: leave(state, me, 0) }
-  const skips = mistake === 'head skips what waits for its retry'
-  const head = lowest(skips ? present & ~waiting : present)
-  if (head === 0 || (waiting & bit(head)) !== 0) {
-    const place = mistake === 'head in two statements' ? 'half read' : 'releasing'
-    return {
-      label: `worker ${me} looks at the head: nothing is due`,
-      next: setWorker(state, me, { place, mail }),
-    }
-  }
-  const isLast = (present & ~bit(head)) === 0
-  return {
-    label: `worker ${me} looks at the head: message ${head}`,
-    next: setWorker(state, me, { place: 'turn', mail, head, flag: isLast }),
-  }
-}
-
+/** In a step of a long turn, and at its end, which keeps the actor. */
 function fence({ mistake }: ProtocolOptions, state: State, me: number, place: Place): readonly Step<State>[] {
+  const kept: Partial<Worker> = place === 'settled' ? { place, flag: false } : { place }
   const isLeftOut = mistake === 'no fence' || mistake === 'no fence, and the removed rows are not counted'
-  if (isLeftOut)
-    return [{ label: `worker ${me} writes, without a fence`, next: setWorker(state, me, { place }) }]
+  if (isLeftOut) return [{ label: `worker ${me} writes, without a fence`, next: setWorker(state, me, kept) }]
   const isWeak = mistake === 'fence for key share'
   if (!isWeak && state.exclusive !== 0 && state.exclusive !== me) return []
   if (!isOurs(state, me, mistake === 'fence without the owner'))
     return [{ label: `worker ${me} writes: fenced off, rolls back`, next: leave(state, me, 0) }]
-  if (!isHead(mistake, state, me))
-    return [
-      { label: `worker ${me} writes: an earlier message is back, rolls back`, next: leave(state, me, 0) },
-    ]
+  if (place === 'step fenced' && !isHead(mistake, state, me)) return [notTheHead(state, me)]
   const locked = isWeak ? state : { ...state, shared: state.shared | (1 << (me - 1)) }
-  return [{ label: `worker ${me} writes, and passes the fence`, next: setWorker(locked, me, { place }) }]
+  return [{ label: `worker ${me} writes, and passes the fence`, next: setWorker(locked, me, kept) }]
+}
+
+/** The end of a short turn: fence and release in one statement, both decided on the row that it has locked. */
+function settle({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
+  if (isLockedFor(state, me)) return []
+  if (!isOurs(state, me, mistake === 'fence without the owner'))
+    return [{ label: `worker ${me} settles: fenced off, rolls back`, next: leave(state, me, 0) }]
+  const { flag: isLast, mail } = state.workers[me - 1]!
+  const released = isLast && state.database.mail === mail
+  return [
+    {
+      label: `worker ${me} settles, and ${released ? 'releases' : 'keeps'} the actor`,
+      next: setWorker({ ...state, exclusive: me }, me, { place: 'settled', flag: released }),
+    },
+  ]
 }
 
 /** A crash of the server may take back the turn before, and leave the claim as it is. */
 function isHead(mistake: Mistake | undefined, { database, workers }: State, me: number): boolean {
+  const { head } = workers[me - 1]!
+  const isThere = (database.present & bit(head)) !== 0
   if (mistake === 'removed without being the head' || mistake === 'head skips what waits for its retry')
-    return true
-  return (database.present & (bit(workers[me - 1]!.head) - 1)) === 0
+    return isThere
+  return isThere && lowest(database.present) === head
+}
+
+function notTheHead(state: State, me: number): Step<State> {
+  return {
+    label: `worker ${me} finds that its message is gone, or an earlier one back: rolls back`,
+    next: leave(state, me, 0),
+  }
 }
 
 function commitStep({ mistake }: ProtocolOptions, state: State, me: number): Step<State> {
@@ -222,28 +181,12 @@ function commitStep({ mistake }: ProtocolOptions, state: State, me: number): Ste
 function remove({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
   const { head } = state.workers[me - 1]!
   if (state.deleting !== 0) return [] // waits for the other's transaction
-  const isThere = (state.database.present & bit(head)) !== 0
-  if (!isThere && mistake !== 'no fence, and the removed rows are not counted')
-    return [{ label: `worker ${me} removes message ${head}: gone, rolls back`, next: leave(state, me, 0) }]
+  const isCounted = mistake !== 'no fence, and the removed rows are not counted'
+  if (isCounted && !isHead(mistake, state, me)) return [notTheHead(state, me)]
   return [
     {
       label: `worker ${me} removes message ${head}`,
-      next: setWorker({ ...state, deleting: me }, me, { place: 'removed' }),
-    },
-  ]
-}
-
-function releaseInTurn(state: State, me: number): readonly Step<State>[] {
-  const { flag: isLast, mail } = state.workers[me - 1]!
-  if (!isLast)
-    return [{ label: `worker ${me} keeps the actor`, next: setWorker(state, me, { place: 'committing' }) }]
-  if (isLockedFor(state, me)) return []
-  const released = isOurs(state, me) && state.database.mail === mail
-  const locked = released ? { ...state, exclusive: me } : state
-  return [
-    {
-      label: `worker ${me} ${released ? 'releases' : 'does not release'} in the same transaction`,
-      next: setWorker(locked, me, { place: 'committing', flag: released }),
+      next: setWorker({ ...state, deleting: me }, me, { place: 'committing' }),
     },
   ]
 }

@@ -157,3 +157,114 @@ describe('incoming objects of S3', () => {
     await sending.catch(() => {})
   })
 })
+
+describe('a server that does not answer', () => {
+  /** Answers `hanging` never, or begins to and stops; everything else as it should be. */
+  function openSilent(hanging: (request: Request) => boolean, begins = false) {
+    const asked = Promise.withResolvers<void>()
+    const server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      idleTimeout: 0,
+      fetch(request) {
+        if (!hanging(request)) return new Response(null, { status: 204 })
+        asked.resolve()
+        const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(10)) })
+        return begins ? new Response(body) : new Promise<Response>(() => {})
+      },
+    })
+    const store = createS3Store(
+      {
+        bucket: 'media',
+        endpoint: `http://127.0.0.1:${server.port}`,
+        region: 'us-east-1',
+        forcePathStyle: true,
+        credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+      },
+      spoolFolder,
+    )
+    return {
+      store,
+      asked: asked.promise,
+      async [Symbol.asyncDispose]() {
+        store.close()
+        await server.stop(true)
+      },
+    }
+  }
+  const reason = new Error('somebody waits')
+  const memory = {
+    uploadId: 'u',
+    next: 1,
+    tail: { name: 'tail', bytes: 100 },
+    litter: ['tail', 'old'],
+    strays: [],
+  }
+  const options = (signal: AbortSignal) => ({
+    size: SIZE,
+    contentType: 'video/mp4',
+    alone: true,
+    signal,
+    record: async () => {},
+  })
+  const isTail = ({ method, url }: Request) => method === 'GET' && url.includes('incoming-tail')
+
+  /** Aborts when the server was asked what it does not answer. */
+  async function ends(
+    server: ReturnType<typeof openSilent>,
+    work: (signal: AbortSignal) => Promise<unknown>,
+  ) {
+    const controller = new AbortController()
+    const working = work(controller.signal)
+    working.catch(() => {})
+    await Promise.race([server.asked, working])
+    controller.abort(reason)
+    await expect(working).rejects.toBe(reason)
+  }
+
+  test.each([false, true])(
+    'reading the tail ends with the signal, also in the middle: %p',
+    async (begins) => {
+      await using server = openSilent(isTail, begins)
+      await ends(server, (signal) =>
+        server.store.incoming.append('key', { offset: 100, memory }, options(signal)),
+      )
+      expect(readdirSync(spoolFolder)).toEqual([])
+    },
+  )
+
+  test.each([
+    ['beginning', null, ({ url }: Request) => url.includes('uploads')],
+    ['removing what is past', { ...memory, tail: null }, ({ method }: Request) => method === 'DELETE'],
+    [
+      'sending a part',
+      { ...memory, tail: null, litter: [] },
+      ({ url }: Request) => url.includes('partNumber'),
+    ],
+  ])('writing ends with the signal: %s', async (_, memory, hanging) => {
+    await using server = openSilent(hanging)
+    await ends(server, async (signal) => {
+      const writer = await server.store.incoming.append('key', { offset: 0, memory }, options(signal))
+      try {
+        await writer.write(new Uint8Array(SIZE))
+        await writer.flush()
+      } finally {
+        await writer.abandon()
+      }
+    })
+  })
+
+  test.each([
+    ['aborting', ({ url }: Request) => url.includes('uploadId')],
+    ['removing', ({ url, method }: Request) => method === 'DELETE' && url.includes('incoming-')],
+    ['listing', ({ url }: Request) => url.includes('uploads')],
+  ])('discarding ends with the signal: %s', async (_, hanging) => {
+    await using server = openSilent(hanging)
+    await ends(server, (signal) => server.store.incoming.discard('key', memory, signal))
+  })
+
+  test('deleting ends with the signal', async () => {
+    await using server = openSilent(() => true)
+    await ends(server, (signal) => server.store.delete(['key'], signal))
+  })
+})

@@ -56,7 +56,10 @@ describe('wrong surroundings', () => {
   afterAll(() => database.drop())
 
   test('a database server that does not answer is named without its password', async () => {
-    const output = await refusal({ DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:1/db' })
+    const output = await refusal({
+      DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:1/db',
+      DATABASE_WAIT: '0',
+    })
     expect(output).toMatch(/^PostgreSQL at 127\.0\.0\.1:1\/db cannot be used: .*ECONNREFUSED.*\n$/)
     expect(output).not.toContain('hunter2')
   })

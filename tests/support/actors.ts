@@ -46,7 +46,7 @@ export function testDeps(database: string, redis: string | null, name = 'test-wo
     doorbell,
     log,
     metrics,
-    servers: { redis },
+    servers: { database: { url: database }, redis },
     async close() {
       await doorbell.close()
       producer?.disconnect()

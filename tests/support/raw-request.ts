@@ -51,8 +51,12 @@ export function openRequest(
     write: (bytes) =>
       new Promise((resolve) => {
         if (socket.destroyed) return resolve(false)
-        socket.once('close', () => resolve(false))
-        socket.write(bytes, (error) => resolve(error === undefined || error === null))
+        const isClosed = () => resolve(false)
+        socket.once('close', isClosed)
+        socket.write(bytes, (error) => {
+          socket.off('close', isClosed)
+          resolve(error === undefined || error === null)
+        })
       }),
     end: () => void socket.end(),
     reset: () => void socket.resetAndDestroy(),

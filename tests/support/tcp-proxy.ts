@@ -15,6 +15,8 @@ export interface TcpProxy {
   readonly port: number
   /** Open connections. */
   readonly connections: number
+  /** Connections that were refused so far. */
+  readonly refused: number
   /**
    * What becomes of all connections from now on, those that are open included. A connection that has lost bytes never
    * recovers: it stays as it was when the line is good again, and only new ones work.
@@ -41,8 +43,12 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
   let line: Line = 'good'
   let delayMs = 0
   let refusing = false
+  let refused = 0
   const server = createServer((near) => {
-    if (refusing) return void near.resetAndDestroy()
+    if (refusing) {
+      refused += 1
+      return void near.resetAndDestroy()
+    }
     const pair: Pair = { near, far: connect({ host: '127.0.0.1', port }), line }
     pairs.add(pair)
     const end = () => {
@@ -83,6 +89,9 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
     port: (server.address() as { port: number }).port,
     get connections() {
       return pairs.size
+    },
+    get refused() {
+      return refused
     },
     setLine(next) {
       line = next

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClientError, retryAfterMs } from '../../src/client/failures.ts'
 import { backOffMs } from '../../src/client/persist.ts'
-import { openSourceFile } from '../../src/client/source-file.ts'
+import { findSourceFile } from '../../src/client/source-file.ts'
 import { sendFile } from '../../src/client/tus.ts'
 
 const MIB = 1024 * 1024
@@ -51,7 +51,7 @@ async function send({ url }: Fake, { size = SIZE, patienceMs = 60_000 } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'earshot-tus-'))
   stops.push(() => rmSync(folder, { recursive: true }))
   writeFileSync(join(folder, 'talk.mp4'), Buffer.alloc(size, 7))
-  const file = await openSourceFile(join(folder, 'talk.mp4'))
+  const file = await findSourceFile(join(folder, 'talk.mp4'))
   stops.push(file.close)
   const troubles: [string, number][] = []
   const sent: number[] = []
@@ -173,4 +173,17 @@ test('waits double to a limit, and are drawn from the upper half', () => {
     500, 1_000, 2_000, 16_000, 20_000,
   ])
   expect([0, 30].map((failures) => backOffMs(failures, 0))).toEqual([250, 10_000])
+})
+
+test('a file that is another one when its turn comes is not sent: file_changed', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'earshot-tus-'))
+  stops.push(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'turn.mp4')
+  writeFileSync(path, Buffer.alloc(100, 1))
+  await using file = Object.assign(await findSourceFile(path), {
+    [Symbol.asyncDispose]: () => file.close(),
+  })
+  writeFileSync(path, Buffer.alloc(200, 2))
+  const reading = new Response(file.read(0, file.size - 1, () => {})).bytes()
+  await expect(reading).rejects.toMatchObject({ code: 'file_changed' })
 })

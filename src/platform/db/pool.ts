@@ -27,6 +27,11 @@ export interface ConnectOptions {
   readonly redoable?: boolean
   /** How long a statement may take; null for one that may take hours, such as a migration. */
   readonly statementTimeoutMs?: number | null
+  /** For a connection that listens: see listener.ts. */
+  readonly notifications?: {
+    onNotification(channel: string, payload: string): void
+    onClose(): void
+  }
 }
 
 export const STATEMENT_TIMEOUT_MS = 30_000
@@ -61,7 +66,7 @@ const date = {
 
 /** Opens a pool; connections are made when first needed. */
 export function connect(database: Database, options: ConnectOptions): Sql {
-  const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
+  const { statementTimeoutMs = STATEMENT_TIMEOUT_MS, notifications } = options
   const common = {
     max: options.max,
     types: { bigint, date },
@@ -80,6 +85,14 @@ export function connect(database: Database, options: ConnectOptions): Sql {
     answer_timeout: statementTimeoutMs === null ? null : (statementTimeoutMs + ANSWER_GRACE_MS) / 1_000,
     backoff: (failures: number) =>
       (0.5 + Math.random() / 2) * Math.min(3 ** failures / 100, MAX_RECONNECT_SECONDS),
+    ...(notifications === undefined
+      ? {}
+      : {
+          onnotify: notifications.onNotification,
+          onclose: notifications.onClose,
+          // The driver replaces old connections: of one that listens, that would lose what is said meanwhile.
+          max_lifetime: null,
+        }),
   }
   if ('url' in database) return postgres(database.url, common)
   return postgres({

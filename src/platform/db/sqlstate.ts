@@ -30,6 +30,32 @@ const UNAVAILABLE = new Set([
   'EPIPE',
 ])
 
+/** No server there, none yet, or none that has room: it may pass by itself. Of those above, what no statement is to blame for. */
+const AWAY = new Set([
+  '53300',
+  '57P01',
+  '57P02',
+  '57P03',
+  '08000',
+  '08001',
+  '08003',
+  '08006',
+  'CONNECTION_CLOSED',
+  'CONNECT_TIMEOUT',
+  'ANSWER_TIMEOUT',
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'ENOENT',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+])
+
 /** The SQLSTATE (or the driver's own code) of an error, else null. */
 export function errorCode(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('code' in error)) return null
@@ -39,6 +65,12 @@ export function errorCode(error: unknown): string | null {
 /** True for a serialization failure or a deadlock: the same transaction may succeed when run again. */
 export function isRetryable(error: unknown): boolean {
   return RETRYABLE.has(errorCode(error) ?? '')
+}
+
+/** True where the server is away, or is not ready yet: nothing is wrong with the settings for all that is known. */
+export function isServerAway(error: unknown): boolean {
+  const inner = error instanceof AggregateError ? error.errors[0] : error
+  return AWAY.has(errorCode(inner) ?? '')
 }
 
 /** True where a unique constraint refused the row; `constraint` narrows to one by name. */

@@ -36,11 +36,17 @@ export function createFolderIncoming(folder: string): IncomingStore {
  * Removes what crashes left: files of puts last changed before `before`, and folders of incoming objects that are as old and
  * of none of the keys. @returns how many
  */
-export async function sweepFolder(folder: string, before: Date, awaited: readonly string[]): Promise<number> {
+export async function sweepFolder(
+  folder: string,
+  before: Date,
+  awaited: readonly string[],
+  signal: AbortSignal,
+): Promise<number> {
   const kept = new Set(awaited.map((key) => stagingOf(folder, key)))
   const paths = (await namesIn(join(folder, INCOMING))).map((name) => join(folder, INCOMING, name))
   let removed = 0
   for (const path of paths) {
+    if (signal.aborted) break
     if (kept.has(path) || (await changedAt(path)) >= before.getTime()) continue
     await rm(path, { recursive: true, force: true })
     removed++

@@ -15,6 +15,7 @@ import { createFolderIncoming, sweepFolder } from './folder-incoming.ts'
 import { assertKey } from './keys.ts'
 import { signedPath, verifiedGrant } from './signature.ts'
 import { ObjectMissing, type ObjectStore, type PutOptions } from './storage.ts'
+import { assertFolderWritable } from './writable.ts'
 
 export interface FolderStoreOptions {
   /** Absolute; made when the first object is put. */
@@ -39,6 +40,8 @@ export function createFolderStore({ folder, keyFile }: FolderStoreOptions): Obje
   }
   return {
     name: 'folder',
+    // The disk tells when it is full, and file systems how large a file may be.
+    maxBytes: Number.MAX_SAFE_INTEGER,
     putFile: (key, path, options) => put(folder, key, path, options),
     async head(key) {
       const located = await locate(folder, key)
@@ -56,7 +59,7 @@ export function createFolderStore({ folder, keyFile }: FolderStoreOptions): Obje
       return { path: (await existing(key)).path, release: async () => {} }
     },
     incoming: createFolderIncoming(folder),
-    sweep: (before, awaited) => sweepFolder(folder, before, awaited),
+    sweep: (before, awaited, signal) => sweepFolder(folder, before, awaited, signal),
     async playbackUrl(key, { contentType, fileName, expiresAt, baseUrl }) {
       assertKey(key)
       const expires = Math.floor(expiresAt.getTime() / 1_000)
@@ -68,6 +71,7 @@ export function createFolderStore({ folder, keyFile }: FolderStoreOptions): Obje
       const { path, size } = await existing(key)
       return { path, size, contentType: grant.contentType, fileName: grant.fileName }
     },
+    assertWritable: () => assertFolderWritable(folder),
     close() {},
   }
 }

@@ -36,6 +36,8 @@ export interface AppendOptions {
   readonly alone: boolean
   /** No byte is recorded until `flush`, so that the bytes can be taken back by `abandon` (a checksum may not match). */
   readonly held?: boolean
+  /** Ends everything at once when it is aborted, and is what comes of it then: also of opening, and of `flush`. */
+  readonly signal?: AbortSignal
   /** Records durably, or rejects: then a newer writer has taken over, or the object is no longer awaited. */
   readonly record: (record: IncomingRecord) => Promise<void>
 }
@@ -66,6 +68,9 @@ export interface IncomingStore {
    * again, after a crash in the middle or when it has succeeded. @throws Error where bytes that were recorded are missing
    */
   publish(key: string, whole: IncomingRecord, contentType: string): Promise<void>
-  /** Lets go of what has come, also where it never began. May be called again; of a published object nothing is lost. */
-  discard(key: string, memory: Json): Promise<void>
+  /**
+   * Lets go of what has come, also where it never began. May be called again; of a published object nothing is lost.
+   * @throws the reason of the signal, of stores that are far away
+   */
+  discard(key: string, memory: Json, signal?: AbortSignal): Promise<void>
 }

@@ -13,6 +13,7 @@ import { assertKey } from './keys.ts'
 import { isNamed, statusOf } from './s3-errors.ts'
 import { besides, leftoversOf, memoryOf, type S3Memory } from './s3-memory.ts'
 import { Spool } from './s3-spool.ts'
+import { orReason, until } from './s3-until.ts'
 import { S3Writer } from './s3-writer.ts'
 import { Slots } from './slots.ts'
 
@@ -43,7 +44,10 @@ export function createS3Incoming({ open, bucket, spoolFolder }: S3IncomingOption
     append: async (key, progress, options) =>
       append({ ...(await reach(key)), spoolFolder, slots }, progress, options),
     publish: async (key, whole, contentType) => publish(await reach(key), whole, contentType),
-    discard: async (key, memory) => discard(await reach(key), memory),
+    async discard(key, memory, signal) {
+      const place = await reach(key)
+      await orReason(signal, () => discard(place, memory, signal))
+    },
   }
 }
 
@@ -55,15 +59,24 @@ interface Writing extends Reach {
 
 async function append(reach: Writing, { offset, memory: json }: IncomingProgress, options: AppendOptions) {
   const memory = memoryOf(json)
-  const tail = memory?.tail ? await readTail(reach, memory.tail) : null
-  const begin = () =>
-    memory === null ? create(reach, options.contentType) : succeed(reach, memory, options.alone)
+  const { signal, contentType, alone } = options
+  const recorded = memory?.tail ?? null
+  const tail = recorded && (await orReason(signal, () => readTail(reach, recorded, signal)))
+  const begin = (signal: AbortSignal) =>
+    orReason(signal, () =>
+      memory === null ? create(reach, contentType, signal) : succeed(reach, memory, alone, signal),
+    )
   return new S3Writer({ ...options, ...reach, offset, memory, begin }, tail)
 }
 
-async function create({ client, bucket: Bucket, key: Key }: Reach, ContentType: string): Promise<S3Memory> {
+async function create(
+  { client, bucket: Bucket, key: Key }: Reach,
+  ContentType: string,
+  signal: AbortSignal,
+): Promise<S3Memory> {
   const { CreateMultipartUploadCommand } = await import('@aws-sdk/client-s3')
-  const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket, Key, ContentType }))
+  const command = new CreateMultipartUploadCommand({ Bucket, Key, ContentType })
+  const { UploadId } = await client.send(command, until(signal))
   if (UploadId === undefined) throw new Error('the object store began an upload without an id')
   return { uploadId: UploadId, next: 1, tail: null, litter: [], strays: [] }
 }
@@ -72,20 +85,27 @@ async function create({ client, bucket: Bucket, key: Key }: Reach, ContentType: 
  * What a successor goes on with. Tails in the past are removed where nobody makes them any more; the present one becomes litter
  * with the part that it will be in.
  */
-async function succeed(reach: Reach, memory: S3Memory, alone: boolean): Promise<S3Memory> {
+async function succeed(
+  reach: Reach,
+  memory: S3Memory,
+  alone: boolean,
+  signal: AbortSignal,
+): Promise<S3Memory> {
   const current = memory.tail === null ? [] : [memory.tail.name]
   const past = memory.litter.filter((name) => !current.includes(name))
   if (!alone) return { ...memory, litter: current, strays: [...memory.strays, ...past] }
-  await remove(reach, past)
+  await remove(reach, past, signal)
   return { ...memory, litter: current }
 }
 
 async function readTail(
   { client, bucket: Bucket, key, spoolFolder }: Writing,
   { name, bytes }: NonNullable<S3Memory['tail']>,
+  signal: AbortSignal | undefined,
 ): Promise<Spool> {
   const { GetObjectCommand } = await import('@aws-sdk/client-s3')
-  const { Body } = await client.send(new GetObjectCommand({ Bucket, Key: besides(key, name) }))
+  const command = new GetObjectCommand({ Bucket, Key: besides(key, name) })
+  const { Body } = await client.send(command, until(signal))
   const spool = await Spool.open(spoolFolder)
   try {
     for await (const chunk of Body?.transformToWebStream() ?? []) await spool.write(chunk)
@@ -147,36 +167,47 @@ async function assertSize({ client, bucket: Bucket, key: Key }: Reach, size: num
   }
 }
 
-async function discard(reach: Reach, json: Json): Promise<void> {
+async function discard(reach: Reach, json: Json, signal: AbortSignal | undefined): Promise<void> {
   const memory = memoryOf(json)
-  if (memory !== null) await abort(reach, memory.uploadId)
-  await remove(reach, leftoversOf(memory))
-  await abortOthers(reach)
+  if (memory !== null) await abort(reach, memory.uploadId, signal)
+  await remove(reach, leftoversOf(memory), signal)
+  await abortOthers(reach, signal)
 }
 
-async function abort({ client, bucket: Bucket, key: Key }: Reach, UploadId: string): Promise<void> {
+async function abort(
+  { client, bucket: Bucket, key: Key }: Reach,
+  UploadId: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const { AbortMultipartUploadCommand } = await import('@aws-sdk/client-s3')
   try {
-    await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))
+    await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }), until(signal))
   } catch (error) {
     if (statusOf(error) !== 404) throw error
   }
 }
 
 /** Uploads that began, and whose id was never recorded. */
-async function abortOthers(reach: Reach): Promise<void> {
+async function abortOthers(reach: Reach, signal?: AbortSignal): Promise<void> {
   const { ListMultipartUploadsCommand } = await import('@aws-sdk/client-s3')
   const list = new ListMultipartUploadsCommand({ Bucket: reach.bucket, Prefix: reach.key })
   // Best effort: listing may not be permitted, and not every server can.
-  const { Uploads = [] } = await reach.client.send(list).catch(() => ({}) as { Uploads?: [] })
+  const { Uploads = [] } = await reach.client.send(list, until(signal)).catch(() => ({}) as { Uploads?: [] })
+  signal?.throwIfAborted()
   for (const { Key, UploadId } of Uploads) {
-    if (Key === reach.key && UploadId !== undefined) await abort(reach, UploadId)
+    if (Key === reach.key && UploadId !== undefined) await abort(reach, UploadId, signal)
   }
 }
 
-async function remove({ client, bucket: Bucket, key }: Reach, names: readonly string[]): Promise<void> {
+async function remove(
+  { client, bucket: Bucket, key }: Reach,
+  names: readonly string[],
+  signal?: AbortSignal,
+): Promise<void> {
   const { DeleteObjectCommand } = await import('@aws-sdk/client-s3')
   await Promise.all(
-    names.map((name) => client.send(new DeleteObjectCommand({ Bucket, Key: besides(key, name) }))),
+    names.map((name) =>
+      client.send(new DeleteObjectCommand({ Bucket, Key: besides(key, name) }), until(signal)),
+    ),
   )
 }

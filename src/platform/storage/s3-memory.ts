@@ -4,6 +4,8 @@ import type { Json } from '../db/pool.ts'
 const MIB = 1024 * 1024
 /** Of S3. */
 export const MAX_PART_NUMBER = 10_000
+/** 5 TiB, of S3 and the servers that are like it; in parts of 1 GiB, of which they take 5. */
+export const MAX_OBJECT_BYTES = 5 * 1024 ** 4
 /** Above what S3 takes as the smallest, since each part is a record. */
 const MIN_PART_BYTES = 8 * MIB
 /** So that as many numbers may be lost with writers that died. */

@@ -27,7 +27,7 @@ export interface S3WriterOptions extends AppendOptions {
   readonly offset: number
   readonly memory: S3Memory | null
   /** Makes what is not there yet and lets go of litter. @returns what to go on with, not recorded yet */
-  readonly begin: () => Promise<S3Memory>
+  readonly begin: (signal: AbortSignal) => Promise<S3Memory>
   /** For what is on its way, of all writers of the store. */
   readonly slots: Slots
 }
@@ -66,6 +66,10 @@ export class S3Writer implements IncomingWriter {
     this.#recorded = options.offset
     this.#memory = options.memory
     this.#tail = options.memory?.tail ?? null
+    const { signal } = options
+    const end = () => this.#stop.abort(signal?.reason)
+    if (signal?.aborted) end()
+    else signal?.addEventListener('abort', end, { once: true, signal: this.#stop.signal })
   }
 
   async write(chunk: Uint8Array): Promise<void> {
@@ -184,7 +188,7 @@ export class S3Writer implements IncomingWriter {
   /** Before the first byte is sent. */
   async #begin(): Promise<void> {
     if (this.#tailNames.length > 0) return
-    const memory = await this.#options.begin()
+    const memory = await this.#options.begin(this.#stop.signal)
     this.#number = memory.next
     // Not made of the next number, which may have been given back: the recorded tail would be overwritten.
     const tailNames = [crypto.randomUUID(), crypto.randomUUID()]

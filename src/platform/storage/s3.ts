@@ -13,9 +13,12 @@ import { assertKey } from './keys.ts'
 import { copyToFile } from './s3-copy.ts'
 import { isNamed, statusOf } from './s3-errors.ts'
 import { createS3Incoming } from './s3-incoming.ts'
+import { MAX_OBJECT_BYTES } from './s3-memory.ts'
 import { putFile } from './s3-put.ts'
 import { signSpooled } from './s3-spool.ts'
+import { orReason, until } from './s3-until.ts'
 import { ObjectMissing, type ObjectStore, type PlaybackOptions } from './storage.ts'
+import { assertBucketAnswers } from './writable.ts'
 
 /** Requests at a time where many objects are deleted. */
 const DELETES_AT_ONCE = 8
@@ -37,6 +40,7 @@ export function createS3Store(config: S3Config, spoolFolder = tmpdir()): ObjectS
   }
   return {
     name: 's3',
+    maxBytes: MAX_OBJECT_BYTES,
     async putFile(key, path, options) {
       await putFile(await open(), place(key), path, options)
     },
@@ -74,17 +78,20 @@ export function createS3Store(config: S3Config, spoolFolder = tmpdir()): ObjectS
     incoming: createS3Incoming({ open, bucket: config.bucket, spoolFolder }),
     // What puts leave is the bucket's to remove, by its rule for incomplete uploads; of the others `discard` knows.
     sweep: async () => 0,
-    async delete(keys) {
+    async delete(keys, signal) {
       const { DeleteObjectCommand } = await import('@aws-sdk/client-s3')
       const client = await open()
       const places = keys.map(place)
-      for (let from = 0; from < places.length; from += DELETES_AT_ONCE) {
-        const some = places.slice(from, from + DELETES_AT_ONCE)
-        await Promise.all(some.map((where) => client.send(new DeleteObjectCommand(where))))
-      }
+      await orReason(signal, async () => {
+        for (let from = 0; from < places.length; from += DELETES_AT_ONCE) {
+          const some = places.slice(from, from + DELETES_AT_ONCE)
+          await Promise.all(some.map((where) => client.send(new DeleteObjectCommand(where), until(signal))))
+        }
+      })
     },
     playbackUrl: async (key, options) => presign(await open(), place(key), options),
     playback: null,
+    assertWritable: async (signal) => assertBucketAnswers(await open(), config.bucket, signal),
     close() {
       opened?.then(
         (client) => client.destroy(),

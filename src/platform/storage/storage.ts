@@ -53,6 +53,8 @@ export interface LocalFile {
  */
 export interface ObjectStore {
   readonly name: 'folder' | 's3'
+  /** Of one object. */
+  readonly maxBytes: number
   /**
    * Stores the file and resolves when the object would survive a power failure. The file stays where it is and is the
    * caller's to delete, but must not be written to any more: the store may keep it under a second name. Rejects with the
@@ -72,11 +74,12 @@ export interface ObjectStore {
   readonly incoming: IncomingStore
   /**
    * Removes what crashes left half-done before that moment: of puts, and of incoming objects that are not among those
-   * still `awaited` (keys; asked for after `before`, which lies further back than a put can take). @returns how many
+   * still `awaited` (keys; asked for after `before`, which lies further back than a put can take). Ends early where `signal` is
+   * aborted. @returns how many
    */
-  sweep(before: Date, awaited: readonly string[]): Promise<number>
-  /** Keys without an object are passed over. */
-  delete(keys: readonly string[]): Promise<void>
+  sweep(before: Date, awaited: readonly string[], signal: AbortSignal): Promise<number>
+  /** Keys without an object are passed over. @throws the reason of the signal, of stores that are far away */
+  delete(keys: readonly string[], signal?: AbortSignal): Promise<void>
   /** An absolute URL by which anybody may GET the object, whole or by `Range`, until it expires. */
   playbackUrl(key: string, options: PlaybackOptions): Promise<string>
   /**
@@ -84,6 +87,8 @@ export interface ObjectStore {
    * Resolves to null where the URL was altered or has expired. @throws ObjectMissing
    */
   readonly playback: ((key: string, query: URLSearchParams, now: Date) => Promise<Playable | null>) | null
+  /** @throws where nothing could be stored at the moment, as far as that can be told without storing anything */
+  assertWritable(signal: AbortSignal): Promise<void>
   close(): void
 }
 

@@ -51,11 +51,10 @@ async function answer({ request, params, set, server }: Arrived, receiving: Rece
     return { body: request.body, signal: request.signal, onWait }
   }
   try {
-    const { token } = params
-    const found = await receiving.find(token)
+    const found = await receiving.find(params.token)
     if (found === null) throw unknownUpload()
     Object.assign(set.headers, corsHeaders(request.headers.get('origin'), found.origin))
-    const response = await perform({ request, token, found, length, takeBody, receiving }, method, dialect)
+    const response = await perform({ request, found, length, takeBody, receiving }, method, dialect)
     if (request.signal.aborted) return new Response(null, { status: CLIENT_GONE })
     if (!isTaken) closeBehind(length, set)
     return response
@@ -93,7 +92,7 @@ function perform(exchange: Exchange, method: string, dialect: Dialect): Response
 }
 
 function speakTus(exchange: Exchange, method: string): Response | Promise<Response> {
-  if (method === 'OPTIONS') return describeTus()
+  if (method === 'OPTIONS') return describeTus(exchange)
   assertVersion(method, exchange.request.headers)
   if (method === 'HEAD') return head(exchange)
   return method === 'PATCH' ? patch(exchange) : terminate(exchange)

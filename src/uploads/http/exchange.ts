@@ -5,19 +5,20 @@ import {
   ChecksumMismatch,
   OffsetMismatch,
   Superseded,
+  TooSlow,
   UnknownUpload,
   UploadClosed,
   UploadNotCancellable,
   type UploadState,
   UploadTooLarge,
 } from '../state.ts'
+import type { UploadRow } from '../store.ts'
 import { isGone, offsetHeaders } from './answer.rules.ts'
 
 export interface Exchange {
   readonly request: Request
-  readonly token: string
   /** As it was when the request came; whoever is sending bytes may have moved it since. */
-  readonly found: UploadState
+  readonly found: UploadRow
   /** Of the body, bytes; null where the client does not say (`Transfer-Encoding: chunked`). */
   readonly length: number | null
   /** The body, for whoever reads it to its end; where nobody asks, the connection may be closed behind the answer. */
@@ -63,6 +64,15 @@ export function busy(message: string): AppError {
   return new AppError('upload_busy', message, { headers: { 'retry-after': RETRY_SECONDS } })
 }
 
+/** 503, not 408: tus clients take what is 4xx for final, and this one is to go on when its line is better. */
+function tooSlow(): AppError {
+  const message =
+    'Too few bytes came for too long. What had come is kept: ask where the upload stands, and go on.'
+  return new AppError('upload_too_slow', message, {
+    headers: { 'retry-after': RETRY_SECONDS, connection: 'close' },
+  })
+}
+
 /** What the failures of receiving are to a client; any other error as it is. */
 export function translated(error: unknown): unknown {
   if (error instanceof UnknownUpload) return unknownUpload()
@@ -70,6 +80,7 @@ export function translated(error: unknown): unknown {
   if (error instanceof UploadTooLarge) return tooLarge(error.state)
   if (error instanceof Superseded)
     return busy('Another request sends bytes of this upload by now. What had come before is kept.')
+  if (error instanceof TooSlow) return tooSlow()
   if (error instanceof OffsetMismatch) return offsetMismatch(error.state)
   if (error instanceof ChecksumMismatch)
     return new AppError('upload_checksum_mismatch', 'The bytes do not match Upload-Checksum; none were kept.')

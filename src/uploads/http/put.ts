@@ -15,13 +15,13 @@ type Chunk = Extract<ContentRange, { kind: 'bytes' }>
 
 /** `PUT` without `Content-Range`: 201 when the file is whole; 200 where it was before. @throws AppError 400, 410, 413, 503 */
 export async function putWhole(exchange: Exchange): Promise<Response> {
-  const { token, found, length, receiving } = exchange
+  const { found, length, receiving } = exchange
   present(found)
   if (length !== null && length > found.fileSize) throw tooLarge({ ...found, offset: 0 })
   if (length !== null && length < found.fileSize)
     throw wrongLength(`The body has ${length} bytes, but the file has ${found.fileSize}.`)
   if (isComplete(found)) return json(200, found)
-  const state = await receiving.receive(token, {
+  const state = await receiving.receive(found, {
     offset: null,
     skip: 0,
     ...exchange.takeBody(),
@@ -34,7 +34,7 @@ export async function putWhole(exchange: Exchange): Promise<Response> {
 
 /** `PUT` with `Content-Range`: 200 when the file is whole, 308 with what is there before. @throws AppError 400, 410, 413, 503 */
 export async function putRange(exchange: Exchange): Promise<Response> {
-  const { request, token, found, length, receiving } = exchange
+  const { request, found, length, receiving } = exchange
   const range = rangeOf(request.headers)
   if (range.total !== null && range.total !== found.fileSize)
     throw wrongLength(`Content-Range is of ${range.total} bytes, but the file has ${found.fileSize}.`)
@@ -43,7 +43,7 @@ export async function putRange(exchange: Exchange): Promise<Response> {
     throw invalid([
       { path: 'Content-Range', code: 'range', message: 'asks what is there, so no body is taken' },
     ])
-  const state = present(await receiving.settle(token))
+  const state = present(await receiving.settle(found))
   if (range.kind === 'probe' || isComplete(state) || !isNext(range, state)) return progress(state)
   return progress(await receiveChunk(exchange, range, state))
 }
@@ -54,11 +54,11 @@ function isNext({ first, last }: Chunk, { offset }: UploadState): boolean {
 }
 
 async function receiveChunk(exchange: Exchange, chunk: Chunk, state: UploadState): Promise<UploadState> {
-  const { token, receiving } = exchange
+  const { found, receiving } = exchange
   const size = chunk.last - chunk.first + 1
   const taken = exchange.takeBody()
   try {
-    return await receiving.receive(token, {
+    return await receiving.receive(found, {
       offset: state.offset,
       skip: state.offset - chunk.first,
       length: size,

@@ -17,13 +17,13 @@ const EXTENSIONS = 'checksum,expiration,termination'
 export const TUS_HEADERS = { 'tus-resumable': TUS_VERSION } as const
 
 /** `OPTIONS`: what this server can do. */
-export function describeTus(): Response {
+export function describeTus({ receiving }: Pick<Exchange, 'receiving'>): Response {
   return new Response(null, {
     status: 204,
     headers: {
       'tus-version': TUS_VERSION,
       'tus-extension': EXTENSIONS,
-      'tus-max-size': String(Number.MAX_SAFE_INTEGER),
+      'tus-max-size': String(receiving.maxBytes),
       'tus-checksum-algorithm': CHECKSUM_ALGORITHMS.join(','),
     },
   })
@@ -43,8 +43,8 @@ export function assertVersion(method: string, headers: Headers): void {
 }
 
 /** `HEAD`: where to go on; also says that everything is there. Ends whoever is still sending. */
-export async function head({ receiving, token }: Exchange): Promise<Response> {
-  const state = present(await receiving.settle(token))
+export async function head({ receiving, found }: Exchange): Promise<Response> {
+  const state = present(await receiving.settle(found))
   return new Response(null, {
     status: 200,
     headers: { ...offsetHeaders(state), 'upload-length': String(state.fileSize) },
@@ -53,7 +53,7 @@ export async function head({ receiving, token }: Exchange): Promise<Response> {
 
 /** `PATCH`: bytes from `Upload-Offset` on. @throws AppError 400, 409, 410, 413, 415, 460, 503 */
 export async function patch(exchange: Exchange): Promise<Response> {
-  const { request, token, found, length, receiving } = exchange
+  const { request, found, length, receiving } = exchange
   if (!isOffsetStream(request.headers.get('content-type')))
     throw new AppError(
       'unsupported_media_type',
@@ -65,7 +65,7 @@ export async function patch(exchange: Exchange): Promise<Response> {
   // Whatever else is known of an upload that is whole: these bytes cannot be part of it.
   if (isComplete(found) && offset !== found.offset) throw offsetMismatch(found)
   if (isComplete(found) && length !== 0) throw tooLarge(found)
-  const state = await receiving.receive(token, {
+  const state = await receiving.receive(found, {
     offset,
     skip: 0,
     ...exchange.takeBody(),
@@ -76,9 +76,9 @@ export async function patch(exchange: Exchange): Promise<Response> {
 }
 
 /** `DELETE`: the upload is cancelled (tus 1.0.0, "Termination"). @throws AppError 409 where it is processed, 410 where it has ended */
-export async function terminate({ receiving, token, found }: Exchange): Promise<Response> {
+export async function terminate({ receiving, found }: Exchange): Promise<Response> {
   present(found)
-  await receiving.cancel(token)
+  await receiving.cancel(found)
   return new Response(null, { status: 204 })
 }
 

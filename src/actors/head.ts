@@ -1,0 +1,122 @@
+/**
+ * What waits for actors: the looks at mailboxes that begin a turn.
+ *
+ * The rule: `mail` and the messages of a mailbox come from one snapshot, or `release` could overlook a message.
+ */
+import type { Json, Query } from '../platform/db/pool.ts'
+import { claiming, epochsOf, type Held, keysOf } from './statements.ts'
+import type { ActorKey, Message } from './types.ts'
+
+/** What waits for an actor that is still ours. */
+export interface Mailbox {
+  /** Number of the newest message: `release` compares it. */
+  readonly mail: number
+  /** Due messages from the head on, in order; at most as many as asked for. Empty: none, or the head is not due. */
+  readonly due: readonly WaitingMessage[]
+  /** True where `due` is all that is due: after it, the actor may be released. */
+  readonly complete: boolean
+}
+
+export interface WaitingMessage extends Message {
+  readonly lastError: string | null
+  /** How many of the attempts ended with their worker. */
+  readonly deaths: number
+}
+
+interface Claimed extends Held {
+  /** Null where it has to be looked up. */
+  readonly mailbox: Mailbox | null
+}
+
+/** A mailbox in columns, all in the order of the messages; null where there are none. */
+interface MailboxRow {
+  readonly key: ActorKey
+  readonly mail: number
+  readonly seqs: readonly number[] | null
+  readonly types: readonly string[]
+  readonly payloads: readonly Json[]
+  /** The number of the first message that is not due yet. */
+  readonly waits_from: number | null
+  /** Number, attempts, deaths and last error of the messages that were tried before. */
+  readonly tried: readonly Tried[] | null
+}
+
+type Tried = readonly [seq: number, attempts: number, deaths: number, lastError: string | null]
+
+/**
+ * Head: the first `limit` messages of each actor, and the ownership check. A key that is missing in the answer was
+ * taken away: stop at once.
+ */
+export async function readMailboxes(
+  sql: Query,
+  worker: string,
+  held: readonly Held[],
+  limit: number,
+): Promise<ReadonlyMap<ActorKey, Mailbox>> {
+  const rows = await sql<MailboxRow[]>`
+    select a.key, a.mail, m.*
+    from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
+    join actor a on a.key = h.key and a.epoch = h.epoch
+    cross join lateral (${firstMessages(sql, limit)}) m
+    where a.owner = ${worker}`
+  return new Map(rows.map((row) => [row.key, toMailbox(row, limit)]))
+}
+
+/**
+ * Claim and head in one statement, for short turns.
+ *
+ * It looks with the snapshot from before its locks. Where another worker had the actor in between, the epoch has risen by
+ * more than one, and there is no mailbox in the answer. What a COMMIT on its way has removed is noticed by `remove` only, when
+ * the handlers have run: so long turns, which do more than SQL, claim and look one after the other.
+ */
+export async function claimAndRead(
+  sql: Query,
+  worker: string,
+  keys: readonly ActorKey[],
+  limit: number,
+): Promise<readonly Claimed[]> {
+  const rows = await sql<(Omit<MailboxRow, 'mail'> & { epoch: number; mail: number | null })[]>`
+    with ${claiming(sql, worker, keys)}
+    select a.key, a.epoch, before.mail, m.*
+    from taken a
+    left join actor before on before.key = a.key and before.epoch = a.epoch - 1
+    cross join lateral (${firstMessages(sql, limit)}) m`
+  return rows.map(({ epoch, mail, ...row }) => ({
+    key: row.key,
+    epoch,
+    mailbox: mail === null ? null : toMailbox({ ...row, mail }, limit),
+  }))
+}
+
+/**
+ * The mailbox of `a.key`, one row. In columns, because a row or a JSON object a message costs the server, the driver and the
+ * wire more than twice as much. One message more than asked for says whether there are more.
+ */
+function firstMessages(sql: Query, limit: number) {
+  return sql`
+    select
+      json_agg(first.seq) as seqs,
+      json_agg(first.type) as types,
+      json_agg(first.payload) as payloads,
+      min(first.seq) filter (where first.available_at > now()) as waits_from,
+      json_agg(json_build_array(first.seq, first.attempts, first.deaths, first.last_error))
+        filter (where first.attempts > 0) as tried
+    from (select * from actor_message where key = a.key order by seq limit ${limit + 1}) first`
+}
+
+function toMailbox(row: MailboxRow, limit: number): Mailbox {
+  const { key, mail, seqs, types, payloads, waits_from: waitsFrom, tried } = row
+  if (seqs === null) return { mail, due: [], complete: true }
+  // A message that is not due, waiting for its retry, holds back its key: strict order.
+  const dueCount = waitsFrom === null ? seqs.length : seqs.indexOf(waitsFrom)
+  const id = key.slice(key.indexOf(':') + 1)
+  const due: WaitingMessage[] = []
+  for (let at = 0; at < Math.min(dueCount, limit); at++) {
+    const seq = seqs[at]!
+    const [, attempts, deaths, lastError] = tried?.find(([one]) => one === seq) ?? NEVER_TRIED
+    due.push({ key, id, seq, type: types[at]!, payload: payloads[at]!, attempts, deaths, lastError })
+  }
+  return { mail, due, complete: dueCount <= limit }
+}
+
+const NEVER_TRIED: Tried = [0, 0, 0, null]

@@ -1,0 +1,191 @@
+/**
+ * A letter that is left out because one is waiting, on a real database: requests and turns that meet at the row of their session, in
+ * the orders that the model of it (tests/model/coalesced.ts) shows to matter. Whatever was stored, a turn reads it or a letter waits.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { ActorKey, LongTurn, Message } from '../../src/actors/types.ts'
+import { sessionActor } from '../../src/agents/actor.ts'
+import { analysisActor } from '../../src/agents/analysis-actor.ts'
+import { prepareEvent } from '../../src/agents/fingerprint.ts'
+import { readSessions, writeGuarded } from '../../src/agents/ingest.guarded.store.ts'
+import type { Sql, Tx } from '../../src/platform/db/pool.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
+import { newId } from '../../src/platform/ids.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { sendLetters } from '../support/agent-sessions.ts'
+import { type Agent, assistantMessage, openAgent, userMessage } from '../support/agents.ts'
+import { eventually } from '../support/eventually.ts'
+import { startTestServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+let sql: Sql
+beforeAll(async () => {
+  server = await startTestServer()
+  sql = server.database.sql
+})
+afterAll(() => server.stop())
+
+const session = sessionActor({ newId })
+
+/** What a turn does, in the order of the runtime: the handler, then the removal of its letter. */
+async function turn(tx: Tx, key: ActorKey): Promise<void> {
+  const [letter] = await tx<
+    Message[]
+  >`select key, seq, type from actor_message where key = ${key} order by seq limit 1`
+  if (letter === undefined || session.pool !== 'short') throw new Error('nothing to do')
+  const message = { ...letter, id: key.slice(key.indexOf(':') + 1), payload: {}, attempts: 0 }
+  const handler = session.handlers[letter.type]
+  if (handler === undefined || typeof handler === 'function') throw new Error('not a bulk handler')
+  const again = await handler.visit([{ ...message, messages: [message] }], tx, async () => {})
+  expect(again.size).toBe(0)
+  await tx`delete from actor_message where key = ${key} and seq = ${letter.seq}`
+}
+
+/** Resolves when so many statements wait for locks of other transactions. */
+function whenWaiting(count = 1): Promise<unknown> {
+  return eventually(async () => {
+    const waiting = await sql`
+      select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    return waiting.length === count
+  })
+}
+
+async function isSettled(sessionId: string, sequence: number): Promise<boolean> {
+  const [row] = await sql<{ watermark: number; waiting: boolean }[]>`
+    select watermark, exists (select 1 from actor_message where key = 'session:' || id) as waiting
+    from agent_session where id = ${sessionId}`
+  return row !== undefined && (row.waiting || row.watermark >= sequence)
+}
+
+/** A session with one event, and the letter for it. */
+async function openSession(): Promise<{ agent: Agent; sessionId: string; key: ActorKey }> {
+  const agent = await openAgent(server)
+  const { sessionId } = await agent.accept([userMessage(1)])
+  return { agent, sessionId, key: `session:${sessionId}` }
+}
+
+const REQUESTS = [
+  ['an event', [userMessage(2)]],
+  ['a late event', [userMessage(0)]],
+  ['a revised event', [userMessage(1, { revision: 2, content: 'How do I import?' })]],
+] as const
+
+for (const [what, events] of REQUESTS) {
+  test(`${what} that comes while a turn is about to commit leaves a letter, although the turn's is still there to be seen`, async () => {
+    const { agent, sessionId, key } = await openSession()
+    let answer: Promise<unknown> | null = null
+    await transaction(sql, async (tx) => {
+      await turn(tx, key)
+      answer ??= agent.accept(events)
+      await whenWaiting()
+    })
+    await answer
+    expect(await sql`select 1 from actor_message where key = ${key}`).toHaveLength(1)
+    await transaction(sql, (tx) => turn(tx, key))
+    expect(await sql`select 1 from agent_revisit where session_id = ${sessionId}`).toHaveLength(0)
+  })
+}
+
+test('an event that comes while a turn without news is about to commit leaves a letter', async () => {
+  const { agent, key } = await openSession()
+  await transaction(sql, (tx) => turn(tx, key))
+  await sendLetters(sql, [{ key, type: 'events_stored' }])
+  let answer: Promise<unknown> | null = null
+  await transaction(sql, async (tx) => {
+    await turn(tx, key)
+    answer ??= agent.accept([userMessage(2)])
+    await whenWaiting()
+  })
+  await answer
+  expect(await sql`select 1 from actor_message where key = ${key}`).toHaveLength(1)
+})
+
+test('an event that comes while a turn is being rolled back needs no letter of its own', async () => {
+  const { agent, key } = await openSession()
+  let answer: Promise<unknown> | null = null
+  const fails = transaction(sql, async (tx) => {
+    await turn(tx, key)
+    answer ??= agent.accept([userMessage(2)])
+    await whenWaiting()
+    throw new Error('fenced')
+  })
+  await expect(fails).rejects.toThrow('fenced')
+  await answer
+  expect(await sql`select 1 from actor_message where key = ${key}`).toHaveLength(1)
+})
+
+test('a turn that has to wait for a request reads what the request stores without a letter', async () => {
+  const first = await openSession()
+  const second = await openSession()
+  const writes = await Promise.all([first, second].map((one) => writeOf(one.agent, 2)))
+  await transaction(sql, (tx) => turn(tx, second.key)) // the second one's actor is to be written to
+  writes[1] = await writeOf(second.agent, 2)
+  let written: ReturnType<typeof writeGuarded> | null = null
+  let read: Promise<void> | null = null
+  await transaction(sql, async (tx) => {
+    await tx`select 1 from actor where key = ${second.key} for update`
+    written ??= writeGuarded(sql, writes, 'events_stored')
+    await whenWaiting()
+    read ??= transaction(sql, (other) => turn(other, first.key))
+    await whenWaiting(2)
+  })
+  const { done, sent } = await written!
+  expect(done.size).toBe(2)
+  expect(sent.map(({ key }) => key)).toEqual([second.key])
+  await read
+  expect(await isSettled(first.sessionId, 2)).toBe(true)
+  expect(await sql`select 1 from actor_message where key = ${first.key}`).toHaveLength(0)
+})
+
+async function writeOf(agent: Agent, sequence: number) {
+  const { organizationId, applicationId } = agent
+  const key = { organizationId, applicationId, externalSessionId: 'chat' }
+  const seen = (await readSessions(sql, [key], [{ ids: [], sequences: [] }])).get(0)
+  if (seen?.session == null) throw new Error('no session')
+  const event = prepareEvent({
+    externalEventId: `u${sequence}`,
+    sequence,
+    revision: 1,
+    type: 'user_message',
+    final: true,
+    occurredAt: '2026-01-02T09:00:00Z',
+    body: {},
+  })
+  return {
+    key,
+    id: seen.session.id,
+    values: seen.session,
+    version: seen.version,
+    settingsVersion: 1,
+    creditsExhausted: false,
+    events: [event],
+    changesValues: false,
+    hasNews: true,
+  }
+}
+
+test('an analysis that has to wait for a turn sees the responses for which the turn left its letter out', async () => {
+  const { agent, sessionId, key } = await openSession()
+  const analysisKey: ActorKey = `analysis:${sessionId}`
+  await sendLetters(sql, [{ key: analysisKey, type: 'analyze' }])
+  await agent.accept([assistantMessage(2)])
+  const actor = analysisActor(server.deps)
+  if (actor.pool === 'short') throw new Error('not a long actor')
+  const letters: string[] = []
+  const step: LongTurn['step'] = (work) =>
+    transaction(sql, (tx) => work(tx, async (sent) => void letters.push(...sent.map((letter) => letter.key))))
+  let analysis: Promise<void> | null = null
+  await transaction(sql, async (tx) => {
+    await turn(tx, key)
+    analysis ??= actor.handlers.analyze!({
+      message: { key: analysisKey, id: sessionId, seq: 1, type: 'analyze', payload: {}, attempts: 0 },
+      signal: new AbortController().signal,
+      log: createLog('silent', 'test'),
+      step,
+      finish: step,
+    })
+    await whenWaiting()
+  })
+  await analysis
+  expect(letters).toEqual([analysisKey])
+})

@@ -1,0 +1,124 @@
+/**
+ * How an actor comes into the hands of a worker, and what is seen of its mailbox: sweep, claim, takeover and head, a
+ * statement each, or claim and head in one.
+ */
+import type { Step } from './explorer.ts'
+import {
+  bit,
+  isLockedFor,
+  isOurs,
+  leave,
+  lowest,
+  type ProtocolOptions,
+  type State,
+  setDatabase,
+  setWorker,
+} from './state.ts'
+
+export function sweep({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
+  const { owner, present, waiting } = state.database
+  const head = lowest(present)
+  if (head === 0 || (waiting & bit(head)) !== 0) return []
+  const isMine = owner === me && mistake !== 'sweep overlooks its own actors'
+  const isDead =
+    owner !== 0 &&
+    owner !== me &&
+    !state.workers[owner - 1]!.lease &&
+    mistake !== 'sweep overlooks dead owners'
+  if (owner !== 0 && !isMine && !isDead) return []
+  return [
+    {
+      label: `the sweep of worker ${me} finds message ${head}`,
+      next: setWorker(state, me, { place: 'called', flag: isDead }),
+    },
+  ]
+}
+
+/** Claim, or take over; the look at the mailbox is another statement. */
+export function claim(state: State, me: number): Step<State> {
+  const { owner, epoch } = state.database
+  const { flag: fromDead } = state.workers[me - 1]!
+  const isFree = fromDead
+    ? owner !== 0 && owner !== me && !state.workers[owner - 1]!.lease
+    : owner === 0 || owner === me
+  if (isLockedFor(state, me) || !isFree)
+    return { label: `worker ${me} claims: not free`, next: leave(state, me, 0) }
+  const next = epoch + 1
+  return {
+    label: `worker ${me} ${fromDead ? `takes over from worker ${owner}` : 'claims'}: epoch ${next}`,
+    next: setWorker(setDatabase(state, { owner: me, epoch: next }), me, {
+      place: 'held',
+      epoch: next,
+      flag: false,
+    }),
+  }
+}
+
+/** Claim and head in one statement: it takes its snapshot, and looks at the mailbox with it. */
+export function beginClaim(state: State, me: number): readonly Step<State>[] {
+  const { owner, epoch, mail } = state.database
+  if (owner !== 0 && owner !== me)
+    return [{ label: `worker ${me} claims: not free`, next: leave(state, me, 0) }]
+  const { head, isLast } = dueHead(state)
+  return [
+    {
+      label: `worker ${me} begins to claim: sees message ${head} and mail ${mail}`,
+      next: setWorker(state, me, { place: 'claiming', epoch, mail, head, flag: isLast }),
+    },
+  ]
+}
+
+/** Then it locks the row as it is now. What it saw is good for nothing where another had the actor in between. */
+export function claimAndRead({ mistake }: ProtocolOptions, state: State, me: number): Step<State> {
+  const { owner, epoch, mail } = state.database
+  const seen = state.workers[me - 1]!
+  if (isLockedFor(state, me) || (owner !== 0 && owner !== me))
+    return { label: `worker ${me} claims: not free`, next: leave(state, me, 0) }
+  const next = epoch + 1
+  const claimed = setDatabase(state, { owner: me, epoch: next })
+  if (seen.epoch !== epoch)
+    return {
+      label: `worker ${me} claims: epoch ${next}, has to look again`,
+      next: setWorker(claimed, me, { place: 'held', epoch: next, mail: 0, head: 0, flag: false }),
+    }
+  return {
+    label: `worker ${me} claims: epoch ${next}`,
+    next: setWorker(claimed, me, {
+      place: seen.head === 0 ? 'releasing' : 'turn',
+      epoch: next,
+      mail: mistake === 'claim reads mail from the locked row' ? mail : seen.mail,
+    }),
+  }
+}
+
+/** The head, or 0 where none is due. */
+function dueHead({ database }: State, skipsWaiting = false) {
+  const { present, waiting } = database
+  const head = lowest(skipsWaiting ? present & ~waiting : present)
+  if (head === 0 || (waiting & bit(head)) !== 0) return { head: 0, isLast: false }
+  return { head, isLast: (present & ~bit(head)) === 0 }
+}
+
+export function readHead({ mistake }: ProtocolOptions, state: State, me: number): Step<State> {
+  const worker = state.workers[me - 1]!
+  const { mail } = state.database
+  if (worker.place === 'half read')
+    return {
+      label: `worker ${me} reads mail: ${mail}`,
+      next: setWorker(state, me, { place: 'releasing', mail }),
+    }
+  if (!isOurs(state, me))
+    return { label: `worker ${me} looks at the head: not its own any more`, next: leave(state, me, 0) }
+  const { head, isLast } = dueHead(state, mistake === 'head skips what waits for its retry')
+  if (head === 0) {
+    const place = mistake === 'head in two statements' ? 'half read' : 'releasing'
+    return {
+      label: `worker ${me} looks at the head: nothing is due`,
+      next: setWorker(state, me, { place, mail }),
+    }
+  }
+  return {
+    label: `worker ${me} looks at the head: message ${head}`,
+    next: setWorker(state, me, { place: 'turn', mail, head, flag: isLast }),
+  }
+}

@@ -1,0 +1,97 @@
+/** A connection that only listens hears nothing from a network that is cut without a word: it has to ask. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { type Listener, listen } from '../../src/platform/db/listener.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+
+setDefaultTimeout(30_000)
+
+const APPLICATION = 'test listener'
+
+let database: TestDatabase
+let proxy: TcpProxy
+let listener: Listener
+let heard: string[]
+beforeAll(async () => {
+  database = await createTestDatabase({ migrated: false })
+})
+afterAll(() => database.drop())
+beforeEach(async () => {
+  const url = new URL(database.url)
+  proxy = await startTcpProxy(Number(url.port))
+  url.port = String(proxy.port)
+  heard = []
+  listener = await listen(
+    { url: url.href },
+    {
+      channels: ['first', 'second'],
+      applicationName: APPLICATION,
+      log: createLog('silent', 'test'),
+      onNotification: (channel, payload) => heard.push(`${channel} ${payload}`),
+    },
+  )
+})
+afterEach(async () => {
+  await listener.close()
+  await proxy.stop()
+})
+
+const notify = (channel: string, payload: string) => database.sql`select pg_notify(${channel}, ${payload})`
+
+async function connections() {
+  return [
+    ...(await database.sql<{ pid: number; asked: Date }[]>`
+      select pid, query_start as asked from pg_stat_activity
+      where application_name = ${APPLICATION} and datname = current_database()`),
+  ]
+}
+
+/** Says something until it is heard: what is said before the connection is back is lost. */
+async function isHeardAgain(): Promise<void> {
+  const before = heard.length
+  await eventually(async () => {
+    await notify('second', 'again')
+    return heard.length > before
+  })
+}
+
+test('every channel is heard', async () => {
+  await notify('first', 'one')
+  await notify('second', 'two')
+  await eventually(() => heard.length === 2)
+  expect(heard).toEqual(['first one', 'second two'])
+})
+
+test('a connection that has gone silent is given up for another', async () => {
+  proxy.setLine('silent')
+  proxy.setLine('good')
+  await isHeardAgain()
+})
+
+test('a connection that is closed is made anew', async () => {
+  proxy.cut()
+  await isHeardAgain()
+})
+
+test('a server that is away for a while is listened to when it is back', async () => {
+  proxy.setRefusing(true)
+  await eventually(() => proxy.refused >= 3)
+  proxy.setRefusing(false)
+  await isHeardAgain()
+})
+
+test('a connection that lives is asked now and then, and kept', async () => {
+  const [before] = await connections()
+  await eventually(async () => (await connections()).some(({ asked }) => asked > before!.asked))
+  expect((await connections()).map(({ pid }) => pid)).toEqual([before!.pid])
+  await notify('first', 'still here')
+  await eventually(() => heard.length === 1)
+})
+
+test('nothing is left behind when it is closed, also while nobody answers', async () => {
+  proxy.setLine('silent')
+  await listener.close()
+  await eventually(() => proxy.connections === 0)
+})

@@ -1,0 +1,141 @@
+/** `/ready`: a store that cannot be written to is reported, and looked at without leaving anything in it. */
+import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ListObjectsV2Command } from '@aws-sdk/client-s3'
+import { loadConfig } from '../../src/config.ts'
+import { createContainer } from '../../src/container.ts'
+import { healthRoutes } from '../../src/platform/health.ts'
+import { createFolderStore } from '../../src/platform/storage/folder.ts'
+import { createS3Store } from '../../src/platform/storage/s3.ts'
+import type { ObjectStore } from '../../src/platform/storage/storage.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { startS3 } from '../support/s3/server.ts'
+
+const scratch = mkdtempSync(join(tmpdir(), 'earshot-ready-'))
+const mounted: string[] = []
+afterAll(() => {
+  for (const folder of mounted) Bun.spawnSync(['umount', '-l', folder])
+  rmSync(scratch, { recursive: true, force: true })
+})
+
+const signal = new AbortController().signal
+const folderStore = (folder: string) => createFolderStore({ folder, keyFile: join(scratch, 'key') })
+
+/** A file system in memory, which only root may mount. */
+function mount(options: string): string | null {
+  if (process.platform !== 'linux' || process.geteuid?.() !== 0) return null
+  const folder = mkdtempSync(join(scratch, 'disk-'))
+  if (!Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', options, 'earshot', folder]).success) return null
+  mounted.push(folder)
+  return folder
+}
+
+describe('the store in a folder', () => {
+  test('may be written to, also before its folder is there, and is not made by asking', async () => {
+    const folder = join(scratch, 'not', 'there', 'yet')
+    await folderStore(folder).assertWritable(signal)
+    expect(readdirSync(scratch)).not.toContain('not')
+  })
+
+  test('may not where something else has its name', async () => {
+    const file = join(scratch, 'file')
+    writeFileSync(file, '')
+    await expect(folderStore(file).assertWritable(signal)).rejects.toThrow('is not a folder')
+    await expect(folderStore(join(file, 'below')).assertWritable(signal)).rejects.toThrow('ENOTDIR')
+  })
+
+  const readOnly = mount('ro')
+  test.skipIf(readOnly === null)('may not on a disk that is only to be read', async () => {
+    await expect(folderStore(join(readOnly!, 'media')).assertWritable(signal)).rejects.toThrow('EROFS')
+  })
+
+  const small = mount('size=20m')
+  test.skipIf(small === null)('may not on a disk that is full', async () => {
+    const store = folderStore(join(small!, 'media'))
+    await store.assertWritable(signal)
+    writeFileSync(join(small!, 'ballast'), Buffer.alloc(8 * 1024 * 1024))
+    await expect(store.assertWritable(signal)).rejects.toThrow('no room left')
+  })
+})
+
+describe('the store on an S3 server', () => {
+  test('answers and has the bucket, and is left as it was', async () => {
+    const server = await startS3()
+    const stores: ObjectStore[] = []
+    const withConfig = (change: Partial<typeof server.config>) => {
+      const store = createS3Store({ ...server.config, ...change })
+      stores.push(store)
+      return store.assertWritable(AbortSignal.timeout(10_000))
+    }
+    try {
+      await withConfig({})
+      const { Contents = [] } = await server.client.send(
+        new ListObjectsV2Command({ Bucket: server.config.bucket }),
+      )
+      expect(Contents).toEqual([])
+      await expect(withConfig({ bucket: 'no-such-bucket' })).rejects.toThrow()
+      await server.stop()
+      await expect(withConfig({})).rejects.toThrow()
+    } finally {
+      for (const store of stores) store.close()
+      await server.stop()
+    }
+  }, 60_000)
+})
+
+describe('GET /ready', () => {
+  let close: () => Promise<void> = async () => {}
+  afterEach(() => close())
+
+  async function serve(assertWritable: ObjectStore['assertWritable']) {
+    const database = await createTestDatabase()
+    const config = loadConfig({ LOG_LEVEL: 'silent', DATA_DIR: scratch })
+    const container = createContainer(config, { database: { url: database.url }, redis: null }, 'test')
+    const routes = healthRoutes({ ...container, storage: { name: 'folder', assertWritable } })
+    close = async () => {
+      await container.close()
+      await database.drop()
+    }
+    return async () => {
+      const answer = await routes.handle(new Request('http://localhost/ready'))
+      return { status: answer.status, body: (await answer.json()) as { checks: Record<string, unknown> } }
+    }
+  }
+
+  test('answers 200 with the store among the checks, which is asked once for many requests', async () => {
+    let asked = 0
+    const ready = await serve(async () => {
+      asked += 1
+    })
+    const answers = await Promise.all([ready(), ready(), ready()])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect((await ready()).body.checks.storage).toEqual({ status: 'ok', kind: 'folder' })
+    expect(asked).toBe(1)
+  })
+
+  test('answers 503 where the store cannot be written to, and does not say why to strangers', async () => {
+    const ready = await serve(async () => {
+      throw new Error('EROFS: /secret/place')
+    })
+    const { status, body } = await ready()
+    expect(status).toBe(503)
+    expect(body).toMatchObject({
+      status: 'not_ready',
+      checks: { database: { status: 'ok' }, storage: { status: 'failed', kind: 'folder' } },
+    })
+    expect(JSON.stringify(body)).not.toContain('secret')
+  })
+
+  test('answers 503 where the store hangs, and does not ask it again meanwhile', async () => {
+    let asked = 0
+    const ready = await serve(() => {
+      asked += 1
+      return new Promise(() => {})
+    })
+    expect((await ready()).status).toBe(503)
+    expect((await ready()).status).toBe(503)
+    expect(asked).toBe(1)
+  }, 20_000)
+})

@@ -1,0 +1,44 @@
+/** Actors with mail and workers without a runtime, for tests of the statements of the protocol. */
+import { send } from '../../src/actors/mailbox.ts'
+import { claim } from '../../src/actors/statements.ts'
+import type { ActorKey } from '../../src/actors/types.ts'
+import { beat } from '../../src/actors/worker-statements.ts'
+import type { Sql } from '../../src/platform/db/pool.ts'
+
+export const LEASE_MS = 10_000
+
+export const newKey = (): ActorKey => `session:${crypto.randomUUID()}`
+
+export async function actorWithMail(sql: Sql, count = 1): Promise<ActorKey> {
+  const key = newKey()
+  for (let i = 0; i < count; i++) await send(sql, [{ key, type: 'tick' }])
+  return key
+}
+
+export async function liveWorker(sql: Sql): Promise<string> {
+  const id = crypto.randomUUID()
+  await beat(sql, id)
+  return id
+}
+
+/** A worker whose lease has run out. */
+export async function deadWorker(sql: Sql): Promise<string> {
+  const id = await liveWorker(sql)
+  await sql`update worker set heartbeat_at = now() - interval '1 minute' where id = ${id}`
+  return id
+}
+
+export async function claimOne(sql: Sql, worker: string, key: ActorKey) {
+  const [held] = await claim(sql, worker, [key])
+  if (held === undefined) throw new Error('not claimed')
+  return held
+}
+
+/** Resolves when another transaction waits for a lock of the backend `pid`. */
+export async function waitUntilBlockedBy(sql: Sql, pid: number): Promise<void> {
+  for (;;) {
+    const blocked = await sql`
+      select 1 from pg_stat_activity where ${pid}::int = any(pg_blocking_pids(pid))`
+    if (blocked.length > 0) return
+  }
+}

@@ -1,0 +1,26 @@
+/** What a file's name says of the recording that it becomes. */
+import { describe, expect, test } from 'bun:test'
+import { displayNameOf } from '../../src/uploads/rules.ts'
+
+describe('the name of a file as that of a recording', () => {
+  test.each([
+    ['call.mp4', 'call'],
+    ['Call with Ada.M4A', 'Call with Ada'],
+    ['backup.tar.mp3', 'backup.tar'],
+    ['C:\\Users\\ada\\call.mov', 'call'],
+    ['/home/ada/call.webm', 'call'],
+    ['folder/', 'folder'],
+    ['../../etc/passwd', 'passwd'],
+    ['  two \t\n words .wav', 'two words'],
+    ['Release 1.2', 'Release 1.2'],
+    ['Call with Dr. Smith', 'Call with Dr. Smith'],
+    ['2026-01-02 09.00.00', '2026-01-02 09.00.00'],
+    ['no extension', 'no extension'],
+    ['evil\u202e4pm.exe', 'evil4pm'],
+    ['bell\u0007.wav', 'bell'],
+    ['Gespräch 👩‍💻.mp4', 'Gespräch 👩‍💻'],
+    ['.mp4', null],
+    ['///', null],
+    ['\u202e', null],
+  ])('%j is %j', (fileName, name) => expect(displayNameOf(fileName)).toBe(name))
+})
