@@ -149,7 +149,8 @@ class Group {
   async #alone(some: readonly Held[]): Promise<void> {
     await abandon(this.context.sql, this.context.worker, some)
     for (const { key } of some) {
-      this.#leave(key, 0)
+      // A bell that rang meanwhile would bring it together with others again; alone, it is looked up anyway.
+      this.#leave(key, Number.MAX_SAFE_INTEGER)
       this.handover.later(key, 0)
     }
   }

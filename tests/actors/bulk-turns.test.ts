@@ -51,12 +51,15 @@ const apply = (key: ActorKey, seq: number, tx: Parameters<ShortHandler>[1]) =>
   tx`insert into applied (key, seq) values (${key}, ${seq})`
 
 /** Writes down what it is given; `visited` has every call, also those that were rolled back. */
-function applying(visited: (readonly Visit[])[], check = (_: readonly Visit[]) => {}): BulkHandler {
+function applying(
+  visited: (readonly Visit[])[],
+  check: (visits: readonly Visit[]) => void | Promise<void> = () => {},
+): BulkHandler {
   return {
     async visit(visits, tx) {
       visited.push(visits)
       for (const { key, messages } of visits) for (const { seq } of messages) await apply(key, seq, tx)
-      check(visits)
+      await check(visits)
       return new Set()
     },
   }
@@ -118,6 +121,27 @@ test('a visit that fails is nobody’s fault: each is visited alone, and only th
   const { values } = await deps.metrics.turns.get()
   const count = (outcome: string) => values.find(({ labels }) => labels.outcome === outcome)?.value ?? 0
   expect({ done: count('done'), failed: count('failed') }).toEqual({ done: KEYS.length, failed: 1 })
+})
+
+test('a bell that rings while a visit fails does not bring its actors together again', async () => {
+  const visited: (readonly Visit[])[] = []
+  const other: ActorKey = `session:${crypto.randomUUID()}`
+  const worker = await startWorker(testDeps(database.url, null), [sessions({ tick: failing() })], NO_SWEEP)
+  workers.push(worker)
+  const sent = await send(database.sql, ticks())
+  function failing(): BulkHandler {
+    return applying(visited, async (visits) => {
+      if (visits.length === 1) return
+      // Rings of one sender are heard in their order.
+      worker.deps.doorbell.ring([...sent, ...(await send(database.sql, [{ key: other, type: 'tick' }]))])
+      await eventually(async () => (await appliedTo(other)).length === 1)
+      throw new Error('broken')
+    })
+  }
+  worker.deps.doorbell.ring(sent)
+  await eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
+  for (const key of KEYS) expect(await appliedTo(key)).toEqual([1])
+  expect(visited.filter(({ length }) => length > 1)).toHaveLength(1)
 })
 
 test('a message of an unknown type fails by itself, behind those that were before it', async () => {
