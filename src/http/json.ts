@@ -18,8 +18,8 @@ export const MAX_DEPTH = 64
 /** At most this many findings are reported for one request. */
 const MAX_DETAILS = 20
 
-/** Bodies up to here are read in one go, and counted before they have come. */
-const SMALL_BYTES = 256 * 1024
+/** Bodies up to here are read in one go, and counted before they have come: so small that many clients may announce one. */
+const SMALL_BYTES = 16 * 1024
 
 /**
  * Reads a body of at most `limit` bytes; the rest of a larger one is not read.
