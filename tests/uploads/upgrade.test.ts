@@ -21,7 +21,11 @@ test('a transaction that has locked a recording changes its uploads, and then th
     sql,
     MIGRATIONS.filter(({ number }) => number < KEPT_UPLOADS),
   )
-  const [organization, recording, upload] = [1, 2, 3].map(() => crypto.randomUUID()) as [string, string, string]
+  const [organization, recording, upload] = [1, 2, 3].map(() => crypto.randomUUID()) as [
+    string,
+    string,
+    string,
+  ]
   await sql`insert into organization (id, name) values (${organization}, 'Acme')`
   await sql`
     insert into recording (id, organization_id, source, asset_status, transcript_status)
