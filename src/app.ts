@@ -7,6 +7,7 @@ import { discovery } from './discovery/routes.ts'
 import { createFeatures, type Features } from './features.ts'
 import { createAuthenticate } from './http/auth.ts'
 import { createBodyRoom } from './http/body-room.ts'
+import { CLIENT_GONE, ClientGone } from './http/client-gone.ts'
 import { docs } from './http/docs.ts'
 import { renderError, toAppError } from './http/error-handler.ts'
 import { mediaRoutes } from './http/media.ts'
@@ -36,6 +37,10 @@ export function createApp(
       set.headers[REQUEST_ID_HEADER] = requestIdOf(request, deps.newId)
     })
     .onError(({ code, error, request, set }) => {
+      if (error instanceof ClientGone) {
+        set.status = CLIENT_GONE
+        return new Response(null, { status: CLIENT_GONE })
+      }
       const context = {
         path: shownPath(new URL(request.url).pathname),
         requestId: String(set.headers[REQUEST_ID_HEADER] ?? ''),

@@ -3,8 +3,8 @@
  *
  * The rule: each body has a limit of its own, but many at once would still take whatever there is, several times over when they are
  * parsed. So bytes are counted as they come, until the request is answered, and what does not fit is refused with 503: a client
- * that repeats it a second later is better off than one whose server ran out of memory. Only bytes that are there count: a slow client that
- * announces much keeps nobody out.
+ * that repeats it a second later is better off than one whose server ran out of memory. Of large bodies only bytes that are there
+ * count: slow clients that announce much keep nobody out.
  */
 import { AppError } from '../platform/errors.ts'
 

@@ -11,6 +11,7 @@ import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { isEmailAddress } from '../platform/email-address.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
 import type { BodyShare } from './body-room.ts'
+import { ClientGone } from './client-gone.ts'
 
 /** Levels of arrays and objects in one body. */
 export const MAX_DEPTH = 64
@@ -18,14 +19,24 @@ export const MAX_DEPTH = 64
 /** At most this many findings are reported for one request. */
 const MAX_DETAILS = 20
 
-/** Bodies up to here are read in one go, and counted before they have come. */
-const SMALL_BYTES = 256 * 1024
+/** Bodies up to here are read in one go, and counted before they have come: so small that many clients may announce one. */
+const SMALL_BYTES = 16 * 1024
 
 /**
  * Reads a body of at most `limit` bytes; the rest of a larger one is not read.
  * @throws AppError 400 `payload_too_large`, 503 where the process holds too much already
+ * @throws ClientGone
  */
 export async function readBytes(request: Request, limit: number, room: BodyShare): Promise<Uint8Array> {
+  try {
+    return await readAll(request, limit, room)
+  } catch (error) {
+    if (error instanceof AppError || !request.signal.aborted) throw error
+    throw new ClientGone('the client has left before its body had come', { cause: error })
+  }
+}
+
+async function readAll(request: Request, limit: number, room: BodyShare): Promise<Uint8Array> {
   const declared = Number(request.headers.get('content-length') ?? 0)
   if (declared > limit) throw tooLarge(limit, declared)
   if (declared > 0 && declared <= SMALL_BYTES) {

@@ -80,8 +80,8 @@ export function mayUpload(asset: AssetStatus | null): boolean {
   return FREE.includes(asset)
 }
 
-/** Control characters, and those that turn the direction of what stands around them. */
-const UNSEEN = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu
+/** Control characters, those that turn the direction of what stands around them, and those without a width that join nothing. */
+const UNSEEN = /[\p{Cc}\p{Bidi_Control}\u200b\u2060]/gu
 
 /** Such as `.mp4` and `.m4a`, but not the end of `Release 1.2` or of `Call with Dr. Smith`. */
 const EXTENSION = /\.(?=[a-z\d]*[a-z])[a-z\d]{2,4}$/i

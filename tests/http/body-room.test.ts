@@ -11,6 +11,8 @@ setDefaultTimeout(60_000)
 const MB = 1024 * 1024
 /** Fits in the room, but not four times. */
 const LARGE = 1.5 * MB
+/** Counted when it is announced: 300 of them take the room. */
+const SMALL = 15 * 1024
 
 let server: TestServer
 let agent: Agent
@@ -79,8 +81,8 @@ describe('JSON bodies that are being read', () => {
     await expectFree()
   })
 
-  test('take no room before they are there', async () => {
-    const announced = Array.from({ length: 20 }, () => slowly(bodyOf(LARGE)))
+  test.each([LARGE, MB / 8])('take no room before they are there: of %d bytes', async (bytes) => {
+    const announced = Array.from({ length: 40 }, () => slowly(bodyOf(bytes)))
     for (let round = 0; round < 20; round++) expect(await statusOf(LARGE)).toBe(200)
     for (const request of announced) request.reset()
   })
@@ -92,6 +94,15 @@ describe('JSON bodies that are being read', () => {
     }
     for (const leave of ['reset', 'end'] as const) {
       const requests = await nearlySent(2)
+      await whenFull()
+      for (const request of requests) request[leave]()
+      await expectFree()
+    }
+  })
+
+  test('are small, and cut off: what was counted when they were announced is free again', async () => {
+    for (const leave of ['reset', 'end'] as const) {
+      const requests = Array.from({ length: 300 }, () => slowly(bodyOf(SMALL)))
       await whenFull()
       for (const request of requests) request[leave]()
       await expectFree()

@@ -22,5 +22,7 @@ describe('the name of a file as that of a recording', () => {
     ['.mp4', null],
     ['///', null],
     ['\u202e', null],
+    ['\u061c.mp4', null],
+    ['\ufeff\u200b.mp4', null],
   ])('%j is %j', (fileName, name) => expect(displayNameOf(fileName)).toBe(name))
 })

@@ -36,7 +36,10 @@ export interface AppendOptions {
   readonly alone: boolean
   /** No byte is recorded until `flush`, so that the bytes can be taken back by `abandon` (a checksum may not match). */
   readonly held?: boolean
-  /** Ends everything at once when it is aborted, and is what comes of it then: also of opening, and of `flush`. */
+  /**
+   * Of stores that are far away: ends everything at once when it is aborted, and its reason is what comes of it then, also of
+   * opening and of `flush`. Disks answer, and take no notice.
+   */
   readonly signal?: AbortSignal
   /** Records durably, or rejects: then a newer writer has taken over, or the object is no longer awaited. */
   readonly record: (record: IncomingRecord) => Promise<void>

@@ -5,6 +5,7 @@
  * can be refused is refused before the body is read.
  */
 import { type Context, Elysia } from 'elysia'
+import { CLIENT_GONE } from '../../http/client-gone.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Receiving } from '../receiving.ts'
 import { UPLOAD_PATH } from '../token.ts'
@@ -19,9 +20,6 @@ const IDLE_SECONDS = 60
 
 /** A body that is not taken is read up to here, so that the connection can be used again; else it is closed. */
 const DRAINED_BYTES = 1024 * 1024
-
-/** nginx's number for a client that did not wait for the answer: there is nobody to see it but the log. */
-const CLIENT_GONE = 499
 
 type Arrived = Pick<Context, 'request' | 'set' | 'server'> & { readonly params: { readonly token: string } }
 
