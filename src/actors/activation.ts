@@ -149,7 +149,8 @@ class Group {
   async #alone(some: readonly Held[]): Promise<void> {
     await abandon(this.context.sql, this.context.worker, some)
     for (const { key } of some) {
-      this.#leave(key, 0)
+      // Whatever has rung meanwhile is looked for there: it must not bring them together again.
+      this.#leave(key, Number.POSITIVE_INFINITY)
       this.handover.later(key, 0)
     }
   }

@@ -294,31 +294,3 @@ test('connections that are terminated during turns lose, double and reorder noth
     expect(perKey.get(key)?.map((row) => row.seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   }
 }, 30_000)
-
-test('letters of a turn that was fenced off do not leave, however many are for one actor', async () => {
-  const receiver = newKey()
-  let turns = 0
-  const worker = await start(
-    sessions({
-      tell: async ({ key, seq }, _, post) => {
-        for (let count = 0; count < 4; count++) await post([{ key: receiver, type: 'told' }])
-        if (seq > 1) await database.sql`update actor set epoch = epoch + 1 where key = ${key}`
-        turns += 1
-        return 'done'
-      },
-      told: async () => 'done',
-    }),
-    { ...NO_SWEEP, batchMessages: 1 },
-  )
-  // The first commits: from then on the connection knows the statements, and sends them without asking back.
-  const keys = Array.from({ length: 8 }, newKey)
-  for (const [index, key] of keys.entries()) {
-    await post([key], 'tell')
-    await post([key], 'tell')
-    worker.deps.doorbell.ring([{ key, seq: 2, type: 'tell' }])
-    await eventually(() => turns === 2 * (index + 1))
-  }
-  await worker.close()
-  const [actor] = await database.sql`select mail from actor where key = ${receiver}`
-  expect(actor?.mail).toBe(4 * keys.length)
-})
