@@ -149,8 +149,8 @@ class Group {
   async #alone(some: readonly Held[]): Promise<void> {
     await abandon(this.context.sql, this.context.worker, some)
     for (const { key } of some) {
-      // A bell that rang meanwhile would bring it together with others again; alone, it is looked up anyway.
-      this.#leave(key, Number.MAX_SAFE_INTEGER)
+      // Whatever has rung meanwhile is looked for there: it must not bring them together again.
+      this.#leave(key, Number.POSITIVE_INFINITY)
       this.handover.later(key, 0)
     }
   }

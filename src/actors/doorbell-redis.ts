@@ -34,24 +34,32 @@ export function createRedisDoorbell(deps: {
   readonly metrics: Metrics
 }): Doorbell {
   const { sql, redis, metrics } = deps
-  /** A transaction wakes the reader when all are there: it finds them together, not the first one alone. */
-  async function add(envelopes: readonly Envelope[]): Promise<void> {
+  /**
+   * A transaction wakes the reader when all are there: it finds them together, not the first one alone. Of one stream: a
+   * cluster refuses those that touch several keys.
+   */
+  async function add(stream: string, envelopes: readonly Envelope[]): Promise<void> {
     const additions = redis.multi()
-    for (const { key, seq, type } of envelopes) {
-      const kind = kindOf(key)
-      if (kind === null) continue
-      const stream = streamName(sql, ACTOR_POOLS[kind])
+    for (const { key, seq, type } of envelopes)
       additions.xadd(stream, 'MAXLEN', '~', MAX_LENGTH, '*', 'key', key, 'seq', seq, 'type', type)
-    }
     const results = (await additions.exec()) ?? []
     const lost = results.filter(([error]) => error !== null).length
     metrics.lostRings.inc(lost)
   }
 
   return createRinger('redis', metrics, async (envelopes) => {
-    for (let from = 0; from < envelopes.length; from += ADDED_TOGETHER)
-      await add(envelopes.slice(from, from + ADDED_TOGETHER))
+    for (const [pool, ofPool] of Map.groupBy(envelopes, poolOf)) {
+      if (pool === null) continue
+      for (let from = 0; from < ofPool.length; from += ADDED_TOGETHER)
+        await add(streamName(sql, pool), ofPool.slice(from, from + ADDED_TOGETHER))
+    }
   })
+}
+
+/** Null for a kind that this version does not know. */
+function poolOf({ key }: Envelope): Pool | null {
+  const kind = kindOf(key)
+  return kind === null ? null : ACTOR_POOLS[kind]
 }
 
 export interface RedisSourceDeps {

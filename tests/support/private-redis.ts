@@ -20,13 +20,17 @@ export interface PrivateRedis {
   stop(): Promise<void>
 }
 
-/** @throws Error where there is no Redis program. @param port of the loopback interface to listen on too; 0: none */
-export async function startPrivateRedis(port = 0): Promise<PrivateRedis> {
+/**
+ * @param port of the loopback interface to listen on too; 0: none
+ * @param more settings, as arguments of the program
+ * @throws Error where there is no Redis program.
+ */
+export async function startPrivateRedis(port = 0, more: readonly string[] = []): Promise<PrivateRedis> {
   const program = Bun.which('redis-server') ?? Bun.which('valkey-server')
   if (program === null) throw new Error('no redis-server on the PATH: run the tests with "bun run check"')
   const folder = mkdtempSync(join(tmpdir(), 'earshot-redis-'))
   const socket = join(folder, 'redis.sock')
-  let child = await launch(program, folder, socket, port)
+  let child = await launch(program, folder, socket, port, more)
   const kill = async () => {
     child.kill('SIGKILL')
     await child.exited
@@ -38,7 +42,7 @@ export async function startPrivateRedis(port = 0): Promise<PrivateRedis> {
     signal: (signal) => child.kill(signal),
     async restart() {
       await kill()
-      child = await launch(program, folder, socket, port)
+      child = await launch(program, folder, socket, port, more)
     },
     async stop() {
       await kill()
@@ -47,7 +51,13 @@ export async function startPrivateRedis(port = 0): Promise<PrivateRedis> {
   }
 }
 
-async function launch(program: string, folder: string, socket: string, port: number) {
+async function launch(
+  program: string,
+  folder: string,
+  socket: string,
+  port: number,
+  more: readonly string[],
+) {
   rmSync(socket, { force: true })
   const settings = [
     '--bind',
@@ -62,6 +72,7 @@ async function launch(program: string, folder: string, socket: string, port: num
     'no',
     '--dir',
     folder,
+    ...more,
   ]
   const child = Bun.spawn([program, ...settings], { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' })
   await eventually(() => withClient(socket, (client) => client.ping()))

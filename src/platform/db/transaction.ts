@@ -6,7 +6,8 @@
  * Why not `sql.begin` itself: when the connection dies while the callback waits, `begin` of `postgres` 3.4 rejects
  * but the callback goes on, and its next statement runs on whatever connection the pool opens next, inside another
  * caller's transaction (porsager/postgres issues 1186 and 1216). Here a dead callback is refused every further
- * statement and never settles, so the library cannot commit on its behalf.
+ * statement and never settles, so the library cannot commit on its behalf. So is what `work` has begun and is not waiting
+ * for any more when it ends, such as the rest of a `Promise.all` that has failed: behind ROLLBACK it would run by itself.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql, Tx } from './pool.ts'
@@ -33,7 +34,13 @@ export async function transaction<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Pr
 async function once<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
   const revocation = new Revocation()
   try {
-    const result = await sql.begin(async (tx) => ({ value: await revocation.run(tx as Tx, work) }))
+    const result = await sql.begin(async (tx) => {
+      try {
+        return { value: await revocation.run(tx as Tx, work) }
+      } finally {
+        revocation.revoke(new Error('the transaction is over'))
+      }
+    })
     return (result as { value: T }).value
   } catch (reason) {
     revocation.revoke(reason)

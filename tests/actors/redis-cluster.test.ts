@@ -1,0 +1,41 @@
+/** A Redis that is a cluster of one, as some services are: bells of all pools ring, also those that ring at one moment. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { createRedisDoorbell, streamName } from '../../src/actors/doorbell-redis.ts'
+import { POOLS } from '../../src/actors/types.ts'
+import { type TestDeps, testDeps } from '../support/actors.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
+
+let database: TestDatabase
+let redis: PrivateRedis
+let deps: TestDeps
+
+beforeAll(async () => {
+  database = await createTestDatabase({ migrated: false })
+  redis = await startPrivateRedis(0, ['--cluster-enabled', 'yes'])
+  await redis.command('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
+  await eventually(async () => String(await redis.command('CLUSTER', 'INFO')).includes('cluster_state:ok'))
+  deps = testDeps(database.url, redis.url)
+  await eventually(() => deps.redis?.ping())
+})
+afterAll(async () => {
+  await deps.close()
+  await redis.stop()
+  await database.drop()
+})
+
+test('each bell is on the stream of its pool', async () => {
+  const doorbell = createRedisDoorbell({ ...deps, redis: deps.redis! })
+  doorbell.ring([
+    { key: 'session:1', seq: 1, type: 'tick' },
+    { key: 'form:1', seq: 1, type: 'tick' },
+    { key: 'recording:1', seq: 1, type: 'tick' },
+    { key: 'session:2', seq: 1, type: 'tick' },
+  ])
+  await doorbell.close()
+  const lengths = await Promise.all(
+    POOLS.map((pool) => redis.command('XLEN', streamName(database.sql, pool))),
+  )
+  expect(lengths).toEqual([2, 1, 1])
+})

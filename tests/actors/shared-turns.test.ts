@@ -1,0 +1,88 @@
+/** Turns that fail or are fenced off in a transaction with others: what they leave behind, and where they go on. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { send } from '../../src/actors/mailbox.ts'
+import type { RuntimeOptions } from '../../src/actors/options.ts'
+import type { ActorDefinition, ActorKey, Envelope, Letter } from '../../src/actors/types.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
+import { NO_SWEEP, sessions, startWorker, type TestWorker, testDeps } from '../support/actors.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+
+const newKey = (): ActorKey => `session:${crypto.randomUUID()}`
+
+let database: TestDatabase
+let worker: TestWorker
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.drop())
+beforeEach(async () => {
+  await database.sql`truncate actor, actor_message, actor_dead_letter, worker`
+})
+afterEach(() => worker.close())
+
+async function start(definition: ActorDefinition, options: Partial<RuntimeOptions> = {}) {
+  worker = await startWorker(testDeps(database.url, null), [definition], { ...NO_SWEEP, ...options })
+}
+
+/** @returns what has to be rung for */
+const post = (letters: readonly Letter[]): Promise<readonly Envelope[]> =>
+  transaction(database.sql, (tx) => send(tx, letters))
+
+test('letters of a turn that was fenced off do not leave, however many are for one actor', async () => {
+  const receiver = newKey()
+  let turns = 0
+  const tell = {
+    async tell({ key, seq }, _, sending) {
+      for (let count = 0; count < 4; count++) await sending([{ key: receiver, type: 'told' }])
+      if (seq > 1) await database.sql`update actor set epoch = epoch + 1 where key = ${key}`
+      turns += 1
+      return 'done'
+    },
+    told: async () => 'done',
+  } satisfies Parameters<typeof sessions>[0]
+  await start(sessions(tell), { batchMessages: 1 })
+  // The first turn of each commits: from then on the connection knows the statements, and sends them without asking back.
+  const keys = Array.from({ length: 8 }, newKey)
+  for (const [index, key] of keys.entries()) {
+    await post([{ key, type: 'tell' }])
+    worker.deps.doorbell.ring(await post([{ key, type: 'tell' }]))
+    await eventually(() => turns === 2 * (index + 1))
+  }
+  await worker.stop(5_000)
+  const [actor] = await database.sql`select mail from actor where key = ${receiver}`
+  expect(actor?.mail).toBe(4 * keys.length)
+})
+
+test('an actor that always fails is given up although its bell never stops', async () => {
+  const [poison, ...others] = Array.from({ length: 10 }, newKey) as [ActorKey, ...ActorKey[]]
+  let ringing = true
+  const handlers = {
+    async bad(_, tx) {
+      await tx`select pg_sleep(0.01)`
+      throw new Error('bad')
+    },
+    async good(_, tx) {
+      await tx`select 1`
+      return 'done'
+    },
+  } satisfies Parameters<typeof sessions>[0]
+  await start(sessions(handlers, { maxAttempts: 1 }))
+  worker.deps.doorbell.ring(
+    await post([{ key: poison, type: 'bad' }, ...others.map((key) => ({ key, type: 'good' }))]),
+  )
+  const bell = (async () => {
+    for (; ringing; await Bun.sleep(1)) worker.deps.doorbell.ring([{ key: poison, seq: 1, type: 'bad' }])
+  })()
+  try {
+    await eventually(
+      async () => (await database.sql`select 1 from actor_dead_letter where key = ${poison}`).length === 1,
+      { deadlineMs: 4_000 },
+    )
+    await eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
+  } finally {
+    ringing = false
+    await bell
+  }
+})

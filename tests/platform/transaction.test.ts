@@ -1,0 +1,52 @@
+/** What the work of a transaction leaves behind when it ends. First shown to be broken without what we add. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { connect, type Sql, type Tx } from '../../src/platform/db/pool.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase({ migrated: false })
+  await database.sql`create table note (number int not null)`
+})
+beforeEach(async () => {
+  await database.sql`truncate note`
+})
+afterAll(() => database.drop())
+
+type Begin = (sql: Sql, work: (tx: Tx) => Promise<unknown>) => Promise<unknown>
+const plain: Begin = (sql, work) => sql.begin((tx) => work(tx as Tx))
+
+/** One part of the work fails while the other writes on. @returns what the other one has written for good */
+async function restOf(begin: Begin): Promise<readonly number[]> {
+  const sql = connect({ url: database.url }, { max: 1, applicationName: 'one connection' })
+  let rest: Promise<unknown> = Promise.resolve()
+  const failed = begin(sql, async (tx) => {
+    const isUnderWay = Promise.withResolvers<void>()
+    rest = (async () => {
+      for (let number = 1; number <= 100; number++) {
+        await tx`insert into note values (${number})`
+        if (number === 10) isUnderWay.resolve()
+      }
+    })()
+    await Promise.all([
+      rest,
+      isUnderWay.promise.then(() => {
+        throw new Error('no')
+      }),
+    ])
+  })
+  await expect(failed).rejects.toThrow('no')
+  await rest.catch(() => {})
+  await sql.end({ timeout: 5 })
+  return (await database.sql<{ number: number }[]>`select number from note`).map((note) => note.number)
+}
+
+test('the driver runs by itself what comes behind ROLLBACK', async () => {
+  expect(await restOf(plain)).not.toEqual([])
+})
+
+test('what a transaction that has failed would still do is refused', async () => {
+  expect(await restOf(transaction)).toEqual([])
+})
