@@ -15,6 +15,7 @@ import { idsToLoad } from './event.rules.ts'
 import { readSessions, type Written, writeGuarded } from './ingest.guarded.store.ts'
 import type { KnownSession, KnownSessions } from './ingest.memory.ts'
 import {
+  assertAsJudged,
   type Job,
   lateEvents,
   lookupOf,
@@ -22,18 +23,13 @@ import {
   type PlanDeps,
   planJob,
   responseOf,
-  type SeenJob,
+  StaleApplication,
 } from './ingest.plan.ts'
 import { EVENTS_STORED, sessionWrite, storeJobs } from './ingest.transaction.ts'
 import type { IngestResponse } from './model.ts'
 
 export interface BatchDeps extends PlanDeps, Pick<Deps, 'sql' | 'doorbell'> {
   readonly known: KnownSessions
-}
-
-/** The application is not any more as the request was judged by: it is to be judged again. Nothing was stored. */
-export class StaleApplication extends Error {
-  override readonly name = 'StaleApplication'
 }
 
 /** By the position of their job in the batch. */
@@ -112,7 +108,7 @@ async function read(
     const index = positions[n] as number
     const seen = sessions.get(n)
     try {
-      if (!seen?.chatsEnabled || seen.settingsVersion !== job.current.version) throw new StaleApplication()
+      assertAsJudged(job, seen)
       const { session, version, highest, events, creditsExhausted } = seen
       const plan = await planJob(deps, deps.sql, index, { ...job, creditsExhausted }, session, events)
       drafts.push({ plan, version, highest, remembered: false })
@@ -170,7 +166,7 @@ async function storeLocked(
   outcomes: Outcomes,
 ): Promise<void> {
   if (drafts.length === 0) return
-  const jobs: readonly SeenJob[] = drafts.map(({ plan }) => plan.job)
+  const jobs: readonly Job[] = drafts.map(({ plan }) => plan.job)
   for (const { key } of jobs) deps.known.doubt(key)
   const settled = await transactionWithMail(deps, (tx, outbox) => storeJobs(deps, jobs, tx, outbox)).catch(
     (error: unknown) => jobs.map(() => failure(batchSize, error)),
