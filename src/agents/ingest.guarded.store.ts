@@ -11,6 +11,8 @@ import { numberAndStore } from '../actors/mailbox.ts'
 import type { ActorKey, Envelope } from '../actors/types.ts'
 import type { Query } from '../platform/db/pool.ts'
 import {
+  applicationColumns,
+  applicationOfKey,
   eventRows,
   hitsOf,
   insertEventsFrom,
@@ -24,6 +26,7 @@ import {
 import type {
   EventLookup,
   EventWrite,
+  SeenApplication,
   SessionKey,
   SessionRow,
   SessionWrite,
@@ -31,10 +34,7 @@ import type {
 } from './ingest.store.ts'
 
 /** What a request is judged by, as it stood. */
-export interface Seen {
-  readonly settingsVersion: number
-  readonly chatsEnabled: boolean
-  readonly creditsExhausted: boolean
+export interface Seen extends SeenApplication {
   /** null: there is none yet. */
   readonly session: SessionRow | null
   /** Of the session, as ingestion left it. */
@@ -82,8 +82,7 @@ export async function readSessions(
       ${hitsOf(sql, lookups)}
     )
     select
-      k.n::int, a.settings_version as "settingsVersion", o.agent_chats_enabled as "chatsEnabled",
-      coalesce(o.response_credits = 0, false) as "creditsExhausted", s.version,
+      k.n::int, ${applicationColumns(sql)}, s.version,
       coalesce(
         (
           select max(e.sequence) from agent_event e
@@ -105,8 +104,7 @@ export async function readSessions(
         where h.n = k.n
       ) as events
     from ${keyTable(sql, keys)}
-    join agent_application a on a.organization_id = k.organization_id and a.id = k.application_id
-    join organization o on o.id = k.organization_id
+    ${applicationOfKey(sql)}
     left join session s on s.n = k.n`
   return new Map(
     rows.map(({ n, events, ...seen }) => [n - 1, { ...seen, events: (events ?? []).map(toStoredEvent) }]),

@@ -11,10 +11,10 @@ import type { Deps } from '../container.ts'
 import { isRetryable, isUniqueViolation } from '../platform/db/sqlstate.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Outcome } from '../platform/group-commit.ts'
-import { idsToLoad } from './event.rules.ts'
 import { readSessions, type Written, writeGuarded } from './ingest.guarded.store.ts'
 import type { KnownSession, KnownSessions } from './ingest.memory.ts'
 import {
+  assertAsJudged,
   type Job,
   lateEvents,
   lookupOf,
@@ -22,18 +22,13 @@ import {
   type PlanDeps,
   planJob,
   responseOf,
-  type SeenJob,
+  StaleApplication,
 } from './ingest.plan.ts'
 import { EVENTS_STORED, sessionWrite, storeJobs } from './ingest.transaction.ts'
 import type { IngestResponse } from './model.ts'
 
 export interface BatchDeps extends PlanDeps, Pick<Deps, 'sql' | 'doorbell'> {
   readonly known: KnownSessions
-}
-
-/** The application is not any more as the request was judged by: it is to be judged again. Nothing was stored. */
-export class StaleApplication extends Error {
-  override readonly name = 'StaleApplication'
 }
 
 /** By the position of their job in the batch. */
@@ -54,7 +49,8 @@ export async function storeBatch(
 ): Promise<readonly Outcome<IngestResponse>[]> {
   const outcomes: Outcomes = []
   const remembered = await recall(deps, jobs)
-  const others = [...jobs.keys()].filter((index) => !remembered.some(({ plan }) => plan.index === index))
+  const recalled = new Set(remembered.map(({ plan }) => plan.index))
+  const others = [...jobs.keys()].filter((index) => !recalled.has(index))
   const drafts = [...remembered, ...(await read(deps, jobs, others, outcomes))]
   const left = await store(deps, drafts, outcomes)
   // From here on others of the batch may be stored: what fails now fails alone.
@@ -67,7 +63,7 @@ export async function storeBatch(
   return outcomes
 }
 
-/** Decides what can be decided by memory: requests with nothing but events beyond everything stored, that are not refused. */
+/** Decides what can be decided by memory: requests with nothing but events beyond all that are stored. None is refused here. */
 async function recall(deps: BatchDeps, jobs: readonly Job[]): Promise<readonly Draft[]> {
   const drafts: Draft[] = []
   for (const [index, job] of jobs.entries()) {
@@ -85,15 +81,16 @@ async function recall(deps: BatchDeps, jobs: readonly Job[]): Promise<readonly D
 }
 
 /**
- * True where nothing stored has to be looked at: no sequence, and no message that feedback is about. Should an event be stored
- * all the same, as its id may be under another sequence, a unique index refuses the write and the batch is read after all.
+ * True where no stored event has to be looked at: all sequences are higher, and feedback is about messages that come with it.
+ * Should an event be stored all the same, as its id may be under another sequence, a unique index refuses the write and the
+ * batch is read after all.
  */
 function isBeyond({ prepared: { events } }: Job, highest: number): boolean {
-  return (
-    events.every(({ event }) => event.sequence > highest) &&
-    (events.every(({ event }) => event.body.feedback === undefined) ||
-      idsToLoad(events).length === new Set(events.map(({ event }) => event.externalEventId)).size)
-  )
+  const sent = new Set(events.map(({ event }) => event.externalEventId))
+  return events.every(({ event: { sequence, body } }) => {
+    const target = body.feedback?.targetEventExternalId
+    return sequence > highest && (target === undefined || sent.has(target))
+  })
 }
 
 /** Reads and decides the jobs at `positions`; those that are refused have their outcome then. */
@@ -112,7 +109,7 @@ async function read(
     const index = positions[n] as number
     const seen = sessions.get(n)
     try {
-      if (!seen?.chatsEnabled || seen.settingsVersion !== job.current.version) throw new StaleApplication()
+      assertAsJudged(job, seen)
       const { session, version, highest, events, creditsExhausted } = seen
       const plan = await planJob(deps, deps.sql, index, { ...job, creditsExhausted }, session, events)
       drafts.push({ plan, version, highest, remembered: false })
@@ -170,7 +167,7 @@ async function storeLocked(
   outcomes: Outcomes,
 ): Promise<void> {
   if (drafts.length === 0) return
-  const jobs: readonly SeenJob[] = drafts.map(({ plan }) => plan.job)
+  const jobs: readonly Job[] = drafts.map(({ plan }) => plan.job)
   for (const { key } of jobs) deps.known.doubt(key)
   const settled = await transactionWithMail(deps, (tx, outbox) => storeJobs(deps, jobs, tx, outbox)).catch(
     (error: unknown) => jobs.map(() => failure(batchSize, error)),

@@ -33,6 +33,11 @@ export interface SeenJob extends Job {
   readonly creditsExhausted: boolean
 }
 
+/** The application is not any more as the request was judged by: it is to be judged again. Nothing was stored. */
+export class StaleApplication extends Error {
+  override readonly name = 'StaleApplication'
+}
+
 export interface PlanDeps {
   readonly newId: NewId
   readonly versions: SettingsVersions
@@ -58,6 +63,15 @@ export interface Plan {
 export function lookupOf(job: Job): store.EventLookup {
   const { events } = job.prepared
   return { ids: idsToLoad(events), sequences: events.map(({ event }) => event.sequence) }
+}
+
+/** @param application as it is now; undefined: there is none any more. @throws StaleApplication */
+export function assertAsJudged<A extends store.SeenApplication>(
+  job: Job,
+  application: A | undefined,
+): asserts application is A {
+  if (!application?.chatsEnabled || application.settingsVersion !== job.current.version)
+    throw new StaleApplication()
 }
 
 /** @throws AppError where the request is refused. */

@@ -45,6 +45,16 @@ export function keyTable(tx: Query, keys: readonly SessionKey[]) {
     ) with ordinality as k (organization_id, application_id, external_session_id, n)`
 }
 
+/** Joins to the keys `k` the application `a` and its organization `o` of each. */
+export const applicationOfKey = (tx: Query) => tx`
+  join agent_application a on a.organization_id = k.organization_id and a.id = k.application_id
+  join organization o on o.id = k.organization_id`
+
+/** `SeenApplication` of an application `a` and its organization `o`. */
+export const applicationColumns = (tx: Query) => tx`
+  a.settings_version as "settingsVersion", o.agent_chats_enabled as "chatsEnabled",
+  coalesce(o.response_credits = 0, false) as "creditsExhausted"`
+
 /** The insert of sessions `s` from a table `w` with the columns of `sessionTable`, up to its condition. */
 export function insertFrom(tx: Query, table: Fragment) {
   return tx`

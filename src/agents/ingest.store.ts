@@ -8,6 +8,8 @@ import type { Query } from '../platform/db/pool.ts'
 import type { StoredEvent } from './event.rules.ts'
 import type { PreparedEvent } from './fingerprint.ts'
 import {
+  applicationColumns,
+  applicationOfKey,
   eventRows,
   hitsOf,
   insertEventsFrom,
@@ -76,6 +78,25 @@ export interface EventWrite {
 export interface EventLookup {
   readonly ids: readonly string[]
   readonly sequences: readonly number[]
+}
+
+/** What a request is judged by of its application and organization. */
+export interface SeenApplication {
+  readonly settingsVersion: number
+  readonly chatsEnabled: boolean
+  readonly creditsExhausted: boolean
+}
+
+/** The application of each request. One that does not exist any more is absent. */
+export async function readApplications(
+  tx: Query,
+  keys: readonly SessionKey[],
+): Promise<ReadonlyMap<number, SeenApplication>> {
+  const rows = await tx<Numbered<SeenApplication>[]>`
+    select k.n::int, ${applicationColumns(tx)}
+    from ${keyTable(tx, keys)}
+    ${applicationOfKey(tx)}`
+  return new Map(rows.map((row) => [row.n - 1, row]))
 }
 
 /** Locks the sessions until the transaction ends, in the order of their ids. One that does not exist yet is absent. */

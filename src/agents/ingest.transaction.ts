@@ -9,13 +9,15 @@ import type { Tx } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Outcome } from '../platform/group-commit.ts'
 import {
+  assertAsJudged,
+  type Job,
   lateEvents,
   lookupOf,
   type Plan,
   type PlanDeps,
   planJob,
   responseOf,
-  type SeenJob,
+  StaleApplication,
 } from './ingest.plan.ts'
 import * as store from './ingest.store.ts'
 import type { IngestResponse } from './model.ts'
@@ -26,13 +28,14 @@ export const EVENTS_STORED = 'events_stored'
 /** Decides and stores `jobs`, which are for different sessions. Outcomes in their order. */
 export async function storeJobs(
   deps: PlanDeps,
-  jobs: readonly SeenJob[],
+  jobs: readonly Job[],
   tx: Tx,
   outbox: Outbox,
 ): Promise<readonly Outcome<IngestResponse>[]> {
   const keys = jobs.map((job) => job.key)
-  const [sessions, stored] = await Promise.all([
+  const [sessions, applications, stored] = await Promise.all([
     store.lockSessions(tx, keys),
+    store.readApplications(tx, keys),
     store.readStoredEvents(tx, keys, jobs.map(lookupOf)),
   ])
   const outcomes: Outcome<IngestResponse>[] = []
@@ -42,11 +45,14 @@ export async function storeJobs(
       const session = sessions.get(index) ?? null
       // A session that another process made this moment is not locked, so its events decide nothing: done again.
       const events = session === null ? [] : (stored.get(index) ?? [])
-      const plan = await planJob(deps, tx, index, job, session, events)
+      const application = applications.get(index)
+      assertAsJudged(job, application)
+      const { creditsExhausted } = application
+      const plan = await planJob(deps, tx, index, { ...job, creditsExhausted }, session, events)
       plans.push(plan)
       outcomes[index] = { kind: 'done', result: responseOf(plan) }
     } catch (error) {
-      if (!(error instanceof AppError)) throw error
+      if (!(error instanceof AppError || error instanceof StaleApplication)) throw error
       outcomes[index] = { kind: 'failed', error }
     }
   }

@@ -2,8 +2,8 @@
  * Ingestion of agent conversations: the hot path.
  *
  * The rule: events are stored in the request, because the answer carries counts and conflicts, and what was answered
- * with 200 is durable. Everything is decided in memory by pure rules between one read and one write, which counts only
- * where the session is still as it was read; signals follow in the session's actor. Order of failures: 401, 404, 400, 409.
+ * with 200 is durable. Everything is decided by pure rules from what was read or is remembered, and written in one statement,
+ * which counts only where that still holds; signals follow in the session's actor. Order of failures: 401, 404, 400, 409.
  */
 import type { Deps } from '../container.ts'
 import { AGENT_CHALLENGE } from '../http/auth.ts'
@@ -16,8 +16,8 @@ import { hasAgentKey, type IngestApplication } from './applications.store.ts'
 import type { Applications } from './applications.ts'
 import { createKnownApplications } from './ingest.application.ts'
 import { createKnownSessions } from './ingest.memory.ts'
-import { StaleApplication, storeBatch } from './ingest.optimistic.ts'
-import type { Job } from './ingest.plan.ts'
+import { storeBatch } from './ingest.optimistic.ts'
+import { type Job, StaleApplication } from './ingest.plan.ts'
 import { createSettingsVersions, prepare, type SettingsVersions } from './ingest.prepare.ts'
 import { type IngestResponse, MAX_EVENTS_PER_REQUEST } from './model.ts'
 import { checkRequest, parseRequest } from './request.rules.ts'

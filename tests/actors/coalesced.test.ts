@@ -8,22 +8,36 @@ import { sessionActor } from '../../src/agents/actor.ts'
 import { analysisActor } from '../../src/agents/analysis-actor.ts'
 import { prepareEvent } from '../../src/agents/fingerprint.ts'
 import { readSessions, writeGuarded } from '../../src/agents/ingest.guarded.store.ts'
+import { deleteSessions } from '../../src/agents/sessions.store.ts'
 import type { Sql, Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { sendLetters } from '../support/agent-sessions.ts'
-import { type Agent, assistantMessage, openAgent, userMessage } from '../support/agents.ts'
+import {
+  type Agent,
+  assistantMessage,
+  eventRows,
+  INGEST,
+  openAgent,
+  type SentEvent,
+  userMessage,
+} from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
+let second: TestServer
 let sql: Sql
 beforeAll(async () => {
   server = await startTestServer()
+  second = await startTestServer({ beside: server })
   sql = server.database.sql
 })
-afterAll(() => server.stop())
+afterAll(async () => {
+  await second.stop()
+  await server.stop()
+})
 
 const session = sessionActor({ newId })
 
@@ -57,26 +71,38 @@ async function isSettled(sessionId: string, sequence: number): Promise<boolean> 
   return row !== undefined && (row.waiting || row.watermark >= sequence)
 }
 
-/** A session with one event, and the letter for it. */
+/** A session with one event, and the letter for it. The first process remembers it, the second one does not. */
 async function openSession(): Promise<{ agent: Agent; sessionId: string; key: ActorKey }> {
   const agent = await openAgent(server)
   const { sessionId } = await agent.accept([userMessage(1)])
   return { agent, sessionId, key: `session:${sessionId}` }
 }
 
-const REQUESTS = [
-  ['an event', [userMessage(2)]],
-  ['a late event', [userMessage(0)]],
-  ['a revised event', [userMessage(1, { revision: 2, content: 'How do I import?' })]],
-] as const
+/** Sends to the process that remembers nothing of the session. Must be accepted. */
+async function acceptElsewhere(agent: Agent, events: readonly SentEvent[]): Promise<unknown> {
+  const answer = await second.as({ agentSecret: agent.agentSecret }).post(INGEST, agent.request(events))
+  expect(answer).toMatchObject({ status: 200 })
+  return answer.body
+}
 
-for (const [what, events] of REQUESTS) {
+type Accept = (agent: Agent, events: readonly SentEvent[]) => Promise<unknown>
+const byMemory: Accept = (agent, events) => agent.accept(events)
+
+const REVISED = userMessage(1, { revision: 2, content: 'How do I import?' })
+const REQUESTS: readonly (readonly [string, Accept, SentEvent])[] = [
+  ['an event of a session that is remembered', byMemory, userMessage(2)],
+  ['an event of a session that is read', acceptElsewhere, userMessage(2)],
+  ['a late event', acceptElsewhere, userMessage(0)],
+  ['a revised event', acceptElsewhere, REVISED],
+]
+
+for (const [what, accept, event] of REQUESTS) {
   test(`${what} that comes while a turn is about to commit leaves a letter, although the turn's is still there to be seen`, async () => {
     const { agent, sessionId, key } = await openSession()
     let answer: Promise<unknown> | null = null
     await transaction(sql, async (tx) => {
       await turn(tx, key)
-      answer ??= agent.accept(events)
+      answer ??= accept(agent, [event])
       await whenWaiting()
     })
     await answer
@@ -98,6 +124,69 @@ test('an event that comes while a turn without news is about to commit leaves a 
   })
   await answer
   expect(await sql`select 1 from actor_message where key = ${key}`).toHaveLength(1)
+})
+
+/** Runs `work` while nobody can write to the session's actor, and so ends no request that has a letter for it. */
+async function whileActorIsHeld(key: ActorKey, work: () => Promise<void>): Promise<void> {
+  await sql`delete from actor_message where key = ${key}`
+  await transaction(sql, async (tx) => {
+    await tx`select 1 from actor where key = ${key} for update`
+    await work()
+  })
+}
+
+for (const [what, event] of [
+  ['a new event', userMessage(2)],
+  ['a revised event', REVISED],
+] as const) {
+  test(`a request by memory that waits for another process, which stores ${what}, is decided by what is stored then`, async () => {
+    const { agent, sessionId, key } = await openSession()
+    let answers: Promise<unknown>[] = []
+    await whileActorIsHeld(key, async () => {
+      answers = [acceptElsewhere(agent, [event])]
+      await whenWaiting()
+      answers.push(agent.accept([userMessage(2), userMessage(3)]))
+      await whenWaiting(2)
+    })
+    const both = (await Promise.all(answers)) as Record<string, number>[]
+    const isNew = event !== REVISED
+    expect(both[0]).toMatchObject({ acceptedEventCount: isNew ? 1 : 0, revisedEventCount: isNew ? 0 : 1 })
+    expect(both[1]).toMatchObject({
+      acceptedEventCount: isNew ? 1 : 2,
+      deduplicatedEventCount: isNew ? 1 : 0,
+    })
+    const stored = await eventRows(sql, sessionId)
+    expect(stored.map(({ id, revision }) => `${id} ${revision}`)).toEqual([
+      isNew ? 'u1 1' : 'u1 2',
+      'u2 1',
+      'u3 1',
+    ])
+    expect(await sql`select 1 from actor_message where key = ${key}`).toHaveLength(1)
+  })
+}
+
+test('a request by memory that waits for who deletes the session makes it anew, with a letter', async () => {
+  const { agent, sessionId } = await openSession()
+  let answer: ReturnType<Agent['accept']> | null = null
+  await transaction(sql, async (tx) => {
+    await deleteSessions(tx, agent.organizationId, [sessionId])
+    answer ??= agent.accept([userMessage(2)])
+    await whenWaiting()
+  })
+  const after = await answer!
+  expect(after.sessionId).not.toBe(sessionId)
+  expect(await sql`select 1 from actor_message where key = ${`session:${after.sessionId}`}`).toHaveLength(1)
+  expect(await eventRows(sql, after.sessionId)).toHaveLength(1)
+})
+
+test('a write that was decided before a turn walked beyond its event is left out, and the event is gone back for', async () => {
+  const { agent, sessionId, key } = await openSession()
+  await agent.accept([userMessage(9)], { status: 'ended' })
+  const write = await writeOf(agent, 5)
+  await transaction(sql, (tx) => turn(tx, key))
+  expect((await writeGuarded(sql, [write], 'events_stored')).done.size).toBe(0)
+  await agent.accept([userMessage(5)])
+  expect(await sql`select 1 from agent_revisit where session_id = ${sessionId}`).toHaveLength(1)
 })
 
 test('an event that comes while a turn is being rolled back needs no letter of its own', async () => {

@@ -1,25 +1,37 @@
 /**
- * What there is in the model of letters that are left out.
+ * What there is in the model of guarded writes and of letters that are left out.
  *
- * The rule: states are values; every helper returns a new one. Sets of events and letters are bit masks.
+ * The rule: states are values; every helper returns a new one. Sets of events and letters are bit masks. Each request has one
+ * event, whose sequence is the number of the request.
  */
 
-/** Every way in which leaving letters out can be got wrong; none of them is what the service does. */
+/** Every way in which it can be got wrong; none of them is what the service does. */
 export type CoalescedMistake =
   | 'the letter is looked for before the row is locked'
   | 'the version is not compared'
-  | 'the version is compared in the snapshot only'
-  | 'the version is the number of the transaction alone'
+  | 'nothing is compared again under the lock'
+  | 'only the version is compared again under the lock'
+  | 'the watermark is not compared'
+  | 'the locked way leaves the version as it was'
+  | 'the version is the clock alone, which may stand still'
+  | 'what was remembered wrongly is remembered again'
+  | 'a request does not wait for the disk'
   | 'the turn reads before it locks'
   | 'the turn reads in the statement that locks'
   | 'a turn without news leaves the row as it was'
   | 'the long turn does not look at what came in meanwhile'
 
-/** `guarded`: one statement on condition of what was read; `locked`: a transaction that starts with the row lock. */
-export type SenderKind = 'guarded' | 'locked'
+/** `guarded`: one statement on condition of what was read or is remembered; `locked`: a transaction that starts with the row lock. */
+export type Way = 'guarded' | 'locked'
+
+export interface SenderOptions {
+  readonly way: Way
+  /** Requests of one process for one session are done one after another, and share what is remembered. */
+  readonly process: number
+}
 
 export interface CoalescedOptions {
-  readonly senders: readonly SenderKind[]
+  readonly senders: readonly SenderOptions[]
   readonly workers: number
   /** How many faults may happen in one run, in any combination. */
   readonly faults: number
@@ -27,18 +39,27 @@ export interface CoalescedOptions {
   readonly turns: 'short' | 'long'
   /** Turns commit without waiting for the disk, and the server may crash and lose them. */
   readonly serverCrashes?: boolean
+  /** What was remembered wrongly is trusted again at once. Slow where processes take turns, and no mistake. */
+  readonly neverDoubts?: boolean
   readonly mistake?: CoalescedMistake
 }
 
-/** What is committed. */
-export interface Database {
-  readonly exists: boolean
-  /** Of the row of the session: which transaction wrote it, and when. Numbers come again after a crash, moments do not. */
-  readonly transaction: number
-  readonly stamp: number
-  /** One for each request that was stored. */
+/** What a request is decided by. */
+export interface Seen {
+  /** Of the session as ingestion left it; 0: there is none. */
+  readonly version: number
   readonly events: number
-  /** Those that a turn has dealt with. */
+  /** The highest sequence that a turn has walked. */
+  readonly watermark: number
+}
+
+/** What is committed. */
+export interface Database extends Seen {
+  /** Which write made the row as it is. */
+  readonly writer: number
+  /** Events that came below the watermark: turns go back for them. */
+  readonly revisits: number
+  /** Events that a turn has dealt with. */
   readonly read: number
   readonly letters: number
   readonly mail: number
@@ -47,15 +68,33 @@ export interface Database {
   readonly epoch: number
 }
 
+/** What a process remembers of the session. */
+export interface Known extends Seen {
+  readonly doubted: boolean
+}
+
 export interface Sender {
-  readonly kind: SenderKind
-  readonly place: 'new' | 'decided' | 'writing' | 'to lock' | 'to create' | 'locking done' | 'open' | 'done'
-  /** What the decision was made from. */
-  readonly seen: Database | null
+  readonly place:
+    | 'new'
+    | 'decided'
+    | 'writing'
+    | 'to lock'
+    | 'to create'
+    | 'locking done'
+    | 'open'
+    | 'stored'
+    | 'done'
+  readonly seen: Seen | null
+  /** It was not read but remembered. */
+  readonly remembered: boolean
+  /** It is not to be decided by memory (again). */
+  readonly reads: boolean
   /** What the statement that is under way sees. */
   readonly snapshot: Database | null
   readonly looked: boolean
   readonly tells: boolean
+  /** The version that its statement has returned. */
+  readonly version: number
 }
 
 export interface Worker {
@@ -75,10 +114,12 @@ export interface State {
   /** Who holds the row of the session: 0 nobody, a sender by its number, a worker by its number below zero. */
   readonly locked: number
   /** How often the row has been written, also by transactions that a crash has taken back. */
-  readonly stamps: number
+  readonly writes: number
   readonly faults: number
   readonly senders: readonly Sender[]
   readonly workers: readonly Worker[]
+  /** By process. */
+  readonly known: readonly (Known | null)[]
 }
 
 export const RULES = {
@@ -86,10 +127,11 @@ export const RULES = {
 } as const
 
 export const START: Database = {
-  exists: false,
-  transaction: 0,
-  stamp: 0,
+  version: 0,
   events: 0,
+  watermark: -1,
+  writer: 0,
+  revisits: 0,
   read: 0,
   letters: 0,
   mail: 0,
@@ -97,8 +139,15 @@ export const START: Database = {
   epoch: 0,
 }
 
-export function begin(kind: SenderKind): Sender {
-  return { kind, place: 'new', seen: null, snapshot: null, looked: false, tells: false }
+export const NEW: Sender = {
+  place: 'new',
+  seen: null,
+  remembered: false,
+  reads: false,
+  snapshot: null,
+  looked: false,
+  tells: false,
+  version: 0,
 }
 
 export function set(state: State, index: number, change: Partial<Sender>): State {
@@ -109,51 +158,51 @@ export function setWorker(state: State, index: number, change: Partial<Worker>):
   return { ...state, workers: state.workers.with(index, { ...state.workers[index]!, ...change }) }
 }
 
-/** COMMIT of whoever holds the row; `writesRow`: a new version of it is there. */
-export function commit(state: State, change: Partial<Database>, writesRow: boolean): State {
-  const { database } = state
-  const version = writesRow ? { transaction: database.transaction + 1, stamp: state.stamps + 1 } : {}
+/** COMMIT of whoever holds the row. A new version of the row is there, or it is left as it was. */
+export function commit(
+  state: State,
+  change: Partial<Database>,
+  { writesRow = true, movesVersion = false } = {},
+): State {
+  const writes = state.writes + 1
   return {
     ...state,
     locked: 0,
-    stamps: state.stamps + (writesRow ? 1 : 0),
-    database: { ...database, ...change, ...version },
+    writes,
+    database: {
+      ...state.database,
+      ...change,
+      ...(writesRow ? { writer: writes } : {}),
+      ...(movesVersion ? { version: writes } : {}),
+    },
   }
 }
 
-/** Whether both name the same version of the row. */
-export function isSame(a: Database, b: Database, byNumberAlone: boolean): boolean {
-  return a.exists === b.exists && a.transaction === b.transaction && (byNumberAlone || a.stamp === b.stamp)
+/** The highest sequence among events; -1: there are none. */
+export function highestOf(events: number): number {
+  return 31 - Math.clz32(events)
 }
 
-/** Equal for states that differ in the moments of writes and in epochs only: all that counts is which are equal. */
+/** Equal for states that differ in the names of versions and writers and in epochs only: all that counts is which are equal. */
 export function canonicalCoalesced(state: State): string {
-  const stamps = new Map<number, number>()
-  const name = (stamp: number) => {
-    if (!stamps.has(stamp)) stamps.set(stamp, stamps.size)
-    return stamps.get(stamp)
+  const names = new Map<number, number>([[0, 0]])
+  const name = (write: number) => {
+    if (!names.has(write)) names.set(write, names.size)
+    return names.get(write)
   }
-  const text = (database: Database | null) =>
-    database === null
+  const seenText = (seen: Seen | null) =>
+    seen === null ? '-' : `${name(seen.version)},${seen.events},${seen.watermark}`
+  const text = (database: Database) => {
+    const { writer, revisits, read, letters, mail, owner } = database
+    return [seenText(database), name(writer), revisits, read, letters, mail, owner].join()
+  }
+  const snapshotText = (snapshot: Database | null) =>
+    snapshot === null
       ? '-'
-      : [
-          database.exists ? 1 : 0,
-          database.transaction,
-          name(database.stamp),
-          database.events,
-          database.read,
-          database.letters,
-          database.mail,
-          database.owner,
-        ].join()
+      : `${name(snapshot.version)},${snapshot.watermark},${name(snapshot.writer)},${snapshot.letters === 0}`
   const { database, durable, locked, faults } = state
   // Epochs of the crashed past may come again; those are compared, too.
   const epochs = [database.epoch, durable.epoch, ...state.workers.map(({ epoch }) => epoch)]
-  const senders = state.senders.map(
-    ({ kind, place, seen, snapshot, looked, tells }) =>
-      `${kind} ${place} ${text(seen)} ${text(snapshot)} ${looked} ${tells}`,
-  )
-  const workers = state.workers.map(({ place, head, seen, more }) => `${place} ${head} ${seen} ${more}`)
   const lowest = Math.min(...epochs)
   return [
     text(database),
@@ -161,7 +210,11 @@ export function canonicalCoalesced(state: State): string {
     locked,
     faults,
     epochs.map((epoch) => epoch - lowest).join(),
-    ...senders,
-    ...workers,
+    ...state.senders.map(
+      ({ place, seen, remembered, reads, snapshot, looked, tells, version }) =>
+        `${place} ${seenText(seen)} ${remembered} ${reads} ${snapshotText(snapshot)} ${looked} ${tells} ${name(version)}`,
+    ),
+    ...state.workers.map(({ place, head, seen, more }) => `${place} ${head} ${seen} ${more}`),
+    ...state.known.map((known) => `${seenText(known)} ${known?.doubted}`),
   ].join('|')
 }

@@ -2,7 +2,15 @@
  * The turns in the model of letters that are left out. Claims, fence and removal are those of the protocol, which has a
  * model of its own (protocol.ts); here they are as short as they may be.
  */
-import { type CoalescedOptions, commit, type State, setWorker, type Worker } from './coalesced-state.ts'
+import {
+  type CoalescedOptions,
+  commit,
+  type Database,
+  highestOf,
+  type State,
+  setWorker,
+  type Worker,
+} from './coalesced-state.ts'
 import type { Step } from './explorer.ts'
 
 const OVER = { place: 'idle', head: 0, seen: 0, more: false } as const
@@ -33,7 +41,7 @@ function act(options: CoalescedOptions, state: State, index: number): readonly S
       if (state.locked !== 0) return []
       return [go('locks the session', { place: worker.place === 'waits' ? 'ready' : 'locked' }, true)]
     case 'locked':
-      if (options.turns === 'short') return [go('reads', { place: 'ready', seen: database.events })]
+      if (options.turns === 'short') return [go('reads', { place: 'ready', seen: waitingOf(database) })]
       return [go('looks at what is left', { place: 'ready', more: isLeft(options, state, worker) })]
     case 'ready':
       return [finish(options, state, index)]
@@ -46,8 +54,9 @@ function beginTurn(
   state: State,
   go: (label: string, change: Partial<Worker>) => Step<State>,
 ): readonly Step<State>[] {
-  const seen = state.database.events
-  if (turns === 'long') return [go('reads without a lock, and asks', { place: 'asked', seen })]
+  if (turns === 'long')
+    return [go('reads without a lock, and asks', { place: 'asked', seen: state.database.events })]
+  const seen = waitingOf(state.database)
   switch (mistake) {
     case 'the turn reads before it locks':
       return [go('reads', { place: 'waits', seen })]
@@ -57,6 +66,11 @@ function beginTurn(
       // Nothing but the row itself comes of the statement that locks, so its snapshot is of no interest.
       return [go('asks for the session', { place: 'asked' })]
   }
+}
+
+/** What a turn goes by: events above the watermark, whatever is missing between them, and those to go back for. */
+function waitingOf({ events, watermark, revisits }: Database): number {
+  return (events & ~((1 << (watermark + 1)) - 1)) | revisits
 }
 
 function isLeft({ mistake }: CoalescedOptions, { database }: State, { seen }: Worker): boolean {
@@ -91,7 +105,7 @@ function lookAtHead(state: State, index: number): Step<State> {
 }
 
 /** Fence, removal and COMMIT. The turn's update of the row needs no more than the lock that it has. */
-function finish({ mistake }: CoalescedOptions, state: State, index: number): Step<State> {
+function finish({ mistake, turns }: CoalescedOptions, state: State, index: number): Step<State> {
   const { head, seen, more } = state.workers[index]!
   const { database } = state
   const isHead = head === (database.letters & -database.letters)
@@ -105,8 +119,11 @@ function finish({ mistake }: CoalescedOptions, state: State, index: number): Ste
   const mail = database.mail + (more ? 1 : 0)
   const hasNews = (seen & ~database.read) !== 0
   const writesRow = hasNews || mistake !== 'a turn without news leaves the row as it was'
-  const read = database.read | seen
-  const next = commit(state, { letters, mail, read }, writesRow)
+  const walked =
+    turns === 'short'
+      ? { watermark: Math.max(database.watermark, highestOf(seen)), revisits: database.revisits & ~seen }
+      : {}
+  const next = commit(state, { letters, mail, read: database.read | seen, ...walked }, { writesRow })
   return {
     label: `worker ${index + 1} commits${more ? ', with a letter to itself' : ''}`,
     next: setWorker(next, index, { ...OVER, place: 'held' }),

@@ -1,33 +1,43 @@
 /**
- * Letters that are left out because one is waiting: every interleaving of requests and turns, statement by statement, with
- * PostgreSQL's snapshots. A wake-up that is lost this way would be made good by the next event only, which may never come.
+ * Guarded writes, what they remember, and letters that are left out because one is waiting: every interleaving of requests and
+ * turns, statement by statement, with PostgreSQL's snapshots. A wake-up that is lost this way would be made good by the next event
+ * only, which may never come.
  */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { coalesced } from './coalesced.ts'
-import { type CoalescedMistake, type CoalescedOptions, RULES } from './coalesced-state.ts'
+import { type CoalescedMistake, type CoalescedOptions, RULES, type SenderOptions } from './coalesced-state.ts'
 import { explore, STUCK } from './explorer.ts'
 
 // A busy machine takes its time.
 setDefaultTimeout(120_000)
 
+const guarded = (process: number): SenderOptions => ({ way: 'guarded', process })
+const locked = (process: number): SenderOptions => ({ way: 'locked', process })
+
 const GUARDED: CoalescedOptions = {
-  senders: ['guarded', 'guarded', 'guarded'],
+  senders: [guarded(0), guarded(1), guarded(2)],
   workers: 1,
   faults: 1,
   turns: 'short',
 }
-const MIXED: CoalescedOptions = { ...GUARDED, senders: ['guarded', 'locked'], workers: 2, faults: 2 }
-const CRASHES: CoalescedOptions = {
+const IN_TURN: CoalescedOptions = { ...GUARDED, senders: [guarded(0), guarded(1), guarded(0)] }
+const REMEMBERED: CoalescedOptions = { ...IN_TURN, senders: [...IN_TURN.senders, guarded(0)], faults: 0 }
+const LOCKED_BESIDE: CoalescedOptions = { ...GUARDED, senders: [guarded(0), locked(1), guarded(0)] }
+const MIXED: CoalescedOptions = { ...GUARDED, senders: [locked(1), guarded(0)], workers: 2, faults: 2 }
+const CRASHES: CoalescedOptions = { ...LOCKED_BESIDE, serverCrashes: true }
+const LONG: CoalescedOptions = {
   ...MIXED,
-  senders: ['guarded', 'guarded', 'locked'],
-  workers: 1,
+  senders: [locked(0), locked(1), locked(2)],
   faults: 1,
-  serverCrashes: true,
+  turns: 'long',
 }
-const LONG: CoalescedOptions = { ...MIXED, senders: ['locked', 'locked', 'locked'], faults: 1, turns: 'long' }
 
 const REAL: readonly (readonly [string, CoalescedOptions])[] = [
-  ['guarded writes of one session and a turn that is lost', GUARDED],
+  ['guarded writes of three processes and a turn that is lost', GUARDED],
+  ['a process that remembers, and another that writes between', REMEMBERED],
+  ['a process that remembers and may lose its memory, a connection or a turn', IN_TURN],
+  ['a process that remembers, and doubts nothing', { ...IN_TURN, neverDoubts: true }],
+  ['a process that remembers, and a transaction beside it', LOCKED_BESIDE],
   ['guarded writes beside transactions, two workers and two faults', MIXED],
   ['a crash of the server that takes turns back', CRASHES],
   ['long turns, which read without a lock and look again under it', LONG],
@@ -35,16 +45,21 @@ const REAL: readonly (readonly [string, CoalescedOptions])[] = [
 
 const MISTAKES: readonly (readonly [CoalescedMistake, CoalescedOptions, string])[] = [
   ['the letter is looked for before the row is locked', MIXED, STUCK],
-  ['the version is not compared', GUARDED, STUCK],
-  ['the version is compared in the snapshot only', GUARDED, STUCK],
-  ['the version is the number of the transaction alone', CRASHES, RULES.stale],
+  ['the version is not compared', GUARDED, RULES.stale],
+  ['nothing is compared again under the lock', GUARDED, RULES.stale],
+  ['only the version is compared again under the lock', GUARDED, STUCK],
+  ['the watermark is not compared', GUARDED, STUCK],
+  ['the locked way leaves the version as it was', LOCKED_BESIDE, RULES.stale],
+  ['the version is the clock alone, which may stand still', REMEMBERED, RULES.stale],
+  ['what was remembered wrongly is remembered again', REMEMBERED, STUCK],
+  ['a request does not wait for the disk', CRASHES, STUCK],
   ['the turn reads before it locks', MIXED, STUCK],
   ['the turn reads in the statement that locks', MIXED, STUCK],
   ['a turn without news leaves the row as it was', MIXED, STUCK],
   ['the long turn does not look at what came in meanwhile', LONG, STUCK],
 ]
 
-describe('a letter that is left out is one whose turn has not read yet', () => {
+describe('a decision counts for what it was made from, and a letter that is left out is one whose turn has not read yet', () => {
   for (const [title, options] of REAL) {
     test(title, () => {
       const { states, violation } = explore(coalesced(options))

@@ -1,19 +1,18 @@
 /**
- * Letters that are left out where one is waiting (`sendUnlessWaiting` in `src/actors/mailbox.ts`, the guarded write in
- * `src/agents/ingest.guarded.store.ts`), as a model to be explored: one session, its senders, its turns, and PostgreSQL at
- * READ COMMITTED.
+ * Guarded writes (`src/agents/ingest.guarded.store.ts`) by what was read or is remembered (`src/agents/ingest.memory.ts`), beside
+ * transactions and turns, and letters that are left out where one is waiting (`sendUnlessWaiting` in `src/actors/mailbox.ts`), as
+ * a model to be explored: one session, its senders, its turns, and PostgreSQL at READ COMMITTED.
  *
  * The rule: a statement sees what was committed when it began, also after it has waited for a lock; only the row that it waited for
  * is looked at again, as it is then. Every step below is one statement, or half of one that waits.
  */
+import { guardedSteps, leftOut } from './coalesced-guarded.ts'
 import {
-  begin,
   type CoalescedOptions,
   canonicalCoalesced,
   commit,
   type Database,
-  isSame,
-  RULES,
+  NEW,
   type Sender,
   START,
   type State,
@@ -30,9 +29,9 @@ export function coalesced(options: CoalescedOptions): Model<State> {
       database: START,
       durable: START,
       locked: 0,
-      stamps: 0,
+      writes: 0,
       faults: options.faults,
-      senders: options.senders.map(begin),
+      senders: options.senders.map(() => NEW),
       workers: Array.from({ length: options.workers }, () => ({
         place: 'idle',
         epoch: 0,
@@ -40,6 +39,7 @@ export function coalesced(options: CoalescedOptions): Model<State> {
         seen: 0,
         more: false,
       })),
+      known: [...new Set(options.senders.map(({ process }) => process))].map(() => null),
     },
     steps: (state) => [
       ...state.senders.flatMap((sender, index) => [
@@ -51,11 +51,36 @@ export function coalesced(options: CoalescedOptions): Model<State> {
     ],
     keyOf: canonicalCoalesced,
     isGoal: ({ database, senders }) =>
-      database.read === all && senders.every(({ place }) => place === 'done'),
+      database.events === all &&
+      (database.read & all) === all &&
+      senders.every(({ place }) => place === 'done'),
   }
 }
 
 function senderSteps(
+  options: CoalescedOptions,
+  state: State,
+  sender: Sender,
+  index: number,
+): readonly Step<State>[] {
+  const { way, process } = options.senders[index]!
+  const isUnderWay = (other: Sender, n: number) =>
+    n !== index && options.senders[n]!.process === process && other.place !== 'new' && other.place !== 'done'
+  if (sender.place === 'new') {
+    if (state.senders.some(isUnderWay)) return []
+    if (way === 'locked')
+      return [
+        {
+          label: `sender ${index + 1} begins a transaction`,
+          next: leftOut(options, state, index, 'to lock'),
+        },
+      ]
+  }
+  return guardedSteps(options, state, sender, index) ?? lockedSteps(options, state, sender, index)
+}
+
+/** A transaction that locks, reads, decides and writes. */
+function lockedSteps(
   options: CoalescedOptions,
   state: State,
   sender: Sender,
@@ -69,98 +94,85 @@ function senderSteps(
     next: { ...set(state, index, change), locked: locks ? me : state.locked },
   })
   switch (sender.place) {
-    case 'new':
-      return sender.kind === 'guarded'
-        ? [go('reads the session', { place: 'decided', seen: database })]
-        : [go('begins a transaction', { place: 'to lock' })]
-    case 'decided':
-      return [go('begins its write: the snapshot is taken', { place: 'writing', snapshot: database })]
-    case 'writing':
-      return guardedWrite(options, state, sender, index)
     case 'to lock': {
       if (options.mistake === 'the letter is looked for before the row is locked' && !sender.looked)
         return [go('looks for a letter', { looked: true, tells: database.letters === 0 })]
-      if (!database.exists) return [go('finds no session', { place: 'to create' })]
+      if (database.version === 0) return [go('finds no session', { place: 'to create' })]
       return isFree ? [go('locks the session', { place: sender.looked ? 'open' : 'locking done' }, true)] : []
     }
     case 'to create':
       if (!isFree) return [] // on the row that somebody else has inserted
-      return database.exists
-        ? [
-            go('finds the session made by somebody else, and starts over', {
-              place: 'to lock',
-              looked: false,
-            }),
-          ]
-        : [go('makes the session, with a letter', { place: 'open', tells: true }, true)]
+      return database.version === 0
+        ? [go('makes the session, with a letter', { place: 'open', tells: true }, true)]
+        : [go('finds it made by somebody else, and starts over', { place: 'to lock', looked: false })]
     case 'locking done': {
+      if ((database.events & (1 << index)) !== 0)
+        return [
+          {
+            label: `sender ${me} finds its event stored`,
+            next: { ...set(state, index, { ...NEW, place: 'done' }), locked: 0 },
+          },
+        ]
       const tells = database.letters === 0
       return [go(tells ? 'finds no letter and sends one' : 'leaves its letter out', { place: 'open', tells })]
     }
-    case 'open': {
-      const letters = sender.tells ? database.letters | (1 << database.mail) : database.letters
-      const mail = database.mail + (sender.tells ? 1 : 0)
-      const stored = { letters, mail, exists: true, events: database.events | (1 << index) }
-      const next = commit(set(state, index, { ...begin(sender.kind), place: 'done' }), stored, true)
-      // Its COMMIT waits for the disk, and so for every commit before it.
-      return [{ label: `sender ${me} commits`, next: { ...next, durable: next.database } }]
-    }
-    case 'done':
+    case 'open':
+      return [commitRequest(options, state, sender, index)]
+    default:
       return []
   }
 }
 
-/**
- * The one statement of the guarded write, from where it asks for the row. `not exists (… actor_message …)` is answered by the
- * snapshot, however long the row was waited for; the row's version is looked at again.
- */
-function guardedWrite(
+/** COMMIT of either way. */
+function commitRequest(
   { mistake }: CoalescedOptions,
   state: State,
-  { seen, snapshot }: Sender,
+  { seen, tells }: Sender,
   index: number,
-): readonly Step<State>[] {
-  const me = index + 1
-  const { database, locked } = state
-  const leftOut = {
-    label: `sender ${me} does not find the session as it was: takes the way with locks`,
-    next: set(state, index, { place: 'to lock', seen: null, snapshot: null }),
+): Step<State> {
+  const { database } = state
+  const bit = 1 << index
+  const wasGuarded = seen !== null
+  // The guarded statement does not know of revisits: it is for events beyond the watermark.
+  const isLate = !wasGuarded && index <= database.watermark
+  const stored = {
+    letters: tells ? database.letters | (1 << database.mail) : database.letters,
+    mail: database.mail + (tells ? 1 : 0),
+    events: database.events | bit,
+    revisits: isLate ? database.revisits | bit : database.revisits,
   }
-  if (seen === null || snapshot === null) throw new Error('a write that has not begun')
-  const ignores = mistake === 'the version is not compared'
-  const byNumber = mistake === 'the version is the number of the transaction alone'
-  if (!ignores && seen.exists && !isSame(seen, snapshot, byNumber)) return [leftOut]
-  if (locked !== 0) return []
-  if (!seen.exists && database.exists) return [leftOut] // on conflict do nothing
-  const isAgain = mistake === 'the version is compared in the snapshot only'
-  if (!ignores && !isAgain && seen.exists && !isSame(seen, database, byNumber)) return [leftOut]
-  const tells = !seen.exists || snapshot.letters === 0
-  const isStale = seen.events !== database.events || seen.read !== database.read
-  return [
-    {
-      label: `sender ${me} locks the session and ${tells ? 'sends a letter' : 'leaves its letter out'}`,
-      next: { ...set(state, index, { place: 'open', tells, seen: null, snapshot: null }), locked: me },
-      // Not where the same mistake is to show what happens to letters.
-      ...(isStale && mistake !== 'the version is not compared' && !isAgain ? { broken: RULES.stale } : {}),
-    },
-  ]
+  const isNew = database.version === 0
+  const standsStill =
+    mistake === 'the version is the clock alone, which may stand still' ||
+    (mistake === 'the locked way leaves the version as it was' && !wasGuarded)
+  const committed = commit(state, stored, { movesVersion: isNew || !standsStill })
+  const { version } = committed.database
+  const next = set(committed, index, wasGuarded ? { place: 'stored', version } : { ...NEW, place: 'done' })
+  // Its COMMIT waits for the disk, and so for every commit before it.
+  const durable = mistake === 'a request does not wait for the disk' ? state.durable : next.database
+  return { label: `sender ${index + 1} commits`, next: { ...next, durable } }
 }
 
 function senderFaults(
-  { faults }: CoalescedOptions,
+  { senders, faults }: CoalescedOptions,
   state: State,
-  { place, kind }: Sender,
+  { place }: Sender,
   index: number,
 ): readonly Step<State>[] {
   if (faults === 0 || state.faults === 0 || place === 'new' || place === 'done') return []
+  const { process } = senders[index]!
   const locked = state.locked === index + 1 ? 0 : state.locked
-  const next = { ...set(state, index, begin(kind)), locked, faults: state.faults - 1 }
+  const next = { ...set(state, index, NEW), locked, faults: state.faults - 1 }
+  const step = (label: string, known: State['known']): Step<State> => ({
+    label: `FAULT: ${label}, and the client of sender ${index + 1} asks again`,
+    next: { ...next, known },
+    isFault: true,
+  })
   return [
-    {
-      label: `FAULT: sender ${index + 1} loses its connection, and its client asks again`,
-      next,
-      isFault: true,
-    },
+    step('a connection is lost', state.known),
+    ...(state.known[process] === null
+      ? []
+      : [step(`process ${process + 1} ends and begins anew`, state.known.with(process, null))]),
   ]
 }
 
@@ -172,7 +184,7 @@ function serverSteps({ serverCrashes }: CoalescedOptions, state: State): readonl
     mail: database.mail + 1,
   }
   const steps: Step<State>[] = []
-  if (faults > 0 && database.exists && database.letters === 0 && database.mail < 6)
+  if (faults > 0 && database.version !== 0 && database.letters === 0 && database.mail < 6)
     steps.push({
       label: 'FAULT: an operator sends the letter again',
       next: { ...state, database: resent, durable: resent, faults: faults - 1 },
@@ -198,7 +210,7 @@ function crash(state: State): State {
     database: durable,
     locked: 0,
     senders: state.senders.map((sender) =>
-      ['new', 'decided', 'done'].includes(sender.place) ? sender : begin(sender.kind),
+      ['new', 'decided', 'stored', 'done'].includes(sender.place) ? sender : NEW,
     ),
     workers: state.workers.map((worker) =>
       ['idle', 'held', 'asked'].includes(worker.place)
