@@ -101,14 +101,16 @@ class Worker implements Runtime {
   }
 
   async #listen(pool: Pool, source: EnvelopeSource): Promise<void> {
-    const { stopping } = this.#context
+    const { stopping, options } = this.#context
     while (!stopping.aborted) {
       const free = this.#dispatcher.free(pool)
       if (free === 0) {
         await this.#dispatcher.changed()
         continue
       }
-      for (const { key, seq } of await source.take(free)) this.#dispatcher.offer(key, seq)
+      // No more than one activation at a time: what is left is for workers that have nothing to do.
+      const rings = await source.take(Math.min(free, options.batchKeys))
+      for (const { key, seq } of rings) this.#dispatcher.offer(key, seq)
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Turns that fail or are fenced off in a transaction with others: what they leave behind, and where they go on. */
+/** Turns that share a transaction: what those that fail or are fenced off leave behind, where they go on, and who shares. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
@@ -7,6 +7,7 @@ import { transaction } from '../../src/platform/db/transaction.ts'
 import { NO_SWEEP, sessions, startWorker, type TestWorker, testDeps } from '../support/actors.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
+import { startPrivateRedis } from '../support/private-redis.ts'
 
 const newKey = (): ActorKey => `session:${crypto.randomUUID()}`
 
@@ -84,5 +85,38 @@ test('an actor that always fails is given up although its bell never stops', asy
   } finally {
     ringing = false
     await bell
+  }
+})
+
+test('what rings at one moment is shared with a worker that has nothing to do', async () => {
+  const redis = await startPrivateRedis()
+  const ticked = [new Set<ActorKey>(), new Set<ActorKey>()]
+  const [first, second] = await Promise.all(
+    ticked.map((mine) => {
+      const handlers = {
+        async tick({ key }, tx) {
+          mine.add(key)
+          await tx`select 1`
+          return 'done'
+        },
+      } satisfies Parameters<typeof sessions>[0]
+      const options = { ...NO_SWEEP, batchKeys: 8, batchSlots: 2 }
+      return startWorker(testDeps(database.url, redis.url), [sessions(handlers)], options)
+    }),
+  )
+  worker = first!
+  try {
+    await eventually(async () =>
+      String(await redis.command('INFO', 'clients')).includes('blocked_clients:2\r'),
+    )
+    // As many as one worker has places for.
+    const keys = Array.from({ length: 16 }, newKey)
+    worker.deps.doorbell.ring(await post(keys.map((key) => ({ key, type: 'tick' }))))
+    await eventually(() => ticked.reduce((sum, { size }) => sum + size, 0) === keys.length)
+    expect(ticked.map(({ size }) => size)).toEqual([8, 8])
+  } finally {
+    await second!.close()
+    await worker.stop(5_000)
+    await redis.stop()
   }
 })
