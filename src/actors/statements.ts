@@ -83,7 +83,7 @@ export async function takeOver(
 }
 
 /**
- * Fence: the first statement after the domain's in every transaction of a long turn; `settle` is that of short ones.
+ * Fence: the first statement after the domain's in the middle of a long turn; `settle` is that of the end of turns.
  *
  * `for share` conflicts with the update of a claim: a takeover waits for a commit in flight, and a late commit finds
  * a newer epoch. (`for key share` would not do: changing `epoch` does not conflict with it.)
@@ -107,8 +107,8 @@ export interface Settled extends Held {
 }
 
 /**
- * Fence and release in one statement, and so with one lock: the first statement after the domain's in every transaction of
- * short turns. `no key update` is what a release takes, and conflicts with a claim as `share` does.
+ * Fence and release in one statement, and so with one lock: the first statement after the domain's in every transaction that
+ * ends turns. `no key update` is what a release takes, and conflicts with a claim as `share` does.
  * @returns the actors that were released
  * @throws Fenced unless all of `settled` are still ours.
  */

@@ -95,14 +95,16 @@ test('the actor is given back with the end of its turn, unless more is due', asy
   const owned: boolean[] = []
   await start(async (turn) => {
     await turn.finish(async (_tx, sendLetters) => {
-      if (turn.message.seq === 1) await sendLetters([{ key, type: 'work' }])
+      if (turn.message.seq === 2) await sendLetters([{ key, type: 'work' }])
     })
     const [actor] = await database.sql`select owner from actor where key = ${key}`
     owned.push(actor?.owner !== null)
   })
-  await post(key)
-  await eventually(() => owned.length === 2)
-  expect(owned).toEqual([true, false])
+  await transaction(database.sql, async (tx) => {
+    for (let letter = 1; letter <= 2; letter++) await send(tx, [{ key, type: 'work' }])
+  })
+  await eventually(() => owned.length === 3)
+  expect(owned).toEqual([true, true, false])
 })
 
 test('what only reads sees our rows and cannot write', async () => {
