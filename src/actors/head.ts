@@ -23,7 +23,7 @@ export interface WaitingMessage extends Message {
   readonly deaths: number
 }
 
-interface Claimed extends Held {
+export interface Claimed extends Held {
   /** Null where it has to be looked up. */
   readonly mailbox: Mailbox | null
 }
@@ -63,11 +63,10 @@ export async function readMailboxes(
 }
 
 /**
- * Claim and head in one statement, for short turns.
+ * Claim and head in one statement.
  *
- * It looks with the snapshot from before its locks. Where another worker had the actor in between, the epoch has risen by
- * more than one, and there is no mailbox in the answer. What a COMMIT on its way has removed is noticed by `remove` only, when
- * the handlers have run: so long turns, which do more than SQL, claim and look one after the other.
+ * It looks with the snapshot from before its locks, which shows the mailbox as it is if nobody had the actor then, nor since:
+ * the epoch has risen by one. Otherwise there is no mailbox in the answer: a COMMIT on its way may just remove what was seen.
  */
 export async function claimAndRead(
   sql: Query,
@@ -79,7 +78,7 @@ export async function claimAndRead(
     with ${claiming(sql, worker, keys)}
     select a.key, a.epoch, before.mail, m.*
     from taken a
-    left join actor before on before.key = a.key and before.epoch = a.epoch - 1
+    left join actor before on before.key = a.key and before.epoch = a.epoch - 1 and before.owner is null
     cross join lateral (${firstMessages(sql, limit)}) m`
   return rows.map(({ epoch, mail, ...row }) => ({
     key: row.key,

@@ -83,7 +83,7 @@ export async function takeOver(
 }
 
 /**
- * Fence: after the domain's statements and the letters in every transaction of a long turn; `settle` is that of short ones.
+ * Fence: after the domain's statements and the letters in the middle of a long turn; `settle` is that of the end of turns.
  *
  * `for share` conflicts with the update of a claim: a takeover waits for a commit in flight, and a late commit finds
  * a newer epoch. (`for key share` would not do: changing `epoch` does not conflict with it.)
@@ -107,7 +107,7 @@ export interface Settled extends Held {
 }
 
 /**
- * Fence and release in one statement, and so with one lock, after the domain's statements in every transaction of short
+ * Fence and release in one statement, and so with one lock, after the domain's statements in every transaction that ends
  * turns. A letter that goes to the actor itself and was sent before keeps it; one that is sent after rings for it.
  * `no key update` is what a release takes, and conflicts with a claim as `share` does.
  * @returns the actors that were released

@@ -109,9 +109,14 @@ export interface LongTurn {
   /** Aborted when the turn lost its ownership or the process stops: end all I/O at once. */
   readonly signal: AbortSignal
   readonly log: Log
+  /** A transaction that only reads, and so is not fenced: what it saw may be over when the turn ends. */
+  read<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** An intermediate, fenced transaction. @throws Fenced where another worker has taken over. */
   step<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T>
-  /** The last transaction of the turn: fenced, and removes the message. Called exactly once. */
+  /**
+   * The last transaction of the turn: fenced, and removes the message. Called exactly once. It may give the actor back: what
+   * the handler still does then (tidying up) may happen beside the actor's next turn.
+   */
   finish<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T>
 }
 

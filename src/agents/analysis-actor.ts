@@ -5,18 +5,18 @@
  * The rule: a turn handles one page; where more is left, or came in meanwhile, it writes to itself. It decides that under
  * the session's row lock, which whoever adds responses holds too, so none is left behind.
  */
-import type { ActorDefinition, GiveUp, LongTurn, Send } from '../actors/types.ts'
+import type { ActorDefinition, LongTurn, Message, Send } from '../actors/types.ts'
 import { type Analyzer, AnalyzerError, type Exchange, type Finding } from '../analyze/analyzer.ts'
 import { createAnalyzer } from '../analyze/create.ts'
 import { textOf } from '../analyze/text.ts'
 import type { Deps } from '../container.ts'
 import type { Tx } from '../platform/db/pool.ts'
-import { closeResponses, type PendingResponse, readPending } from './analysis.store.ts'
-import { countResponses } from './responses.store.ts'
+import type { NewId } from '../platform/ids.ts'
+import { closeResponses, type PendingResponse, readPending, readProgress } from './analysis.store.ts'
 import { analyzeLetter, isTerminal } from './session.rules.ts'
 import { type NewSignal, replaceInferences } from './signal-writes.store.ts'
 import { processingStatusOf } from './turn.rules.ts'
-import { hasUnwalked, type LockedSession, lockSession, saveProcessingStatus } from './walk.store.ts'
+import { lockSession, saveProcessingStatus } from './walk.store.ts'
 
 /** Responses of one turn. */
 const PAGE = 50
@@ -37,22 +37,16 @@ export function analysisActor(
     kind: 'analysis',
     pool: 'long',
     maxAttempts: 8,
-    giveUp,
+    giveUp: (message, tx, send) => giveUp(deps, message, tx, send),
     handlers: { analyze: (turn) => analyze(deps, analyzer, turn) },
   }
 }
 
 async function analyze(deps: AnalysisDeps, analyzer: Analyzer, turn: LongTurn): Promise<void> {
   const { id } = turn.message
-  const pending = await turn.step((tx) => readPending(tx, id, PAGE))
+  const pending = await turn.read((tx) => readPending(tx, id, PAGE))
   const outcome = await ask(analyzer, pending, turn)
-  await turn.finish(async (tx, send) => {
-    const session = await lockSession(tx, id)
-    if (session === null) return
-    const accepted = await closeResponses(tx, session, pending, outcome.state)
-    await replaceInferences(tx, session, deps.newId, accepted, signalsOf(pending, accepted, outcome.findings))
-    await conclude(tx, send, session, pending.length === PAGE)
-  })
+  await turn.finish((tx, send) => conclude(deps.newId, tx, send, id, pending, outcome))
 }
 
 /** A refusal of these very exchanges is an outcome; anything else fails the turn, which is tried again. */
@@ -72,23 +66,39 @@ async function ask(
 }
 
 /** The page that could not be analysed is marked as failed; the rest of the session goes on. */
-const giveUp: GiveUp = async (message, tx, send) => {
-  const session = await lockSession(tx, message.id)
-  if (session === null) return 'handled'
-  const pending = await readPending(tx, message.id, PAGE)
-  const failed = await closeResponses(tx, session, pending, 'failed')
+async function giveUp(deps: AnalysisDeps, { id }: Message, tx: Tx, send: Send): Promise<'handled'> {
+  const pending = await readPending(tx, id, PAGE)
   // What an older version of them had shown is not true of them any more.
-  await replaceInferences(tx, session, () => '', failed, [])
-  await conclude(tx, send, session, pending.length === PAGE)
+  await conclude(deps.newId, tx, send, id, pending, { state: 'failed', findings: [] })
   return 'handled'
 }
 
-/** Says how far the session is, and goes on where responses are left; `full`: the page that was read was. */
-async function conclude(tx: Tx, send: Send, session: LockedSession, full: boolean): Promise<void> {
-  const { captureContent, sessionId } = session
-  const [counts, unwalked] = await Promise.all([countResponses(tx, session), hasUnwalked(tx, session)])
-  await saveProcessingStatus(tx, session, processingStatusOf({ captureContent, unwalked, ...counts }))
-  if (counts.metered > 0) await send([analyzeLetter(sessionId, full || isTerminal(session.status))])
+/**
+ * Makes the outcome that of the responses that are still what was asked about, says how far the session is, and goes on where
+ * responses are left. In two trips: statements of one are sent together and run in the order in which they are written, all of
+ * them under the lock that the first one takes.
+ */
+async function conclude(
+  newId: NewId,
+  tx: Tx,
+  send: Send,
+  id: string,
+  pending: readonly PendingResponse[],
+  { state, findings }: Outcome,
+): Promise<void> {
+  const [session, accepted, progress] = await Promise.all([
+    lockSession(tx, id),
+    closeResponses(tx, id, pending, state),
+    readProgress(tx, id),
+  ])
+  if (session === null) return
+  const { captureContent, status } = session
+  await Promise.all([
+    replaceInferences(tx, session, newId, accepted, signalsOf(pending, accepted, findings)),
+    saveProcessingStatus(tx, session, processingStatusOf({ captureContent, ...progress })),
+  ])
+  if (progress.metered === 0) return
+  await send([analyzeLetter(id, pending.length === PAGE || isTerminal(status))])
 }
 
 function toExchange(response: PendingResponse): Exchange {

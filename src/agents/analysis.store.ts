@@ -5,8 +5,8 @@
  * meanwhile is still `metered` and is asked about again.
  */
 import type { Query } from '../platform/db/pool.ts'
-import { responseOfEvent } from './responses.store.ts'
-import type { SessionScope } from './session-table.store.ts'
+import { responseCounts, responseOfEvent } from './responses.store.ts'
+import type { Progress } from './turn.rules.ts'
 
 /** User messages behind a response that analysis looks at. */
 const FOLLOW_UPS = 10
@@ -99,21 +99,41 @@ export function readPending(tx: Query, sessionId: string, limit: number) {
  */
 export async function closeResponses(
   tx: Query,
-  { organizationId, sessionId }: SessionScope,
+  sessionId: string,
   responses: readonly Pick<PendingResponse, 'externalEventId' | 'version'>[],
   state: 'analyzed' | 'failed',
 ): Promise<readonly string[]> {
   const rows = await tx<{ id: string }[]>`
     update agent_response r set state = ${state}, updated_at = now()
-    from unnest(
+    from agent_session s, unnest(
       ${responses.map((response) => response.externalEventId)}::text[],
       ${responses.map((response) => response.version)}::int[]
     ) as asked (id, version)
-    where r.organization_id = ${organizationId}
-      and r.session_id = ${sessionId}
+    where s.id = ${sessionId}
+      and r.organization_id = s.organization_id
+      and r.session_id = s.id
       and r.external_event_id = asked.id
       and r.version = asked.version
       and r.state = 'metered'
     returning r.external_event_id as id`
   return rows.map((row) => row.id)
+}
+
+/** How far the session is. @returns all of it at its end where the session was deleted. */
+export async function readProgress(tx: Query, sessionId: string): Promise<Omit<Progress, 'captureContent'>> {
+  const [progress] = await tx<Omit<Progress, 'captureContent'>[]>`
+    select
+      c.blocked, c.metered, c.failed,
+      exists (
+        select 1 from agent_event e
+        where e.organization_id = s.organization_id and e.session_id = s.id and e.sequence > s.watermark
+      ) or exists (
+        select 1 from agent_revisit r
+        where r.organization_id = s.organization_id and r.session_id = s.id
+      ) as unwalked
+    from (
+      select organization_id, id, id as session_id, watermark from agent_session where id = ${sessionId}
+    ) s
+    ${responseCounts(tx)}`
+  return progress ?? { unwalked: false, blocked: 0, metered: 0, failed: 0 }
 }

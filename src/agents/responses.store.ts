@@ -184,12 +184,6 @@ export const responseOfEvent = (tx: Query) => tx`
     limit 1
   ) r`
 
-export interface ResponseCounts {
-  readonly blocked: number
-  readonly metered: number
-  readonly failed: number
-}
-
 /** Joins to sessions `s` how many responses `c` of each wait for credits, wait for analysis, or could not be analysed. */
 export const responseCounts = (tx: Query) => tx`
   cross join lateral (
@@ -202,11 +196,3 @@ export const responseCounts = (tx: Query) => tx`
       and r.session_id = s.session_id
       and r.state <> 'analyzed'
   ) c`
-
-export async function countResponses(tx: Query, scope: SessionScope): Promise<ResponseCounts> {
-  const [counts] = await tx<ResponseCounts[]>`
-    select c.blocked, c.metered, c.failed
-    from ${sessionTable(tx, [scope])}
-    ${responseCounts(tx)}`
-  return counts ?? { blocked: 0, metered: 0, failed: 0 }
-}

@@ -161,22 +161,6 @@ export async function highestSequences(
   return new Map(rows.map(({ id, highest }) => [id, highest]))
 }
 
-/** True where events are still to be walked, gone back for, or waited for. */
-export async function hasUnwalked(tx: Query, { organizationId, sessionId }: SessionScope): Promise<boolean> {
-  const [row] = await tx<{ unwalked: boolean }[]>`
-    select
-      exists (
-        select 1 from agent_event e
-        where e.organization_id = s.organization_id and e.session_id = s.id and e.sequence > s.watermark
-      ) or exists (
-        select 1 from agent_revisit r
-        where r.organization_id = s.organization_id and r.session_id = s.id
-      ) as unwalked
-    from agent_session s
-    where s.organization_id = ${organizationId} and s.id = ${sessionId}`
-  return row?.unwalked ?? false
-}
-
 /** How far a session's walk came. */
 export interface Walked {
   readonly scope: SessionScope

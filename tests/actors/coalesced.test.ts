@@ -270,6 +270,7 @@ test('an analysis that has to wait for a turn sees the responses for which the t
       message: { key: analysisKey, id: sessionId, seq: 1, type: 'analyze', payload: {}, attempts: 0 },
       signal: new AbortController().signal,
       log: createLog('silent', 'test'),
+      read: (work) => transaction(sql, work, 'read only'),
       step,
       finish: step,
     })

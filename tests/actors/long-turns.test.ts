@@ -90,6 +90,34 @@ test('letters of a step leave with it', async () => {
   expect((await notes()).toSorted()).toEqual(['received', 'sent'])
 })
 
+test('the actor is given back with the end of its turn, unless more is due', async () => {
+  const key = newKey()
+  const owned: boolean[] = []
+  await start(async (turn) => {
+    await turn.finish(async (_tx, sendLetters) => {
+      if (turn.message.seq === 2) await sendLetters([{ key, type: 'work' }])
+    })
+    const [actor] = await database.sql`select owner from actor where key = ${key}`
+    owned.push(actor?.owner !== null)
+  })
+  await transaction(database.sql, async (tx) => {
+    for (let letter = 1; letter <= 2; letter++) await send(tx, [{ key, type: 'work' }])
+  })
+  await eventually(() => owned.length === 3)
+  expect(owned).toEqual([true, true, false])
+})
+
+test('what only reads sees our rows and cannot write', async () => {
+  await start(async (turn) => {
+    const found = await turn.read((tx) => tx`select 1 from actor where key = ${turn.message.key}`)
+    const refused = await turn.read(note(turn, 'never')).catch((error) => error.code)
+    await turn.finish(note(turn, `found ${found.length}, refused ${refused}`))
+  })
+  await post(newKey())
+  await empty()
+  expect(await notes()).toEqual(['found 1, refused 25006'])
+})
+
 test('a handler that ends without finish has failed', async () => {
   await start(async () => {}, {}, 1)
   await post(newKey())

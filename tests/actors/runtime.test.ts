@@ -148,8 +148,8 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
       await eventually(async () => (await appliedSeqs(other)).length === 1)
     }
     const begin = own.sql.begin.bind(own.sql)
-    const slowBegin = async (work: Parameters<typeof begin>[1]) => {
-      const result = await begin('', work)
+    const slowBegin = async (mode: string, work: Parameters<typeof begin>[1]) => {
+      const result = await begin(mode, work)
       await afterCommit()
       return result
     }

@@ -1,8 +1,8 @@
-/** The statements that short turns have to themselves: claim and head in one, fence and release in one. */
+/** The statements that save turns a trip: claim and head in one, fence and release in one. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { claimAndRead, readMailboxes } from '../../src/actors/head.ts'
 import { send } from '../../src/actors/mailbox.ts'
-import { claim, release, settle, stillHeld, takeOver } from '../../src/actors/statements.ts'
+import { abandon, claim, release, settle, stillHeld, takeOver } from '../../src/actors/statements.ts'
 import { type ActorKey, Fenced } from '../../src/actors/types.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
@@ -53,6 +53,7 @@ describe('claim and head in one', () => {
     const worker = await liveWorker(sql)
     const complete = async (limit: number) => {
       const [claimed] = await claimAndRead(sql, worker, [key], limit)
+      await abandon(sql, worker, [claimed!])
       return [claimed?.mailbox?.due.length, claimed?.mailbox?.complete]
     }
     expect(await complete(2)).toEqual([2, false])
@@ -81,6 +82,12 @@ describe('claim and head in one', () => {
       await release(sql, other, [{ ...held, mail: 1 }])
     })
     expect(claimed).toEqual([{ key, epoch: 2, mailbox: null }])
+  })
+
+  test('of an actor that was in hands already, also in its own, it is to be looked at again', async () => {
+    const [key, worker] = [await actorWithMail(sql, 1), await liveWorker(sql)]
+    await claimOne(sql, worker, key)
+    expect(await claimAndRead(sql, worker, [key], 20)).toEqual([{ key, epoch: 2, mailbox: null }])
   })
 
   /** Its key comes after the one that `changedMeanwhile` adds. */

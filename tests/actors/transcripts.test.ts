@@ -183,6 +183,7 @@ describe('a turn', () => {
       },
       signal: new AbortController().signal,
       log: createLog('silent', 'test'),
+      read: (work) => transaction(server.database.sql, work, 'read only'),
       step: inTransaction,
       finish: (work) => {
         finished++

@@ -10,6 +10,7 @@ import {
   leave,
   lowest,
   type ProtocolOptions,
+  RULES,
   type State,
   setDatabase,
   setWorker,
@@ -54,21 +55,26 @@ export function claim(state: State, me: number): Step<State> {
   }
 }
 
+/** The look at an actor that somebody had in hands. No epoch is the next one. */
+const NOT_TRUSTED = -1
+
 /** Claim and head in one statement: it takes its snapshot, and looks at the mailbox with it. */
-export function beginClaim(state: State, me: number): readonly Step<State>[] {
+export function beginClaim({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
   const { owner, epoch, mail } = state.database
   if (owner !== 0 && owner !== me)
     return [{ label: `worker ${me} claims: not free`, next: leave(state, me, 0) }]
   const { head, isLast } = dueHead(state)
+  const isTrusted = owner === 0 || mistake === 'claim trusts its look at what is in hands'
+  const seen = { epoch: isTrusted ? epoch : NOT_TRUSTED, mail, head, flag: isLast }
   return [
     {
       label: `worker ${me} begins to claim: sees message ${head} and mail ${mail}`,
-      next: setWorker(state, me, { place: 'claiming', epoch, mail, head, flag: isLast }),
+      next: setWorker(state, me, { place: 'claiming', ...seen }),
     },
   ]
 }
 
-/** Then it locks the row as it is now. What it saw is good for nothing where another had the actor in between. */
+/** Then it locks the row as it is now. What it saw is good for nothing where somebody had the actor then, or in between. */
 export function claimAndRead({ mistake }: ProtocolOptions, state: State, me: number): Step<State> {
   const { owner, epoch, mail } = state.database
   const seen = state.workers[me - 1]!
@@ -88,6 +94,7 @@ export function claimAndRead({ mistake }: ProtocolOptions, state: State, me: num
       epoch: next,
       mail: mistake === 'claim reads mail from the locked row' ? mail : seen.mail,
     }),
+    ...(seen.head !== 0 && (state.database.present & bit(seen.head)) === 0 ? { broken: RULES.over } : {}),
   }
 }
 

@@ -42,6 +42,8 @@ const MISTAKES: readonly (readonly [Mistake, ProtocolOptions, string])[] = [
   ['removed without being the head', CRASHES, RULES.order],
   ['removed without being the head', { ...CRASHES, ...LONG }, RULES.order],
   ['claim reads mail from the locked row', BELLS, STUCK],
+  ['claim trusts its look at what is in hands', SWEEPS, RULES.over],
+  ['claim trusts its look at what is in hands', { ...SWEEPS, ...LONG }, RULES.over],
   ['release where no message exists', BELLS, STUCK],
   ['release without looking', BELLS, STUCK],
   ['head in two statements', BELLS, STUCK],

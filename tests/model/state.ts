@@ -13,6 +13,7 @@ export type Mistake =
   | 'fence without the owner'
   | 'removed without being the head'
   | 'claim reads mail from the locked row'
+  | 'claim trusts its look at what is in hands'
   | 'release where no message exists'
   | 'release without looking'
   | 'head in two statements'
@@ -26,7 +27,7 @@ export interface ProtocolOptions {
   readonly messages: number
   /** How many faults may happen in one run, in any combination. */
   readonly faults: number
-  /** Long turns claim and look in two statements, commit in steps, and do not release with their end. */
+  /** Long turns commit in steps. */
   readonly long: boolean
   readonly sweeps: boolean
   /** False: every bell is lost. */
@@ -225,6 +226,7 @@ export const RULES = {
   twoOwners: 'a worker commits for an actor that another one has claimed',
   twice: 'a message is applied twice',
   order: 'a message is applied before the one that was sent before it',
+  over: 'a turn is begun of a message that was dealt with',
 } as const
 
 /** The rule of the fence, asked of the rows themselves at COMMIT. */

@@ -18,7 +18,6 @@ import {
   messageRule,
   NEW_WORKER,
   ownership,
-  type Place,
   type ProtocolOptions,
   type State,
   setDatabase,
@@ -87,18 +86,18 @@ function act(options: ProtocolOptions, state: State, me: number): readonly Step<
     case 'idle':
       return options.sweeps ? sweep(options, state, me) : []
     case 'called':
-      return options.long || flag ? [claim(state, me)] : beginClaim(state, me)
+      return flag ? [claim(state, me)] : beginClaim(options, state, me)
     case 'claiming':
       return [claimAndRead(options, state, me)]
     case 'held':
     case 'half read':
       return [readHead(options, state, me)]
     case 'turn':
-      return options.long ? fence(options, state, me, 'step fenced') : settle(options, state, me)
+      return options.long ? fence(options, state, me) : settle(options, state, me)
     case 'step fenced':
       return [commitStep(options, state, me)]
     case 'working':
-      return fence(options, state, me, 'settled')
+      return settle(options, state, me)
     case 'settled':
       return remove(options, state, me)
     case 'committing':
@@ -119,22 +118,30 @@ function act(options: ProtocolOptions, state: State, me: number): readonly Step<
   }
 }
 
-/** In a step of a long turn, and at its end, which keeps the actor. */
-function fence({ mistake }: ProtocolOptions, state: State, me: number, place: Place): readonly Step<State>[] {
-  const kept: Partial<Worker> = place === 'settled' ? { place, flag: false } : { place }
-  const isLeftOut = mistake === 'no fence' || mistake === 'no fence, and the removed rows are not counted'
-  if (isLeftOut) return [{ label: `worker ${me} writes, without a fence`, next: setWorker(state, me, kept) }]
+/** In a step of a long turn. */
+function fence({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
+  const place = 'step fenced'
+  if (isLeftOut(mistake))
+    return [{ label: `worker ${me} writes, without a fence`, next: setWorker(state, me, { place }) }]
   const isWeak = mistake === 'fence for key share'
   if (!isWeak && state.exclusive !== 0 && state.exclusive !== me) return []
   if (!isOurs(state, me, mistake === 'fence without the owner'))
     return [{ label: `worker ${me} writes: fenced off, rolls back`, next: leave(state, me, 0) }]
-  if (place === 'step fenced' && !isHead(mistake, state, me)) return [notTheHead(state, me)]
+  if (!isHead(mistake, state, me)) return [notTheHead(state, me)]
   const locked = isWeak ? state : { ...state, shared: state.shared | (1 << (me - 1)) }
-  return [{ label: `worker ${me} writes, and passes the fence`, next: setWorker(locked, me, kept) }]
+  return [{ label: `worker ${me} writes, and passes the fence`, next: setWorker(locked, me, { place }) }]
 }
 
-/** The end of a short turn: fence and release in one statement, both decided on the row that it has locked. */
+function isLeftOut(mistake: Mistake | undefined): boolean {
+  return mistake === 'no fence' || mistake === 'no fence, and the removed rows are not counted'
+}
+
+/** The end of a turn: fence and release in one statement, both decided on the row that it has locked. */
 function settle({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
+  if (isLeftOut(mistake)) {
+    const kept = { place: 'settled', flag: false } as const
+    return [{ label: `worker ${me} goes on without a fence`, next: setWorker(state, me, kept) }]
+  }
   if (isLockedFor(state, me)) return []
   if (!isOurs(state, me, mistake === 'fence without the owner'))
     return [{ label: `worker ${me} settles: fenced off, rolls back`, next: leave(state, me, 0) }]

@@ -157,6 +157,7 @@ export async function runAnalysis(sql: Sql, definition: ActorDefinition, session
       message: message(`analysis:${sessionId}`, 'analyze'),
       signal: new AbortController().signal,
       log: createLog('silent', 'test'),
+      read: (work) => transaction(sql, work, 'read only'),
       step: inTransaction,
       finish: inTransaction,
     })

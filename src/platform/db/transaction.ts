@@ -16,14 +16,17 @@ import { isRetryable } from './sqlstate.ts'
 
 const ATTEMPTS = 3
 
+/** What BEGIN says besides. */
+type Mode = '' | 'read only'
+
 /**
  * Runs `work` in one transaction and commits it. Retried up to three times on a serialization failure (40001) or a
- * deadlock (40P01), so `work` must have no effect but its SQL.
+ * deadlock (40P01), so `work` must have no effect but its SQL. In one that is `read only` the server refuses to write.
  */
-export async function transaction<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function transaction<T>(sql: Sql, work: (tx: Tx) => Promise<T>, mode: Mode = ''): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await once(sql, work)
+      return await once(sql, work, mode)
     } catch (error) {
       if (attempt >= ATTEMPTS || !isRetryable(error)) throw error
       await delay(Math.random() * 20 * attempt)
@@ -31,10 +34,10 @@ export async function transaction<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Pr
   }
 }
 
-async function once<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function once<T>(sql: Sql, work: (tx: Tx) => Promise<T>, mode: Mode): Promise<T> {
   const revocation = new Revocation()
   try {
-    const result = await sql.begin(async (tx) => {
+    const result = await sql.begin(mode, async (tx) => {
       try {
         return { value: await revocation.run(tx as Tx, work) }
       } finally {
