@@ -44,7 +44,7 @@ const PATIENCE_MS = 200
 const MAX_WAITING_BYTES = 128 * 1024 * 1024
 
 /** How often a request is judged again because its application was changed while it waited to be stored. */
-const ATTEMPTS = 5
+const ATTEMPTS = 12
 
 export function createIngest(deps: IngestDeps, applications: Pick<Applications, 'loadForIngest'>): Ingest {
   const versions = createSettingsVersions()
