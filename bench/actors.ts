@@ -6,6 +6,7 @@
  * until then is the rate. A cell that would take a peer minutes to fill is left out unless `--full` is given.
  */
 
+import { cpuOfSelf, cpuOfTree } from './support/cpu.ts'
 import { createEarshot } from './support/earshot-peer.ts'
 import { openEnvironment } from './support/environment.ts'
 import { type Latency, latencyAtHalfLoad, latencyIdle } from './support/latency.ts'
@@ -79,44 +80,82 @@ async function openPeers(stack: AsyncDisposableStack): Promise<readonly Peer[]> 
   return peers.filter(({ name }) => wanted?.includes(name) ?? true)
 }
 
-/** Messages a second: the median of some rounds, in which the peers take turns. */
-async function drainRates(peers: readonly Peer[], keys: number, perKey: number): Promise<readonly number[]> {
+interface Drain {
+  /** Messages a second: the median of the rounds. */
+  readonly rate: number
+  /** Microseconds of CPU a message, of all rounds: of the worker with its handlers, and of the servers. */
+  readonly worker: number
+  readonly servers: number
+}
+
+/** Some rounds, in which the peers take turns. */
+async function drainAll(peers: readonly Peer[], keys: number, perKey: number): Promise<readonly Drain[]> {
   const rates = peers.map(() => [] as number[])
+  const used = peers.map(() => ({ messages: 0, worker: 0, servers: 0 }))
   for (let round = 0; round < (keys * perKey > BIG ? 1 : ROUNDS); round++) {
     for (const [index, peer] of peers.entries()) {
       const most = MOST_MESSAGES[peer.name] ?? Number.POSITIVE_INFINITY
       const some = Math.max(1, Math.min(keys, Math.floor(most / perKey)))
       await peer.clear()
       await peer.fill(some, perKey)
+      const before = cpu()
       const { messages, ms } = await peer.drain(some * perKey, LIMIT_MS)
+      const after = cpu()
+      const sum = used[index]
+      if (sum !== undefined) {
+        sum.messages += messages
+        sum.worker += after.worker - before.worker
+        sum.servers += after.servers - before.servers
+      }
       console.error(
         `${keys} × ${perKey} ${peer.name}: ${messages} of ${some * perKey} in ${Math.round(ms)} ms`,
       )
       rates[index]?.push((messages / ms) * 1_000)
     }
   }
-  return rates.map((all) => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN)
+  return used.map(({ messages, worker, servers }, index) => {
+    const sorted = (rates[index] ?? []).toSorted((a, b) => a - b)
+    const rate = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+    return { rate, worker: (worker / messages) * 1_000, servers: (servers / messages) * 1_000 }
+  })
 }
 
-/** Measures all and prints two tables. `BENCH_FULL=1` adds the cells of millions, `BENCH_PEERS=a,b` leaves peers out. */
+/** Milliseconds of CPU until now: of this process, and of the servers that it has started. */
+function cpu() {
+  const worker = cpuOfSelf()
+  return { worker, servers: cpuOfTree(process.pid) - worker }
+}
+
+/** Measures all and prints three tables. `BENCH_FULL=1` adds the cells of millions, `BENCH_PEERS=a,b` leaves peers out. */
 export async function benchActors(): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const peers = await openPeers(stack)
   const cells = process.env.BENCH_FULL === '1' ? [...CELLS, ...FULL] : CELLS
-  const columns: (readonly number[])[] = []
-  for (const [keys, perKey] of cells) columns.push(await drainRates(peers, keys, perKey))
+  const columns: (readonly Drain[])[] = []
+  for (const [keys, perKey] of cells) columns.push(await drainAll(peers, keys, perKey))
   const reference = peers.findIndex(({ name }) => name === 'groupmq')
   const rows = peers.map(({ name, about }, index) => [
     name,
-    ...columns.map((rates) => {
-      const rate = rates[index] ?? Number.NaN
-      return `${Math.round(rate)} (${(rate / (rates[reference] ?? Number.NaN)).toFixed(1)})`
+    ...columns.map((drains) => {
+      const rate = drains[index]?.rate ?? Number.NaN
+      return `${Math.round(rate)} (${(rate / (drains[reference]?.rate ?? Number.NaN)).toFixed(1)})`
     }),
     about,
+  ])
+  const costs = peers.map(({ name }, index) => [
+    name,
+    ...columns.map((drains) => {
+      const { worker, servers } = drains[index] ?? { worker: Number.NaN, servers: Number.NaN }
+      return `${worker.toFixed(1)} + ${servers.toFixed(1)}`
+    }),
   ])
   const titles = cells.map(([keys, perKey]) => `${keys} × ${perKey}`)
   console.log(`\nDrain, messages a second by keys × messages a key (ratio to groupmq), median of ${ROUNDS}\n`)
   console.log(table(['', ...titles, 'what it promises'], rows))
+  console.log(
+    '\nCPU of a message, µs: of the worker + of PostgreSQL and Redis; what it takes to start is among it\n',
+  )
+  console.log(table(['', ...titles], costs))
   await latencies(peers)
 }
 
