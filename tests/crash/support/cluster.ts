@@ -2,7 +2,7 @@
  * A whole installation for one trial: PostgreSQL and Redis of its own behind proxies, one API process and two worker
  * processes that are started again whenever they end, as a supervisor would.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { connect, type Sql } from '../../../src/platform/db/pool.ts'
@@ -39,6 +39,8 @@ export interface Supervised {
   kill(signal: NodeJS.Signals): void
   /** How often it was started again. */
   readonly restarts: number
+  /** For messages: what is known of the process that runs now. */
+  state(): string
   /** Stops supervising, and ends it. */
   end(): Promise<void>
 }
@@ -87,7 +89,11 @@ export async function startCluster(): Promise<Cluster> {
     alone: createTurns(),
     async ready() {
       await eventually(() => isReady(baseUrl), { deadlineMs: 60_000 })
-      await eventually(() => live(sql, workers.length), { deadlineMs: 60_000 })
+      await eventually(() => live(sql, workers.length), { deadlineMs: 60_000 }).catch(async (error) => {
+        const beats = await sql`select id, now() - heartbeat_at as age from worker order by age limit 4`
+        const processes = workers.map((worker) => worker.state())
+        throw new Error(`not every worker works: ${JSON.stringify({ processes, beats })}`, { cause: error })
+      })
     },
     async stop() {
       await Promise.all([api, ...workers].map((process) => process.end()))
@@ -120,6 +126,15 @@ async function live(sql: Sql, count: number): Promise<boolean> {
   return rows.length >= count
 }
 
+/** As the kernel says it, where it does: `S (sleeping)`, `T (stopped)`. */
+function processState(pid: number): string {
+  try {
+    return /^State:\s*(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 'unknown'
+  } catch {
+    return 'not there'
+  }
+}
+
 function supervise(args: readonly string[], env: Readonly<Record<string, string>>): Supervised {
   let ending = false
   let restarts = 0
@@ -147,6 +162,7 @@ function supervise(args: readonly string[], env: Readonly<Record<string, string>
     get restarts() {
       return restarts
     },
+    state: () => `${child.pid} ${processState(child.pid)}, exit code ${child.exitCode}, ${restarts} restarts`,
     async end() {
       ending = true
       child.kill('SIGKILL')
