@@ -1,0 +1,53 @@
+/**
+ * Heartbeats that fail go on, and a thread whose statements are neither answered nor given up ends. What the driver would have
+ * to do wrong for the second cannot be had on demand, so the connection is a function that answers as it is told.
+ */
+import { expect, test } from 'bun:test'
+import type { Context } from '../../src/actors/context.ts'
+import { keepBeating } from '../../src/actors/heartbeat.ts'
+import { DEFAULT_OPTIONS } from '../../src/actors/options.ts'
+import type { Sql } from '../../src/platform/db/pool.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { eventually } from '../support/eventually.ts'
+
+const OPTIONS = { ...DEFAULT_OPTIONS, heartbeatMs: 5, leaseMs: 20 }
+/** Many more than a thread takes without an answer. */
+const MANY = 40
+
+function contextOf(answer: () => Promise<unknown>): Context {
+  const sql = answer as unknown as Sql
+  const log = createLog('silent', 'test')
+  return { sql, log, worker: 'worker', options: OPTIONS, longTurns: new Map() } as unknown as Context
+}
+
+test('a worker ends where no statement is answered or given up any more', async () => {
+  const stopping = new AbortController()
+  let beats = 0
+  const unanswered = () => {
+    beats += 1
+    return new Promise(() => {})
+  }
+  const ended = keepBeating(contextOf(unanswered), stopping.signal).catch((error: Error) => error.message)
+  const wentOn = eventually(() => beats >= MANY).then(() => 'went on')
+  expect(await Promise.race([ended, wentOn])).toMatch(/none of 8 heartbeats/)
+  stopping.abort()
+})
+
+for (const [what, answer] of [
+  ['fail', () => Promise.reject(new Error('the database is away'))],
+  ['are answered late, but are', () => Bun.sleep(3 * OPTIONS.heartbeatMs)],
+] as const) {
+  test(`a worker goes on where its statements ${what}`, async () => {
+    const stopping = new AbortController()
+    let beats = 0
+    const counted = () => {
+      beats += 1
+      return answer()
+    }
+    const beating = keepBeating(contextOf(counted), stopping.signal)
+    await Promise.race([beating, eventually(() => beats >= MANY)])
+    stopping.abort()
+    await beating
+    expect(beats).toBeGreaterThanOrEqual(MANY)
+  })
+}
