@@ -11,7 +11,7 @@ import feedback from './migrations/0008_feedback.sql' with { type: 'text' }
 import media from './migrations/0009_media.sql' with { type: 'text' }
 import uploads from './migrations/0010_uploads.sql' with { type: 'text' }
 import actorDeaths from './migrations/0011_actor_deaths.sql' with { type: 'text' }
-import keptUploads from './migrations/0013_kept_uploads.sql' with { type: 'text' }
+import keptUploads from './migrations/0012_kept_uploads.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -25,5 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 9, name: 'media', source: media },
   { number: 10, name: 'uploads', source: uploads },
   { number: 11, name: 'actor_deaths', source: actorDeaths },
-  { number: 13, name: 'kept_uploads', source: keptUploads },
+  { number: 12, name: 'kept_uploads', source: keptUploads },
 ]

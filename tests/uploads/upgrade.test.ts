@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
 /** Of the columns for uploads that are kept. */
-const KEPT_UPLOADS = 13
+const KEPT_UPLOADS = 12
 
 let database: TestDatabase
 
