@@ -6,7 +6,7 @@ import type { Deps } from './container.ts'
 import { discovery } from './discovery/routes.ts'
 import { createFeatures, type Features } from './features.ts'
 import { createAuthenticate } from './http/auth.ts'
-import { createBodyRoom } from './http/body-room.ts'
+import { createBodyBudget } from './http/body-budget.ts'
 import { CLIENT_GONE, ClientGone } from './http/client-gone.ts'
 import { docs } from './http/docs.ts'
 import { renderError, toAppError } from './http/error-handler.ts'
@@ -27,7 +27,8 @@ export function createApp(
   options: { readonly website?: WebsiteOptions; readonly features?: Features } = {},
 ) {
   const features = options.features ?? createFeatures(deps)
-  const bodies = createBodyRoom(deps.config.maxBodyBytesAtOnce)
+  const { config } = deps
+  const bodies = createBodyBudget({ maxBytes: config.maxBodyBytesAtOnce, deadlineMs: config.bodyTimeoutMs })
   return new Elysia({
     normalize: false,
     // JSON operations cap their own bodies while reading; uploads are larger than any default.
