@@ -24,6 +24,9 @@ import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
 import type { WebsiteOperation } from './http/website-operation.ts'
+import { identityMaintenance } from './identity/maintenance.ts'
+import { createMembers } from './identity/members.ts'
+import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { metadataOperations } from './metadata/routes.ts'
@@ -82,6 +85,10 @@ export function createFeatures(deps: Deps): Features {
       ...applicationOperations(applications),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
+      ...memberOperations(
+        createMembers({ ...deps, identity, privateContent: folders.privateContent }),
+        identity,
+      ),
       ...recordingOperations(
         createRecordings({ ...deps, folders, metadata, people: createPeople(deps) }),
         createPlayback(deps),
@@ -96,7 +103,12 @@ export function createFeatures(deps: Deps): Features {
     content,
     website: websiteOperations(deps, content),
     actors: [sessionActor(deps), analysisActor(deps), recordingActor(deps), formActor(deps)],
-    maintenance: [...agentMaintenance(deps), ...mediaMaintenance(deps), ...uploadMaintenance(deps)],
+    maintenance: [
+      ...identityMaintenance(deps),
+      ...agentMaintenance(deps),
+      ...mediaMaintenance(deps),
+      ...uploadMaintenance(deps),
+    ],
   }
 }
 
