@@ -55,7 +55,7 @@ export function createApp(
     .use(requestLog(deps))
     .use(healthRoutes(deps))
     .use(docs(deps.config))
-    .use(mediaRoutes(deps))
+    .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))
     .use(discovery(deps.config, features.content))
     .use(mountWebsite(features.website, { ...deps, bodies }, options.website))

@@ -32,6 +32,8 @@ export const ASSET_EVENTS = {
   firstByte: { from: ['queued'], to: 'uploading' },
   lastByte: { from: ['uploading'], to: 'processing' },
   publish: { from: ['processing'], to: 'completed' },
+  /** An upload that was sent for media that plays already; until now the old media was shown. */
+  replace: { from: ['completed'], to: 'completed' },
   /** A failure that another attempt may not have. */
   retry: { from: UNDER_WAY, to: 'queued' },
   /** The media is why, or where it comes from. */
