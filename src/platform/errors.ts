@@ -7,6 +7,7 @@
 
 /** Code → HTTP status. The closed enumeration of the OpenAPI document. */
 export const ERROR_STATUS = {
+  invalid_host: 400,
   validation_failed: 400,
   malformed_json: 400,
   unknown_member: 400,
