@@ -5,7 +5,7 @@ import type { Deps } from './container.ts'
 import { discovery } from './discovery/routes.ts'
 import { createFeatures, type Features } from './features.ts'
 import { createAuthenticate } from './http/auth.ts'
-import { createBodyRoom } from './http/body-room.ts'
+import { createBodyBudget } from './http/body-budget.ts'
 import { docs } from './http/docs.ts'
 import { createHttpApp } from './http/http-app.ts'
 import { mediaRoutes } from './http/media.ts'
@@ -21,11 +21,12 @@ export function createApp(
   options: { readonly website?: WebsiteOptions; readonly features?: Features } = {},
 ) {
   const features = options.features ?? createFeatures(deps)
-  const bodies = createBodyRoom(deps.config.maxBodyBytesAtOnce)
+  const { config } = deps
+  const bodies = createBodyBudget({ maxBytes: config.maxBodyBytesAtOnce, deadlineMs: config.bodyTimeoutMs })
   return createHttpApp(deps)
     .use(healthRoutes(deps))
     .use(docs(deps.config))
-    .use(mediaRoutes(deps))
+    .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))
     .use(discovery(deps.config, features.content))
     .use(mountWebsite(features.website, { ...deps, bodies }, options.website))

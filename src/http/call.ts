@@ -8,9 +8,10 @@ import type { Principal } from '../identity/principal.ts'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
 import { queryOf } from './address.ts'
-import type { BodyShare } from './body-room.ts'
-import { invalid, isStorableText, parseJson, readBytes, validate } from './json.ts'
+import type { BodyLease } from './body-budget.ts'
+import { invalid, isStorableText, parseJson, validate } from './json.ts'
 import type { Access, Call, Method, Operation, Reply } from './operation.ts'
+import { readBytes } from './read-body.ts'
 
 export const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
 
@@ -47,12 +48,12 @@ export function createCall(
   params: Readonly<Record<string, string>>,
   principal: Principal | null,
   requestId: string,
-  room: BodyShare,
+  lease: BodyLease,
 ): Call<Access, TSchema, TObject> {
   const param = (name: string) => params[name] ?? ''
   const parsedBody = async () => {
     assertJson(request)
-    const bytes = await readBytes(request, operation.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, room)
+    const bytes = await readBytes(request, operation.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, lease)
     return { value: parseJson(bytes), bytes: bytes.byteLength }
   }
   return {
