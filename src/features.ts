@@ -31,6 +31,7 @@ import { createIdentity, type Identity } from './identity/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
+import { organizationOperations } from './organizations/routes.ts'
 import { createDirectory } from './people/directory.ts'
 import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
@@ -87,6 +88,7 @@ export function createFeatures(deps: Deps): Features {
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(createConversations(deps)),
       ...applicationOperations(applications),
+      ...organizationOperations(identity),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
       ...memberOperations(

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { build } from '../../scripts/build.ts'
 import { type Service, useServices } from '../support/process.ts'
+import { testRawHosts } from '../support/raw-hosts.ts'
 import { applicationKeys, demoCredentials, processesNaming } from './facts.ts'
 
 setDefaultTimeout(120_000)
@@ -36,6 +37,14 @@ describe('executable', () => {
   test('the pages of the website come out of it', async () => {
     const page = await fetch(`${service.baseUrl}/api/content/self-hosting`)
     expect(await page.json()).toMatchObject({ slug: 'self-hosting', title: 'Self-hosting' })
+  })
+
+  describe('raw hosts', () => {
+    testRawHosts(() => ({
+      baseUrl: service.baseUrl,
+      apiKey: demoCredentials(dataDir).apiKey,
+      log: service.output,
+    }))
   })
 
   test('worker threads run in it', async () => {
