@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { build } from '../../scripts/build.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Service, useServices } from '../support/process.ts'
+import { testRawHosts } from '../support/raw-hosts.ts'
 import { applicationKeys, demoCredentials, processesNaming } from './facts.ts'
 
 setDefaultTimeout(120_000)
@@ -37,6 +38,14 @@ describe('executable', () => {
   test('the pages of the website come out of it', async () => {
     const page = await fetch(`${service.baseUrl}/api/content/self-hosting`)
     expect(await page.json()).toMatchObject({ slug: 'self-hosting', title: 'Self-hosting' })
+  })
+
+  describe('raw hosts', () => {
+    testRawHosts(() => ({
+      baseUrl: service.baseUrl,
+      apiKey: demoCredentials(dataDir).apiKey,
+      log: service.output,
+    }))
   })
 
   test('worker threads run in it', async () => {
