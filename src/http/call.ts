@@ -7,6 +7,7 @@ import type { TObject, TSchema } from '@sinclair/typebox'
 import type { Principal } from '../identity/principal.ts'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
+import { queryOf } from './address.ts'
 import type { BodyLease } from './body-budget.ts'
 import { invalid, isStorableText, parseJson, validate } from './json.ts'
 import type { Access, Call, Method, Operation, Reply } from './operation.ts'
@@ -93,7 +94,7 @@ function assertJson(request: Request): void {
 function readQuery(operation: Operation, request: Request): Record<string, unknown> {
   const properties: Record<string, TSchema> = operation.query?.properties ?? {}
   const raw: Record<string, unknown> = {}
-  for (const [name, value] of new URL(request.url).searchParams) {
+  for (const [name, value] of queryOf(request)) {
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (schema === undefined)
       throw invalid([{ path: name, code: 'unknown_member', message: 'is not a parameter of this operation' }])
