@@ -91,7 +91,9 @@ function claim(state: State, index: number): Step<State> {
 
 function lookAtHead(state: State, index: number): Step<State> {
   const { database } = state
-  const head = database.letters & -database.letters
+  const first = database.letters & -database.letters
+  // One that is not due yet is no reason to keep the actor, and hides what is behind it.
+  const head = (first & database.early) === 0 ? first : 0
   if (!isOurs(state, index))
     return { label: `worker ${index + 1} has lost the actor`, next: setWorker(state, index, OVER) }
   if (head === 0) {
