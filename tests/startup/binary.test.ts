@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { build } from '../../scripts/build.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Service, useServices } from '../support/process.ts'
 import { testRawHosts } from '../support/raw-hosts.ts'
 import { applicationKeys, demoCredentials, processesNaming } from './facts.ts'
@@ -62,5 +63,12 @@ describe('executable', () => {
     const again = await services.start({ command: [executable, 'serve'] })
     expect(await applicationKeys(again.baseUrl, demoCredentials(dataDir))).toEqual(['demo'])
     expect(await again.kill()).toBe(0)
+  })
+
+  test('kill -9 of its whole process group: its servers end within 15 s', async () => {
+    const killed = await services.start({ command: [executable], group: true })
+    expect(processesNaming(dataDir).length).toBeGreaterThan(1)
+    await killed.killGroup()
+    await eventually(() => processesNaming(dataDir).length === 0, { deadlineMs: 15_000 })
   })
 })
