@@ -54,6 +54,20 @@ describe('executable', () => {
     expect(service.output()).not.toContain('a worker thread ended')
   })
 
+  test('the child process of text work runs out of it', async () => {
+    const headers = {
+      'x-service-api-key': demoCredentials(dataDir).apiKey,
+      'content-type': 'application/json',
+    }
+    const url = `${service.baseUrl}/v3/rest/recordings`
+    const text = 'The export of our invoices has failed since Monday.'
+    const transcript = [{ startSec: 0, endSec: 2, text, speaker: 0 }]
+    const body = JSON.stringify({ displayName: 'Call with Ada', transcript })
+    const created = (await (await fetch(url, { method: 'POST', headers, body })).json()) as { id: string }
+    const summary = () => fetch(`${url}/${created.id}`, { headers }).then((response) => response.json())
+    await eventually(async () => ((await summary()) as { summary: unknown }).summary === text)
+  })
+
   test('SIGTERM ends it in order and leaves no child process', async () => {
     expect(await service.kill()).toBe(0)
     expect(processesNaming(dataDir)).toEqual([])
