@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { pageQuery } from '../http/paging.ts'
 import { momentParameter } from '../http/parameters.ts'
-import { oneOf } from './model.ts'
+import { oneOf } from '../platform/validation/schema.ts'
 import { AgentSettings } from './settings.ts'
 
 /** After trimming, in code points. */
@@ -49,6 +49,7 @@ export const CreateApplication = Type.Object(
   {
     agentKey: Type.String({
       pattern: AGENT_KEY_PATTERN,
+      words: 'at most 128 letters, digits, dots, underscores and hyphens that begin with a letter or digit',
       description: 'The stable key that ingest requests name; unique in the organization, never changed',
     }),
     name: Name,

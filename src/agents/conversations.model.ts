@@ -1,19 +1,27 @@
 /** Wire shapes of what is read back: sessions, their events and revisions, signals. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { FINDING_KINDS } from '../analyze/analyzer.ts'
 import { pageOf, pageQuery } from '../http/paging.ts'
 import { momentParameter, uuidParameter } from '../http/parameters.ts'
-import {
-  Context,
-  Event,
-  oneOf,
-  Participant,
-  PROCESSING_STATUSES,
-  RATINGS,
-  SESSION_STATUSES,
-} from './model.ts'
+import { named, oneOf } from '../platform/validation/schema.ts'
+import { Context, Event, Participant, PROCESSING_STATUSES, RATINGS, SESSION_STATUSES } from './model.ts'
 
 export const SIGNAL_SOURCES = ['explicit_feedback', 'qualitative_inference'] as const
 export type SignalSource = (typeof SIGNAL_SOURCES)[number]
+
+/** `message_feedback` is given explicitly; the others are read out of the conversation. */
+export const SIGNAL_KINDS = ['message_feedback', ...FINDING_KINDS] as const
+export type SignalKind = (typeof SIGNAL_KINDS)[number]
+
+export const SignalKind = named(
+  'SignalKind',
+  oneOf(
+    SIGNAL_KINDS,
+    'What the signal says. `message_feedback`: somebody rated or commented on a response. `user_sentiment`: how the user ' +
+      'felt about a response. `resolved`: the response solved what was asked. `unresolved`: it did not. ' +
+      '`repeated_question`: the user had to ask the same thing again.',
+  ),
+)
 
 /** Bounds on a moment of creation: RFC 3339 in UTC, with microseconds. */
 export interface Period {
@@ -87,7 +95,7 @@ export const Signal = Type.Object({
   sessionId: Uuid,
   externalSessionId: Text,
   source: oneOf(SIGNAL_SOURCES),
-  kind: Text,
+  kind: SignalKind,
   rating: orNull(oneOf(RATINGS)),
   labels: Type.Array(Text),
   comment: orNull(Text),
@@ -119,7 +127,7 @@ export const SessionQuery = Type.Object({
 export const SignalQuery = Type.Object({
   source: Type.Optional(oneOf(SIGNAL_SOURCES)),
   rating: Type.Optional(oneOf(RATINGS)),
-  kind: Type.Optional(Text),
+  kind: Type.Optional(SignalKind),
   agentKey: Type.Optional(Text),
   sessionId: Type.Optional(uuidParameter('Signals of one session, then in the order of `sequence`')),
   ...period,

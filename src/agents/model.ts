@@ -3,6 +3,7 @@
  * Limits are named here once and used by schema, code and documentation alike.
  */
 import { type Static, Type } from '@sinclair/typebox'
+import { oneOf } from '../platform/validation/schema.ts'
 
 export const MAX_EVENTS_PER_REQUEST = 500
 export const MAX_REQUEST_BYTES = 2 * 1024 * 1024
@@ -32,11 +33,12 @@ export type Rating = (typeof RATINGS)[number]
 
 export const BOUNDARIES = ['external', 'internal'] as const
 
-/** One of a fixed list of words. */
-export const oneOf = <const T extends readonly string[]>(values: T) =>
-  Type.Unsafe<T[number]>(Type.Union(values.map((value) => Type.Literal(value))))
-
-const Identifier = Type.String({ minLength: 1, maxLength: MAX_NAME, pattern: '\\S' })
+const Identifier = Type.String({
+  minLength: 1,
+  maxLength: MAX_NAME,
+  pattern: '\\S',
+  words: `a string of 1 to ${MAX_NAME} characters that are not all blank`,
+})
 const Label = Type.String({ minLength: 1, maxLength: MAX_NAME })
 /** Bounded by the size of its event, not here, so that a text too long gets the code of a large event. */
 const Text = Type.String()
@@ -85,6 +87,7 @@ export const Feedback = Type.Object({
 export type Feedback = Static<typeof Feedback>
 
 export const EVENT_TYPE_PATTERN = '^[a-z][a-z0-9_]{0,63}$'
+const EVENT_TYPE_WORDS = 'at most 64 lower-case letters, digits and underscores that begin with a letter'
 
 export const Event = Type.Object({
   externalEventId: Identifier,
@@ -93,6 +96,7 @@ export const Event = Type.Object({
   occurredAt: Type.String({ description: 'RFC 3339 date-time with offset' }),
   type: Type.String({
     pattern: EVENT_TYPE_PATTERN,
+    words: EVENT_TYPE_WORDS,
     examples: ['user_message', 'assistant_message', 'feedback'],
   }),
   final: Type.Optional(

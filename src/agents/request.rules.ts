@@ -5,6 +5,7 @@
  * paths of the details, its id in `externalEventId` and in the message.
  */
 import { validate } from '../http/json.ts'
+import type { DetailCode, ErrorMembers } from '../platform/error-details.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
 import { isRfc3339 } from '../platform/rfc3339.ts'
@@ -61,12 +62,12 @@ export function checkRequest(request: IngestRequest, bodyBytes: number): void {
 
 /** An error about one event of a request. `path` is the member within the event, or empty for the event itself. */
 export function eventError(
-  code: ErrorCode,
+  code: ErrorCode & DetailCode,
   event: { readonly externalEventId: string },
   index: number,
   path: string,
   message: string,
-  extra: Readonly<Record<string, string | number>> = {},
+  extra: ErrorMembers = {},
 ): AppError {
   const place = path === '' ? `events[${index}]` : `events[${index}].${path}`
   return new AppError(code, `${place} (${event.externalEventId}): ${message}`, {

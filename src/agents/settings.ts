@@ -3,7 +3,8 @@
  * A stored version is never changed: a new version is written beside it.
  */
 import { type Static, Type } from '@sinclair/typebox'
-import { BOUNDARIES, oneOf } from './model.ts'
+import { oneOf } from '../platform/validation/schema.ts'
+import { BOUNDARIES } from './model.ts'
 
 export const MAX_RETENTION_DAYS = 3650
 

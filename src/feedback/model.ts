@@ -59,7 +59,11 @@ export const Field = Type.Object({
       'entities; `metadata`: additional context',
   ),
   type: oneOf(FIELD_TYPES, '`date` and `datetime` are strings as in RFC 3339, `datetime` with offset'),
-  name: Type.String({ pattern: FIELD_NAME, description: 'Descriptive, in snake_case' }),
+  name: Type.String({
+    pattern: FIELD_NAME,
+    words: `at most ${MAX_FIELD_NAME} lower-case letters, digits and underscores that do not begin with an underscore`,
+    description: 'Descriptive, in snake_case',
+  }),
   value: Type.Unknown({
     description: `JSON of the type, not \`null\`; at most ${MAX_VALUE_BYTES} bytes of UTF-8: of a string its text, else its JSON`,
   }),

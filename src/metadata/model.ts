@@ -1,6 +1,7 @@
 /** Wire shapes of metadata definitions and of the typed values that recordings carry. */
 import { type Static, Type } from '@sinclair/typebox'
 import { MAX_NAME } from '../platform/names.ts'
+import { uuid } from '../platform/validation/schema.ts'
 
 /** The `externalEntityName` of the canonical source; reserved among sources of type `api`. */
 export const CANONICAL_NAME = 'recordings'
@@ -75,10 +76,7 @@ export const RenameField = Type.Object({ name: Name }, { additionalProperties: f
 
 /** One value in a request; `value` is required and may be `null`. */
 export const ValueInput = Type.Object({
-  fieldId: Type.String({
-    pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$',
-    description: 'Of a field of the canonical `recordings` source',
-  }),
+  fieldId: uuid('Of a field of the canonical `recordings` source'),
   value: Type.Unknown({ description: "JSON of the field's type, or `null`" }),
 })
 export type ValueInput = Readonly<Static<typeof ValueInput>>

@@ -25,6 +25,7 @@ const Boundary = Type.Union(BOUNDARIES.map((boundary) => Type.Literal(boundary))
 export const PutPerson = Type.Object({
   email: Type.String({
     pattern: EMAIL,
+    words: 'an e-mail address, such as ann@example.com',
     maxLength: MAX_EMAIL,
     description: 'Finds the person in the organization, by case or not, or makes one',
   }),
@@ -38,7 +39,12 @@ export const PutPerson = Type.Object({
           Type.String({ minLength: 1, description: `1 to ${MAX_NAME} characters after trimming` }),
         ),
         domain: optional(
-          Type.String({ pattern: DOMAIN, maxLength: MAX_DOMAIN, description: 'Such as `example.com`' }),
+          Type.String({
+            pattern: DOMAIN,
+            words: 'a domain such as example.com, without scheme, port or path',
+            maxLength: MAX_DOMAIN,
+            description: 'Such as `example.com`',
+          }),
         ),
       },
       { description: 'Found by `domain`, else by `name`, or made; one of them is required' },

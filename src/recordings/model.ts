@@ -3,11 +3,12 @@
  *
  * The rule: what one recording looks like is camelCase, what a list shows of it is snake_case, as the specification has it.
  */
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { positionedPageOf, positionQuery } from '../http/paging.ts'
 import { momentParameter, uuidParameter } from '../http/parameters.ts'
 import { CanonicalRecord, RecordInput, TypedValue, ValueInput } from '../metadata/model.ts'
 import { MAX_NAME } from '../platform/names.ts'
+import { oneOf, orNull } from '../platform/validation/schema.ts'
 import { MAX_TRANSCRIPT_BYTES, SuppliedTranscript } from '../transcripts/model.ts'
 import { MAX_SEARCH_LENGTH } from '../transcripts/search.rules.ts'
 
@@ -38,16 +39,6 @@ export type TranscriptStatus = (typeof TRANSCRIPT_STATUSES)[number]
 export const TRANSCRIPT_SOURCES = ['api', 'automatic'] as const
 export type TranscriptSource = (typeof TRANSCRIPT_SOURCES)[number]
 
-const oneOf = <const T extends readonly string[]>(values: T, description?: string) =>
-  Type.Unsafe<T[number]>(
-    Type.Union(
-      values.map((value) => Type.Literal(value)),
-      description === undefined ? {} : { description },
-    ),
-  )
-const orNull = <S extends TSchema>(schema: S, description?: string) =>
-  Type.Union([schema, Type.Null()], description === undefined ? {} : { description })
-
 const Uuid = Type.String({ format: 'uuid' })
 const Moment = Type.String({ format: 'date-time' })
 const DisplayName = orNull(Type.String(), `Stored trimmed: 1 to ${MAX_NAME} characters`)
@@ -68,6 +59,7 @@ export const ParticipantInput = Type.Object({
   email: Type.Optional(
     Type.String({
       pattern: '^\\s*[^\\s@]+@[^\\s@]+\\s*$',
+      words: 'an e-mail address, such as ann@example.com',
       maxLength: MAX_EMAIL,
       description: 'Finds the person in the organization, by case or not, or makes one',
     }),
@@ -87,6 +79,7 @@ export const CreateRecording = Type.Object({
       minLength: 1,
       maxLength: MAX_SOURCE,
       pattern: '\\S',
+      words: `a string of 1 to ${MAX_SOURCE} characters that are not all blank`,
       default: DEFAULT_SOURCE,
       description: 'Where the recording comes from, in the words of the caller',
     }),
@@ -95,7 +88,10 @@ export const CreateRecording = Type.Object({
   folderIds: Type.Optional(FolderIds),
   assetUrl: Type.Optional(
     orNull(
-      Type.String(),
+      Type.String({
+        words: 'an absolute URL',
+        documented: { format: 'uri', pattern: '^[hH][tT]{2}[pP][sS]?://' },
+      }),
       'HTTP or HTTPS, without credentials, of a public host; fetched later with an unauthenticated GET',
     ),
   ),

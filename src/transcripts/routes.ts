@@ -12,6 +12,13 @@ import {
 } from './model.ts'
 import type { Transcripts } from './service.ts'
 
+/** Of the example in JSON. */
+const TEXT_EXAMPLES = {
+  [MEDIA_TYPES.vtt]: 'WEBVTT\n\n00:00:00.000 --> 00:00:02.500\n<v Speaker 0>Good morning!\n',
+  [MEDIA_TYPES.srt]: '1\n00:00:00,000 --> 00:00:02,500\nSpeaker 0: Good morning!\n',
+  [MEDIA_TYPES.txt]: 'Speaker 0: Good morning!\n',
+}
+
 /** @throws AppError 404 `recording_not_found` where the caller does not see the recording */
 export type AssertVisible = (
   principal: OrganizationPrincipal | UserPrincipal,
@@ -40,7 +47,7 @@ export function transcriptOperations(
         status: 200,
         description: 'The transcript',
         schema: Transcript,
-        texts: [MEDIA_TYPES.vtt, MEDIA_TYPES.srt, MEDIA_TYPES.txt],
+        texts: TEXT_EXAMPLES,
       },
       errors: ['recording_not_found', 'unsupported_transcript_type'],
       async handler({ principal, id, query, request }) {

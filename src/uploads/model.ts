@@ -2,15 +2,8 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { uuidParameter } from '../http/parameters.ts'
 import { MAX_NAME } from '../platform/names.ts'
+import { oneOf } from '../platform/validation/schema.ts'
 import { PHASES, UPLOAD_ERROR_CODES } from './rules.ts'
-
-const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
-  Type.Unsafe<T[number]>(
-    Type.Union(
-      values.map((value) => Type.Literal(value)),
-      { description },
-    ),
-  )
 
 const Uuid = Type.String({ format: 'uuid' })
 const Moment = (description: string) => Type.String({ format: 'date-time', description })
@@ -33,6 +26,7 @@ export const CreateUpload = Type.Object({
   source: Type.Optional(
     Type.String({
       pattern: '^[a-z0-9_.-]{1,64}$',
+      words: 'at most 64 lower-case letters, digits, underscores, dots and hyphens',
       description: 'What sends the file; `api` for keys and `web` for users where absent',
     }),
   ),

@@ -14,9 +14,22 @@ const MAX_TEXT = 10_000
 const ONE_LINE = '^[^\\x00-\\x1f\\x7f]*$'
 
 const line = (title: string, maxLength: number) =>
-  Type.String({ title, minLength: 1, maxLength, pattern: ONE_LINE })
+  Type.String({
+    title,
+    minLength: 1,
+    maxLength,
+    pattern: ONE_LINE,
+    words: `one line of 1 to ${maxLength} characters`,
+  })
 const optionalLine = (title: string, maxLength: number) =>
-  Type.Optional(Type.String({ title, maxLength, pattern: ONE_LINE }))
+  Type.Optional(
+    Type.String({
+      title,
+      maxLength,
+      pattern: ONE_LINE,
+      words: `one line of at most ${maxLength} characters`,
+    }),
+  )
 const optionalText = (title: string) => Type.Optional(Type.String({ title, maxLength: MAX_TEXT }))
 
 const name = line('Name', MAX_NAME)
