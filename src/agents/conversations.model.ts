@@ -4,7 +4,15 @@ import { FINDING_KINDS } from '../analyze/analyzer.ts'
 import { pageOf, pageQuery } from '../http/paging.ts'
 import { momentParameter, uuidParameter } from '../http/parameters.ts'
 import { named, oneOf } from '../platform/validation/schema.ts'
-import { Context, Event, Participant, PROCESSING_STATUSES, RATINGS, SESSION_STATUSES } from './model.ts'
+import {
+  Context,
+  Event,
+  Feedback,
+  Participant,
+  PROCESSING_STATUSES,
+  RATINGS,
+  SESSION_STATUSES,
+} from './model.ts'
 
 export const SIGNAL_SOURCES = ['explicit_feedback', 'qualitative_inference'] as const
 export type SignalSource = (typeof SIGNAL_SOURCES)[number]
@@ -61,13 +69,23 @@ export const Session = Type.Object({
   lastActivityAt: Moment,
 })
 
+const StoredFeedback = Type.Composite([
+  Feedback,
+  Type.Object({
+    retracted: Type.Optional(
+      Type.Literal(true, { description: 'It takes back what earlier revisions said' }),
+    ),
+  }),
+])
+
 /** An event as it is stored: sanitised, in its newest revision. */
 export const StoredEvent = Type.Composite([
-  Event,
+  Type.Omit(Event, ['feedback']),
+  Type.Object({ feedback: Type.Optional(StoredFeedback) }),
   Type.Object({ final: Type.Boolean(), createdAt: Moment, updatedAt: Moment }),
 ])
 
-const { participantExternalId, content, model, usage, trace, feedback, context } = Event.properties
+const { participantExternalId, content, model, usage, trace, feedback, context } = StoredEvent.properties
 /** The members of an event that are kept as they were sanitised. */
 export const EventBody = Type.Object({
   participantExternalId,

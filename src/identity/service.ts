@@ -27,6 +27,8 @@ export interface Identity extends Authentication {
   listOrganizations(): Promise<readonly store.Organization[]>
   /** By id or exact name. @throws AppError 404 where none or, by name, more than one matches */
   findOrganization(idOrName: string): Promise<store.Organization>
+  /** Switches agent conversations or recording on or off, with the next request of every process. @throws AppError 404 */
+  updateOrganization(organizationId: string, change: store.OrganizationChange): Promise<store.Organization>
   /** Creates a user as a member; a person known by this e-mail address joins as well. @throws AppError 409 for a member */
   createUser(
     organizationId: string,
@@ -86,6 +88,11 @@ function organizations({ sql, newId }: IdentityDeps) {
       if (organization === undefined) throw notFound(`organization ${JSON.stringify(idOrName)}`)
       if (another !== undefined)
         throw new AppError('not_found', `Several organizations have the name ${idOrName}: use the id.`)
+      return organization
+    },
+    async updateOrganization(organizationId: string, change: store.OrganizationChange) {
+      const organization = await store.updateOrganization(sql, organizationId, change)
+      if (organization === undefined) throw notFound('organization')
       return organization
     },
     async createUser(organizationId: string, user: { readonly email: string; readonly name: string }) {

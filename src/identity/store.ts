@@ -35,6 +35,27 @@ export async function insertOrganization(
   return created as Organization
 }
 
+/** What is switched on for an organization; absent members stay as they are. */
+export interface OrganizationChange {
+  readonly agentChatsEnabled?: boolean | undefined
+  readonly recordingAllowed?: boolean | undefined
+}
+
+/** @returns the organization as it is now; undefined: there is none. */
+export async function updateOrganization(
+  sql: Query,
+  id: string,
+  change: OrganizationChange,
+): Promise<Organization | undefined> {
+  const [row] = await sql<Organization[]>`
+    update organization set
+      agent_chats_enabled = coalesce(${change.agentChatsEnabled ?? null}::boolean, agent_chats_enabled),
+      recording_allowed = coalesce(${change.recordingAllowed ?? null}::boolean, recording_allowed)
+    where id = ${id}
+    returning ${organizationColumns(sql)}`
+  return row
+}
+
 export async function selectOrganizations(sql: Query): Promise<readonly Organization[]> {
   return sql<Organization[]>`
     select ${organizationColumns(sql)}

@@ -9,6 +9,7 @@ import type { DetailCode, ErrorMembers } from './error-details.ts'
 
 /** Code → HTTP status. The closed enumeration of the OpenAPI document. */
 export const ERROR_STATUS = {
+  invalid_host: 400,
   validation_failed: 400,
   malformed_json: 400,
   unknown_member: 400,
@@ -49,6 +50,7 @@ export const ERROR_STATUS = {
   feedback_record_not_found: 404,
   upload_not_found: 404,
   method_not_allowed: 405,
+  body_too_slow: 408,
   name_exists: 409,
   external_id_exists: 409,
   recording_external_id_exists: 409,

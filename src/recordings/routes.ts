@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
-import { moment } from '../http/parameters.ts'
+import { moment, uuidOf } from '../http/parameters.ts'
 import {
   CreateRecording,
   MAX_CREATE_BYTES,
@@ -132,6 +132,7 @@ const getRecording = (recordings: Recordings, playback: Playback) =>
     id: 'getRecording',
     method: 'GET',
     path: RECORDING,
+    params: { recordingId: uuidOf('recording') },
     tag: TAG,
     summary: 'Read a recording',
     description: VISIBILITY_NOTE,
@@ -151,6 +152,7 @@ const updateRecording = (recordings: Recordings, playback: Playback) =>
     id: 'updateRecording',
     method: 'PATCH',
     path: RECORDING,
+    params: { recordingId: uuidOf('recording') },
     tag: TAG,
     summary: 'Change a recording',
     description: [
@@ -180,6 +182,7 @@ const deleteRecording = (recordings: Recordings) =>
     id: 'deleteRecording',
     method: 'DELETE',
     path: RECORDING,
+    params: { recordingId: uuidOf('recording') },
     tag: TAG,
     summary: 'Delete a recording',
     description: 'With its transcript, participants and metadata. Its `record.externalId` is free again.',

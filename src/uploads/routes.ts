@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { Config } from '../config.ts'
 import { baseUrlOf } from '../http/base-url.ts'
 import { created, type Operation, ok, operation } from '../http/operation.ts'
+import { uuidOf } from '../http/parameters.ts'
 import { CreatedUpload, type CreateUpload, CreateUpload as CreateUploadSchema, Upload } from './model.ts'
 import type { Uploads } from './service.ts'
 import type { UploadRow } from './store.ts'
@@ -28,6 +29,7 @@ const createUpload = (uploads: Uploads, config: Pick<Config, 'publicBaseUrl'>) =
     id: 'createUpload',
     method: 'POST',
     path: UPLOADS,
+    params: { recordingId: uuidOf('recording') },
     tag: TAG,
     summary: 'Create an upload',
     description: [
@@ -35,7 +37,10 @@ const createUpload = (uploads: Uploads, config: Pick<Config, 'publicBaseUrl'>) =
       'by one plain `PUT`. Bytes must arrive before `timeoutSeconds` have passed, each time anew.',
       '',
       'The identical request (`fileName`, `fileSize`, `source`, `folderId`, `batchId`) is answered with the upload that waits',
-      'already, unchanged: repeat it freely, also after adding credits. Any other is 409 while the recording has media, or is getting some.',
+      'already, unchanged: repeat it freely, also after adding credits. Any other is 409 while media of the recording is on its way.',
+      '',
+      'For a recording that has media, the upload replaces it: the old media stays playable until the new media is ready, and stays if',
+      'the upload fails. A transcript that was made from the old media is made anew; a supplied one stays.',
       '',
       'A user must send `Origin`; only pages of that origin may read the answers of `uploadUrl`. Servers with an API key need not.',
     ].join('\n'),
@@ -70,6 +75,7 @@ const getUpload = (uploads: Uploads) =>
     id: 'getUpload',
     method: 'GET',
     path: UPLOAD,
+    params: { recordingId: uuidOf('recording'), uploadId: uuidOf('upload') },
     tag: TAG,
     summary: 'Read an upload',
     description: 'Ask again until the phase is `ready`, `failed` or `cancelled`.',
@@ -90,6 +96,7 @@ const cancelUpload = (uploads: Uploads) =>
     id: 'cancelUpload',
     method: 'DELETE',
     path: UPLOAD,
+    params: { recordingId: uuidOf('recording'), uploadId: uuidOf('upload') },
     tag: TAG,
     summary: 'Cancel an upload',
     description:

@@ -138,14 +138,29 @@ test('lists never show a secret', async () => {
   }
 })
 
+test('agent conversations and recording are switched on and off, and shown', async () => {
+  const { code, out } = await earshot(['org', 'set', '--agent-chats', 'off'])
+  expect({ code, out: out.replaceAll(/ +/g, ' ') }).toEqual({
+    code: 0,
+    out: 'agent chats off\nrecording on\n',
+  })
+  expect(await json('org', 'set', '--recording', 'off', '--agent-chats', 'on')).toMatchObject({
+    id: org,
+    agentChatsEnabled: true,
+    recordingAllowed: false,
+  } as object)
+  expect(await json('org', 'set', '--recording', 'on')).toMatchObject({ recordingAllowed: true } as object)
+})
+
 describe('a mistake on the command line is one line and exit code 2', () => {
   test.each([
     [['nonsense'], 'there is no command "nonsense"'],
-    [['org'], 'which one: org create, org list?'],
+    [['org'], 'which one: org create, org list, org set?'],
     [['org', 'create'], 'usage: earshot org create <name>'],
     [['org', 'create', 'a', 'b'], 'usage: earshot org create <name>'],
     [['org', 'list', '--unknown'], "Unknown option '--unknown'"],
     [['api-key', 'create', '--org'], 'argument missing'],
+    [['org', 'set', '--recording', 'yes'], '--recording is "yes", but must be on or off'],
     [['user', 'create'], '--email is missing'],
     [['batch', 'list'], '--user is missing'],
     [['credits', 'add', 'many'], 'units is "many", but must be a whole number from 1'],

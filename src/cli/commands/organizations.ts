@@ -1,5 +1,5 @@
 /** Organizations, their users, and the credentials of both. */
-import { type Command, wholeNumber } from '../command.ts'
+import { type Command, type Input, UsageError, wholeNumber } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'
 
@@ -50,7 +50,41 @@ const organizations: readonly Command[] = [
       })
     },
   },
+  {
+    name: 'org set',
+    args: [],
+    summary: 'Switch agent conversations or recording on or off; without flags, show what is on',
+    flags: {
+      ...ORG_FLAG,
+      'agent-chats': { value: 'on|off', summary: 'whether agents may send conversations' },
+      recording: { value: 'on|off', summary: 'whether meetings may be recorded' },
+    },
+    async run(input) {
+      const change = {
+        agentChatsEnabled: onOrOff(input, 'agent-chats'),
+        recordingAllowed: onOrOff(input, 'recording'),
+      }
+      return inOrganization(input, async ({ identity }, { id }) => {
+        const organization = await identity.updateOrganization(id, change)
+        return {
+          json: { ...organization },
+          lines: pairs({
+            'agent chats': organization.agentChatsEnabled ? 'on' : 'off',
+            recording: organization.recordingAllowed ? 'on' : 'off',
+          }),
+        }
+      })
+    },
+  },
 ]
+
+/** undefined: not given. @throws UsageError */
+function onOrOff(input: Input, name: string): boolean | undefined {
+  const text = input.flag(name)
+  if (text === undefined) return undefined
+  if (text === 'on' || text === 'off') return text === 'on'
+  throw new UsageError(`--${name} is ${JSON.stringify(text)}, but must be on or off`)
+}
 
 const apiKeys: readonly Command[] = [
   {

@@ -20,6 +20,10 @@ export const TAGS = [
     description: 'The applications that may send conversations: their settings, secrets and usage.',
   },
   {
+    name: 'Organization',
+    description: 'The organization of the key, and what is switched on for it.',
+  },
+  {
     name: 'Metadata',
     description:
       'What an organization wants to know of its recordings: sources (namespaces) and their typed fields. Values of the ' +
