@@ -47,7 +47,9 @@ export function operationDetail(operation: Operation, shape: ErrorShape = 'rest'
     ...(operation.description === undefined ? {} : { description: operation.description }),
     security: SECURITY[operation.access].map((requirement) => ({ ...requirement })),
     parameters: [...pathParameters(operation), ...queryParameters(operation.query)],
-    ...(operation.body === undefined ? {} : { requestBody: requestBody(operation.body, operation) }),
+    ...(operation.body === undefined
+      ? {}
+      : { requestBody: requestBody(nameless(operation.body, `${operation.id}Request`), operation) }),
     responses: responses(operation, shape),
     // biome-ignore lint/suspicious/noExplicitAny: Elysia's type of `detail` knows OpenAPI 3.0 only; the document is 3.1
   } as any
@@ -82,6 +84,10 @@ function describedSchema({ description, useDescription, ...schema }: Partial<TSc
   }
 }
 
+/** A schema without a name of its own is named after its operation. */
+const nameless = (schema: TSchema, name: string): TSchema =>
+  schema.$id === undefined ? { ...schema, $id: name.charAt(0).toUpperCase() + name.slice(1) } : schema
+
 function requestBody(schema: TSchema, { example, unique }: Operation) {
   const content = {
     schema,
@@ -106,7 +112,12 @@ function responses(operation: Operation, shape: ErrorShape) {
   const content = {
     ...(schema === undefined
       ? {}
-      : { 'application/json': { schema, ...(example === undefined ? {} : { example }) } }),
+      : {
+          'application/json': {
+            schema: nameless(schema, `${operation.id}Response`),
+            ...(example === undefined ? {} : { example }),
+          },
+        }),
     ...Object.fromEntries(
       Object.entries(texts).map(([mediaType, text]) => [
         mediaType,

@@ -3,15 +3,9 @@ import { Type } from '@sinclair/typebox'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
 import { moment, uuidOf } from '../http/parameters.ts'
-import {
-  CreateRecording,
-  MAX_CREATE_BYTES,
-  Recording,
-  RecordingPage,
-  RecordingQuery,
-  UpdateRecording,
-} from './model.ts'
+import { CreateRecording, MAX_CREATE_BYTES, UpdateRecording } from './model.ts'
 import type { Playback, PlaybackUrl, PlayerUrls } from './playback.ts'
+import { Recording, RecordingPage, RecordingQuery } from './resource.model.ts'
 import type { Found, Listed, Recordings } from './service.ts'
 
 const RECORDINGS = '/v3/rest/recordings'

@@ -63,3 +63,7 @@ export const trimmedText = (description: string, maxLength: number) =>
     description: `${description} Stored trimmed: 1 to ${maxLength} characters.`,
     documented: { pattern: STORABLE_NOT_BLANK, maxLength },
   })
+
+/** When something was made or changed, in UTC. */
+export const createdAt = moment('When it was created, in UTC.')
+export const updatedAt = moment('When it was changed last, in UTC.')
