@@ -3,7 +3,16 @@
  * Limits are named here once and used by schema, code and documentation alike.
  */
 import { type Static, Type } from '@sinclair/typebox'
-import { count, described, moment, named, oneOf, text, uuid } from '../platform/validation/schema.ts'
+import {
+  count,
+  described,
+  moment,
+  named,
+  oneOf,
+  STORABLE_NOT_BLANK,
+  text,
+  uuid,
+} from '../platform/validation/schema.ts'
 
 export const MAX_EVENTS_PER_REQUEST = 500
 export const MAX_REQUEST_BYTES = 2 * 1024 * 1024
@@ -38,7 +47,7 @@ const Identifier = Type.String({
   maxLength: MAX_NAME,
   pattern: '\\S',
   words: `a string of 1 to ${MAX_NAME} characters that are not all blank`,
-  documented: { pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' },
+  documented: { pattern: STORABLE_NOT_BLANK },
 })
 const SafeInteger = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 const label = (description: string) =>

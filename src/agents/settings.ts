@@ -44,7 +44,7 @@ export const settingsMembers = {
     text('Name of a member: 1 to 255 characters.', { minLength: 1, maxLength: 255 }),
     {
       maxItems: 200,
-      description: `Names of members whose values are redacted wherever they stand, in upper or lower case: at most 200. ${KEPT}`,
+      description: `Names of members whose values are redacted wherever they stand, in upper or lower case, in JSON within texts as well: at most 200. ${KEPT}`,
     },
   ),
   redactedPatterns: Type.Array(Pattern, {

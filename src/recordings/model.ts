@@ -6,7 +6,16 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { RecordInput, ValueInput } from '../metadata/model.ts'
 import { MAX_NAME } from '../platform/names.ts'
-import { described, moment, named, orNull, text, trimmedText, uuid } from '../platform/validation/schema.ts'
+import {
+  described,
+  moment,
+  named,
+  orNull,
+  STORABLE_NOT_BLANK,
+  text,
+  trimmedText,
+  uuid,
+} from '../platform/validation/schema.ts'
 import { MAX_TRANSCRIPT_BYTES, SuppliedTranscript } from '../transcripts/model.ts'
 
 export const DEFAULT_SOURCE = 'api'
@@ -109,7 +118,7 @@ export const CreateRecording = Type.Object({
       words: `a string of 1 to ${MAX_SOURCE} characters that are not all blank`,
       default: DEFAULT_SOURCE,
       description: `Where the recording comes from, in the words of the caller: 1 to ${MAX_SOURCE} characters.`,
-      documented: { pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' },
+      documented: { pattern: STORABLE_NOT_BLANK },
     }),
   ),
   record: Type.Optional(described(RecordInput, 'The canonical metadata record of the recording.')),

@@ -1,6 +1,6 @@
 /** Wire shapes and limits of transcripts (specification, "Utterance", "Transcript" and "Limits"). */
 import { type Static, Type } from '@sinclair/typebox'
-import { named, text, uuid } from '../platform/validation/schema.ts'
+import { named, STORABLE_NOT_BLANK, text, uuid } from '../platform/validation/schema.ts'
 
 export const MAX_UTTERANCES = 10_000
 /** Code points, of all utterances together. */
@@ -25,7 +25,7 @@ export const Utterance = named(
     }),
     text: text(`What is said: 1 to ${MAX_UTTERANCE_CHARACTERS} characters, not all blank.`, {
       minLength: 1,
-      documented: { pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$', maxLength: MAX_UTTERANCE_CHARACTERS },
+      documented: { pattern: STORABLE_NOT_BLANK, maxLength: MAX_UTTERANCE_CHARACTERS },
     }),
     speaker: Type.Integer({
       minimum: 0,

@@ -45,6 +45,10 @@ export const TAGS = [
     description: 'Where recordings are kept and who sees them, and groups of uploads.',
   },
   {
+    name: 'Members',
+    description: 'The users of an organization and their access tokens: list, create, revoke and remove.',
+  },
+  {
     name: 'Feedback',
     description:
       'Support tickets, survey answers and chat messages as records of typed fields: create a source once, put the person, ' +
