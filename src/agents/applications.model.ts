@@ -54,10 +54,14 @@ export const SettingsChange = named(
           description: 'Who may read the conversations. It is replaced as a whole.',
           documented: {
             oneOf: [
-              { title: 'Everybody', properties: { type: { const: 'workspace' }, userIds: false } },
+              {
+                title: 'Everybody',
+                required: ['type'],
+                properties: { type: { const: 'workspace' }, userIds: false },
+              },
               {
                 title: 'Listed users',
-                required: ['userIds'],
+                required: ['type', 'userIds'],
                 properties: { type: { const: 'restricted' } },
               },
             ],

@@ -131,6 +131,7 @@ export const Feedback = named(
     {
       description:
         'A rating, labels, a comment, or any combination. A revision above 1 with none of them retracts the feedback: its signal goes.',
+      documented: { required: ['targetEventExternalId'] },
     },
   ),
 )
@@ -212,6 +213,19 @@ const eventMembers = {
   ),
 }
 
+const SAYS_SOMETHING = {
+  title: 'With a rating, labels or a comment',
+  properties: {
+    feedback: {
+      anyOf: [
+        { required: ['rating'], properties: { rating: {} } },
+        { required: ['labels'], properties: { labels: { minItems: 1 } } },
+        { required: ['comment'], properties: { comment: { pattern: '[^\\s\\u0000]' } } },
+      ],
+    },
+  },
+}
+
 export const Event = named(
   'AgentEvent',
   Type.Object(eventMembers, {
@@ -220,22 +234,13 @@ export const Event = named(
       oneOf: [
         {
           title: 'Feedback on a response',
-          required: ['feedback'],
-          properties: {
-            type: { const: 'feedback' },
-            feedback: {
-              required: ['targetEventExternalId'],
-              // Revisions above 1 may have none of them; then they retract.
-              anyOf: [
-                { required: ['rating'] },
-                { required: ['labels'], properties: { labels: { minItems: 1 } } },
-                { required: ['comment'], properties: { comment: { pattern: '[^\\s\\u0000]' } } },
-              ],
-            },
-          },
+          required: ['type', 'feedback'],
+          properties: { type: { const: 'feedback' }, feedback: {} },
+          anyOf: [{ title: 'Revision', properties: { revision: { minimum: 2 } } }, SAYS_SOMETHING],
         },
         {
           title: 'Any other event',
+          required: ['type'],
           properties: { type: { not: { const: 'feedback' } }, feedback: false },
         },
       ],

@@ -96,6 +96,7 @@ export const Field = named(
       documented: {
         oneOf: FIELD_TYPES.map((type) => ({
           title: `${type} field`,
+          required: ['type', 'value'],
           properties: { type: { const: type }, value: VALUES[type] },
         })),
       },

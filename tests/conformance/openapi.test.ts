@@ -184,7 +184,7 @@ describe('OpenAPI document', () => {
       expect(operation.parameters.map(resolved)).toMatchObject([
         { name: 'API-Version', in: 'header', required: false },
       ])
-      const { schema } = operation.requestBody.content['application/json']
+      const schema = resolved(operation.requestBody.content['application/json'].schema)
       expect(schema.required.toSorted()).toEqual(required.toSorted())
       expect(Object.keys(schema.properties).sort()).toEqual([...required, ...optional].sort())
       for (const property of Object.values(schema.properties))

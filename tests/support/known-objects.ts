@@ -34,9 +34,13 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
     transcript: [utterance(0, 1)],
     participants: [{ speaker: 0, email: 'ada@example.com' }],
   })
+  // Not the user who sends requests.
+  const { userId } = await server.createUser(organizationId)
   const person = await client.put('/v3/rest/people', { email: 'grace@example.com' })
   return {
     applicationId: application.applicationId,
+    userId,
+    memberId: userId,
     sourceId: await createSource(client),
     fieldId: await createCanonicalField(client),
     folderIds: [await createFolder(client)],

@@ -28,7 +28,10 @@ export function readable(value: unknown, schemas: NamedSchemas): unknown {
 
 /** A member may be called like a keyword; only a schema has one of these. */
 const isSchema = (node: Node) =>
-  typeof node.type === 'string' || Array.isArray(node.type) || Array.isArray(node.anyOf)
+  typeof node.type === 'string' ||
+  Array.isArray(node.type) ||
+  Array.isArray(node.anyOf) ||
+  typeof node.description === 'string'
 
 /** See `OwnKeywords`. */
 function withoutOwnKeywords(node: Node): Node {
