@@ -24,6 +24,9 @@ import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
 import type { WebsiteOperation } from './http/website-operation.ts'
+import { identityMaintenance } from './identity/maintenance.ts'
+import { createMembers } from './identity/members.ts'
+import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { metadataOperations } from './metadata/routes.ts'
@@ -88,6 +91,10 @@ export function createFeatures(deps: Deps): Features {
       ...organizationOperations(identity),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
+      ...memberOperations(
+        createMembers({ ...deps, identity, privateContent: folders.privateContent }),
+        identity,
+      ),
       ...recordingOperations(recordings, playback),
       ...uploadOperations(createUploads({ ...deps, folders, receiving }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
@@ -100,7 +107,12 @@ export function createFeatures(deps: Deps): Features {
     content,
     website: websiteOperations(deps, content),
     actors: [sessionActor(deps), analysisActor(deps), recordingActor(deps), formActor(deps)],
-    maintenance: [...agentMaintenance(deps), ...mediaMaintenance(deps), ...uploadMaintenance(deps)],
+    maintenance: [
+      ...identityMaintenance(deps),
+      ...agentMaintenance(deps),
+      ...mediaMaintenance(deps),
+      ...uploadMaintenance(deps),
+    ],
   }
 }
 

@@ -44,6 +44,10 @@ export const TAGS = [
     description: 'Where recordings are kept and who sees them, and groups of uploads.',
   },
   {
+    name: 'Members',
+    description: 'The users of an organization and their access tokens: list, create, revoke and remove.',
+  },
+  {
     name: 'Website',
     description:
       'The public website: forms, content and the assistant. No credential; requests are counted for the client’s address. ' +
