@@ -90,7 +90,10 @@ export async function benchTurns(): Promise<void> {
   }
   console.log(`\nUntil everything is worked off, ROLE=all, ${CALLERS} callers, best of ${ROUNDS}\n`)
   console.log(
-    table(['', 'a second', 'callers, µs', 'service, µs', 'PostgreSQL, µs', 'service and PostgreSQL, µs'], rows),
+    table(
+      ['', 'a second', 'callers, µs', 'service, µs', 'PostgreSQL, µs', 'service and PostgreSQL, µs'],
+      rows,
+    ),
   )
 }
 

@@ -25,12 +25,7 @@ const REMEMBERED: CoalescedOptions = { ...IN_TURN, senders: [...IN_TURN.senders,
 const LOCKED_BESIDE: CoalescedOptions = { ...GUARDED, senders: [guarded(0), locked(1), guarded(0)] }
 const MIXED: CoalescedOptions = { ...GUARDED, senders: [locked(1), guarded(0)], workers: 2, faults: 2 }
 const CRASHES: CoalescedOptions = { ...LOCKED_BESIDE, serverCrashes: true }
-const PAUSES: CoalescedOptions = {
-  ...GUARDED,
-  senders: [guarded(0), locked(1), guarded(0)],
-  workers: 2,
-  pauses: true,
-}
+const PAUSES: CoalescedOptions = { ...LOCKED_BESIDE, pauses: true }
 const LONG: CoalescedOptions = {
   ...MIXED,
   senders: [locked(0), locked(1), locked(2)],
