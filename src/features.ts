@@ -24,10 +24,14 @@ import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
 import type { WebsiteOperation } from './http/website-operation.ts'
+import { identityMaintenance } from './identity/maintenance.ts'
+import { createMembers } from './identity/members.ts'
+import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
+import { organizationOperations } from './organizations/routes.ts'
 import { createDirectory } from './people/directory.ts'
 import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
@@ -84,8 +88,13 @@ export function createFeatures(deps: Deps): Features {
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(createConversations(deps)),
       ...applicationOperations(applications),
+      ...organizationOperations(identity),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
+      ...memberOperations(
+        createMembers({ ...deps, identity, privateContent: folders.privateContent }),
+        identity,
+      ),
       ...recordingOperations(recordings, playback),
       ...uploadOperations(createUploads({ ...deps, folders, receiving }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
@@ -98,7 +107,12 @@ export function createFeatures(deps: Deps): Features {
     content,
     website: websiteOperations(deps, content),
     actors: [sessionActor(deps), analysisActor(deps), recordingActor(deps), formActor(deps)],
-    maintenance: [...agentMaintenance(deps), ...mediaMaintenance(deps), ...uploadMaintenance(deps)],
+    maintenance: [
+      ...identityMaintenance(deps),
+      ...agentMaintenance(deps),
+      ...mediaMaintenance(deps),
+      ...uploadMaintenance(deps),
+    ],
   }
 }
 

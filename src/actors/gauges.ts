@@ -71,7 +71,9 @@ async function oldestDueSeconds(sql: Sql): Promise<number> {
         select 1
         from actor a
         join worker w on w.id = a.owner
-        where a.key = m.key and w.heartbeat_at > now() - ${DEFAULT_OPTIONS.leaseMs}::int * interval '1 millisecond'
+        where a.key = m.key
+          and not w.is_accounted_for
+          and w.heartbeat_at > now() - ${DEFAULT_OPTIONS.leaseMs}::int * interval '1 millisecond'
       )
     order by m.available_at
     limit 1`

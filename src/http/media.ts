@@ -11,6 +11,7 @@ import { AppError } from '../platform/errors.ts'
 import { contentDisposition } from '../platform/storage/disposition.ts'
 import { PLAYBACK_PATH } from '../platform/storage/signature.ts'
 import { InvalidKey, ObjectMissing, type Playable } from '../platform/storage/storage.ts'
+import { pathOf, queryOf } from './address.ts'
 import { partOf } from './byte-range.ts'
 
 /** Whether the object of a key is still shown by what it belongs to: a URL that was given out dies with it. */
@@ -22,9 +23,8 @@ export function mediaRoutes({ storage, clock }: Pick<Deps, 'storage' | 'clock'>,
   const { playback } = storage
   if (playback === null) return app
   const answer = async ({ request }: { readonly request: Request }) => {
-    const { pathname, searchParams } = new URL(request.url)
-    const key = keyOf(pathname)
-    const playable = await playback(key, searchParams, clock.now()).catch(asNotFound)
+    const key = keyOf(pathOf(request))
+    const playable = await playback(key, queryOf(request), clock.now()).catch(asNotFound)
     if (playable === null)
       throw new AppError('playback_url_invalid', 'This playback URL has expired, or is not one of ours.')
     if (!(await isShown(key))) throw nothingHere()

@@ -25,10 +25,11 @@ import {
   user,
 } from '../support/agent-sessions.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { textWorkHere } from '../support/text-work.ts'
 
 let database: TestDatabase
 let application: TestApplication
-const deps = { newId, config: loadConfig({}) }
+const deps = { newId, config: loadConfig({}), textWork: textWorkHere }
 const walker = sessionActor(deps)
 const local = analysisActor(deps)
 
@@ -190,7 +191,9 @@ test('an analyser that fails for the moment fails the turn and writes nothing', 
 
 test('giving up fails one page and goes on with the rest', async () => {
   const id = await walked(Array.from({ length: 60 }, (_, sequence) => assistant(sequence)))
-  expect(await giveUpAnalysis(database.sql, local, id)).toMatchObject([{ key: `analysis:${id}`, type: 'analyze' }])
+  expect(await giveUpAnalysis(database.sql, local, id)).toMatchObject([
+    { key: `analysis:${id}`, type: 'analyze' },
+  ])
   const states = await responseStates(database.sql, id)
   expect(states.filter((state) => state.endsWith('failed'))).toHaveLength(50)
   expect(await status(id)).toBe('processing')
