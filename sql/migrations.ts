@@ -12,6 +12,7 @@ import media from './migrations/0009_media.sql' with { type: 'text' }
 import uploads from './migrations/0010_uploads.sql' with { type: 'text' }
 import actorDeaths from './migrations/0011_actor_deaths.sql' with { type: 'text' }
 import keptUploads from './migrations/0012_kept_uploads.sql' with { type: 'text' }
+import listIndexes from './migrations/0017_list_indexes.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 10, name: 'uploads', source: uploads },
   { number: 11, name: 'actor_deaths', source: actorDeaths },
   { number: 12, name: 'kept_uploads', source: keptUploads },
+  { number: 17, name: 'list_indexes', source: listIndexes },
 ]

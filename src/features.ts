@@ -90,7 +90,7 @@ export function createFeatures(deps: Deps): Features {
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...transcriptOperations(createTranscripts(deps), (principal, recordingId) =>
-        folders.assertVisible(deps.sql, principal, recordingId),
+        folders.assertVisible(deps.reads, principal, recordingId),
       ),
     ],
     content,

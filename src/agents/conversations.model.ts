@@ -15,7 +15,7 @@ import {
 export const SIGNAL_SOURCES = ['explicit_feedback', 'qualitative_inference'] as const
 export type SignalSource = (typeof SIGNAL_SOURCES)[number]
 
-/** Bounds on a moment of creation: RFC 3339 in UTC, with microseconds. */
+/** Bounds on a moment: RFC 3339 in UTC, with microseconds. */
 export interface Period {
   readonly since?: string | undefined
   /** Exclusive. */
@@ -106,6 +106,13 @@ const period = {
   until: Type.Optional(momentParameter('Created before this moment.')),
 }
 
+const signalPeriods = {
+  since: Type.Optional(momentParameter('`occurredAt` is this moment or later.')),
+  until: Type.Optional(momentParameter('`occurredAt` is before this moment.')),
+  createdAfter: Type.Optional(momentParameter('Arrived (`createdAt`) at or after this moment.')),
+  createdBefore: Type.Optional(momentParameter('Arrived (`createdAt`) before this moment.')),
+}
+
 export const SessionQuery = Type.Object({
   agentKey: Type.Optional(Text),
   externalSessionId: Type.Optional(Text),
@@ -122,7 +129,7 @@ export const SignalQuery = Type.Object({
   kind: Type.Optional(Text),
   agentKey: Type.Optional(Text),
   sessionId: Type.Optional(uuidParameter('Signals of one session, then in the order of `sequence`')),
-  ...period,
+  ...signalPeriods,
   ...pageQuery(100, 20),
 })
 

@@ -182,9 +182,9 @@ async function join(folders: Folders, config: Config, log: Log): Promise<Joined>
   }
 }
 
-/** Enough for the pool of this process and of each of its threads, and some for people and commands. */
+/** Enough for the pools of this process and of each of its threads (reads have half a pool more), and some for people and commands. */
 function maxConnections({ databasePoolSize, workerThreads }: Config): number {
-  return Math.max(100, (workerThreads + 1) * (databasePoolSize + 2) + 20)
+  return Math.max(100, (workerThreads + 1) * (Math.ceil(1.5 * databasePoolSize) + 2) + 20)
 }
 
 interface KeptPostgres extends Joined {
