@@ -58,6 +58,8 @@ export interface Config {
   readonly workerThreads: number
   /** Of the JSON bodies that one process holds at a time, all together. */
   readonly maxBodyBytesAtOnce: number
+  /** Until the whole JSON body of a request has come. */
+  readonly bodyTimeoutMs: number
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
   /** Requests a minute; 0 switches the limit off. */
   readonly rateLimits: {
@@ -206,6 +208,7 @@ export function loadConfig(env: Environment): Config {
     maxWaitingUploads: read.integer('MAX_WAITING_UPLOADS', 1_000, 0, 100_000_000),
     workerThreads: read.integer('WORKER_THREADS', Math.min(8, cpus().length), 1, 64),
     maxBodyBytesAtOnce: read.integer('MAX_BODIES_MB', 128, 1, 1_000_000) * 1024 * 1024,
+    bodyTimeoutMs: read.integer('BODY_TIMEOUT', 30, 1, 3_600) * 1000,
     logLevel: read.oneOf('LOG_LEVEL', 'info', ['debug', 'info', 'warn', 'error', 'silent']),
     rateLimits: {
       reads: read.integer('RATE_LIMIT_READS', 6_000, 0, 100_000_000),

@@ -5,6 +5,8 @@
 
 import { createDoorbell } from './actors/doorbell.ts'
 import type { Doorbell } from './actors/types.ts'
+import { createTextProcess } from './analyze/text-process.ts'
+import type { TextWork } from './analyze/text-work.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { connect, type Sql } from './platform/db/pool.ts'
@@ -27,6 +29,7 @@ export interface Deps {
   readonly redis: Redis | null
   readonly doorbell: Doorbell
   readonly storage: ObjectStore
+  readonly textWork: TextWork
   readonly clock: Clock
   readonly newId: NewId
   readonly log: Log
@@ -71,6 +74,7 @@ export function createContainer(
   const metrics = createMetrics()
   const doorbell = createDoorbell({ sql, redis, log, metrics })
   const storage = createStorage(config)
+  const textWork = createTextProcess()
   return {
     config,
     servers,
@@ -79,6 +83,7 @@ export function createContainer(
     redis,
     doorbell,
     storage,
+    textWork,
     clock: systemClock,
     newId,
     log,
@@ -86,6 +91,7 @@ export function createContainer(
     async close() {
       await doorbell.close()
       storage.close()
+      textWork.close()
       redis?.disconnect()
       await Promise.all([sql.end({ timeout: 5 }), reads.end({ timeout: 5 })])
     },

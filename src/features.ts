@@ -24,15 +24,19 @@ import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
 import type { WebsiteOperation } from './http/website-operation.ts'
+import { identityMaintenance } from './identity/maintenance.ts'
+import { createMembers } from './identity/members.ts'
+import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
+import { organizationOperations } from './organizations/routes.ts'
 import { createDirectory } from './people/directory.ts'
 import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
 import { recordingActor } from './recordings/actor.ts'
-import { createPlayback } from './recordings/playback.ts'
+import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings, deleteParticipationsOf } from './recordings/service.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
@@ -52,6 +56,7 @@ export interface Features {
   readonly folders: Folders
   /** Of the bytes of uploads; whoever serves requests stops it before it stops to listen. */
   readonly receiving: Receiving
+  readonly playback: Playback
   readonly operations: readonly Operation[]
   readonly content: Content
   readonly website: readonly WebsiteOperation[]
@@ -66,6 +71,8 @@ export function createFeatures(deps: Deps): Features {
   const folders = createFolders(deps)
   const content = createContent(deps)
   const receiving = createReceiving(deps)
+  const playback = createPlayback(deps)
+  const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const directory = createDirectory({
     ...deps,
     erasers: { feedbackRecords: deleteRecordsOf, participations: deleteParticipationsOf },
@@ -76,27 +83,36 @@ export function createFeatures(deps: Deps): Features {
     metadata,
     folders,
     receiving,
+    playback,
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(createConversations(deps)),
       ...applicationOperations(applications),
+      ...organizationOperations(identity),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
-      ...recordingOperations(
-        createRecordings({ ...deps, folders, metadata, people: createPeople(deps) }),
-        createPlayback(deps),
+      ...memberOperations(
+        createMembers({ ...deps, identity, privateContent: folders.privateContent }),
+        identity,
       ),
+      ...recordingOperations(recordings, playback),
       ...uploadOperations(createUploads({ ...deps, folders, receiving }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
-      ...transcriptOperations(createTranscripts(deps), (principal, recordingId) =>
-        folders.assertVisible(deps.reads, principal, recordingId),
-      ),
+      ...transcriptOperations(createTranscripts(deps), {
+        assertVisible: (principal, recordingId) => folders.assertVisible(deps.reads, principal, recordingId),
+        speakersOf: recordings.speakersOf,
+      }),
     ],
     content,
     website: websiteOperations(deps, content),
     actors: [sessionActor(deps), analysisActor(deps), recordingActor(deps), formActor(deps)],
-    maintenance: [...agentMaintenance(deps), ...mediaMaintenance(deps), ...uploadMaintenance(deps)],
+    maintenance: [
+      ...identityMaintenance(deps),
+      ...agentMaintenance(deps),
+      ...mediaMaintenance(deps),
+      ...uploadMaintenance(deps),
+    ],
   }
 }
 

@@ -6,7 +6,6 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { Elysia } from 'elysia'
 import { version } from '../package.json'
 import { MIGRATIONS } from '../sql/migrations.ts'
 import { registerActorGauges } from './actors/gauges.ts'
@@ -15,7 +14,7 @@ import { createApp } from './app.ts'
 import type { Config } from './config.ts'
 import { type Container, createContainer } from './container.ts'
 import { createFeatures } from './features.ts'
-import { requestLog } from './http/request-log.ts'
+import { createHttpApp } from './http/http-app.ts'
 import { bootstrapDemo } from './identity/demo.ts'
 import { findPrograms, missingPrograms } from './media/programs.ts'
 import { onceServerIsThere } from './platform/db/first-contact.ts'
@@ -108,7 +107,7 @@ function listen(container: Container, shutdown: Shutdown): number {
 }
 
 function createProbeApp(container: Container) {
-  return new Elysia().use(requestLog(container)).use(healthRoutes(container))
+  return createHttpApp(container).use(healthRoutes(container))
 }
 
 function whyNotListening({ host, port }: Config, error: unknown): string {

@@ -13,7 +13,7 @@ import type { Tx } from '../platform/db/pool.ts'
 import { grantCredits, reopenAround, storeResponses, withdrawResponses } from './responses.store.ts'
 import { analyzeLetter, isTerminal } from './session.rules.ts'
 import { type Of, scopesOf } from './session-table.store.ts'
-import { writeSignals } from './signal-writes.store.ts'
+import { deleteFeedback, writeSignals } from './signal-writes.store.ts'
 import { type Effects, effectsOf, statusByCount } from './turn.rules.ts'
 import { type WalkStep, walk } from './walk.rules.ts'
 import {
@@ -147,6 +147,10 @@ async function apply(deps: ActorDeps, tx: Tx, decisions: readonly Decision[]): P
   const revisited = parts(({ revisits }) => revisits.map((event) => event.externalEventId))
   const written = [
     writeSignals(tx, deps.newId, signals),
+    deleteFeedback(
+      tx,
+      parts(({ effects }) => effects.retracted),
+    ),
     withdrawResponses(tx, withdrawn),
     storeResponses(tx, parts(responsesOf)),
     reopenAround(tx, changed),

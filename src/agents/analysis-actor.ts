@@ -21,7 +21,7 @@ import { lockSession, saveProcessingStatus } from './walk.store.ts'
 /** Responses of one turn. */
 const PAGE = 50
 
-type AnalysisDeps = Pick<Deps, 'config' | 'newId'>
+type AnalysisDeps = Pick<Deps, 'config' | 'newId' | 'textWork'>
 
 interface Outcome {
   readonly state: 'analyzed' | 'failed'
@@ -31,7 +31,7 @@ interface Outcome {
 /** `analyze`: responses of the session are in state `metered`. */
 export function analysisActor(
   deps: AnalysisDeps,
-  analyzer: Analyzer = createAnalyzer(deps.config),
+  analyzer: Analyzer = createAnalyzer(deps.config, deps.textWork),
 ): ActorDefinition {
   return {
     kind: 'analysis',

@@ -5,6 +5,7 @@ import { momentParameter, uuidParameter } from '../http/parameters.ts'
 import {
   Context,
   Event,
+  Feedback,
   oneOf,
   Participant,
   PROCESSING_STATUSES,
@@ -53,13 +54,23 @@ export const Session = Type.Object({
   lastActivityAt: Moment,
 })
 
+const StoredFeedback = Type.Composite([
+  Feedback,
+  Type.Object({
+    retracted: Type.Optional(
+      Type.Literal(true, { description: 'It takes back what earlier revisions said' }),
+    ),
+  }),
+])
+
 /** An event as it is stored: sanitised, in its newest revision. */
 export const StoredEvent = Type.Composite([
-  Event,
+  Type.Omit(Event, ['feedback']),
+  Type.Object({ feedback: Type.Optional(StoredFeedback) }),
   Type.Object({ final: Type.Boolean(), createdAt: Moment, updatedAt: Moment }),
 ])
 
-const { participantExternalId, content, model, usage, trace, feedback, context } = Event.properties
+const { participantExternalId, content, model, usage, trace, feedback, context } = StoredEvent.properties
 /** The members of an event that are kept as they were sanitised. */
 export const EventBody = Type.Object({
   participantExternalId,

@@ -38,12 +38,18 @@ export interface DecideInput {
    * Redaction rules that changed between a send and its retry must not make the retry a conflict.
    */
   readonly rejudge: (index: number, settingsVersion: number) => Uint8Array | null
+  /** Why an event may not be stored by the present settings (400); null: it may. Not asked about what is stored already. */
+  readonly refusal: (index: number) => AppError | null
 }
 
 /** The three counts add up to the number of events of the request. */
 export interface Decision {
+  /** New events, each in the highest revision that the request has of it. */
   readonly inserts: readonly PreparedEvent[]
+  /** Stored events in a higher revision, likewise. */
   readonly revisions: readonly PreparedEvent[]
+  /** Revisions that a higher one of the same request replaces. */
+  readonly superseded: readonly PreparedEvent[]
   readonly acceptedEventCount: number
   readonly deduplicatedEventCount: number
   readonly revisedEventCount: number
@@ -66,62 +72,97 @@ export function idsToLoad(events: readonly PreparedEvent[]): string[] {
 }
 
 /**
- * Decides about every event of a request.
- * @throws AppError 400 `invalid_feedback_target`; 409 `event_changed`, `event_sequence_moved`, `event_type_changed`,
+ * Decides about every event of a request. Revisions of one event are taken in their order, as if each came in a request of its own.
+ * @throws AppError 400 of `refusal`, `invalid_feedback_target`; 409 `event_changed`, `event_sequence_moved`, `event_type_changed`,
  * `sequence_occupied`, `event_finalized`
  */
 export function decide(input: DecideInput): Decision {
-  const sent = new Map<string, PreparedEvent>()
-  const sequences = new Map<number, string>(input.occupied)
-  const verdicts = input.events.map((prepared, index): Verdict => {
-    const verdict = judge(input, prepared, index, sent, sequences)
-    const { externalEventId, sequence } = prepared.event
-    if (!sent.has(externalEventId)) sent.set(externalEventId, prepared)
-    if (!sequences.has(sequence)) sequences.set(sequence, externalEventId)
-    return verdict
-  })
-  checkTargets(input, verdicts, sent)
+  const seen: Seen = { present: new Map(), sequences: new Map(input.occupied) }
+  const verdicts: Verdict[] = []
+  for (const index of inRevisionOrder(input.events)) verdicts[index] = judge(input, index, seen)
+  checkAllowed(input, verdicts)
+  checkTargets(input, verdicts)
   const conflict = verdicts.find((verdict) => typeof verdict === 'object')
   if (conflict !== undefined) throw conflict
-  const inserts = input.events.filter((_, index) => verdicts[index] === 'insert')
-  const revisions = input.events.filter((_, index) => verdicts[index] === 'revise')
+  return decisionOf(input, verdicts)
+}
+
+/** Positions of the events. Those of one id exchange places, so that their revisions ascend; the others keep theirs. */
+function inRevisionOrder(events: readonly PreparedEvent[]): readonly number[] {
+  const order = events.map((_, index) => index)
+  const byId = Map.groupBy(order, (index) => idAt(events, index))
+  if (byId.size === events.length) return order
+  for (const places of byId.values()) {
+    const ascending = places.toSorted((a, b) => revisionAt(events, a) - revisionAt(events, b))
+    for (const [n, place] of places.entries()) order[place] = ascending[n] as number
+  }
+  return order
+}
+
+const idAt = (events: readonly PreparedEvent[], index: number) =>
+  (events[index] as PreparedEvent).event.externalEventId
+const revisionAt = (events: readonly PreparedEvent[], index: number) =>
+  (events[index] as PreparedEvent).event.revision
+
+function decisionOf({ events }: DecideInput, verdicts: readonly Verdict[]): Decision {
+  const stored = events.filter((_, index) => verdicts[index] === 'insert' || verdicts[index] === 'revise')
+  const newest = new Map<string, PreparedEvent>()
+  for (const prepared of stored) {
+    const { externalEventId, revision } = prepared.event
+    if (revision > (newest.get(externalEventId)?.event.revision ?? 0)) newest.set(externalEventId, prepared)
+  }
+  const isNewest = (prepared: PreparedEvent) => newest.get(prepared.event.externalEventId) === prepared
+  const inserted = new Set(
+    events.filter((_, index) => verdicts[index] === 'insert').map(({ event }) => event.externalEventId),
+  )
+  const isNew = ({ event }: PreparedEvent) => inserted.has(event.externalEventId)
   return {
-    inserts,
-    revisions,
-    acceptedEventCount: inserts.length,
-    deduplicatedEventCount: input.events.length - inserts.length - revisions.length,
-    revisedEventCount: revisions.length,
+    inserts: stored.filter((prepared) => isNewest(prepared) && isNew(prepared)),
+    revisions: stored.filter((prepared) => isNewest(prepared) && !isNew(prepared)),
+    superseded: stored.filter((prepared) => !isNewest(prepared)),
+    acceptedEventCount: inserted.size,
+    deduplicatedEventCount: events.length - stored.length,
+    revisedEventCount: stored.length - inserted.size,
   }
 }
 
 type Verdict = 'insert' | 'revise' | 'duplicate' | AppError
 
-function judge(
-  input: DecideInput,
-  prepared: PreparedEvent,
-  index: number,
-  sent: ReadonlyMap<string, PreparedEvent>,
-  sequences: ReadonlyMap<number, string>,
-): Verdict {
+/** What the events of the request that were judged already add to what is stored. */
+interface Seen {
+  /** By id, where it is not what is stored. */
+  readonly present: Map<string, StoredEvent>
+  /** Who holds a sequence. */
+  readonly sequences: Map<number, string>
+}
+
+function judge(input: DecideInput, index: number, seen: Seen): Verdict {
+  const { event, fingerprint } = input.events[index] as PreparedEvent
+  const { externalEventId, sequence, revision, type, final } = event
+  const verdict = verdictOn(input, index, seen)
+  if (verdict === 'insert' || verdict === 'revise') {
+    const { settingsVersion } = input
+    seen.present.set(externalEventId, { sequence, revision, type, final, fingerprint, settingsVersion })
+    seen.sequences.set(sequence, externalEventId)
+  }
+  return verdict
+}
+
+function verdictOn(input: DecideInput, index: number, seen: Seen): Verdict {
+  const prepared = input.events[index] as PreparedEvent
   const { event } = prepared
-  const conflict = (code: keyof typeof CONFLICTS) =>
-    eventError(code, event, index, CONFLICTS[code].path, CONFLICTS[code].message)
-  const twin = sent.get(event.externalEventId)
-  if (twin !== undefined) {
-    const same =
-      twin.event.revision === event.revision && sameFingerprint(twin.fingerprint, prepared.fingerprint)
-    return same ? 'duplicate' : conflict('event_changed')
-  }
-  const stored = input.stored.get(event.externalEventId)
-  if (stored === undefined) {
-    return sequences.has(event.sequence) ? conflict('sequence_occupied') : 'insert'
-  }
+  const conflict = (code: keyof typeof CONFLICTS, message: string = CONFLICTS[code].message) =>
+    eventError(code, event, index, CONFLICTS[code].path, message)
+  const stored = seen.present.get(event.externalEventId) ?? input.stored.get(event.externalEventId)
+  if (stored === undefined)
+    return seen.sequences.has(event.sequence) ? conflict('sequence_occupied') : 'insert'
   if (stored.type !== event.type) return conflict('event_type_changed')
   if (stored.sequence !== event.sequence) return conflict('event_sequence_moved')
   const matches = (known: StoredFingerprint) => isRetry(input, prepared, index, known)
   if (event.revision < stored.revision) {
     const older = input.history.get(revisionKey(event.externalEventId, event.revision))
-    return older !== undefined && matches(older) ? 'duplicate' : conflict('event_changed')
+    if (older === undefined) return conflict('event_changed', NEVER_STORED)
+    return matches(older) ? 'duplicate' : conflict('event_changed')
   }
   if (event.revision === stored.revision && matches(stored)) return 'duplicate'
   if (stored.final && !event.final) return conflict('event_finalized')
@@ -141,16 +182,20 @@ function isRetry(
   return then !== null && sameFingerprint(then, known.fingerprint)
 }
 
+function checkAllowed(input: DecideInput, verdicts: readonly Verdict[]): void {
+  for (const [index, verdict] of verdicts.entries()) {
+    const refusal = verdict === 'duplicate' ? null : input.refusal(index)
+    if (refusal !== null) throw refusal
+  }
+}
+
 /** A repeated feedback event was judged when it was stored; everything else must name an earlier response. */
-function checkTargets(
-  input: DecideInput,
-  verdicts: readonly Verdict[],
-  sent: ReadonlyMap<string, PreparedEvent>,
-): void {
+function checkTargets(input: DecideInput, verdicts: readonly Verdict[]): void {
+  const sent = new Map(input.events.map(({ event }) => [event.externalEventId, event]))
   for (const [index, { event }] of input.events.entries()) {
     const targetId = event.body.feedback?.targetEventExternalId
     if (verdicts[index] === 'duplicate' || targetId === undefined) continue
-    const target = input.stored.get(targetId) ?? sent.get(targetId)?.event
+    const target = input.stored.get(targetId) ?? sent.get(targetId)
     if (target?.type === 'assistant_message' && target.sequence < event.sequence) continue
     throw eventError(
       'invalid_feedback_target',
@@ -161,6 +206,9 @@ function checkTargets(
     )
   }
 }
+
+const NEVER_STORED =
+  'has a lower revision than the stored one, and this revision was never stored; send a correction with a higher revision'
 
 const CONFLICTS = {
   event_changed: {

@@ -180,7 +180,8 @@ function failure(batchSize: number, error: unknown): Outcome<IngestResponse> {
 }
 
 function needsLocks(plan: Plan): boolean {
-  return plan.decision.revisions.length > 0 || lateEvents(plan).length > 0
+  const { revisions, superseded } = plan.decision
+  return revisions.length > 0 || superseded.length > 0 || lateEvents(plan).length > 0
 }
 
 const NOTHING: Written = { done: new Map(), sent: [] }

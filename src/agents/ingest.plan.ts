@@ -16,7 +16,7 @@ import {
 } from './ingest.prepare.ts'
 import * as store from './ingest.store.ts'
 import type { IngestResponse } from './model.ts'
-import { checkEnvironments } from './request.rules.ts'
+import { environmentRefusal } from './request.rules.ts'
 import { mergeParticipants, nextStatus, processingStatusFor } from './session.rules.ts'
 
 /** Everything about one request that storing it needs. */
@@ -84,7 +84,6 @@ export async function planJob(
   stored: readonly store.StoredEventRow[],
 ): Promise<Plan> {
   const { prepared, current } = job
-  checkEnvironments(prepared.request, session?.environment ?? null, current.settings)
   const participants = mergeParticipants(
     session?.participants ?? [],
     prepared.session.participants,
@@ -98,7 +97,7 @@ export async function planJob(
       ? session.processingStatus
       : processingStatusFor({
           captureContent: current.settings.captureContent,
-          creditsExhausted: job.creditsExhausted,
+          waitsForCredits: job.creditsExhausted && waitsForCredits(session, decision, stored),
         })
   const values = nextValues(job, session, { status, processingStatus, participants })
   const changesValues = session === null || !isSameSession(session, values)
@@ -114,6 +113,23 @@ export async function planJob(
     decision,
     watermark: session?.watermark ?? -1,
   }
+}
+
+/**
+ * Whether a finalised response waits for credits where none are left: one of this request, or of an earlier one as the session
+ * says. A revision of a final event brings none: its turn, or that of its first revision, says what became of it.
+ */
+function waitsForCredits(
+  session: store.SessionRow | null,
+  { inserts, revisions }: Decision,
+  stored: readonly store.StoredEventRow[],
+): boolean {
+  if (session?.processingStatus === 'billing_blocked') return true
+  const wasFinal = new Set(stored.filter(({ final }) => final).map((row) => row.externalEventId))
+  return [...inserts, ...revisions].some(
+    ({ event: { externalEventId, type, final, body } }) =>
+      type === 'assistant_message' && final && body.visible === true && !wasFinal.has(externalEventId),
+  )
 }
 
 /** The verdict, after the rare look at superseded revisions and at settings that have changed meanwhile. */
@@ -145,6 +161,8 @@ async function decideJob(
       const under = older.get(version)
       return under === undefined ? null : fingerprintUnder(prepared.request, index, under)
     },
+    refusal: (index) =>
+      environmentRefusal(prepared.request, index, session?.environment ?? null, current.settings),
   })
 }
 

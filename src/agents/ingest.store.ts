@@ -208,6 +208,18 @@ export async function reviseEvents(tx: Query, writes: readonly EventWrite[]): Pr
     where e.organization_id = i.organization_id and e.session_id = i.session_id and e.external_event_id = i.id`
 }
 
+/** Keeps revisions that came together with the one that replaces them. */
+export async function insertRevisions(tx: Query, writes: readonly EventWrite[]): Promise<void> {
+  if (writes.length === 0) return
+  await tx`
+    insert into agent_event_revision (
+      organization_id, session_id, external_event_id, revision, final, occurred_at, body, fingerprint, settings_version,
+      created_at
+    )
+    select organization_id, session_id, id, rev, final, at, body, hash, version, now()
+    from ${eventTable(tx, writes)}`
+}
+
 /** Events with their session's columns. */
 function eventTable(tx: Query, writes: readonly EventWrite[]) {
   return tx`

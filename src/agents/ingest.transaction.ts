@@ -73,6 +73,7 @@ async function writePlans(tx: Tx, outbox: Outbox, plans: readonly Plan[]): Promi
   await Promise.all([
     store.insertEvents(tx, eventWrites(mine, 'inserts')),
     store.reviseEvents(tx, eventWrites(mine, 'revisions')),
+    store.insertRevisions(tx, eventWrites(mine, 'superseded')),
     store.insertRevisits(tx, mine.flatMap(lateEvents)),
     store.updateSessions(tx, mine.filter((plan) => !plan.isNew && plan.changesSession).map(sessionWrite)),
     outbox.sendUnlessWaiting(
@@ -89,7 +90,10 @@ export function sessionWrite({ job, id, values, changesValues, hasNews }: Plan):
   return { key: job.key, id, values, changesValues, hasNews }
 }
 
-function eventWrites(plans: readonly Plan[], part: 'inserts' | 'revisions'): readonly store.EventWrite[] {
+function eventWrites(
+  plans: readonly Plan[],
+  part: 'inserts' | 'revisions' | 'superseded',
+): readonly store.EventWrite[] {
   return plans
     .filter((plan) => plan.decision[part].length > 0)
     .map(({ job, id, decision }) => ({

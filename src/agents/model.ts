@@ -84,6 +84,11 @@ export const Feedback = Type.Object({
 })
 export type Feedback = Static<typeof Feedback>
 
+/** True for feedback with neither rating, labels nor comment. In a revision above 1 it retracts what was said before. */
+export function saysNothing({ rating, labels = [], comment = '' }: Feedback): boolean {
+  return rating === undefined && labels.length === 0 && comment.trim() === ''
+}
+
 export const EVENT_TYPE_PATTERN = '^[a-z][a-z0-9_]{0,63}$'
 
 export const Event = Type.Object({
@@ -113,7 +118,13 @@ export const Event = Type.Object({
     }),
   ),
   trace: Type.Optional(Type.Object({ traceId: Type.Optional(Label), spanId: Type.Optional(Label) })),
-  feedback: Type.Optional(Feedback),
+  feedback: Type.Optional(
+    Type.Unsafe<Feedback>({
+      ...Feedback,
+      description:
+        'A rating, labels, a comment, or any combination. A revision above 1 with none of them retracts the feedback: its signal goes.',
+    }),
+  ),
   context: Type.Optional(Context),
 })
 export type Event = Static<typeof Event>

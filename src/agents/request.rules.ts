@@ -10,11 +10,11 @@ import { isUuid } from '../platform/ids.ts'
 import { isRfc3339 } from '../platform/rfc3339.ts'
 import {
   type Event,
-  type Feedback,
   IngestRequest,
   MAX_EVENT_BYTES,
   MAX_EVENTS_PER_REQUEST,
   type Participant,
+  saysNothing,
 } from './model.ts'
 import type { AgentSettings } from './settings.ts'
 
@@ -85,32 +85,24 @@ export function resolveEnvironment(
 }
 
 /**
- * Checks every event's environment against the allowed ones; an empty list allows everything.
- * @throws AppError 400 `environment_not_allowed`
+ * Judges the environment that one event of a request resolves to; an empty list allows every environment, and none.
+ * @returns null, or an AppError 400 `environment_not_allowed`
  */
-export function checkEnvironments(
+export function environmentRefusal(
   request: Pick<IngestRequest, 'context' | 'events'>,
+  index: number,
   storedEnvironment: string | null,
-  settings: Pick<AgentSettings, 'allowedEnvironments'>,
-): void {
-  if (settings.allowedEnvironments.length === 0) return
-  const allowed = new Set(settings.allowedEnvironments)
-  const sessionEnvironment = request.context?.environment
-  if (sessionEnvironment !== undefined && !allowed.has(sessionEnvironment)) {
-    const message = 'is not an allowed environment of this application'
-    throw new AppError('environment_not_allowed', `context.environment: ${message}`, {
-      details: [{ path: 'context.environment', code: 'environment_not_allowed', message }],
-    })
-  }
-  for (const [index, event] of request.events.entries()) {
-    const environment = resolveEnvironment(event, request, storedEnvironment)
-    if (environment !== null && allowed.has(environment)) continue
-    const message =
-      environment === null
-        ? 'is required: this application allows named environments only'
-        : 'is not an allowed environment of this application'
-    throw eventError('environment_not_allowed', event, index, 'context.environment', message)
-  }
+  { allowedEnvironments }: Pick<AgentSettings, 'allowedEnvironments'>,
+): AppError | null {
+  const event = request.events[index]
+  if (allowedEnvironments.length === 0 || event === undefined) return null
+  const environment = resolveEnvironment(event, request, storedEnvironment)
+  if (environment !== null && allowedEnvironments.includes(environment)) return null
+  const message =
+    environment === null
+      ? 'is required: this application allows named environments only'
+      : 'is not an allowed environment of this application'
+  return eventError('environment_not_allowed', event, index, 'context.environment', message)
 }
 
 /** Bytes of the event's own JSON in UTF-8, so that white space around it does not count. */
@@ -152,19 +144,12 @@ function eventFindings(event: Event, path: string): ErrorDetail[] {
     }
   } else if (event.feedback === undefined) {
     findings.push({ path: `${path}.feedback`, code: 'required', message: 'is required on a feedback event' })
-  } else if (saysNothing(event.feedback)) {
-    const message = 'must have a rating, labels or a comment'
+  } else if (event.revision === 1 && saysNothing(event.feedback)) {
+    const message =
+      'must have a rating, labels or a comment; without them a higher revision retracts feedback'
     findings.push({ path: `${path}.feedback`, code: 'required', message })
   }
   return findings
-}
-
-function saysNothing(feedback: Feedback): boolean {
-  return (
-    feedback.rating === undefined &&
-    (feedback.labels ?? []).length === 0 &&
-    (feedback.comment ?? '').trim() === ''
-  )
 }
 
 function participantFindings(participants: readonly Participant[]): ErrorDetail[] {

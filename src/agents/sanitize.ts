@@ -6,7 +6,15 @@
  * retry without them. A member of fixed type that is redacted by name and cannot hold text is left out.
  */
 import { toUtc } from '../platform/rfc3339.ts'
-import type { Context, Event, Feedback, IngestRequest, Participant, Rating } from './model.ts'
+import {
+  type Context,
+  type Event,
+  type Feedback,
+  type IngestRequest,
+  type Participant,
+  type Rating,
+  saysNothing,
+} from './model.ts'
 import { REDACTED, type Redactor } from './redaction.ts'
 import type { AgentSettings } from './settings.ts'
 import { isVisible } from './visibility.ts'
@@ -31,6 +39,8 @@ export interface EventBody {
 export interface SanitizedFeedback {
   readonly targetEventExternalId?: string
   readonly rating?: Rating
+  /** Present and true: it said nothing as it was sent, and so takes back what earlier revisions said. */
+  readonly retracted?: true
   readonly labels?: readonly string[]
   readonly comment?: string
 }
@@ -103,12 +113,14 @@ function sanitizeFeedback(
   redactor: Redactor,
 ): SanitizedFeedback {
   const { targetEventExternalId } = feedback
-  if (redactor.hides('feedback')) return compact({ targetEventExternalId })
+  const retracted = saysNothing(feedback) || undefined
+  if (redactor.hides('feedback')) return compact({ retracted, targetEventExternalId })
   const pick = picker(redactor)
   return compact({
     comment: captureContent ? pick.text('comment', feedback.comment) : undefined,
     labels: pick.fixed('labels', feedback.labels)?.map((label) => redactor.text(label)),
     rating: pick.fixed('rating', feedback.rating),
+    retracted,
     targetEventExternalId,
   })
 }

@@ -48,10 +48,11 @@ export function analyzeLetter(sessionId: string, atOnce: boolean): Letter {
 /** What ingest answers for a request that changed something. */
 export function processingStatusFor(state: {
   readonly captureContent: boolean
-  readonly creditsExhausted: boolean
+  /** A finalised response does, of this request or of an earlier one. */
+  readonly waitsForCredits: boolean
 }): ProcessingStatus {
   if (!state.captureContent) return 'capture_disabled'
-  return state.creditsExhausted ? 'billing_blocked' : 'pending'
+  return state.waitsForCredits ? 'billing_blocked' : 'pending'
 }
 
 /**

@@ -6,7 +6,7 @@
 import type { Query } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
 import type { Rating } from './model.ts'
-import { type Of, type SessionScope, scopesOf, sessionTable } from './session-table.store.ts'
+import { numbered, type Of, type SessionScope, scopesOf, sessionTable } from './session-table.store.ts'
 
 /** Sequence, revision and time are those of the event that the signal was read from. */
 export interface NewSignal {
@@ -56,6 +56,20 @@ export async function writeSignals(tx: Query, newId: NewId, parts: readonly Of<N
       participant_external_id = excluded.participant_external_id,
       occurred_at = excluded.occurred_at,
       updated_at = now()`
+}
+
+/** Deletes the signals that feedback events, by their ids, have made. */
+export async function deleteFeedback(tx: Query, parts: readonly Of<string>[]): Promise<void> {
+  const { ns, rows } = numbered(parts)
+  if (rows.length === 0) return
+  await tx`
+    delete from agent_signal g
+    using unnest(${ns}::int[], ${rows as string[]}::text[]) as e (n, id)
+    join ${sessionTable(tx, scopesOf(parts))} using (n)
+    where g.organization_id = s.organization_id
+      and g.session_id = s.session_id
+      and g.external_event_id = e.id
+      and g.source = 'explicit_feedback'`
 }
 
 /** Makes `signals` all that is inferred from the given events. */

@@ -15,6 +15,8 @@ export interface TurnEvent extends WalkedEvent {
 
 export interface Effects {
   readonly signals: readonly FeedbackSignal[]
+  /** Feedback events that may have made a signal in an earlier revision and make none now. */
+  readonly retracted: readonly string[]
   /** Visible finalised assistant responses with content: metered once, and analysed. */
   readonly responses: readonly TurnEvent[]
   /** Events that may have been responses in an earlier revision and are none now. */
@@ -31,6 +33,9 @@ export function effectsOf(revisited: readonly TurnEvent[], walked: readonly Turn
   const beforeIt = firstResponse === -1 ? walked : walked.slice(0, firstResponse)
   return {
     signals: events.map(signalOf).filter((signal) => signal !== null),
+    retracted: revisited
+      .filter((event) => event.type === 'feedback' && event.final && signalOf(event) === null)
+      .map((event) => event.externalEventId),
     responses: events.filter(isResponse),
     withdrawn: revisited
       .filter((event) => event.type === 'assistant_message' && !isResponse(event))

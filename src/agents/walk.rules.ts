@@ -81,12 +81,13 @@ export interface FeedbackSignal {
 }
 
 /**
- * The signal that an event makes: every final feedback event makes exactly one, from what is stored of it. Others
- * make none: null.
+ * The signal that an event makes: every final feedback event that is not retracted makes exactly one, from what is stored of
+ * it. Others make none: null.
  */
 export function signalOf(event: WalkedEvent): FeedbackSignal | null {
   if (event.type !== 'feedback' || !event.final) return null
   const feedback = event.body.feedback ?? {}
+  if (feedback.retracted) return null
   return {
     source: 'explicit_feedback',
     kind: 'message_feedback',

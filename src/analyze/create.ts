@@ -6,13 +6,16 @@ import { createOpenAiAnalyzer } from './openai.ts'
 import type { Summarizer } from './summarizer.ts'
 import { createLocalSummarizer } from './summarizer-local.ts'
 import { createOpenAiSummarizer } from './summarizer-openai.ts'
+import type { TextWork } from './text-work.ts'
 
 /** The configured server where there is one, else the built-in analyser. */
-export function createAnalyzer(config: Pick<Config, 'analyze'>): Analyzer {
-  return config.analyze === null ? createLocalAnalyzer() : createOpenAiAnalyzer(config.analyze)
+export function createAnalyzer(config: Pick<Config, 'analyze'>, textWork: TextWork): Analyzer {
+  return config.analyze === null ? createLocalAnalyzer(textWork) : createOpenAiAnalyzer(config.analyze)
 }
 
 /** The configured server where there is one, else the built-in summariser. */
-export function createSummarizer(config: Pick<Config, 'analyze'>): Summarizer {
-  return config.analyze === null ? createLocalSummarizer() : createOpenAiSummarizer(config.analyze)
+export function createSummarizer(config: Pick<Config, 'analyze'>, textWork: TextWork): Summarizer {
+  return config.analyze === null
+    ? createLocalSummarizer(textWork)
+    : createOpenAiSummarizer(config.analyze, textWork)
 }

@@ -1,42 +1,62 @@
 /**
- * Splits texts into sentences with wink-nlp. The language model (4 MB) is loaded when first needed.
+ * Splits texts into sentences by the rules of Unicode (UAX #29), which take linear time and know the sentence ends of all
+ * languages. Pure.
  */
-import type { ItemSentence } from 'wink-nlp'
 
-export type Split = (text: string) => readonly string[]
+const SEGMENTER = new Intl.Segmenter('en', { granularity: 'sentence' })
 
-/** Texts between two looks at the abort signal, and between two turns of the event loop. */
-const SLICE = 50
+/** Ends with a full stop that ends no sentence. */
+const ABBREVIATION = /(?:^|[\s("'])(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|approx|e\.g|i\.e)\.$/
 
-export async function loadSplit(): Promise<Split> {
-  const [{ default: winkNLP }, { default: model }] = await Promise.all([
-    import('wink-nlp'),
-    import('wink-eng-lite-web-model'),
-  ])
-  const nlp = winkNLP(model, ['sbd'])
-  return (text) => {
-    const sentences: string[] = []
-    nlp
-      .readDoc(text)
-      .sentences()
-      .each((sentence: ItemSentence) => void sentences.push(sentence.out()))
-    return sentences
+/** Code units of a passage's end in which an abbreviation is looked for. */
+const LOOK_BACK = 12
+
+/** Code units that are read of all texts together: a conversation of six hours. */
+export const MAX_READ = 300_000
+
+/** The sentences of a text without white space around them, in their order; none is empty. */
+export function splitSentences(text: string): readonly string[] {
+  const sentences: string[] = []
+  let start = 0
+  let end = 0
+  for (const { segment } of SEGMENTER.segment(text)) {
+    end += segment.length
+    if (ABBREVIATION.test(text.slice(Math.max(start, end - LOOK_BACK), end).trimEnd())) continue
+    push(sentences, text.slice(start, end))
+    start = end
   }
+  push(sentences, text.slice(start, end))
+  return sentences
 }
 
-/** The sentences of all texts, in their order. @param signal rejects when aborted */
-export async function splitAll(
-  split: Split,
-  texts: readonly string[],
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const sentences: string[] = []
-  for (const [index, text] of texts.entries()) {
-    if (index % SLICE === 0) {
-      await Bun.sleep(0)
-      signal.throwIfAborted()
+function push(sentences: string[], sentence: string): void {
+  const trimmed = sentence.trim()
+  if (trimmed !== '') sentences.push(trimmed)
+}
+
+/**
+ * The sentences of all texts, in their order. Where the texts are longer than `MAX_READ` together, texts are left out evenly from
+ * the first to the last.
+ */
+export function splitAll(texts: readonly string[]): readonly string[] {
+  return spread(texts).flatMap((text) => splitSentences(text))
+}
+
+/** As many of the texts as fit into `MAX_READ`, spread over all of them. */
+function spread(texts: readonly string[]): readonly string[] {
+  const total = texts.reduce((sum, { length }) => sum + length, 0)
+  if (total <= MAX_READ) return texts
+  const kept: string[] = []
+  let seen = 0
+  let read = 0
+  for (const text of texts) {
+    // Due when what was read lags behind the share of what was seen.
+    if (read <= (seen / total) * MAX_READ) {
+      kept.push(text.slice(0, MAX_READ - read))
+      read += text.length
     }
-    for (const sentence of split(text)) sentences.push(sentence)
+    seen += text.length
+    if (read >= MAX_READ) break
   }
-  return sentences
+  return kept
 }

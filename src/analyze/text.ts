@@ -3,6 +3,9 @@
 /** Code units of one message that an analyser reads. What matters of a longer one is at its beginning. */
 export const MAX_TEXT = 4_000
 
+/** Code units without white space between them that a tokenizer is given in one piece: few addresses are longer. */
+const MAX_RUN = 100
+
 /** Code points of a quotation. */
 const MAX_QUOTE = 160
 
@@ -35,6 +38,17 @@ function collect(content: unknown, lines: string[], depth: number): void {
       return
     }
   }
+}
+
+/**
+ * A text that a tokenizer reads in linear time: cut to `MAX_TEXT`, and every run without white space cut to 100 code units, with
+ * an ellipsis in place of the rest. Tokenizers try many patterns at every position of a run, which takes quadratic time.
+ */
+export function boundTokens(text: string): string {
+  return text
+    .slice(0, MAX_TEXT)
+    .replace(/\S+/g, (run) => (run.length > MAX_RUN ? `${run.slice(0, MAX_RUN)}…` : run))
+    .toWellFormed()
 }
 
 /** A quotation that PostgreSQL can store and a list can show: one line, no control characters, at most 160 code points. */

@@ -5,6 +5,7 @@ import { agentCommands } from './commands/agents.ts'
 import { creditCommands } from './commands/credits.ts'
 import { feedbackCommands } from './commands/feedback.ts'
 import { folderCommands } from './commands/folders.ts'
+import { memberCommands } from './commands/members.ts'
 import { organizationCommands } from './commands/organizations.ts'
 import { recordingCommands } from './commands/recordings.ts'
 import { serviceCommands } from './commands/service.ts'
@@ -13,6 +14,7 @@ import { uploadCommands } from './commands/upload.ts'
 export const COMMANDS: readonly Command[] = [
   ...serviceCommands,
   ...organizationCommands,
+  ...memberCommands,
   ...folderCommands,
   ...recordingCommands,
   ...agentCommands,

@@ -177,7 +177,7 @@ function wishOf(input: Input): Wish {
   const [displayName = null, externalId = null] = [input.flag('name'), input.flag('external-id')]
   if (input.rest.length > 1 && (displayName !== null || externalId !== null))
     throw new UsageError('--name and --external-id are of one recording: give one file')
-  return { displayName, externalId, folderIds: input.flags('folder') }
+  return { displayName, externalId, folderIds: input.flags('folder'), replaces: input.has('replace') }
 }
 
 /** All of them before the first is sent, so that nothing is where one of them is not there. @throws UsageError */

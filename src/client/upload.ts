@@ -24,6 +24,8 @@ export interface Wish {
   readonly folderIds: readonly string[]
   /** null: one is made up. */
   readonly externalId: string | null
+  /** Whether a recording of that external id that already has media may get this file in its place. */
+  readonly replaces: boolean
 }
 
 export interface UploadDeps {
@@ -99,7 +101,7 @@ async function claimAndSend(
   await memory.save(key, known)
   const recordingId = known.recordingId ?? (await createRecording(api, file, wish, known.externalId))
   await memory.save(key, { ...known, recordingId })
-  const upload = await createUpload(api, recordingId, file)
+  const upload = await createUpload(api, recordingId, file, wish)
   await memory.save(key, { ...known, recordingId, uploadId: upload.uploadId })
   try {
     // The deadline of the upload slides while bytes arrive; so does patience.
@@ -126,14 +128,15 @@ const createRecording = (api: Api, file: SourceFile, wish: Wish, externalId: str
   })
 
 /** @throws ClientError that says what the recording has instead */
-async function createUpload(api: Api, recordingId: string, file: SourceFile) {
+async function createUpload(api: Api, recordingId: string, file: SourceFile, { replaces }: Wish) {
+  if (!replaces && (await api.getAsset(recordingId))?.status === 'completed')
+    throw new ClientError('media_exists', `recording ${recordingId} has media already; --replace replaces it`)
   try {
     return await api.createUpload(recordingId, { fileName: file.name, fileSize: file.size })
   } catch (error) {
     if (!(error instanceof ClientError && error.code === 'media_ingestion_active')) throw error
-    const isCompleted = (await api.getAsset(recordingId))?.status === 'completed'
-    const what = isCompleted ? 'has its media already' : 'is being given media by another upload'
-    throw new ClientError(error.code, `recording ${recordingId} ${what}`, error.status)
+    const message = `another upload is bringing the media of recording ${recordingId}`
+    throw new ClientError(error.code, message, error.status)
   }
 }
 

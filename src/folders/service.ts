@@ -62,6 +62,9 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
       throw new AppError('recording_not_found', 'There is no such recording.')
     },
 
+    /** What a user alone sees, for when the user leaves the organization. */
+    privateContent: { count: store.countPrivate, handOver: store.handOver },
+
     createBatch: ({ organizationId, userId }: UserPrincipal): Promise<UploadBatch> =>
       store.insertBatch(sql, { id: newId(), organizationId, userId }),
 

@@ -107,6 +107,39 @@ export async function lockFolders(
   return new Set(rows.map(({ id }) => id))
 }
 
+/** Private folders of the user, and recordings that are in no other folder. */
+export async function countPrivate(
+  tx: Query,
+  organizationId: string,
+  userId: string,
+): Promise<{ readonly folders: number; readonly recordings: number }> {
+  const [row] = await tx<{ folders: number; recordings: number }[]>`
+    with own as (
+      select id from folder where organization_id = ${organizationId} and owner_user_id = ${userId}
+    )
+    select
+      (select count(*) from own)::int as folders,
+      (
+        select count(distinct rf.recording_id)
+        from own
+        join recording_folder rf on rf.folder_id = own.id
+        where not exists (
+          select 1 from recording_folder other
+          where other.recording_id = rf.recording_id and other.folder_id not in (select id from own)
+        )
+      )::int as recordings`
+  return row ?? { folders: 0, recordings: 0 }
+}
+
+/** The private folders of one user become another's. */
+export async function handOver(tx: Query, organizationId: string, from: string, to: string): Promise<void> {
+  await tx`
+    update folder
+    set owner_user_id = ${to}
+    where organization_id = ${organizationId}
+      and owner_user_id = ${from}`
+}
+
 const batchColumns = (sql: Query) => sql`b.id, b.created_at as "createdAt"`
 
 export async function insertBatch(

@@ -7,9 +7,11 @@ import type { TObject, TSchema } from '@sinclair/typebox'
 import type { Principal } from '../identity/principal.ts'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
-import type { BodyShare } from './body-room.ts'
-import { invalid, isStorableText, parseJson, readBytes, validate } from './json.ts'
+import { queryOf } from './address.ts'
+import type { BodyLease } from './body-budget.ts'
+import { invalid, isStorableText, parseJson, validate } from './json.ts'
 import type { Access, Call, Method, Operation, Reply } from './operation.ts'
+import { readBytes } from './read-body.ts'
 
 export const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
 
@@ -46,12 +48,12 @@ export function createCall(
   params: Readonly<Record<string, string>>,
   principal: Principal | null,
   requestId: string,
-  room: BodyShare,
+  lease: BodyLease,
 ): Call<Access, TSchema, TObject> {
   const param = (name: string) => params[name] ?? ''
   const parsedBody = async () => {
     assertJson(request)
-    const bytes = await readBytes(request, operation.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, room)
+    const bytes = await readBytes(request, operation.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, lease)
     return { value: parseJson(bytes), bytes: bytes.byteLength }
   }
   return {
@@ -92,7 +94,7 @@ function assertJson(request: Request): void {
 function readQuery(operation: Operation, request: Request): Record<string, unknown> {
   const properties: Record<string, TSchema> = operation.query?.properties ?? {}
   const raw: Record<string, unknown> = {}
-  for (const [name, value] of new URL(request.url).searchParams) {
+  for (const [name, value] of queryOf(request)) {
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (schema === undefined)
       throw invalid([{ path: name, code: 'unknown_member', message: 'is not a parameter of this operation' }])

@@ -4,6 +4,7 @@
  */
 import { Elysia, type InternalRoute } from 'elysia'
 import type { Config } from '../config.ts'
+import { pathOf } from './address.ts'
 import { buildDocument } from './openapi/document.ts'
 import { type Representation, representation } from './openapi/representation.ts'
 import { ASSETS, contentSecurityPolicy, PAGE } from './openapi/ui.ts'
@@ -38,7 +39,7 @@ export function docs(config: Pick<Config, 'publicBaseUrl'>) {
     '/docs',
     async ({ request }) => {
       // The page's addresses are relative to its own without a trailing slash.
-      if (new URL(request.url).pathname.endsWith('/'))
+      if (pathOf(request).endsWith('/'))
         return new Response(null, { status: 308, headers: { location: '../docs' } })
       const page = await keep('page', async () =>
         representation(encode(PAGE), {

@@ -1,5 +1,5 @@
 /**
- * From bytes to a validated value: size cap while reading, UTF-8, JSON, shape.
+ * From the bytes of a body to a validated value: UTF-8, JSON, shape.
  *
  * The rule: whatever passes here can be stored. PostgreSQL holds neither U+0000 nor unpaired surrogates, and
  * refuses deep nesting; a number such as 1e400 has become Infinity by the time it is parsed (RFC 8259 section 6
@@ -10,58 +10,12 @@ import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { isEmailAddress } from '../platform/email-address.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
-import type { BodyShare } from './body-room.ts'
-import { ClientGone } from './client-gone.ts'
 
 /** Levels of arrays and objects in one body. */
 export const MAX_DEPTH = 64
 
 /** At most this many findings are reported for one request. */
 const MAX_DETAILS = 20
-
-/** Bodies up to here are read in one go, and counted before they have come: so small that many clients may announce one. */
-const SMALL_BYTES = 16 * 1024
-
-/**
- * Reads a body of at most `limit` bytes; the rest of a larger one is not read.
- * @throws AppError 400 `payload_too_large`, 503 where the process holds too much already
- * @throws ClientGone
- */
-export async function readBytes(request: Request, limit: number, room: BodyShare): Promise<Uint8Array> {
-  try {
-    return await readAll(request, limit, room)
-  } catch (error) {
-    if (error instanceof AppError || !request.signal.aborted) throw error
-    throw new ClientGone('the client has left before its body had come', { cause: error })
-  }
-}
-
-async function readAll(request: Request, limit: number, room: BodyShare): Promise<Uint8Array> {
-  const declared = Number(request.headers.get('content-length') ?? 0)
-  if (declared > limit) throw tooLarge(limit, declared)
-  if (declared > 0 && declared <= SMALL_BYTES) {
-    room.take(declared)
-    // A declared length was enforced by the HTTP parser: the body cannot be longer.
-    return new Uint8Array(await request.arrayBuffer())
-  }
-  if (request.body === null) return new Uint8Array()
-  room.foresee(declared)
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of request.body) {
-    size += chunk.byteLength
-    if (size > limit) throw tooLarge(limit, size)
-    room.take(chunk.byteLength)
-    chunks.push(chunk)
-  }
-  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
-}
-
-function tooLarge(limit: number, actual: number): AppError {
-  return new AppError('payload_too_large', `The request body has more than ${limit} bytes.`, {
-    extra: { limitBytes: limit, actualBytes: actual },
-  })
-}
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 

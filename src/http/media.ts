@@ -11,19 +11,23 @@ import { AppError } from '../platform/errors.ts'
 import { contentDisposition } from '../platform/storage/disposition.ts'
 import { PLAYBACK_PATH } from '../platform/storage/signature.ts'
 import { InvalidKey, ObjectMissing, type Playable } from '../platform/storage/storage.ts'
+import { pathOf, queryOf } from './address.ts'
 import { partOf } from './byte-range.ts'
 
+/** Whether the object of a key is still shown by what it belongs to: a URL that was given out dies with it. */
+export type IsShown = (objectKey: string) => Promise<boolean>
+
 /** Nothing where playback URLs lead to the store itself. */
-export function mediaRoutes({ storage, clock }: Pick<Deps, 'storage' | 'clock'>) {
+export function mediaRoutes({ storage, clock }: Pick<Deps, 'storage' | 'clock'>, isShown: IsShown) {
   const app = new Elysia({ name: 'media' })
   const { playback } = storage
   if (playback === null) return app
   const answer = async ({ request }: { readonly request: Request }) => {
-    const { pathname, searchParams } = new URL(request.url)
-    const key = keyOf(pathname)
-    const playable = await playback(key, searchParams, clock.now()).catch(asNotFound)
+    const key = keyOf(pathOf(request))
+    const playable = await playback(key, queryOf(request), clock.now()).catch(asNotFound)
     if (playable === null)
       throw new AppError('playback_url_invalid', 'This playback URL has expired, or is not one of ours.')
+    if (!(await isShown(key))) throw nothingHere()
     return answerWith(playable, key, request)
   }
   const hidden = { detail: { hide: true } }
@@ -41,7 +45,11 @@ function keyOf(pathname: string): string {
 function asNotFound(error: unknown): never {
   const isExpected =
     error instanceof ObjectMissing || error instanceof InvalidKey || error instanceof URIError
-  throw isExpected ? new AppError('not_found', 'There is nothing at this address.') : error
+  throw isExpected ? nothingHere() : error
+}
+
+function nothingHere(): AppError {
+  return new AppError('not_found', 'There is nothing at this address.')
 }
 
 function answerWith(

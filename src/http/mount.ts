@@ -9,7 +9,7 @@ import { Elysia } from 'elysia'
 import type { Principal } from '../identity/principal.ts'
 import { AppError } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
-import type { BodyRoom } from './body-room.ts'
+import type { BodyBudget } from './body-budget.ts'
 import { allowHeader, createCall, routePath, toResponse } from './call.ts'
 import type { Access, Method, Operation } from './operation.ts'
 import { operationDetail } from './operation-detail.ts'
@@ -18,7 +18,7 @@ import { isForPages, pageHeaders, preflightHeaders } from './rest-cors.ts'
 
 export interface MountDeps {
   readonly newId: NewId
-  readonly bodies: BodyRoom
+  readonly bodies: BodyBudget
   /** `peer` finds the address of the connection's other end, null where unknown. @throws AppError 401 or 403 */
   readonly authenticate: (
     request: Request,
@@ -58,8 +58,8 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
         const principal = await deps.authenticate(request, operation.access, peer)
         Object.assign(set.headers, await deps.limit(operation, principal, request))
         const requestId = String(set.headers[REQUEST_ID_HEADER])
-        return deps.bodies.share(async (share) => {
-          const call = createCall(operation, request, params, principal, requestId, share)
+        return deps.bodies.lease(principal?.organizationId ?? 'public', async (lease) => {
+          const call = createCall(operation, request, params, principal, requestId, lease)
           return toResponse(await operation.handler(call))
         })
       },

@@ -40,7 +40,7 @@ export interface Call<A extends Access, B extends TSchema, Q extends TObject> {
   id(name: string, code: ErrorCode): string
   /**
    * Reads the body up to the operation's limit, parses and validates it. May be called once.
-   * @throws AppError 415, 400 `payload_too_large`, `malformed_json`, `validation_failed`, `unknown_member`
+   * @throws AppError 415, 400 `payload_too_large`, `malformed_json`, `validation_failed`, `unknown_member`, 408
    */
   body(): Promise<Static<B>>
   /** The first half of `body`: read and parsed, not yet validated, with its size in bytes. Instead of `body`. */

@@ -11,8 +11,12 @@ const TYPES: Partial<Record<ErrorCode, string>> = {
   rate_limited: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
 }
 
-/** The status that a code has here: the website API knows one kind of server failure (specification, "Errors"). */
+/**
+ * The status that a code has here: the website API knows one kind of server failure, and one of invalid submissions
+ * (specification, "Errors").
+ */
 export function problemStatus(code: ErrorCode): number {
+  if (code === 'body_too_slow') return 400
   return Math.min(ERROR_STATUS[code], 500)
 }
 

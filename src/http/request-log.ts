@@ -6,6 +6,7 @@
  */
 import { Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
+import { pathOf } from './address.ts'
 import { REQUEST_ID_HEADER } from './request-id.ts'
 import { shownPath } from './shown-path.ts'
 
@@ -24,11 +25,12 @@ export function requestLog({ log, metrics }: Pick<Deps, 'log' | 'metrics'>) {
     .onRequest(({ request }) => {
       arrivals.set(request, performance.now())
     })
-    .onAfterResponse({ as: 'global' }, ({ request, route, path, set, responseValue }) => {
+    .onAfterResponse({ as: 'global' }, ({ request, route, set, responseValue }) => {
       const arrival = arrivals.get(request)
       if (arrival === undefined) return
       const ms = performance.now() - arrival
       const { method } = request
+      const path = pathOf(request)
       const status = responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200)
       metrics.httpRequests.observe(
         {

@@ -9,7 +9,7 @@ import { type Context, Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
 import { AppError } from '../platform/errors.ts'
 import { API_VERSIONS, type ApiVersion, type ChosenVersion, createChooseVersion } from './api-version.ts'
-import type { BodyRoom } from './body-room.ts'
+import type { BodyBudget } from './body-budget.ts'
 import { allowHeader, createCall, routePath, toResponse } from './call.ts'
 import { clientIp, countingKey, trustedProxies } from './client-ip.ts'
 import { createCors } from './cors.ts'
@@ -25,7 +25,7 @@ export interface WebsiteOptions {
   readonly windowSeconds?: number
 }
 
-type MountDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log'> & { readonly bodies: BodyRoom }
+type MountDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log'> & { readonly bodies: BodyBudget }
 type Arrived = Pick<Context, 'request' | 'set' | 'server'>
 
 /** One path with its operations' methods and the limit that its refusals tell of. */
@@ -57,8 +57,8 @@ export function mountWebsite(
         version.assertSupported()
         const { request, params, set } = context
         const requestId = String(set.headers[REQUEST_ID_HEADER])
-        return deps.bodies.share(async (share) => {
-          const call = createCall(operation, request, params, null, requestId, share)
+        return deps.bodies.lease(gate.caller(context), async (lease) => {
+          const call = createCall(operation, request, params, null, requestId, lease)
           return toResponse(await operation.handler(call))
         })
       },
@@ -95,6 +95,7 @@ function createGate(deps: MountDeps, options: WebsiteOptions) {
     return version
   }
   return {
+    caller: keyOf,
     /** Counts the request. @throws AppError 429 */
     async enter(context: Arrived, limit: WebsiteLimit): Promise<ChosenVersion> {
       const version = choose(context)

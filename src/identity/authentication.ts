@@ -8,8 +8,8 @@ import { createCredentialCache, type Found } from './credential-cache.ts'
 import * as credentials from './credentials.store.ts'
 import { hashKey, isKey } from './keys.ts'
 import type { Principal } from './principal.ts'
-import { type Memberships, selectMemberships } from './store.ts'
-import type { Tokens } from './tokens.ts'
+import type { GoodToken, Tokens } from './tokens.ts'
+import { type Memberships, selectAdmission, touchUserToken } from './user-tokens.store.ts'
 
 export type OrganizationPrincipal = Extract<Principal, { kind: 'organization' }>
 export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
@@ -48,8 +48,8 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
   const agentSecrets = createCredentialCache<AgentPrincipal>(deps)
   const userTokens = createCredentialCache<VerifiedToken>(deps)
 
-  function noteUse(table: 'api_key' | 'agent_secret', organizationId: string, id: string): void {
-    credentials.touch(deps.sql, table, organizationId, id).catch((error: unknown) => {
+  function noteUse(written: Promise<void>): void {
+    written.catch((error: unknown) => {
       deps.log.warn({ err: error }, 'could not note the use of a credential')
     })
   }
@@ -64,7 +64,7 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
       return apiKeys.get(hash, async () => {
         const row = await credentials.findApiKey(deps.sql, hash)
         if (row === null) return null
-        if (row.stale) noteUse('api_key', row.organizationId, row.id)
+        if (row.stale) noteUse(credentials.touch(deps.sql, 'api_key', row.organizationId, row.id))
         return {
           id: row.id,
           value: { kind: 'organization', organizationId: row.organizationId, apiKeyId: row.id },
@@ -77,7 +77,7 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
       return agentSecrets.get(hash, async () => {
         const row = await credentials.findAgentSecret(deps.sql, hash)
         if (row === null) return null
-        if (row.stale) noteUse('agent_secret', row.organizationId, row.id)
+        if (row.stale) noteUse(credentials.touch(deps.sql, 'agent_secret', row.organizationId, row.id))
         const { id, organizationId, applicationId } = row
         return { id, value: { kind: 'agent', organizationId, applicationId, secretId: id } }
       })
@@ -85,7 +85,7 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
     async byToken(token, wanted) {
       let refusal: Refusal = { refused: 'The access token is not valid.' }
       const verified = await userTokens.get(hashKey(token), async () => {
-        const found = await verifyToken(deps, tokens, token)
+        const found = await verifyToken(deps, tokens, token, noteUse)
         if (!('refused' in found)) return found
         refusal = found
         return null
@@ -101,14 +101,26 @@ async function verifyToken(
   deps: AuthenticationDeps,
   tokens: Tokens,
   token: string,
+  noteUse: (written: Promise<void>) => void,
 ): Promise<Found<VerifiedToken> | Refusal> {
   const verdict = await tokens.verify(token)
   if ('refused' in verdict) return verdict
-  const { subject, expiresAt } = verdict
-  const known =
-    'userId' in subject && !isUuid(subject.userId) ? null : await selectMemberships(deps.sql, subject)
+  const { expiresAt } = verdict
+  const known = namesIds(verdict) ? await selectAdmission(deps.sql, verdict) : null
   if (known === null) return { refused: 'The access token is about nobody who is known here.' }
-  return { id: known.userId, value: { ...known, expiresAt } }
+  const { userId, organizationIds, isGood, tokenId, stale } = known
+  if (!isGood) return { refused: 'The access token was revoked.' }
+  // Not remembered, as no refusal is: somebody who is added gets in at once.
+  if (organizationIds.length === 0) return { refused: NO_ORGANIZATION }
+  if (tokenId !== null && stale) noteUse(touchUserToken(deps.sql, tokenId))
+  return { id: userId, value: { userId, organizationIds, expiresAt } }
+}
+
+const NO_ORGANIZATION = 'The user is not a member of any organization that accepts the token.'
+
+/** A signed token may still carry ids of another program. */
+function namesIds({ subject, tokenId }: GoodToken): boolean {
+  return !('userId' in subject && !isUuid(subject.userId)) && (tokenId === null || isUuid(tokenId))
 }
 
 /** The organization that a user acts in: the wanted one, or the only one. Exported for its table test. */
@@ -121,7 +133,7 @@ export function pickOrganization(user: Memberships, wanted: string | null): User
       : { kind: 'user', organizationId, userId }
   }
   const [organizationId, ...others] = organizationIds
-  if (organizationId === undefined) return { refused: 'The user is not a member of any organization.' }
+  if (organizationId === undefined) return { refused: NO_ORGANIZATION }
   if (others.length > 0)
     return {
       refused:

@@ -68,8 +68,8 @@ export function createCredentialCache<T>(
     })
   }
 
-  function remember(digest: string, found: Found<T>): void {
-    entries.set(digest, { ...found, goodUntil: performance.now() + options.ttlMs })
+  function remember(digest: string, found: Found<T>, lookedAt: number): void {
+    entries.set(digest, { ...found, goodUntil: lookedAt + options.ttlMs })
     if (entries.size <= options.capacity) return
     // A Map keeps insertion order, and a hit moves its entry to the end: the first is the least recently used.
     for (const oldest of entries.keys()) {
@@ -92,9 +92,10 @@ export function createCredentialCache<T>(
         }
       }
       const before = generation
+      const lookedAt = performance.now()
       const found = await find()
       if (found === null) return null
-      if (listening === 'yes' && generation === before) remember(digest, found)
+      if (listening === 'yes' && generation === before) remember(digest, found, lookedAt)
       return found.value
     },
   }

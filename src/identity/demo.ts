@@ -22,6 +22,8 @@ import {
   lockForFirstOrganization,
   upsertUser,
 } from './store.ts'
+import type { SignedToken } from './tokens.ts'
+import { insertUserToken } from './user-tokens.store.ts'
 
 /** What is made before there are rows. */
 interface Invented {
@@ -46,7 +48,7 @@ interface Owner {
 }
 
 export interface DemoDeps extends Pick<Deps, 'config' | 'sql' | 'newId'> {
-  readonly identity: Pick<Identity, 'createUserToken'>
+  readonly identity: Pick<Identity, 'signUserToken'>
   /** The agent applications' use cases. */
   readonly applications: {
     create(
@@ -82,28 +84,34 @@ export async function bootstrapDemo(deps: DemoDeps): Promise<DemoCredentials | n
   const interrupted = await findInterrupted(deps)
   if (interrupted !== null) return complete(deps, interrupted)
   if (await hasOrganization(deps.sql)) return null
-  const credentials = await invent(deps)
+  const { credentials, token } = await invent(deps)
   await mkdir(deps.config.dataDir, { recursive: true })
   await writePrivate(pendingPath(deps, credentials.organizationId), 'wx', credentials)
-  if (await insertOwner(deps, credentials)) return complete(deps, credentials)
+  if (await insertOwner(deps, credentials, token)) return complete(deps, credentials)
   await unlink(pendingPath(deps, credentials.organizationId)) // another process was first
   return null
 }
 
-async function invent({ config, newId, identity }: DemoDeps): Promise<Invented> {
-  const userId = newId()
-  return {
+async function invent({ config, newId, identity }: DemoDeps) {
+  const [id, userId, lifetimeSeconds] = [newId(), newId(), TOKEN_LIFETIME_SECONDS]
+  const token = config.oidc === null ? await identity.signUserToken({ id, userId, lifetimeSeconds }) : null
+  const credentials: Invented = {
     organizationId: newId(),
     apiKey: createKey('esk').secret,
     agentKey: NAME,
     agentSecret: createKey('eas').secret,
     userId,
-    userToken: config.oidc === null ? await identity.createUserToken(userId, TOKEN_LIFETIME_SECONDS) : null,
+    userToken: token?.text ?? null,
   }
+  return { credentials, token }
 }
 
 /** @returns false where an organization exists by now. */
-async function insertOwner({ sql, newId }: DemoDeps, credentials: Invented): Promise<boolean> {
+async function insertOwner(
+  { sql, newId }: DemoDeps,
+  credentials: Invented,
+  token: SignedToken | null,
+): Promise<boolean> {
   const { organizationId, apiKey, userId } = credentials
   return transaction(sql, async (tx) => {
     await lockForFirstOrganization(tx)
@@ -111,6 +119,7 @@ async function insertOwner({ sql, newId }: DemoDeps, credentials: Invented): Pro
     await insertOrganization(tx, { id: organizationId, name: NAME })
     await upsertUser(tx, { id: userId, email: EMAIL, name: NAME })
     await insertMembership(tx, organizationId, userId)
+    if (token !== null) await insertUserToken(tx, { ...token, organizationId: null, name: NAME })
     await insertApiKey(tx, {
       id: newId(),
       organizationId,

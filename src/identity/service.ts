@@ -16,17 +16,22 @@ import * as credentials from './credentials.store.ts'
 import { createKey } from './keys.ts'
 import * as store from './store.ts'
 import { createTokens } from './tokens.ts'
+import { createUserTokens, type UserTokens } from './user-tokens.ts'
 
 export type { ApiKey, Credential } from './credentials.store.ts'
 export type { Organization, User } from './store.ts'
 
 export type IdentityDeps = Pick<Deps, 'sql' | 'doorbell' | 'config' | 'clock' | 'newId' | 'log'>
 
-export interface Identity extends Authentication {
+export interface Identity extends Authentication, UserTokens {
+  /** Makes this process look a user up again at once; the others are notified by whoever changed the user. */
+  forgetUser(userId: string): void
   createOrganization(name: string): Promise<store.Organization>
   listOrganizations(): Promise<readonly store.Organization[]>
   /** By id or exact name. @throws AppError 404 where none or, by name, more than one matches */
   findOrganization(idOrName: string): Promise<store.Organization>
+  /** Switches agent conversations or recording on or off, with the next request of every process. @throws AppError 404 */
+  updateOrganization(organizationId: string, change: store.OrganizationChange): Promise<store.Organization>
   /** Creates a user as a member; a person known by this e-mail address joins as well. @throws AppError 409 for a member */
   createUser(
     organizationId: string,
@@ -55,8 +60,6 @@ export interface Identity extends Authentication {
   ): Promise<readonly credentials.Credential[]>
   /** @throws AppError 404 `agent_secret_not_found` */
   revokeSecret(organizationId: string, applicationId: string, id: string): Promise<void>
-  /** A token of this service for a user. @throws Error where an OpenID Connect issuer is configured */
-  createUserToken(userId: string, lifetimeSeconds: number): Promise<string>
   /** Adds units and wakes the sessions that wait for them. @returns the balance; null: unlimited */
   addCredits(organizationId: string, units: number, note?: string): Promise<number | null>
   /** Sets the balance, null for unlimited, and wakes the sessions that wait. */
@@ -72,7 +75,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
     ...apiKeys(deps, forget),
     ...agentSecrets(deps, forget),
     ...credits(deps),
-    createUserToken: tokens.sign,
+    ...createUserTokens(deps, tokens, forget),
+    forgetUser: forget,
   }
 }
 
@@ -86,6 +90,11 @@ function organizations({ sql, newId }: IdentityDeps) {
       if (organization === undefined) throw notFound(`organization ${JSON.stringify(idOrName)}`)
       if (another !== undefined)
         throw new AppError('not_found', `Several organizations have the name ${idOrName}: use the id.`)
+      return organization
+    },
+    async updateOrganization(organizationId: string, change: store.OrganizationChange) {
+      const organization = await store.updateOrganization(sql, organizationId, change)
+      if (organization === undefined) throw notFound('organization')
       return organization
     },
     async createUser(organizationId: string, user: { readonly email: string; readonly name: string }) {

@@ -35,6 +35,27 @@ export async function insertOrganization(
   return created as Organization
 }
 
+/** What is switched on for an organization; absent members stay as they are. */
+export interface OrganizationChange {
+  readonly agentChatsEnabled?: boolean | undefined
+  readonly recordingAllowed?: boolean | undefined
+}
+
+/** @returns the organization as it is now; undefined: there is none. */
+export async function updateOrganization(
+  sql: Query,
+  id: string,
+  change: OrganizationChange,
+): Promise<Organization | undefined> {
+  const [row] = await sql<Organization[]>`
+    update organization set
+      agent_chats_enabled = coalesce(${change.agentChatsEnabled ?? null}::boolean, agent_chats_enabled),
+      recording_allowed = coalesce(${change.recordingAllowed ?? null}::boolean, recording_allowed)
+    where id = ${id}
+    returning ${organizationColumns(sql)}`
+  return row
+}
+
 export async function selectOrganizations(sql: Query): Promise<readonly Organization[]> {
   return sql<Organization[]>`
     select ${organizationColumns(sql)}
@@ -85,11 +106,19 @@ export async function upsertUser(
   return user as User
 }
 
-/** @returns false where the user was a member before. */
+/**
+ * Somebody who is added again finds what was left, but no token of the time before is good again.
+ * @returns false where the user is a member already
+ */
 export async function insertMembership(sql: Query, organizationId: string, userId: string): Promise<boolean> {
   const rows = await sql`
-    insert into membership (organization_id, user_id)
-    values (${organizationId}, ${userId})
+    with returned as (
+      delete from former_member
+      where organization_id = ${organizationId} and user_id = ${userId}
+      returning removed_at
+    )
+    insert into membership (organization_id, user_id, tokens_not_before)
+    values (${organizationId}, ${userId}, (select removed_at from returned))
     on conflict do nothing
     returning user_id`
   return rows.length > 0
@@ -117,27 +146,6 @@ export async function selectMember(
     where m.organization_id = ${organizationId}
       and (u.id::text = ${idOrEmail.toLowerCase()} or lower(u.email) = lower(${idOrEmail}))`
   return user ?? null
-}
-
-export interface Memberships {
-  readonly userId: string
-  readonly organizationIds: readonly string[]
-}
-
-/** Credential look-up: the user that a token is about, with every organization that he or she belongs to. */
-export async function selectMemberships(
-  sql: Query,
-  by: { readonly userId: string } | { readonly email: string },
-): Promise<Memberships | null> {
-  const match = 'userId' in by ? sql`u.id = ${by.userId}` : sql`lower(u.email) = lower(${by.email})`
-  const [row] = await sql<Memberships[]>`
-    select u.id as "userId",
-      coalesce(array_agg(m.organization_id) filter (where m.organization_id is not null), '{}') as "organizationIds"
-    from app_user u
-    left join membership m on m.user_id = u.id
-    where ${match}
-    group by u.id`
-  return row ?? null
 }
 
 /** Adds units (null balance stays unlimited) and keeps the entry. @returns the new balance, or undefined: no such organization. */

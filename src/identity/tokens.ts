@@ -36,16 +36,43 @@ const KEY_SET_UNREACHABLE = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ER
 /** Whom a good token is about: own tokens carry the user's id, those of an issuer an e-mail address. */
 export type Subject = { readonly userId: string } | { readonly email: string }
 
+/** A token whose signature, issuer, audience and expiry are good. Whether it was revoked is for PostgreSQL to say. */
+export interface GoodToken {
+  readonly subject: Subject
+  readonly expiresAt: Date
+  /** `jti` of a token of this service; null: it was signed before tokens had one, or by an issuer. */
+  readonly tokenId: string | null
+  /** `iat`, at the earliest; null where the token does not say. */
+  readonly issuedAt: Date | null
+}
+
 export type Verdict =
-  | { readonly subject: Subject; readonly expiresAt: Date }
+  | GoodToken
   /** One sentence for the caller. */
   | { readonly refused: string }
 
 export interface Tokens {
   /** @throws AppError 503 where the issuer's keys cannot be read */
   verify(token: string): Promise<Verdict>
-  /** Signs a token for `lifetimeSeconds`. @throws Error where an issuer is configured: then it makes the tokens. */
-  sign(userId: string, lifetimeSeconds: number): Promise<string>
+  /** False where an issuer is configured: then it makes the tokens. */
+  readonly signs: boolean
+  /** @throws Error where an issuer is configured */
+  sign(token: UnsignedToken): Promise<SignedToken>
+}
+
+export interface UnsignedToken {
+  /** `jti` (RFC 7519 section 4.1.7): a UUID. */
+  readonly id: string
+  readonly userId: string
+  readonly lifetimeSeconds: number
+}
+
+export interface SignedToken {
+  readonly id: string
+  readonly userId: string
+  readonly expiresAt: Date
+  /** The compact form. It is not stored. */
+  readonly text: string
 }
 
 type TokenDeps = { readonly config: Pick<Config, 'dataDir' | 'secretKey' | 'oidc'>; readonly clock: Clock }
@@ -83,21 +110,26 @@ function ownTokens({ config, clock }: TokenDeps): Tokens {
           issuer: OWN_ISSUER,
           audience: OWN_AUDIENCE,
         })
-        return typeof payload.sub === 'string' ? { payload, subject: { userId: payload.sub } } : null
+        if (typeof payload.sub !== 'string') return null
+        return { payload, subject: { userId: payload.sub }, tokenId: payload.jti ?? null, tolerance: 0 }
       })
     },
-    async sign(userId, lifetimeSeconds) {
+    signs: true,
+    async sign({ id, userId, lifetimeSeconds }) {
       const { importJWK, SignJWT } = await import('jose')
       const jwk = await ensureSigningKey(config)
       const issuedAt = Math.floor(clock.now().getTime() / 1000)
-      return new SignJWT({})
+      const expiresAt = issuedAt + lifetimeSeconds
+      const text = await new SignJWT({})
         .setProtectedHeader({ alg: 'EdDSA', typ: 'JWT', kid: jwk.kid })
+        .setJti(id)
         .setSubject(userId)
         .setIssuer(OWN_ISSUER)
         .setAudience(OWN_AUDIENCE)
         .setIssuedAt(issuedAt)
-        .setExpirationTime(issuedAt + lifetimeSeconds)
+        .setExpirationTime(expiresAt)
         .sign(await importJWK(jwk, 'EdDSA'))
+      return { id, userId, expiresAt: new Date(expiresAt * 1000), text }
     },
   }
 }
@@ -119,9 +151,12 @@ function issuerTokens({ clock }: TokenDeps, oidc: NonNullable<Config['oidc']>): 
           clockTolerance: CLOCK_TOLERANCE,
         })
         const verified = typeof payload.email === 'string' && payload.email_verified !== false
-        return verified ? { payload, subject: { email: payload.email as string } } : null
+        if (!verified) return null
+        const subject = { email: payload.email as string }
+        return { payload, subject, tokenId: null, tolerance: CLOCK_TOLERANCE }
       })
     },
+    signs: false,
     async sign() {
       throw new Error('Tokens are made by the issuer in OIDC_ISSUER; this service signs none.')
     },
@@ -131,6 +166,9 @@ function issuerTokens({ clock }: TokenDeps, oidc: NonNullable<Config['oidc']>): 
 interface Checked {
   readonly payload: JWTPayload
   readonly subject: Subject
+  readonly tokenId: string | null
+  /** Seconds by which the clock of who issued it may be ahead of ours. */
+  readonly tolerance: number
 }
 
 /** Runs one verification and turns the errors of `jose` into a verdict. */
@@ -141,7 +179,13 @@ async function judge(
   try {
     const checked = await check({ currentDate: clock.now(), requiredClaims: ['sub', 'exp'] })
     if (checked === null) return { refused: 'The access token names no verified e-mail address.' }
-    return { subject: checked.subject, expiresAt: new Date((checked.payload.exp ?? 0) * 1000) }
+    const { payload, subject, tokenId, tolerance } = checked
+    return {
+      subject,
+      tokenId,
+      issuedAt: issueTime(payload, tolerance),
+      expiresAt: new Date((payload.exp ?? 0) * 1000),
+    }
   } catch (error) {
     const { errors } = await import('jose')
     if (error instanceof errors.JWTExpired) return { refused: 'The access token has expired.' }
@@ -154,6 +198,14 @@ async function judge(
       })
     throw error
   }
+}
+
+/** Seconds since 1970 that a `Date` and a timestamptz hold without doubt. */
+const MAX_SECONDS = 1e11
+
+function issueTime({ iat }: JWTPayload, tolerance: number): Date | null {
+  if (typeof iat !== 'number' || !(Math.abs(iat) < MAX_SECONDS)) return null
+  return new Date((iat - tolerance) * 1000)
 }
 
 /** Bun's `fetch` rejects with an `Error` that carries a `code`; other runtimes with a `TypeError`. */

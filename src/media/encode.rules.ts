@@ -11,8 +11,15 @@ const THREADS = 2
 /** Of the pictures that players get, as the long and the short side: 1080p. */
 const [LONG_SIDE, SHORT_SIDE] = [1_920, 1_080]
 const POSTER_WIDTH = 1_280
-/** Pictures a second. Fewer are filled up, since a variable rate is what players stumble over; more are seen by nobody. */
+/** Frames a second. The encoder is told a rate within these, for the level that decoders read in the result. */
 const [MIN_RATE, MAX_RATE, USUAL_RATE] = [10, 60, 30]
+/** Closer frames are left out: more than 60 a second are seen by nobody. With room for times that are rounded to milliseconds. */
+const CLOSEST_FRAMES = '1/70'
+/**
+ * Times are kept in units of 1/12,000 s: a multiple of all usual rates, and small enough that MP4 can hold a pause of a day. Its
+ * durations have 31 bits, and frames that depend on later ones double them.
+ */
+const TIME_UNITS = 12_000
 
 const UPRIGHT = 'gte(ih\\,iw)'
 const FITTED = [
@@ -22,8 +29,9 @@ const FITTED = [
 ].join(':')
 /** The chroma of 4:2:0 has a sample for every two pixels. (`force_divisible_by` is not known to every version.) */
 const EVEN = 'scale=w=max(2\\,trunc(iw/2)*2):h=max(2\\,trunc(ih/2)*2)'
+const NOT_TOO_CLOSE = `select=isnan(t)+isnan(prev_selected_t)+gte(t-prev_selected_t\\,${CLOSEST_FRAMES})`
 /** Screens show whole pictures; what is interlaced is put together first. */
-const FILTERS = `yadif=deint=interlaced,${FITTED},${EVEN}`
+const FILTERS = `${NOT_TOO_CLOSE},yadif=deint=interlaced,${FITTED},${EVEN}`
 
 /** How the file is opened: by one reader, nothing but itself, with decoders of the list only. */
 export function inputArguments({ container }: MediaFacts, path: string): readonly string[] {
@@ -53,11 +61,17 @@ export function encodeArguments(facts: MediaFacts, { video, audio }: Conversion)
 
 type Conversion = Extract<Playback, { readonly kind: 'convert' }>
 
+/**
+ * Frames keep their times, and nothing is put where there is none: two frames a day apart stay two frames.
+ * `-vsync` is old, but known to FFmpeg 4 to 7; `-fps_mode` only since 5.1. `-r` would fill the holes.
+ */
 function videoArguments(frameRate: number | null): readonly string[] {
   const rate = Math.min(MAX_RATE, Math.max(MIN_RATE, frameRate ?? USUAL_RATE))
   return [
     ...['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '23', '-pix_fmt', 'yuv420p'],
-    ...['-vf', FILTERS, '-r', rate.toFixed(3), '-threads', `${THREADS}`],
+    ...['-x264-params', `fps=${Math.round(rate * 1_000)}/1000`, '-vf', FILTERS, '-vsync', 'vfr'],
+    ...['-enc_time_base', `1:${TIME_UNITS}`, '-video_track_timescale', `${TIME_UNITS}`],
+    ...['-threads', `${THREADS}`],
   ]
 }
 

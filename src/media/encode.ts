@@ -1,8 +1,10 @@
 /**
  * Media that browsers do not play becomes media that they do.
  *
- * The rule: it takes as long as it may for its length, and says how far it is at most once a second.
+ * The rule: it takes as long as it may for its length and its size, and says how far it is at most once a second.
  */
+import { stat } from 'node:fs/promises'
+import { deadlineMs, type Pace } from './deadline.rules.ts'
 import { encodeArguments, inputArguments, progressOf } from './encode.rules.ts'
 import type { MediaFacts } from './facts.rules.ts'
 import type { Playback } from './playback.rules.ts'
@@ -19,9 +21,8 @@ export interface EncodeOptions {
 
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 const PROGRESS_MS = 1_000
-/** A quarter of the speed at which it plays, after a while to begin. */
-const patienceMs = (seconds: number) => Math.min(MAX_ENCODE_MS, 5 * 60_000 + seconds * 4_000)
-const LONGEST_SECONDS = Number.POSITIVE_INFINITY
+/** A quarter of the speed at which it plays, after a while to begin on a busy machine. */
+const PACE: Pace = { startMs: 3 * 60_000, msASecond: 4_000, maxMs: MAX_ENCODE_MS }
 
 /** @throws MediaError; what `onProgress` rejects with; the reason of the signal */
 export async function encode(
@@ -32,6 +33,7 @@ export async function encode(
   { signal, onProgress, now }: EncodeOptions,
 ): Promise<void> {
   const { facts, path } = source
+  const { size: bytes } = await stat(path)
   const decoder = new TextDecoder()
   let saidAt = Number.NEGATIVE_INFINITY
   const onOutput = async (chunk: Uint8Array) => {
@@ -50,7 +52,7 @@ export async function encode(
     ],
     {
       signal,
-      timeoutMs: patienceMs(facts.durationSeconds ?? LONGEST_SECONDS),
+      timeoutMs: deadlineMs({ durationSeconds: facts.durationSeconds, bytes }, PACE),
       maxOutputBytes: MAX_OUTPUT_BYTES,
       onOutput,
     },

@@ -4,8 +4,10 @@
  * The rule: the media is good without them. Where one cannot be made there is none, and nothing else fails.
  */
 import { rm, stat } from 'node:fs/promises'
+import { deadlineMs, type Pace } from './deadline.rules.ts'
 import { inputArguments, posterArguments, posterPlace, posterSeconds } from './encode.rules.ts'
 import { MAX_DURATION_SECONDS, type MediaFacts } from './facts.rules.ts'
+import { MAX_OUTLINE_MS } from './rules.ts'
 import { runTool } from './tool.ts'
 import { createPeaks, SAMPLE_RATE, type Waveform } from './waveform.rules.ts'
 
@@ -16,6 +18,8 @@ export interface Source {
 
 const QUIET = ['-nostdin', '-hide_banner', '-v', 'error'] as const
 const POSTER_TIMEOUT_MS = 60_000
+/** Twenty times as fast as it plays. */
+const PACE: Pace = { startMs: 60_000, msASecond: 50, maxMs: MAX_OUTLINE_MS }
 const SAMPLE_BYTES = 2
 const MAX_SOUND_BYTES = MAX_DURATION_SECONDS * SAMPLE_RATE * SAMPLE_BYTES
 
@@ -30,11 +34,12 @@ export function outlineOf(ffmpeg: string, source: Source, signal: AbortSignal): 
   const { audio, durationSeconds } = source.facts
   if (audio === null) return Promise.resolve(null)
   return orNone(signal, async () => {
+    const { size: bytes } = await stat(source.path)
     const peaks = createPeaks()
     const form = ['-map', `0:${audio.index}`, '-ac', '1', '-ar', `${SAMPLE_RATE}`, '-f', 's16le', 'pipe:1']
     await runTool(ffmpeg, [...QUIET, ...inputArguments(source.facts, source.path), ...form], {
       signal,
-      timeoutMs: 60_000 + (durationSeconds ?? MAX_DURATION_SECONDS) * 50,
+      timeoutMs: deadlineMs({ durationSeconds, bytes }, PACE),
       maxOutputBytes: MAX_SOUND_BYTES,
       onOutput: (chunk) => peaks.add(chunk),
     })

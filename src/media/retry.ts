@@ -51,7 +51,7 @@ async function again(
 ): Promise<Letter | Exclude<Retried, 'queued'>> {
   switch (asset.status) {
     case 'completed':
-      return 'completed'
+      return (await replacement(tx, recording)) ?? 'completed'
     case 'failed':
     case 'cancelled':
       return (await fromTheEnd(tx, recording)) ?? 'gone'
@@ -60,6 +60,14 @@ async function again(
     default:
       return goOn(tx, recording, asset)
   }
+}
+
+/** An upload that was to replace the media, and was given up or is being processed. The media stays as it is meanwhile. */
+async function replacement(tx: Tx, recording: store.Subject): Promise<Letter | 'under_way' | null> {
+  const underWay = await findProcessed(tx, recording)
+  if (underWay !== null) return unlessWaiting(tx, processing(recording, underWay))
+  const uploadId = await processAgain(tx, recording)
+  return uploadId === null ? null : processing(recording, uploadId)
 }
 
 async function fromTheEnd(tx: Tx, recording: store.Subject): Promise<Letter | null> {
@@ -79,8 +87,11 @@ async function goOn(
 ): Promise<Letter | 'under_way' | 'awaited'> {
   const uploadId = await findProcessed(tx, recording)
   if (uploadId === null && !hasUrl) return 'awaited'
-  const letter = uploadId === null ? fetching(recording) : processing(recording, uploadId)
-  return (await isWaiting(tx, letter.key, letter.type)) ? 'under_way' : letter
+  return unlessWaiting(tx, uploadId === null ? fetching(recording) : processing(recording, uploadId))
+}
+
+async function unlessWaiting(tx: Tx, message: Letter): Promise<Letter | 'under_way'> {
+  return (await isWaiting(tx, message.key, message.type)) ? 'under_way' : message
 }
 
 const actorOf = ({ recordingId }: store.Subject): ActorKey => `recording:${recordingId}`

@@ -32,6 +32,8 @@ export const ASSET_EVENTS = {
   firstByte: { from: ['queued'], to: 'uploading' },
   lastByte: { from: ['uploading'], to: 'processing' },
   publish: { from: ['processing'], to: 'completed' },
+  /** An upload that was sent for media that plays already; until now the old media was shown. */
+  replace: { from: ['completed'], to: 'completed' },
   /** A failure that another attempt may not have. */
   retry: { from: UNDER_WAY, to: 'queued' },
   /** The media is why, or where it comes from. */
@@ -157,6 +159,8 @@ export const MAX_TRANSFER_MS = 100 * 60_000
 
 /** For one file to be encoded. */
 export const MAX_ENCODE_MS = 5 * 60 * 60_000
+/** For the outline of one file's sound. */
+export const MAX_OUTLINE_MS = 75 * 60_000
 
 /** For a turn: transfer, encoding, and time for all the rest, most of it for the outline of a day of sound. */
 export const MAX_TURN_MS = 10 * 60 * 60_000

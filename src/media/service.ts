@@ -27,6 +27,20 @@ export function mediaMaintenance(deps: GarbageDeps): readonly MaintenanceTask[] 
   return [{ name: 'media_garbage', everySeconds: 60, run: (stopping) => deleteGarbage(deps, stopping) }]
 }
 
+/**
+ * Deletes what `discardMedia` has entered for a recording, after its transaction, so that playback URLs of it are refused from now
+ * on, also those that lead to the object store itself. What cannot be deleted within `ms` is left to maintenance.
+ */
+export async function deleteDiscarded(deps: GarbageDeps, subject: store.Subject, ms: number): Promise<void> {
+  const signal = AbortSignal.timeout(ms)
+  try {
+    const keys = await store.dueGarbageOf(deps.sql, subject)
+    await Promise.all(keys.map((key) => deleteOne(deps, key, signal)))
+  } catch (error) {
+    deps.log.warn({ recordingId: subject.recordingId, err: error }, 'media not deleted yet')
+  }
+}
+
 async function deleteGarbage(deps: GarbageDeps, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
     const keys = await store.dueGarbage(deps.sql, KEYS_AT_ONCE)
@@ -39,10 +53,14 @@ async function deleteGarbage(deps: GarbageDeps, stopping: AbortSignal): Promise<
 }
 
 /** A row that is gone cannot be published any more; where its object cannot be deleted, it comes back. */
-async function deleteOne({ sql, storage, log }: GarbageDeps, key: string): Promise<void> {
+async function deleteOne(
+  { sql, storage, log }: GarbageDeps,
+  key: string,
+  signal?: AbortSignal,
+): Promise<void> {
   try {
     await transaction(sql, async (tx) => {
-      if (await store.takeGarbage(tx, key)) await storage.delete([key])
+      if (await store.takeGarbage(tx, key)) await storage.delete([key], signal)
     })
   } catch (error) {
     log.warn({ objectKey: key, err: error }, 'media not deleted yet')

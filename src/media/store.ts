@@ -45,7 +45,7 @@ export async function moveAsset(
 ): Promise<boolean> {
   const { from, to } = ASSET_EVENTS[event]
   // A URL that may carry a secret is not kept for longer than it is needed.
-  const isOver = event === 'publish' || event === 'fail'
+  const isOver = event === 'publish' || event === 'replace' || event === 'fail'
   const { count } = await tx`
     update recording
     set
@@ -117,14 +117,23 @@ export interface StoredMedia {
   readonly fileSize: number
 }
 
-/** @returns false as `moveAsset`, or where an object may be gone already */
-export async function publishAsset(tx: Tx, subject: Subject, media: StoredMedia): Promise<boolean> {
+/**
+ * `replace` publishes media in the place of other media, whose objects are deleted soon after.
+ * @returns false as `moveAsset`, or where an object may be gone already
+ */
+export async function publishAsset(
+  tx: Tx,
+  subject: Subject,
+  media: StoredMedia,
+  event: 'publish' | 'replace' = 'publish',
+): Promise<boolean> {
   const { organizationId, recordingId } = subject
   const kept = await tx`
     delete from media_garbage
     where organization_id = ${organizationId}
       and object_key = any(${[...media.entered]}::text[])`
-  if (kept.count !== media.entered.length || !(await moveAsset(tx, subject, 'publish'))) return false
+  if (kept.count !== media.entered.length || !(await moveAsset(tx, subject, event))) return false
+  if (event === 'replace') await discardMedia(tx, organizationId, recordingId)
   await tx`
     update recording
     set
@@ -163,7 +172,7 @@ export async function garbageOf(
   return rows.map(({ key }) => key)
 }
 
-/** The objects of a recording that is being deleted go soon after. */
+/** The objects of a recording that is being deleted, or gets other media, are deleted soon after. */
 export async function discardMedia(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
   await tx`
     insert into media_garbage (object_key, organization_id, recording_id, delete_after)
@@ -176,6 +185,20 @@ export async function discardMedia(tx: Tx, organizationId: string, recordingId: 
       and id = ${recordingId}
       and object_key is not null
     on conflict (object_key) do update set delete_after = now()`
+}
+
+/** Keys of one recording that may be deleted now. */
+export async function dueGarbageOf(
+  query: Query,
+  { organizationId, recordingId }: Subject,
+): Promise<readonly string[]> {
+  const rows = await query<{ key: string }[]>`
+    select object_key as key
+    from media_garbage
+    where organization_id = ${organizationId}
+      and recording_id = ${recordingId}
+      and delete_after <= now()`
+  return rows.map(({ key }) => key)
 }
 
 /** Of every organization: oldest first. */

@@ -4,12 +4,15 @@
  * The rule: upload and asset end in one transaction. What the file is to blame for ends them, and the file goes; anything else is
  * tried again for hours, and when that is over they have failed, but the file is kept for an operator. What earlier attempts have
  * done with the bytes is not done again.
+ *
+ * Where the recording already has media, the asset is not touched until the new media is published: the old media stays
+ * playable, and stays for good if the new file fails.
  */
 import { join } from 'node:path'
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { Json, Tx } from '../platform/db/pool.ts'
-import type { RequestTranscription } from '../transcribe/requests.ts'
+import { discardAutomaticTranscript, type RequestTranscription } from '../transcribe/requests.ts'
 import {
   beginProcessing,
   moveUpload,
@@ -19,7 +22,7 @@ import {
 import { storeMedia } from './objects.ts'
 import type { Process } from './process.ts'
 import { type AssetErrorCode, MediaError } from './rules.ts'
-import { garbageOf, moveAsset, publishAsset, type StoredMedia } from './store.ts'
+import { garbageOf, lockAsset, moveAsset, publishAsset, type StoredMedia } from './store.ts'
 import { withTemporaryFolder } from './temporary.ts'
 
 export type UploadedDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
@@ -51,8 +54,7 @@ async function processUpload(deps: UploadedDeps, turn: LongTurn): Promise<void> 
     await deps.storage.delete(stale)
     const stored = await processAndStore(deps, turn, upload)
     await turn.finish(async (tx, send) => {
-      const isPublished = (await moveUpload(tx, upload, 'ready')) && (await publishAsset(tx, upload, stored))
-      if (!isPublished) throw new Error('the upload is no longer awaited')
+      if (!(await publish(tx, upload, stored))) throw new Error('the upload is no longer awaited')
       await deps.requestTranscription(tx, send, upload)
     })
   } catch (error) {
@@ -60,6 +62,15 @@ async function processUpload(deps: UploadedDeps, turn: LongTurn): Promise<void> 
     turn.log.warn({ errorCode: error.code, err: error.message }, 'media failed')
     await turn.finish((tx) => end(tx, upload, 'fail', error.code))
   }
+}
+
+/** @returns false where the upload, or the asset, is not where it may be published */
+async function publish(tx: Tx, upload: ProcessedUpload, stored: StoredMedia): Promise<boolean> {
+  if (!(await moveUpload(tx, upload, 'ready'))) return false
+  const isReplaced = (await lockAsset(tx, upload))?.status === 'completed'
+  if (!isReplaced) return publishAsset(tx, upload, stored)
+  await discardAutomaticTranscript(tx, upload)
+  return publishAsset(tx, upload, stored, 'replace')
 }
 
 async function processAndStore(

@@ -7,6 +7,7 @@
 
 /** Code → HTTP status. The closed enumeration of the OpenAPI document. */
 export const ERROR_STATUS = {
+  invalid_host: 400,
   validation_failed: 400,
   malformed_json: 400,
   unknown_member: 400,
@@ -38,6 +39,8 @@ export const ERROR_STATUS = {
   agent_signal_not_found: 404,
   metadata_source_not_found: 404,
   metadata_field_not_found: 404,
+  member_not_found: 404,
+  user_token_not_found: 404,
   folder_not_found: 404,
   batch_not_found: 404,
   recording_not_found: 404,
@@ -47,7 +50,9 @@ export const ERROR_STATUS = {
   feedback_record_not_found: 404,
   upload_not_found: 404,
   method_not_allowed: 405,
+  body_too_slow: 408,
   name_exists: 409,
+  external_token_issuer: 409,
   external_id_exists: 409,
   recording_external_id_exists: 409,
   event_changed: 409,

@@ -28,9 +28,9 @@ export interface RecordingTools {
 
 /** What cannot be done in the end is left to an operator, among the dead letters; media fails for its caller to see. */
 export function recordingActor(
-  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock'>,
+  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock' | 'textWork'>,
   {
-    summarizer = createSummarizer(deps.config),
+    summarizer = createSummarizer(deps.config, deps.textWork),
     fetchPublic = createFetchPublic(),
     process = createRealProcess(deps),
     limits = INGEST_LIMITS,

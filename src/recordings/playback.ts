@@ -1,12 +1,15 @@
 /**
  * Playback of recordings: a temporary URL for media that is complete, made when somebody asks for the recording.
  *
- * The rule: a URL grants access to one object and to nothing else, until it expires; nothing of it is stored.
+ * A URL grants access to one object and to nothing else, until it expires, or until the recording shows that object no longer:
+ * deleted, or replaced by other media. Nothing of the URL is stored.
  */
 import type { Deps } from '../container.ts'
 import { baseUrlOf } from '../http/base-url.ts'
+import { isUuid } from '../platform/ids.ts'
 import type { AssetStatus } from './model.ts'
 import { playbackFileName } from './playback.rules.ts'
+import { isShown } from './store.ts'
 
 /** Longer than the longest recording that somebody would watch in one go. */
 const LIFETIME_MS = 6 * 60 * 60 * 1_000
@@ -41,9 +44,14 @@ export interface DecoratedAsset extends PlayableAsset {
 export interface Playback {
   urlOf(asset: PlayableAsset, request: Request): Promise<PlaybackUrl | null>
   urlsOf(asset: DecoratedAsset, request: Request): Promise<PlayerUrls | null>
+  /** Whether a recording still shows the object of this key. */
+  isShown(objectKey: string): Promise<boolean>
 }
 
-type PlaybackDeps = Pick<Deps, 'storage' | 'clock' | 'config'>
+type PlaybackDeps = Pick<Deps, 'storage' | 'clock' | 'config' | 'sql'>
+
+/** As `media/objects.ts` names objects: `recordings/<recording id>/<attempt>/<name>`. */
+const RECORDING_OF_KEY = /^recordings\/([^/]+)\//
 
 export function createPlayback(deps: PlaybackDeps): Playback {
   const urlOf: Playback['urlOf'] = async (asset, request) => {
@@ -68,6 +76,10 @@ export function createPlayback(deps: PlaybackDeps): Playback {
         extra(asset.assetPosterKey, 'image/jpeg'),
       ])
       return { ...playback, waveformUrl, posterUrl }
+    },
+    async isShown(objectKey) {
+      const recordingId = RECORDING_OF_KEY.exec(objectKey)?.[1] ?? ''
+      return isUuid(recordingId) && isShown(deps.sql, recordingId, objectKey)
     },
   }
 }

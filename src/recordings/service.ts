@@ -13,7 +13,7 @@ import { deleteActors, type Outbox, transactionWithMail } from '../actors/mailbo
 import type { ActorKey } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
-import { discardMedia } from '../media/service.ts'
+import { deleteDiscarded, discardMedia } from '../media/service.ts'
 import { DuplicateExternalId, type Metadata, type RecordingMetadata } from '../metadata/service.ts'
 import type { People } from '../people/service.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
@@ -35,7 +35,7 @@ export { orderOfList } from './list.store.ts'
 export { deleteParticipationsOf, insertFolders } from './store.ts'
 export type Recordings = ReturnType<typeof createRecordings>
 
-export type RecordingsDeps = Pick<Deps, 'sql' | 'reads' | 'doorbell' | 'newId' | 'log'> & {
+export type RecordingsDeps = Pick<Deps, 'sql' | 'reads' | 'doorbell' | 'newId' | 'log' | 'storage'> & {
   readonly folders: Folders
   readonly people: People
   readonly metadata: Metadata
@@ -50,6 +50,9 @@ export interface ListRequest extends Omit<lists.ListFilter, 'id'> {
   readonly externalId?: string | undefined
   readonly text?: string | undefined
 }
+
+/** How long the request that deletes a recording waits for the object store. */
+const MEDIA_DELETE_MS = 5_000
 
 const actorOf = (recordingId: string): ActorKey => `recording:${recordingId}`
 
@@ -78,6 +81,9 @@ export function createRecordings(deps: RecordingsDeps) {
       return (await find(deps, reads, viewer, id, folders.visibleRecording(reads, viewer))) ?? noRecording()
     },
 
+    /** The names of the participants of a recording that the caller was found to see. */
+    speakersOf: (organizationId: string, id: string) => store.speakersOf(reads, organizationId, id),
+
     list: (viewer: Viewer, request: ListRequest, slice: lists.ListSlice) =>
       list(deps, viewer, request, slice),
 
@@ -88,7 +94,10 @@ export function createRecordings(deps: RecordingsDeps) {
       return transaction(sql, (tx) => applyChange(deps, tx, viewer, id, change))
     },
 
-    /** With its transcript, media, uploads, metadata, participants and letters. @throws AppError 404 */
+    /**
+     * With its transcript, media, uploads, metadata, participants and messages. Its media is deleted before this returns, unless
+     * the object store is away. @throws AppError 404
+     */
     async remove(viewer: Viewer, id: string): Promise<void> {
       await transaction(sql, async (tx) => {
         if (!(await store.lockRecording(tx, id, folders.visibleRecording(tx, viewer)))) noRecording()
@@ -98,6 +107,7 @@ export function createRecordings(deps: RecordingsDeps) {
         await store.deleteRecording(tx, viewer.organizationId, id)
         await deleteActors(tx, [actorOf(id)])
       })
+      await deleteDiscarded(deps, { organizationId: viewer.organizationId, recordingId: id }, MEDIA_DELETE_MS)
       log.info({ organizationId: viewer.organizationId, recordingId: id }, 'recording deleted')
     },
   }

@@ -171,6 +171,31 @@ export async function findRecording(
   return row
 }
 
+/**
+ * Whether the key is of an object that its recording shows now. By id and key alone: the caller holds a signed playback URL,
+ * which names no organization.
+ */
+export async function isShown(query: Query, recordingId: string, objectKey: string): Promise<boolean> {
+  const { count } = await query`
+    select 1
+    from recording
+    where id = ${recordingId}
+      and asset_status = 'completed'
+      and ${objectKey} in (asset_object_key, asset_waveform_key, asset_poster_key)`
+  return count === 1
+}
+
+/** The participants of a recording by speaker, with their names. */
+export function speakersOf(query: Query, organizationId: string, recordingId: string) {
+  return query<{ speaker: number; firstName: string | null; lastName: string | null }[]>`
+    select p.speaker, person.first_name as "firstName", person.last_name as "lastName"
+    from recording_participant p
+    join person on person.id = p.person_id
+    where p.organization_id = ${organizationId}
+      and p.recording_id = ${recordingId}
+    order by p.speaker`
+}
+
 /** Locks the recording until the transaction ends. @returns false where the condition on `r` hides it */
 export async function lockRecording(tx: Tx, recordingId: string, visible: Condition): Promise<boolean> {
   const rows = await tx`

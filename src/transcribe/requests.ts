@@ -4,7 +4,14 @@ import type { ActorKey, Send } from '../actors/types.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../container.ts'
 import type { Tx } from '../platform/db/pool.ts'
-import { listUntranscribed, queueTranscription, type Subject, type Untranscribed } from './store.ts'
+import { deleteTranscript } from '../transcripts/service.ts'
+import {
+  listUntranscribed,
+  queueTranscription,
+  resetAutomaticTranscript,
+  type Subject,
+  type Untranscribed,
+} from './store.ts'
 
 export type { Subject } from './store.ts'
 
@@ -16,6 +23,15 @@ export function createRequestTranscription({ transcribe }: Pick<Config, 'transcr
   return async (tx, send, recording) => {
     if (transcribe !== null) await requestTranscription(tx, send, recording, 'waiting')
   }
+}
+
+/**
+ * Other media replaces that of the recording: what was transcribed from the old media goes, and a transcript waits to be made
+ * of the new. A transcript that the caller supplied stays.
+ */
+export async function discardAutomaticTranscript(tx: Tx, recording: Subject): Promise<void> {
+  if (await resetAutomaticTranscript(tx, recording))
+    await deleteTranscript(tx, recording.organizationId, recording.recordingId)
 }
 
 /** @returns false where the recording is not in that state, or was given a transcript */

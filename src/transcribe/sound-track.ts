@@ -5,6 +5,7 @@
  */
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { deadlineMs, type Extent, type Pace } from '../media/deadline.rules.ts'
 import { inputArguments } from '../media/encode.rules.ts'
 import { MAX_DURATION_SECONDS } from '../media/facts.rules.ts'
 import type { Probe } from '../media/probe.ts'
@@ -37,7 +38,7 @@ export interface Piece {
 
 const QUIET = ['-nostdin', '-y', '-hide_banner', '-v', 'error'] as const
 /** Four times as fast as it plays, once it has begun. */
-const patienceMs = (seconds: number | null) => 60_000 + (seconds ?? MAX_DURATION_SECONDS / 4) * 250
+const PACE: Pace = { startMs: 60_000, msASecond: 250, maxMs: 6 * 60 * 60_000 }
 /** Without anything in the header that would move the samples. */
 const PLAIN_WAV = [
   ...['-ac', '1', '-ar', `${RATE}`, '-c:a', 'pcm_s16le'],
@@ -56,7 +57,9 @@ export async function extractSoundTrack(
     if (facts.audio === null) return false
     const part = ['-map', `0:${facts.audio.index}`, '-t', `${MAX_DURATION_SECONDS}`]
     const output = [...part, ...PLAIN_WAV, `file:${target}`]
-    await runFfmpeg(ffmpeg, [...inputArguments(facts, path), ...output], facts.durationSeconds, signal)
+    const { size: bytes } = await stat(path)
+    const extent = { durationSeconds: facts.durationSeconds, bytes }
+    await runFfmpeg(ffmpeg, [...inputArguments(facts, path), ...output], extent, signal)
     return true
   })
   if (!hasSound) return null
@@ -73,9 +76,10 @@ export function encodePiece(
   signal: AbortSignal,
 ): Promise<void> {
   const seconds = endSec - startSec
+  const extent = { durationSeconds: seconds, bytes: Math.ceil(seconds * BYTES_A_SECOND) }
   const input = ['-ss', startSec.toFixed(3), '-t', seconds.toFixed(3), '-i', `file:${track.path}`]
   const output = ['-map_metadata', '-1', '-c:a', 'aac', '-b:a', '64k', '-f', 'ipod', `file:${target}`]
-  return orTranscriberError(() => runFfmpeg(ffmpeg, [...input, ...output], seconds, signal))
+  return orTranscriberError(() => runFfmpeg(ffmpeg, [...input, ...output], extent, signal))
 }
 
 /** The sound in pieces of at most so many seconds, cut where it is quiet. */
@@ -111,12 +115,12 @@ export function clipOf(track: SoundTrack, { startSec, endSec }: Piece): Promise<
 async function runFfmpeg(
   ffmpeg: string | null,
   args: readonly string[],
-  seconds: number | null,
+  extent: Extent,
   signal: AbortSignal,
 ): Promise<void> {
   if (ffmpeg === null)
     throw new TranscriberError('there is no ffmpeg: install it, or set FFMPEG_PATH', ATTEMPTS.terminal)
-  const limits = { signal, timeoutMs: patienceMs(seconds), maxOutputBytes: 1_024 }
+  const limits = { signal, timeoutMs: deadlineMs(extent, PACE), maxOutputBytes: 1_024 }
   await runTool(ffmpeg, [...QUIET, ...args], limits)
 }
 

@@ -74,6 +74,28 @@ export async function endTranscription(
   return count === 1
 }
 
+/**
+ * completed | failed → waiting, and the automatic summary of that transcript goes. One that is `queued` or `processing` stays:
+ * its message comes after this turn and hears the new media.
+ * @returns false where there is nothing to reset, or the caller supplied the transcript
+ */
+export async function resetAutomaticTranscript(
+  tx: Tx,
+  { organizationId, recordingId }: Subject,
+): Promise<boolean> {
+  const { count } = await tx`
+    update recording
+    set
+      transcript_status = 'waiting', transcript_source = null, updated_at = now(),
+      summary = case when summary_source = 'automatic' then null else summary end,
+      summary_source = case when summary_source = 'automatic' then null else summary_source end
+    where organization_id = ${organizationId}
+      and id = ${recordingId}
+      and transcript_status in ('completed', 'failed')
+      and transcript_source is distinct from 'api'`
+  return count === 1
+}
+
 /** Recordings of an organization whose media is there and whose transcript is not, oldest first. */
 export function listUntranscribed(
   query: Query,

@@ -8,7 +8,10 @@ import type { ExportFormat, Utterance } from './model.ts'
 
 export type TextFormat = Exclude<ExportFormat, 'json'>
 
-const WRITERS: Readonly<Record<TextFormat, (entries: readonly Utterance[]) => string>> = {
+/** What a speaker is called in the exported text. */
+type NameOf = (speaker: number) => string
+
+const WRITERS: Readonly<Record<TextFormat, (entries: readonly Utterance[], nameOf: NameOf) => string>> = {
   vtt: toVtt,
   srt: toSrt,
   txt: toText,
@@ -22,8 +25,41 @@ export const MEDIA_TYPES: Readonly<Record<ExportFormat, string>> = {
   txt: 'text/plain',
 }
 
-export function toFormat(format: TextFormat, entries: readonly Utterance[]): string {
-  return WRITERS[format](entries)
+/** A participant's name as a person wrote it; members are null where unknown. */
+export interface Speaker {
+  readonly speaker: number
+  readonly firstName: string | null
+  readonly lastName: string | null
+}
+
+/** @param speakers the known participants; every other speaker is called `Speaker 1` by its number */
+export function toFormat(
+  format: TextFormat,
+  entries: readonly Utterance[],
+  speakers: readonly Speaker[] = [],
+): string {
+  const names = namesOf(speakers)
+  return WRITERS[format](entries, (speaker) => names.get(speaker) ?? numbered(speaker))
+}
+
+/** One line each, by speaker. Two speakers of the same name get their numbers too, so that they stay apart. */
+function namesOf(speakers: readonly Speaker[]): ReadonlyMap<number, string> {
+  const named = speakers.flatMap(({ speaker, firstName, lastName }) => {
+    const name = `${firstName ?? ''} ${lastName ?? ''}`.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
+    return name === '' ? [] : [{ speaker, name }]
+  })
+  const counts = new Map<string, number>()
+  for (const { name } of named) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return new Map(
+    named.map(({ speaker, name }) => [
+      speaker,
+      (counts.get(name) ?? 0) > 1 ? `${name} (${numbered(speaker)})` : name,
+    ]),
+  )
+}
+
+function numbered(speaker: number): string {
+  return `Speaker ${speaker}`
 }
 
 /**
@@ -51,10 +87,10 @@ function formatNamed(type: string): ExportFormat | null {
 }
 
 /** WebVTT (W3C): one cue an entry, the speaker as its voice. */
-function toVtt(entries: readonly Utterance[]): string {
+function toVtt(entries: readonly Utterance[], nameOf: NameOf): string {
   const cues = entries.map((entry) => {
     const text = linesOf(entry.text).map(escapeVtt).join('\n')
-    return `${times(entry, '.')}\n<v ${speakerName(entry)}>${text}</v>\n`
+    return `${times(entry, '.')}\n<v ${escapeVtt(nameOf(entry.speaker))}>${text}</v>\n`
   })
   return ['WEBVTT\n', ...cues].join('\n')
 }
@@ -64,27 +100,23 @@ function escapeVtt(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-function toSrt(entries: readonly Utterance[]): string {
+function toSrt(entries: readonly Utterance[], nameOf: NameOf): string {
   return entries
     .map((entry, index) => {
-      const text = linesOf(entry.text).join('\n').replaceAll('-->', '→')
-      return `${index + 1}\n${times(entry, ',')}\n${speakerName(entry)}: ${text}\n`
+      const text = `${nameOf(entry.speaker)}: ${linesOf(entry.text).join('\n')}`.replaceAll('-->', '→')
+      return `${index + 1}\n${times(entry, ',')}\n${text}\n`
     })
     .join('\n')
 }
 
 /** For people and language models: one line an entry. */
-function toText(entries: readonly Utterance[]): string {
+function toText(entries: readonly Utterance[], nameOf: NameOf): string {
   return entries
     .map((entry) => {
       const [time] = timestamp(milliseconds(entry.startSec), '.').split('.')
-      return `[${time}] ${speakerName(entry)}: ${linesOf(entry.text).join(' ')}\n`
+      return `[${time}] ${nameOf(entry.speaker)}: ${linesOf(entry.text).join(' ')}\n`
     })
     .join('')
-}
-
-function speakerName({ speaker }: Utterance): string {
-  return `Speaker ${speaker}`
 }
 
 /** Without blank lines, which end a cue in both formats. */

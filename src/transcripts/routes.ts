@@ -2,7 +2,7 @@
 import { type Operation, ok, operation, type Reply, text } from '../http/operation.ts'
 import type { OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
 import { AppError } from '../platform/errors.ts'
-import { formatOf, MEDIA_TYPES, toFormat } from './export.rules.ts'
+import { formatOf, MEDIA_TYPES, type Speaker, toFormat } from './export.rules.ts'
 import {
   TRANSCRIPT_TYPES,
   Transcript,
@@ -18,9 +18,12 @@ export type AssertVisible = (
   recordingId: string,
 ) => Promise<void>
 
+/** The participants of a recording that the caller sees, with their names. */
+export type SpeakersOf = (organizationId: string, recordingId: string) => Promise<readonly Speaker[]>
+
 export function transcriptOperations(
   transcripts: Transcripts,
-  assertVisible: AssertVisible,
+  { assertVisible, speakersOf }: { readonly assertVisible: AssertVisible; readonly speakersOf: SpeakersOf },
 ): readonly Operation[] {
   return [
     operation({
@@ -33,7 +36,8 @@ export function transcriptOperations(
         'What there is of the transcript, in stored order; an empty list where there is none yet, and where nothing is said ' +
         'in the media. ' +
         '`type=monologue` joins neighbouring utterances of one speaker. `Accept: text/vtt`, `application/x-subrip` or ' +
-        '`text/plain`, or the parameter `format`, gives it as subtitles or text.',
+        '`text/plain`, or the parameter `format`, gives it as subtitles or text, in which a speaker has the name of its participant, or is ' +
+        'called `Speaker 1` by its number where no name is known.',
       access: 'organizationOrUser',
       query: TranscriptQuery,
       success: {
@@ -49,11 +53,9 @@ export function transcriptOperations(
         const { type, format = formatOf(request.headers.get('accept')) } = query()
         const wanted = typeOf(type)
         const entries = await transcripts.read(principal.organizationId, recordingId, wanted)
-        const reply =
-          format === 'json'
-            ? ok(transcript(recordingId, wanted, entries))
-            : text(MEDIA_TYPES[format], toFormat(format, entries))
-        return varying(reply)
+        if (format === 'json') return varying(ok(transcript(recordingId, wanted, entries)))
+        const speakers = await speakersOf(principal.organizationId, recordingId)
+        return varying(text(MEDIA_TYPES[format], toFormat(format, entries, speakers)))
       },
     }),
   ]

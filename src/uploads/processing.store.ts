@@ -125,7 +125,10 @@ export async function processAgain(
   return found?.id ?? null
 }
 
-/** Recordings of the organization whose media has failed, and of which uploaded bytes were kept. Oldest upload first. */
+/**
+ * Recordings of the organization with an upload that was given up and whose bytes were kept: they have no media, or still the
+ * media that the upload was to replace. Oldest upload first.
+ */
 export async function recordingsToProcessAgain(query: Query, organizationId: string) {
   const rows = await query<{ recordingId: string }[]>`
     select u.recording_id as "recordingId"
@@ -134,7 +137,7 @@ export async function recordingsToProcessAgain(query: Query, organizationId: str
     where u.organization_id = ${organizationId}
       and r.organization_id = u.organization_id
       and u.bytes_kept
-      and r.asset_status = 'failed'
+      and r.asset_status in ('failed', 'completed')
     order by u.created_at, u.id`
   return rows.map(({ recordingId }) => recordingId)
 }

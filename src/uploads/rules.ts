@@ -72,8 +72,8 @@ export function isSameUpload(one: UploadIdentity, other: UploadIdentity): boolea
   )
 }
 
-/** Where an upload may begin; `waiting` without an upload is media that somebody else is to bring. */
-const FREE: readonly (AssetStatus | null)[] = [null, 'cancelled', 'failed']
+/** Where an upload may begin: at `completed` it replaces the media. `waiting` without an upload is media that a recorder brings. */
+const FREE: readonly (AssetStatus | null)[] = [null, 'cancelled', 'failed', 'completed']
 
 /** Of a recording without an active upload. */
 export function mayUpload(asset: AssetStatus | null): boolean {

@@ -1,7 +1,7 @@
 /**
  * Use cases of uploads: create, read, cancel.
  *
- * The rule: a recording has one active ingestion of media. Whoever wants to begin one locks the recording's row first, so
+ * The rule: a recording has one active ingestion of media. An upload for a recording that has media replaces it. Whoever wants to begin one locks the recording's row first, so
  * of two that come at once the second finds the upload of the first: its own where the request is the same, else 409.
  */
 import type { Deps } from '../container.ts'
@@ -183,7 +183,7 @@ function hashOf(token: string): Uint8Array {
 
 function ingestionActive(): AppError {
   const message =
-    'Media of this recording is there, or on its way: cancel the upload, or wait until it has failed.'
+    'Other media of this recording is on its way: cancel that upload, or wait until it is ready or has failed.'
   return new AppError('media_ingestion_active', message)
 }
 

@@ -135,7 +135,10 @@ export interface NewUpload extends UploadIdentity {
   readonly objectKey: string
 }
 
-/** Under the lock of the recording, whose asset waits then and keeps nothing of an earlier attempt. */
+/**
+ * Under the lock of the recording. Its asset waits from then on and keeps nothing of an earlier attempt; media that plays
+ * already stays as it is until the upload replaces it.
+ */
 export async function insertUpload(tx: Tx, row: NewUpload): Promise<UploadRow> {
   await tx`
     update recording
@@ -144,7 +147,8 @@ export async function insertUpload(tx: Tx, row: NewUpload): Promise<UploadRow> {
       asset_duration_seconds = null, asset_is_audio = null, asset_content_type = null, asset_file_size = null,
       updated_at = now()
     where organization_id = ${row.organizationId}
-      and id = ${row.recordingId}`
+      and id = ${row.recordingId}
+      and asset_status is distinct from 'completed'`
   const [upload] = await tx<UploadRow[]>`
     insert into upload as u (
       id, organization_id, recording_id, user_id, phase, file_name, file_size, source, folder_id, batch_id,

@@ -25,10 +25,11 @@ import {
   user,
 } from '../support/agent-sessions.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { textWorkHere } from '../support/text-work.ts'
 
 let database: TestDatabase
 let application: TestApplication
-const deps = { newId, config: loadConfig({}) }
+const deps = { newId, config: loadConfig({}), textWork: textWorkHere }
 const walker = sessionActor(deps)
 const local = analysisActor(deps)
 

@@ -23,9 +23,10 @@ import {
   user,
 } from '../support/agent-sessions.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { textWorkHere } from '../support/text-work.ts'
 
 let database: TestDatabase
-const deps = { newId, config: loadConfig({}) }
+const deps = { newId, config: loadConfig({}), textWork: textWorkHere }
 const walker = sessionActor(deps)
 
 beforeAll(async () => {

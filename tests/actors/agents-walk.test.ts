@@ -215,6 +215,31 @@ describe('explicit feedback', () => {
     })
   })
 
+  test('that is retracted loses its signal, and a later revision makes one again', async () => {
+    const id = await sessionWith(user(0), feedback(1, 'a0'), feedback(2, 'a0'))
+    await run(id)
+    const retracted = {
+      ...feedback(1, 'a0'),
+      body: { feedback: { targetEventExternalId: 'a0', retracted: true } },
+    }
+    await store(id, { ...retracted, revision: 2 })
+    await run(id)
+    expect((await signalRows(database.sql, id)).map((signal) => signal.event)).toEqual(['f2'])
+    await store(id, { ...feedback(1, 'a0', { rating: 'negative' }), revision: 3 })
+    await run(id)
+    expect(await signalRows(database.sql, id)).toMatchObject([
+      { event: 'f1', rating: 'negative', revision: 3 },
+      { event: 'f2' },
+    ])
+  })
+
+  test('that was retracted before it was walked makes no signal', async () => {
+    const body = { feedback: { targetEventExternalId: 'a0', retracted: true } } as const
+    const id = await sessionWith(user(0), { ...feedback(1, 'a0'), revision: 2, body })
+    await run(id)
+    expect(await signalRows(database.sql, id)).toEqual([])
+  })
+
   test('that is partial makes no signal until it is final', async () => {
     const id = await sessionWith(user(0), { ...feedback(1, 'a0'), final: false })
     await run(id)

@@ -89,6 +89,39 @@ test('from nothing to every credential, each good for the service', async () => 
   expect((await earshot(['credits', 'set', 'unlimited'])).out).toBe('unlimited\n')
 })
 
+test('a token is listed and revoked, all tokens of a user are, and a user is removed', async () => {
+  const { id: userId = '' } = await json('user', 'create', '--email', 'kim@example.com')
+  const heir = await json('user', 'create', '--email', 'lea@example.com')
+  const tokens = await Promise.all(
+    [1, 2, 3].map(async (number) => {
+      const { userToken = '' } = await json('token', 'create', '--user', userId, `--name=n${number}`)
+      return userToken
+    }),
+  )
+  const verdicts = async () => {
+    const later = openIdentity({ databaseUrl: database.url, dataDir })
+    const found = await Promise.all(tokens.map((token) => later.identity.byToken(token, null)))
+    await later.close()
+    return found.map((verdict) => !('refused' in verdict))
+  }
+  const { userTokens } = (await json('token', 'list', '--user', 'kim@example.com')) as unknown as {
+    readonly userTokens: readonly { readonly id: string; readonly name: string }[]
+  }
+  expect(userTokens.map(({ name }) => name).toSorted()).toEqual(['n1', 'n2', 'n3'])
+  await json('token', 'revoke', userTokens.find(({ name }) => name === 'n1')?.id ?? '')
+  expect(await verdicts()).toEqual([false, true, true])
+  expect(await json('token', 'revoke-all', '--user', userId)).toMatchObject({ userId, revoked: 2 as never })
+  expect(await verdicts()).toEqual([false, false, false])
+  const own = await json('folder', 'create', 'Private', '--owner', userId)
+  const { out } = await earshot(['user', 'remove', 'kim@example.com'])
+  expect(out).toContain('1 private folders, with 0 recordings that nobody else could see')
+  expect((await earshot(['user', 'list', '--removed'])).out).toContain('kim@example.com')
+  expect((await earshot(['user', 'list'])).out).not.toContain('kim@example.com')
+  const again = ['user', 'remove', 'kim@example.com', '--transfer-to', 'lea@example.com']
+  expect(await json(...again)).toMatchObject({ id: userId, transferredTo: heir.id })
+  expect((await earshot(['folder', 'list', '--owner', heir.id ?? ''])).out).toContain(own.id ?? 'none')
+})
+
 test('folders are shared or private to their owner, and batches belong to a user', async () => {
   const { id: userId = '' } = await service.identity.createUser(org, {
     email: 'eve@example.com',
@@ -138,14 +171,29 @@ test('lists never show a secret', async () => {
   }
 })
 
+test('agent conversations and recording are switched on and off, and shown', async () => {
+  const { code, out } = await earshot(['org', 'set', '--agent-chats', 'off'])
+  expect({ code, out: out.replaceAll(/ +/g, ' ') }).toEqual({
+    code: 0,
+    out: 'agent chats off\nrecording on\n',
+  })
+  expect(await json('org', 'set', '--recording', 'off', '--agent-chats', 'on')).toMatchObject({
+    id: org,
+    agentChatsEnabled: true,
+    recordingAllowed: false,
+  } as object)
+  expect(await json('org', 'set', '--recording', 'on')).toMatchObject({ recordingAllowed: true } as object)
+})
+
 describe('a mistake on the command line is one line and exit code 2', () => {
   test.each([
     [['nonsense'], 'there is no command "nonsense"'],
-    [['org'], 'which one: org create, org list?'],
+    [['org'], 'which one: org create, org list, org set?'],
     [['org', 'create'], 'usage: earshot org create <name>'],
     [['org', 'create', 'a', 'b'], 'usage: earshot org create <name>'],
     [['org', 'list', '--unknown'], "Unknown option '--unknown'"],
     [['api-key', 'create', '--org'], 'argument missing'],
+    [['org', 'set', '--recording', 'yes'], '--recording is "yes", but must be on or off'],
     [['user', 'create'], '--email is missing'],
     [['batch', 'list'], '--user is missing'],
     [['credits', 'add', 'many'], 'units is "many", but must be a whole number from 1'],

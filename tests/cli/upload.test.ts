@@ -229,8 +229,11 @@ describe('earshot upload', () => {
     const first = await uploadJson(talk, '--external-id', 'call-1')
     expect([first.code, first.uploads[0].recordingId]).toEqual([0, made.body.id])
     const second = await uploadJson(talk, '--external-id', 'call-1')
-    expect([second.code, second.uploads[0].error.code]).toEqual([1, 'media_ingestion_active'])
-    expect(second.err).toContain(`recording ${made.body.id} has its media already`)
+    expect([second.code, second.uploads[0].error.code]).toEqual([1, 'media_exists'])
+    expect(second.err).toContain(`recording ${made.body.id} has media already; --replace replaces it`)
+    const third = await uploadJson(talk, '--external-id', 'call-1', '--replace')
+    expect([third.code, third.uploads[0].recordingId]).toEqual([0, made.body.id])
+    expect(third.uploads[0].uploadId).not.toBe(first.uploads[0].uploadId)
   })
 })
 

@@ -40,7 +40,7 @@ async function openFolder(): Promise<Subject> {
   const store = createFolderStore(options)
   const app = new Elysia()
     .onError(({ error }) => new Response(null, { status: error instanceof AppError ? error.status : 500 }))
-    .use(mediaRoutes({ storage: store, clock: { now: () => new Date() } }))
+    .use(mediaRoutes({ storage: store, clock: { now: () => new Date() } }, async () => true))
     .listen({ hostname: '127.0.0.1', port: 0 })
   return {
     store,

@@ -3,7 +3,15 @@
  * them meets is no trouble of the others, and nothing is counted twice or lost.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Agent, eventRows, INGEST, openAgent, sessionRow, userMessage } from '../support/agents.ts'
+import {
+  type Agent,
+  assistantMessage,
+  eventRows,
+  INGEST,
+  openAgent,
+  sessionRow,
+  userMessage,
+} from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
@@ -49,13 +57,20 @@ test('credits that are added are seen by a request that revises an event', async
   const credits = (left: number) =>
     sql`update organization set response_credits = ${left} where id = ${agent.organizationId}`
   await credits(0)
-  expect((await agent.accept([userMessage(1)])).processingStatus).toBe('billing_blocked')
+  expect((await agent.accept([assistantMessage(1)])).processingStatus).toBe('billing_blocked')
   await credits(5)
-  const revised = await agent.accept([userMessage(1, { revision: 2, content: 'How do I import it?' })])
+  const revised = await agent.accept([assistantMessage(1, { revision: 2, content: 'How?' })])
   expect(revised).toMatchObject({ revisedEventCount: 1, processingStatus: 'pending' })
   await credits(0)
-  const again = await agent.accept([userMessage(1, { revision: 3, content: 'And back?' })])
-  expect(again).toMatchObject({ revisedEventCount: 1, processingStatus: 'billing_blocked' })
+  const again = await agent.accept([
+    assistantMessage(1, { revision: 3, content: 'And back?' }),
+    assistantMessage(2),
+  ])
+  expect(again).toMatchObject({
+    revisedEventCount: 1,
+    acceptedEventCount: 1,
+    processingStatus: 'billing_blocked',
+  })
 })
 
 test('a session that somebody holds does not hold up the others', async () => {

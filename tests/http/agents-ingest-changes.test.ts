@@ -5,7 +5,14 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { prepareEvent } from '../../src/agents/fingerprint.ts'
 import { type GuardedWrite, readSessions, writeGuarded } from '../../src/agents/ingest.guarded.store.ts'
-import { type Agent, eventRows, openAgent, sessionRow, userMessage } from '../support/agents.ts'
+import {
+  type Agent,
+  assistantMessage,
+  eventRows,
+  openAgent,
+  sessionRow,
+  userMessage,
+} from '../support/agents.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -50,7 +57,7 @@ test('credits that run out elsewhere are seen by the next request', async () => 
   const { processingStatus } = await agent.accept([userMessage(1)])
   expect(processingStatus).toBe('pending')
   await server.database.sql`update organization set response_credits = 0 where id = ${agent.organizationId}`
-  expect((await agent.accept([userMessage(2)])).processingStatus).toBe('billing_blocked')
+  expect((await agent.accept([assistantMessage(2)])).processingStatus).toBe('billing_blocked')
 })
 
 /** A write of one more event into a session that was read. */

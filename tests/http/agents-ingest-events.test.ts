@@ -198,6 +198,44 @@ describe('revisions', () => {
   })
 })
 
+describe('revisions of one event in one request', () => {
+  const partial = assistantMessage(1, { final: false, content: 'Un' })
+  const final = assistantMessage(1, { revision: 2, content: 'Under Settings' })
+
+  test.each([
+    ['partial first', [partial, final]],
+    ['final first', [final, partial]],
+  ])('are taken in their order, with one accepted and one revised: %s', async (_, events) => {
+    const agent = await openAgent(server)
+    const { sessionId, ...body } = await agent.accept(events)
+    expect(body).toMatchObject(counts(1, 0, 1))
+    expect(await eventRows(server.database.sql, sessionId)).toMatchObject([{ revision: 2, final: true }])
+    expect(await revisionRows(server.database.sql, sessionId)).toMatchObject([
+      { id: 'a1', revision: 1, body: { content: 'Un' } },
+    ])
+    expect(await agent.accept([...events, partial])).toMatchObject(counts(0, 3, 0))
+  })
+
+  test('above a stored one are all kept, and the highest one stays', async () => {
+    const agent = await openAgent(server)
+    const { sessionId } = await agent.accept([partial])
+    const third = assistantMessage(1, { revision: 3, content: 'Under Settings, Export.' })
+    expect(await agent.accept([third, final, partial])).toMatchObject(counts(0, 1, 2))
+    expect(await stored(sessionId)).toEqual(['a1 r3'])
+    expect(await revisionRows(server.database.sql, sessionId)).toMatchObject([
+      { id: 'a1', revision: 1 },
+      { id: 'a1', revision: 2 },
+    ])
+  })
+
+  test('are refused together where one of them is: 409 names it and tells the truth', async () => {
+    const agent = await openAgent(server)
+    const moved = await agent.refuse('event_sequence_moved', [partial, { ...final, sequence: 9 }])
+    expect(moved.body).toMatchObject({ eventIndex: 1, externalEventId: 'a1' })
+    await agent.refuse('event_finalized', [{ ...partial, revision: 3 }, final])
+  })
+})
+
 describe('conflicts', () => {
   test('409 event_changed: another content, time or finality under the same revision', async () => {
     const { agent } = await withConversation()
@@ -208,10 +246,14 @@ describe('conflicts', () => {
     await agent.refuse('event_changed', [assistantMessage(4)])
   })
 
-  test('409 event_changed: one id twice in a request with different content or revision', async () => {
+  test('409 event_changed: one revision twice in a request with different content', async () => {
     const agent = await openAgent(server)
     await agent.refuse('event_changed', [userMessage(1), userMessage(1, { content: 'no' })])
-    await agent.refuse('event_changed', [userMessage(1), userMessage(1, { revision: 2 })])
+    await agent.refuse('event_changed', [
+      userMessage(1),
+      userMessage(1, { revision: 2 }),
+      userMessage(1, { revision: 2, content: 'no' }),
+    ])
   })
 
   test('4. 409 event_sequence_moved: a revision cannot change the sequence', async () => {
@@ -304,6 +346,21 @@ describe('feedback', () => {
       await agent.refuse('validation_failed', [only(8, nothing)])
     const { feedback: _, ...bare } = feedbackOn('a2', 8)
     await agent.refuse('validation_failed', [bare])
+  })
+
+  test('a higher revision with neither of them is accepted: it retracts the feedback', async () => {
+    const { agent, sessionId } = await withConversation()
+    const nothing = { ...feedbackOn('a2', 3), feedback: { targetEventExternalId: 'a2' } }
+    const refusal = await agent.refuse('validation_failed', [
+      { ...nothing, externalEventId: 'f9', sequence: 9 },
+    ])
+    expect(refusal.body.message).toContain('a higher revision retracts')
+    expect(await agent.accept([{ ...nothing, revision: 2 }])).toMatchObject(counts(0, 0, 1))
+    expect((await eventRows(server.database.sql, sessionId)).at(-1)).toMatchObject({
+      revision: 2,
+      body: { feedback: { targetEventExternalId: 'a2', retracted: true } },
+    })
+    expect(await agent.accept([{ ...nothing, revision: 2 }])).toMatchObject(counts(0, 1, 0))
   })
 
   test('400 where feedback stands on an event of another type', async () => {

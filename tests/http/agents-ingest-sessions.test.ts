@@ -105,6 +105,20 @@ describe('processingStatus', () => {
     expect(await agent.accept([userMessage(3)])).toMatchObject({ processingStatus: 'pending' })
   })
 
+  test('billing_blocked only where a finalised response waits for credits', async () => {
+    const agent = await openAgent(server)
+    await exhaust(agent)
+    const pending = { processingStatus: 'pending' }
+    expect(await agent.accept([userMessage(1)])).toMatchObject(pending)
+    expect(await agent.accept([assistantMessage(2, { final: false })])).toMatchObject(pending)
+    expect(await agent.accept([assistantMessage(3, { content: ' ' })])).toMatchObject(pending)
+    const blocked = { processingStatus: 'billing_blocked' }
+    expect(await agent.accept([assistantMessage(2, { revision: 2 })])).toMatchObject(blocked)
+    expect(await agent.accept([userMessage(4)])).toMatchObject(blocked)
+    expect(await agent.accept([userMessage(1)], { externalSessionId: 'other' })).toMatchObject(pending)
+    expect(await agent.accept([assistantMessage(1)], { externalSessionId: 'third' })).toMatchObject(blocked)
+  })
+
   test('capture_disabled where content capture is off, before billing_blocked', async () => {
     const agent = await openAgent(server, { settings: { captureContent: false } })
     expect(await agent.accept([userMessage(1)])).toMatchObject({ processingStatus: 'capture_disabled' })
@@ -145,6 +159,22 @@ describe('7. allowed environments', () => {
     )
     expect((await row(sessionId)).environment).toBe('production')
     await agent.accept([userMessage(1, of('staging'))], { externalSessionId: 'by event' })
+    await agent.accept([userMessage(1, of('staging'))], { externalSessionId: 'override', ...of('test') })
+  })
+
+  test('what is stored already is a duplicate whatever the settings say now', async () => {
+    const agent = await openAgent(server, { settings })
+    await agent.accept([userMessage(1), assistantMessage(2, of('staging'))], of('production'))
+    await agent.configure({ allowedEnvironments: ['elsewhere'] })
+    const retry = await agent.accept([userMessage(1), assistantMessage(2, of('staging'))], of('production'))
+    expect(retry).toMatchObject({ acceptedEventCount: 0, deduplicatedEventCount: 2 })
+    const { body } = await agent.refuse('environment_not_allowed', [userMessage(1), userMessage(3)])
+    expect(body).toMatchObject({ eventIndex: 1, externalEventId: 'u3' })
+    await agent.refuse('environment_not_allowed', [userMessage(1, { revision: 2 })])
+    expect(await agent.accept([userMessage(1), userMessage(3, of('elsewhere'))])).toMatchObject({
+      acceptedEventCount: 1,
+      deduplicatedEventCount: 1,
+    })
   })
 
   test('a missing or blocked environment is 400, also of a single event', async () => {
@@ -153,7 +183,6 @@ describe('7. allowed environments', () => {
     await agent.refuse(blocked, [userMessage(1)])
     await agent.refuse(blocked, [userMessage(1)], { context: { surface: 'x' } })
     await agent.refuse(blocked, [userMessage(1)], of('Production'))
-    await agent.refuse(blocked, [userMessage(1, of('production'))], of('test'))
     await agent.refuse(blocked, [userMessage(1, of('production')), userMessage(2)])
     const answer = await agent.refuse(blocked, [userMessage(1), userMessage(2, of('test'))], of('staging'))
     expect(answer.body).toMatchObject({

@@ -1,6 +1,8 @@
 /** Tokens of an OpenID Connect issuer, whose key set is served by a real HTTP server. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { createMembers } from '../../src/identity/members.ts'
+import { createLog } from '../../src/platform/log.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type IdentityProcess, openIdentity } from '../support/identity.ts'
 
@@ -113,6 +115,39 @@ describe('a token of the issuer', () => {
   })
 })
 
+describe('a token of the issuer about a user', () => {
+  const seconds = () => Math.floor(Date.now() / 1000)
+  const join = (email: string) => service.identity.createUser(organizationId, { email, name: 'Ben' })
+
+  test('who was removed is refused, whenever it was issued', async () => {
+    const { id } = await join('ben@example.com')
+    const [older, newer] = await Promise.all(
+      [seconds() - 30, seconds() + 30].map((iat) => token({ email: 'ben@example.com', iat })),
+    )
+    expect(await service.identity.byToken(older as string, null)).toMatchObject({ userId: id })
+    const privateContent = { count: async () => ({ folders: 0, recordings: 0 }), handOver: async () => {} }
+    const members = createMembers({ ...service, log: createLog('silent', 'test'), privateContent })
+    await members.remove(organizationId, id)
+    for (const one of [older, newer])
+      expect(await service.identity.byToken(one as string, null)).toHaveProperty('refused')
+    await join('ben@example.com')
+    expect(await service.identity.byToken(older as string, null)).toHaveProperty('refused')
+    expect(await service.identity.byToken(newer as string, null)).toMatchObject({ userId: id })
+  })
+
+  test('whose tokens were revoked is refused where it was issued before, or does not say when', async () => {
+    const { id } = await join('cem@example.com')
+    const [older, newer, silent] = await Promise.all(
+      [seconds() - 30, seconds() + 30, undefined].map((iat) => token({ email: 'cem@example.com', iat })),
+    )
+    expect(await service.identity.byToken(silent as string, null)).toMatchObject({ userId: id })
+    await service.identity.revokeUserTokensOf(id)
+    expect(await service.identity.byToken(newer as string, null)).toMatchObject({ userId: id })
+    for (const one of [older, silent])
+      expect(await service.identity.byToken(one as string, null)).toHaveProperty('refused')
+  })
+})
+
 test('keys that cannot be read are 503 and not the caller’s fault', async () => {
   failing = true
   const unreachable = open(`http://127.0.0.1:${keyServer.port}/jwks`)
@@ -130,4 +165,8 @@ test('keys that cannot be read are 503 and not the caller’s fault', async () =
 
 test('with an issuer this service signs no tokens', async () => {
   await expect(service.identity.createUserToken(userId, 60)).rejects.toThrow('OIDC_ISSUER')
+  await expect(service.identity.createMemberToken(organizationId, { userId })).rejects.toMatchObject({
+    status: 409,
+    code: 'external_token_issuer',
+  })
 })

@@ -45,6 +45,8 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   recordingId: 'recording_not_found',
   feedbackSourceId: 'feedback_source_not_found',
   personId: 'person_not_found',
+  memberId: 'member_not_found',
+  tokenId: 'user_token_not_found',
 }
 
 /** As the example of its operation, of which a second one is the same upload. */
@@ -80,8 +82,11 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
   const upload = await key.post(`/v3/rest/recordings/${recordingId}/uploads`, UPLOAD)
   const { uploadId } = upload.body
   const feedback = await feedbackObjects(key)
+  const { userId: memberId } = await server.createUser(organizationId)
+  const { id: tokenId } = (await key.post('/v3/rest/user-tokens', { userId: memberId })).body
+  const members = { memberId, tokenId }
   const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
-  return { ...agents, sourceId, fieldId, folderId, batchId, recordingId, uploadId, ...feedback }
+  return { ...agents, sourceId, fieldId, folderId, batchId, recordingId, uploadId, ...feedback, ...members }
 }
 
 /** Their ids are small numbers, so what they are called is what must not be shown. */

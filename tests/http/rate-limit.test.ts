@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { Elysia } from 'elysia'
 import { type Config, loadConfig } from '../../src/config.ts'
 import { createAuthenticate } from '../../src/http/auth.ts'
-import { createBodyRoom } from '../../src/http/body-room.ts'
+import { createBodyBudget } from '../../src/http/body-budget.ts'
 import { renderError, toAppError } from '../../src/http/error-handler.ts'
 import { mount } from '../../src/http/mount.ts'
 import { created, noContent, type Operation, ok, operation } from '../../src/http/operation.ts'
@@ -202,7 +202,7 @@ function serve(env: Record<string, string>) {
     .use(
       mount(OPERATIONS, {
         newId,
-        bodies: createBodyRoom(1_000_000),
+        bodies: createBodyBudget({ maxBytes: 1_000_000, deadlineMs: 30_000 }),
         authenticate: createAuthenticate({ identity, countFailure: createFailureLimit(deps) }),
         limit: createLimit(deps),
       }),

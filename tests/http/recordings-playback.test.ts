@@ -133,6 +133,28 @@ describe('playback of a recording', () => {
     expect((await fetch(url)).status).toBe(404)
   })
 
+  test('a URL of a deleted recording is 404 at once, and its file is gone', async () => {
+    const id = await withMedia()
+    const { url } = await assetOf(id)
+    expect((await fetch(url)).status).toBe(200)
+    expect((await key.delete(`${RECORDINGS}/${id}`)).status).toBe(204)
+    expect((await fetch(url)).status).toBe(404)
+    expect(await server.deps.storage.head(`recordings/${id}/1/source`)).toBeNull()
+  })
+
+  test('a URL of an object that its recording shows no longer is 404, although the file is still there', async () => {
+    const id = await withMedia()
+    const { url } = await assetOf(id)
+    await server.deps.sql`delete from recording where organization_id = ${organizationId} and id = ${id}`
+    const [whole, part, head] = await Promise.all([
+      fetch(url),
+      fetch(url, { headers: { range: 'bytes=0-1' } }),
+      fetch(url, { method: 'HEAD' }),
+    ])
+    expect([whole.status, part.status, head.status]).toEqual([404, 404, 404])
+    expect(await server.deps.storage.head(`recordings/${id}/1/source`)).not.toBeNull()
+  })
+
   test('PUBLIC_BASE_URL is where playback URLs lead, whatever the request says of its host', async () => {
     const id = await withMedia()
     const publicBaseUrl = 'https://calls.example.com/earshot'

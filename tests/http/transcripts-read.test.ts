@@ -207,6 +207,17 @@ describe('formats', () => {
     expect((await textOf(id, '?format=txt')).text).toStartWith('[00:00:00] ')
   })
 
+  test('subtitles and text call a speaker by the name of the participant', async () => {
+    const { id } = await createRecording(client, {
+      transcript: CONVERSATION,
+      participants: [{ speaker: 1, email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace' }],
+    })
+    expect((await textOf(id, '?format=vtt')).text).toContain('<v Ada Lovelace>Fine')
+    expect((await textOf(id, '?format=srt')).text).toContain('\nAda Lovelace: Fine')
+    expect((await textOf(id, '?format=txt')).text).toContain('] Ada Lovelace: Fine')
+    expect((await textOf(id, '?format=txt')).text).toContain('] Speaker 0: Good.')
+  })
+
   test('a failure is JSON, whatever was asked for', async () => {
     const { status, type } = await textOf(newId(), '', 'text/vtt')
     expect([status, type]).toEqual([404, 'application/json'])

@@ -318,10 +318,17 @@ describe('one active media ingestion', () => {
     expect(await rowsOf(recordingId)).toHaveLength(0)
   })
 
-  test('a recording that has its media takes no other: 409', async () => {
+  test('a recording that has its media takes an upload that replaces it, and keeps its asset meanwhile', async () => {
     const recordingId = await newRecording()
     await setAsset(recordingId, 'completed')
-    expect((await create(recordingId)).body.code).toBe('media_ingestion_active')
+    const before = await assetOf(recordingId)
+    const { status, body } = await create(recordingId)
+    expect([status, body.phase]).toEqual([201, 'waiting'])
+    expect(await assetOf(recordingId)).toEqual(before)
+    const other = await create(recordingId, { ...BODY, fileSize: 1_001 })
+    expect([other.status, other.body.code]).toEqual([409, 'media_ingestion_active'])
+    await key.delete(`${RECORDINGS}/${recordingId}/uploads/${body.uploadId}`)
+    expect(await assetOf(recordingId)).toEqual(before)
   })
 
   test.each(['failed', 'cancelled'])('an upload is welcome when the media has %s', async (status) => {

@@ -104,13 +104,13 @@ test('starts at once make one organization', async () => {
   // Every one of them has found the database empty before the first one writes.
   const everybodyLooked = Promise.withResolvers<void>()
   let looking = 4
-  const createUserToken: DemoDeps['identity']['createUserToken'] = async (...input) => {
+  const signUserToken: DemoDeps['identity']['signUserToken'] = async (...input) => {
     if (--looking === 0) everybodyLooked.resolve()
     await everybodyLooked.promise
-    return process.identity.createUserToken(...input)
+    return process.identity.signUserToken(...input)
   }
   const starts = Array.from({ length: looking }, () =>
-    bootstrapDemo({ ...deps, identity: { createUserToken } }),
+    bootstrapDemo({ ...deps, identity: { signUserToken } }),
   )
   const made = (await Promise.all(starts)).filter((credentials) => credentials !== null)
   expect(made).toHaveLength(1)

@@ -43,3 +43,17 @@ test('an upload becomes playable, with waveform and poster, and leaves no file o
   ])
   expect(readdirSync(join(server.deps.config.dataDir, 'tmp'))).toEqual([])
 }, 60_000)
+
+test('a deleted recording is no longer playable when its DELETE is answered', async () => {
+  const tenant = await server.createTenant()
+  const subject = subjectOf(server, tenant)
+  const upload = await subject.send(film('mov'))
+  const { asset } = await subject.ended(upload)
+  const urls = [asset.url, asset.waveformUrl, asset.posterUrl]
+  const statuses = () => Promise.all(urls.map(async (url) => (await subject.open(url)).status))
+  expect(await statuses()).toEqual([200, 200, 200])
+  const { status } = await server
+    .as({ apiKey: tenant.apiKey })
+    .delete(`/v3/rest/recordings/${upload.recordingId}`)
+  expect([status, await statuses()]).toEqual([204, [404, 404, 404]])
+}, 60_000)

@@ -102,13 +102,13 @@ class Client {
       await this.#step(step)
     }
     // What the plan left over, in order of sequence, so that every target is there before its feedback.
-    while (this.#left.size > 0) await this.#step({ picks: [0], copies: 1, repeats: [] })
+    while (this.#left.size > 0) await this.#step({ picks: [0], revisions: 1, copies: 1, repeats: [] })
   }
 
-  async #step({ picks, copies, repeats }: Step): Promise<void> {
+  async #step({ picks, revisions: most, copies, repeats }: Step): Promise<void> {
     const open = [...this.#left.keys()]
     const threads = new Set(picks.flatMap((pick) => open[pick % open.length] ?? []))
-    const fresh = [...threads].map((thread) => this.#left.get(thread)?.[0] as SentEvent)
+    const fresh = [...threads].flatMap((thread) => (this.#left.get(thread) ?? []).slice(0, most).reverse())
     const again = repeats.flatMap((repeat) => {
       const events = this.#done[repeat % this.#done.length]
       return events === undefined ? [] : [events]
@@ -118,7 +118,7 @@ class Client {
     if (fresh.length === 0 || !answers[0]) return
     this.#done.push(fresh)
     for (const thread of threads) {
-      const rest = this.#left.get(thread)?.slice(1) ?? []
+      const rest = this.#left.get(thread)?.slice(most) ?? []
       if (rest.length > 0) this.#left.set(thread, rest)
       else this.#left.delete(thread)
     }

@@ -2,7 +2,9 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { build } from '../../scripts/build.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Service, useServices } from '../support/process.ts'
+import { testRawHosts } from '../support/raw-hosts.ts'
 import { applicationKeys, demoCredentials, processesNaming } from './facts.ts'
 
 setDefaultTimeout(120_000)
@@ -38,10 +40,32 @@ describe('executable', () => {
     expect(await page.json()).toMatchObject({ slug: 'self-hosting', title: 'Self-hosting' })
   })
 
+  describe('raw hosts', () => {
+    testRawHosts(() => ({
+      baseUrl: service.baseUrl,
+      apiKey: demoCredentials(dataDir).apiKey,
+      log: service.output,
+    }))
+  })
+
   test('worker threads run in it', async () => {
     const text = await (await fetch(`${service.baseUrl}/metrics`)).text()
     expect(text).toContain('earshot_actor')
     expect(service.output()).not.toContain('a worker thread ended')
+  })
+
+  test('the child process of text work runs out of it', async () => {
+    const headers = {
+      'x-service-api-key': demoCredentials(dataDir).apiKey,
+      'content-type': 'application/json',
+    }
+    const url = `${service.baseUrl}/v3/rest/recordings`
+    const text = 'The export of our invoices has failed since Monday.'
+    const transcript = [{ startSec: 0, endSec: 2, text, speaker: 0 }]
+    const body = JSON.stringify({ displayName: 'Call with Ada', transcript })
+    const created = (await (await fetch(url, { method: 'POST', headers, body })).json()) as { id: string }
+    const summary = () => fetch(`${url}/${created.id}`, { headers }).then((response) => response.json())
+    await eventually(async () => ((await summary()) as { summary: unknown }).summary === text)
   })
 
   test('SIGTERM ends it in order and leaves no child process', async () => {
@@ -53,5 +77,12 @@ describe('executable', () => {
     const again = await services.start({ command: [executable, 'serve'] })
     expect(await applicationKeys(again.baseUrl, demoCredentials(dataDir))).toEqual(['demo'])
     expect(await again.kill()).toBe(0)
+  })
+
+  test('kill -9 of its whole process group: its servers end within 15 s', async () => {
+    const killed = await services.start({ command: [executable], group: true })
+    expect(processesNaming(dataDir).length).toBeGreaterThan(1)
+    await killed.killGroup()
+    await eventually(() => processesNaming(dataDir).length === 0, { deadlineMs: 15_000 })
   })
 })

@@ -17,6 +17,8 @@ export interface Thread {
 export interface Step {
   /** Which events that have revisions left, by position among them. */
   readonly picks: readonly number[]
+  /** How many revisions of each go into the request at most, newest first. */
+  readonly revisions: number
   readonly copies: number
   /** Which of the earlier accepted requests, by position among them. */
   readonly repeats: readonly number[]
@@ -47,6 +49,8 @@ const slot = fc.record({
   texts: fc.array(fc.constantFrom(...USER_TEXTS), { minLength: 5, maxLength: 5 }),
   ratings: fc.array(fc.constantFrom('positive', 'negative'), { minLength: 5, maxLength: 5 }),
   target: fc.nat(),
+  /** The last of several revisions of feedback takes it back. */
+  isRetracted: fc.boolean(),
   /** Between two revisions. */
   leap: fc.integer({ min: 1, max: 3 }),
 })
@@ -54,6 +58,7 @@ type Slot = typeof slot extends fc.Arbitrary<infer T> ? T : never
 
 const step = fc.record({
   picks: fc.array(fc.nat(50), { minLength: 1, maxLength: 6 }),
+  revisions: fc.integer({ min: 1, max: 3 }),
   copies: fc.integer({ min: 1, max: 3 }),
   repeats: fc.array(fc.nat(50), { maxLength: 2 }),
 })
@@ -82,6 +87,9 @@ function threadOf(one: Slot, sequence: number, target: string | undefined): Thre
   const count = Math.max(1, one.partials + one.finals)
   const revisions = Array.from({ length: count }, (_, index) => ({
     ...eventOf(one, sequence, target, index),
+    ...(one.isRetracted && one.kind === 'feedback' && target !== undefined && index > 0 && index === count - 1
+      ? { feedback: { targetEventExternalId: target } }
+      : {}),
     revision: 1 + index * one.leap,
     final: index >= one.partials || one.partials + one.finals === 0,
   }))
@@ -140,7 +148,9 @@ export function outcomeOf(threads: readonly Thread[], hasEnded: boolean): Outcom
     feedback: processed.flatMap((event) => {
       if (event.feedback === undefined) return []
       const { targetEventExternalId: target, rating, comment } = event.feedback as Record<string, unknown>
-      return [{ event: event.externalEventId, target, rating, comment, revision: event.revision }]
+      return rating === undefined
+        ? []
+        : [{ event: event.externalEventId, target, rating, comment, revision: event.revision }]
     }),
     units: processed
       .filter((event) => event.type === 'assistant_message' && String(event.content).trim() !== '')

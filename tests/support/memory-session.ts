@@ -33,6 +33,11 @@ export class MemorySession {
   send(events: readonly Event[]): [number, number, number] {
     const input = this.inputFor(events)
     const decision = decide(input)
+    for (const { event, fingerprint } of decision.superseded)
+      this.#history.set(revisionKey(event.externalEventId, event.revision), {
+        fingerprint,
+        settingsVersion: this.#versions.length,
+      })
     for (const prepared of [...decision.inserts, ...decision.revisions]) this.#store(prepared)
     return [decision.acceptedEventCount, decision.deduplicatedEventCount, decision.revisedEventCount]
   }
@@ -44,6 +49,7 @@ export class MemorySession {
       stored: this.rows,
       occupied: new Map([...this.rows].map(([id, row]) => [row.sequence, id])),
       history: this.#history,
+      refusal: () => null,
       rejudge: (index, version) => this.prepare(events[index] as Event, version).fingerprint,
     }
   }

@@ -55,17 +55,16 @@ function schedule(lives: readonly Life[], choose: (options: number) => number): 
   const sent: Event[] = []
   let repeats = 0
   for (;;) {
-    const batch = batches.at(-1) as Event[]
     const open = lives.flatMap((life, index) =>
       (position[index] as number) < life.length && isDue(index) ? [index] : [],
     )
     if (open.length === 0) return { batches: batches.filter((events) => events.length > 0), repeats }
     const index = open[choose(open.length)] as number
     const event = lives[index]?.[position[index] as number] as Event
-    // Two revisions of one event do not go into one request.
-    if (choose(3) === 0 || batch.some((other) => other.externalEventId === event.externalEventId))
-      batches.push([])
-    ;(batches.at(-1) as Event[]).push(event)
+    if (choose(3) === 0) batches.push([])
+    // Revisions of one event may share a request, in any order.
+    const request = batches.at(-1) as Event[]
+    request.splice(choose(request.length + 1), 0, event)
     position[index] = (position[index] as number) + 1
     sent.push(event)
     repeat()
@@ -79,8 +78,7 @@ function schedule(lives: readonly Life[], choose: (options: number) => number): 
   function repeat(): void {
     const event = sent[choose(sent.length)] as Event
     const batch = batches.at(-1) as Event[]
-    if (choose(2) === 0 || batch.some((o) => o.externalEventId === event.externalEventId && o !== event))
-      return
+    if (choose(2) === 0) return
     batch.splice(choose(batch.length + 1), 0, event)
     repeats++
   }

@@ -163,9 +163,51 @@ const ROWS: Row[] = [
     result: { code: 'event_changed', index: 1 },
   },
   {
-    rule: 'one id with two revisions in a request is a conflict',
-    sent: [event('a', 1), event('a', 1, { revision: 2 })],
-    result: { code: 'event_changed', index: 1 },
+    rule: 'partial and final revision of one event in one request are accepted and revised',
+    sent: [partial, final2],
+    result: [1, 0, 1],
+  },
+  {
+    rule: 'revisions in one request are taken in their order, not in that of the array',
+    sent: [final2, partial],
+    result: [1, 0, 1],
+  },
+  {
+    rule: 'revisions between other events, and twice, are counted one by one',
+    sent: [final2, event('b', 2), partial, final2, partial],
+    result: [2, 2, 1],
+  },
+  {
+    rule: 'two revisions above the stored one are two revisions',
+    before: [[partial]],
+    sent: [event('a', 1, { revision: 3 }), final2],
+    result: [0, 0, 2],
+  },
+  {
+    rule: 'a stored revision and two above it',
+    before: [[partial]],
+    sent: [event('a', 1, { revision: 3 }), final2, partial],
+    result: [0, 1, 2],
+  },
+  {
+    rule: 'one revision with two contents beside another revision is a conflict',
+    sent: [partial, final2, event('a', 1, { revision: 2, content: 'other' })],
+    result: { code: 'event_changed', index: 2 },
+  },
+  {
+    rule: 'final before partial, by revision, is a conflict in one request too',
+    sent: [event('a', 1, { revision: 2, final: false }), event('a', 1)],
+    result: { code: 'event_finalized', index: 0 },
+  },
+  {
+    rule: 'a revision in the same request cannot change the sequence',
+    sent: [partial, event('a', 2, { revision: 2 })],
+    result: { code: 'event_sequence_moved', index: 1 },
+  },
+  {
+    rule: 'a revision in the same request cannot change the type',
+    sent: [event('a', 1, { revision: 2, type: 'other' }), partial],
+    result: { code: 'event_type_changed', index: 0 },
   },
   {
     rule: 'feedback may be about a stored response',

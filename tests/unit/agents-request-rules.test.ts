@@ -6,7 +6,7 @@ import {
   MAX_EVENTS_PER_REQUEST,
   type Participant,
 } from '../../src/agents/model.ts'
-import { checkEnvironments, checkRequest } from '../../src/agents/request.rules.ts'
+import { checkRequest, environmentRefusal } from '../../src/agents/request.rules.ts'
 import { validate } from '../../src/http/json.ts'
 import { AppError } from '../../src/platform/errors.ts'
 
@@ -97,6 +97,7 @@ describe('events', () => {
       'any combination',
       { type: 'feedback', feedback: { ...target, rating: 'negative', labels: [], comment: '' } },
     ],
+    ['nothing in a revision above 1', { type: 'feedback', revision: 2, feedback: target }],
   ])('feedback may hold %s', (_, members) => {
     expect(refusal(request([event(1, members)]))).toBeNull()
   })
@@ -110,6 +111,12 @@ describe('events', () => {
     ],
     ['a feedback event without feedback', { type: 'feedback' }, 'validation_failed', 'feedback'],
     ['empty feedback', { type: 'feedback', feedback: target }, 'validation_failed', 'feedback'],
+    [
+      'a retraction without a target',
+      { type: 'feedback', revision: 2, feedback: {} },
+      'invalid_feedback_target',
+      'feedback.targetEventExternalId',
+    ],
     [
       'feedback with no labels and a blank comment',
       { type: 'feedback', feedback: { ...target, labels: [], comment: ' ' } },
@@ -186,11 +193,15 @@ describe('participants', () => {
 describe('allowed environments', () => {
   const settings = { allowedEnvironments: ['production', 'staging'] }
   const inEnvironment = (environment: string) => ({ context: { environment } })
-  const check = (sent: IngestRequest, stored: string | null = null) =>
-    caught(() => checkEnvironments(sent, stored, settings))
+  /** What is said of the first event that may not be stored. */
+  const check = (sent: IngestRequest, stored: string | null = null, of = settings) =>
+    sent.events
+      .map((_, index) => environmentRefusal(sent, index, stored, of))
+      .find((refusal) => refusal !== null) ?? null
 
   test('an empty list accepts every environment, and none', () => {
-    expect(() => checkEnvironments(request([event(0)]), null, { allowedEnvironments: [] })).not.toThrow()
+    const anything = { allowedEnvironments: [] }
+    expect(check(request([event(0), event(1, inEnvironment('x'))]), null, anything)).toBeNull()
   })
 
   test.each<[string, IngestRequest, string | null]>([
@@ -198,6 +209,11 @@ describe('allowed environments', () => {
     ['of the event', request([event(0, inEnvironment('staging'))]), null],
     ['of the stored session', request([event(0)]), 'production'],
     ['of the event before that of the session', request([event(0, inEnvironment('staging'))]), 'elsewhere'],
+    [
+      'of each event, before a blocked one of the request',
+      request([event(0, inEnvironment('staging'))], inEnvironment('x')),
+      'elsewhere',
+    ],
     ['of the request before that of the session', request([event(0)], inEnvironment('staging')), 'elsewhere'],
   ])('an allowed environment %s is accepted', (_, sent, stored) => {
     expect(check(sent, stored)).toBeNull()
@@ -213,9 +229,9 @@ describe('allowed environments', () => {
     ],
     [
       'a blocked environment of the request',
-      request([event(0, inEnvironment('staging'))], inEnvironment('x')),
+      request([event(0, inEnvironment('staging')), event(1)], inEnvironment('x')),
       null,
-      {},
+      { eventIndex: 1, externalEventId: 'e1' },
     ],
     [
       'a blocked environment of an event',

@@ -41,9 +41,12 @@ describe('the processing status that ingest answers', () => {
     [true, true, 'billing_blocked'],
     [false, false, 'capture_disabled'],
     [false, true, 'capture_disabled'],
-  ] as const)('capture %p, credits exhausted %p: %s', (captureContent, creditsExhausted, status) => {
-    expect(processingStatusFor({ captureContent, creditsExhausted })).toBe(status)
-  })
+  ] as const)(
+    'capture %p, a response waits for credits %p: %s',
+    (captureContent, waitsForCredits, status) => {
+      expect(processingStatusFor({ captureContent, waitsForCredits })).toBe(status)
+    },
+  )
 })
 
 describe('the participants of a session', () => {

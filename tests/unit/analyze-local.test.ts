@@ -3,9 +3,10 @@ import { describe, expect, test } from 'bun:test'
 import type { Exchange } from '../../src/analyze/analyzer.ts'
 import { repeats, saysNotSolved, saysSolved } from '../../src/analyze/cues.ts'
 import { createLocalAnalyzer } from '../../src/analyze/local.ts'
-import { MAX_TEXT, quote, textOf } from '../../src/analyze/text.ts'
+import { boundTokens, MAX_TEXT, quote, textOf } from '../../src/analyze/text.ts'
+import { textWorkHere } from '../support/text-work.ts'
 
-const analyzer = createLocalAnalyzer()
+const analyzer = createLocalAnalyzer(textWorkHere)
 const { signal } = new AbortController()
 
 async function kindsFor(...followUps: string[]): Promise<readonly string[]> {
@@ -80,6 +81,13 @@ test('the words of a message are its texts, also in structured parts; tool calls
   expect(textOf(undefined)).toBe('')
   expect(textOf('x'.repeat(MAX_TEXT * 2))).toHaveLength(MAX_TEXT)
   expect(textOf(`${'x'.repeat(MAX_TEXT - 1)}😀`).isWellFormed()).toBe(true)
+})
+
+test('a tokenizer is given no more than its share, and no long run without white space', () => {
+  expect(boundTokens('See http://example.com/a now.')).toBe('See http://example.com/a now.')
+  expect(boundTokens(`See http://${'x'.repeat(500)} now.`)).toBe(`See http://${'x'.repeat(93)}… now.`)
+  expect(boundTokens('a '.repeat(MAX_TEXT))).toHaveLength(MAX_TEXT)
+  expect(boundTokens(`${'x'.repeat(99)}😀😀`).isWellFormed()).toBe(true)
 })
 
 test('a quotation is one line that can be stored, at most 160 code points', () => {

@@ -7,6 +7,7 @@ import { pickSentences } from '../../src/analyze/sentences.ts'
 import type { Passage } from '../../src/analyze/summarizer.ts'
 import { createLocalSummarizer } from '../../src/analyze/summarizer-local.ts'
 import { createOpenAiSummarizer } from '../../src/analyze/summarizer-openai.ts'
+import { textWorkHere } from '../support/text-work.ts'
 
 const { signal } = new AbortController()
 const passages = (...texts: readonly string[]): readonly Passage[] =>
@@ -74,11 +75,13 @@ describe('the most telling sentences', () => {
 })
 
 describe('the built-in summariser', () => {
-  const summarizer = createLocalSummarizer()
+  const summarizer = createLocalSummarizer(textWorkHere)
 
   test('is chosen where no server is configured', () => {
-    expect(createSummarizer({ analyze: null }).name).toBe('local')
-    expect(createSummarizer({ analyze: { url: 'http://a', model: 'm', apiKey: null } }).name).toBe('openai')
+    expect(createSummarizer({ analyze: null }, textWorkHere).name).toBe('local')
+    expect(
+      createSummarizer({ analyze: { url: 'http://a', model: 'm', apiKey: null } }, textWorkHere).name,
+    ).toBe('openai')
   })
 
   test('splits passages into sentences and takes a few of them, the same each time', async () => {
@@ -136,7 +139,7 @@ function serve(content: string, status = 200) {
   })
   servers.push(server)
   const url = `http://127.0.0.1:${server.port}`
-  return { asked, summarizer: createOpenAiSummarizer({ url, model: 'small', apiKey: null }) }
+  return { asked, summarizer: createOpenAiSummarizer({ url, model: 'small', apiKey: null }, textWorkHere) }
 }
 
 describe('the summariser behind a server', () => {

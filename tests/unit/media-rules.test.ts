@@ -1,6 +1,7 @@
 /** The pure rules of media: what a probe may claim, what browsers play, what FFmpeg is told, and the peaks of a sound. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { deadlineMs } from '../../src/media/deadline.rules.ts'
 import { encodeArguments, inputArguments, posterSeconds, progressOf } from '../../src/media/encode.rules.ts'
 import {
   factsOf,
@@ -9,7 +10,7 @@ import {
   type ProbeReport,
 } from '../../src/media/facts.rules.ts'
 import { type Playback, playbackOf } from '../../src/media/playback.rules.ts'
-import { type Container, MediaError, sniff } from '../../src/media/rules.ts'
+import { type Container, MAX_MEDIA_BYTES, MediaError, sniff } from '../../src/media/rules.ts'
 import { createPeaks, SAMPLE_RATE } from '../../src/media/waveform.rules.ts'
 
 const HEADS: Readonly<Record<Container['name'], string>> = {
@@ -151,14 +152,17 @@ describe('what FFmpeg is told', () => {
   const withRate = (avg_frame_rate: string): MediaFacts => facts('mp4', [{ ...VIDEO, avg_frame_rate }, AUDIO])
 
   test.each([
-    ['25/1', '25.000'],
-    ['1000000/1', '60.000'],
-    ['1/1000', '10.000'],
-    ['0/0', '30.000'],
-    ['1e999', '30.000'],
-    ['; rm -rf /', '30.000'],
+    ['25/1', 'fps=25000/1000'],
+    ['30000/1001', 'fps=29970/1000'],
+    ['1000000/1', 'fps=60000/1000'],
+    ['1/1000', 'fps=10000/1000'],
+    ['0/0', 'fps=30000/1000'],
+    ['1e999', 'fps=30000/1000'],
+    ['; rm -rf /', 'fps=30000/1000'],
   ])('a rate of %s becomes %s', (claimed, rate) => {
-    expect(settingOf(encodeArguments(withRate(claimed), both), '-r')).toBe(rate)
+    const args = encodeArguments(withRate(claimed), both)
+    expect(settingOf(args, '-x264-params')).toBe(rate)
+    expect(args).not.toContain('-r')
   })
 
   test('one reader, files only, and neither tags nor chapters', () => {
@@ -168,6 +172,17 @@ describe('what FFmpeg is told', () => {
     expect(settingOf(input, '-format_whitelist')).toBe('mov,mp4')
     expect(input.at(-1)).toBe('file:/a b;$(c)')
     expect(settingOf(encodeArguments(media, both), '-map_metadata')).toBe('-1')
+  })
+
+  test.each<[string, number | null, number, number]>([
+    ['75 KB that claim a day', 86_001, 75_000, 217],
+    ['75 KB that claim nothing', null, 75_000, 217],
+    ['10 s of 1 MB', 10, 1_000_000, 220],
+    ['an hour of 300 MB', 3_600, 300_000_000, 14_580],
+    ['a day of 5 GiB', 86_400, MAX_MEDIA_BYTES, 18_000],
+  ])('the time for %s is the less that length and size give', (_, durationSeconds, bytes, seconds) => {
+    const pace = { startMs: 180_000, msASecond: 4_000, maxMs: 18_000_000 }
+    expect(Math.round(deadlineMs({ durationSeconds, bytes }, pace) / 1_000)).toBe(seconds)
   })
 
   test('the poster is of a tenth of the film, of ten seconds at most', () => {

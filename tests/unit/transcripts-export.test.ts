@@ -103,6 +103,51 @@ describe('SubRip', () => {
   })
 })
 
+describe('names of speakers', () => {
+  const called = (speaker: number, firstName: string | null, lastName: string | null = null) => ({
+    speaker,
+    firstName,
+    lastName,
+  })
+  const entries = [say(0, 1, 'Hello.'), say(1, 2, 'Hi.', 1), say(2, 3, 'Yes.', 2)]
+
+  test('a participant is called by name, others by their number', () => {
+    const speakers = [called(0, 'Ada', 'Lovelace'), called(1, null, 'Hopper'), called(2, null)]
+    expect(toFormat('vtt', entries, speakers).match(/<v [^>]*>/g)).toEqual([
+      '<v Ada Lovelace>',
+      '<v Hopper>',
+      '<v Speaker 2>',
+    ])
+    expect(toFormat('srt', entries, speakers)).toContain('\nAda Lovelace: Hello.\n')
+    expect(toFormat('txt', entries, speakers)).toContain('[00:00:01] Hopper: Hi.\n')
+  })
+
+  test('two participants of one name stay apart', () => {
+    const speakers = [called(0, 'Ada'), called(1, 'Ada'), called(2, 'Grace')]
+    expect(toFormat('txt', entries, speakers).match(/(?<=\] ).*?(?=:)/g)).toEqual([
+      'Ada (Speaker 0)',
+      'Ada (Speaker 1)',
+      'Grace',
+    ])
+  })
+
+  test('property: no name breaks a cue, whatever is in it', () => {
+    const name = fc.string({ unit: 'grapheme', maxLength: 40 })
+    const part = fc.oneof(name, fc.constantFrom('-->', '<v X>', '&amp;', 'a\n\nb', '\r', '\u2028', '>'))
+    fc.assert(
+      fc.property(part, part, (firstName, lastName) => {
+        const speakers = [called(0, firstName, lastName)]
+        const vtt = parseVtt(toFormat('vtt', [say(0, 1, 'Hello.')], speakers))
+        expect([vtt.length, vtt[0]?.text]).toEqual([1, 'Hello.'])
+        const { entries: cues } = parseSrt(toFormat('srt', [say(0, 1, 'Hello.')], speakers))
+        expect([cues.length, cues[0]?.text?.endsWith(': Hello.')]).toEqual([1, true])
+        expect(toFormat('txt', [say(0, 1, 'Hello.')], speakers).split('\n')).toHaveLength(2)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
 test('plain text has one line an entry', () => {
   expect(toFormat('txt', [say(0, 1, 'Hello.\nYou.'), say(360_000.9, 360_001, 'Late.', 3)])).toBe(
     '[00:00:00] Speaker 0: Hello. You.\n[100:00:00] Speaker 3: Late.\n',

@@ -21,6 +21,7 @@ export const uploadCommands: readonly Command[] = [
         value: 'id',
         summary: 'by which the recording is known elsewhere; one that exists is used',
       },
+      replace: { summary: 'replace the media of the recording that has the external id, if it has any' },
       'no-wait': { summary: 'end when the bytes have arrived, not when the media plays' },
     },
     async run(input) {

@@ -19,6 +19,10 @@ export const TAGS = [
     description: 'The applications that may send conversations: their settings, secrets and usage.',
   },
   {
+    name: 'Organization',
+    description: 'The organization of the key, and what is switched on for it.',
+  },
+  {
     name: 'Metadata',
     description:
       'What an organization wants to know of its recordings: sources (namespaces) and their typed fields. Values of the ' +
@@ -38,6 +42,10 @@ export const TAGS = [
   {
     name: 'Folders',
     description: 'Where recordings are kept and who sees them, and groups of uploads.',
+  },
+  {
+    name: 'Members',
+    description: 'The users of an organization and their access tokens: list, create, revoke and remove.',
   },
   {
     name: 'Website',

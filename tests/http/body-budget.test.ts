@@ -1,6 +1,6 @@
-/** Many large JSON bodies at once: what a process holds of them is bounded, and whoever finds no room may come again. */
+/** Many JSON bodies at once, large or slow: the memory for them is bounded, and no caller takes the share of another. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { createBodyRoom } from '../../src/http/body-room.ts'
+import { createBodyBudget } from '../../src/http/body-budget.ts'
 import { type Agent, INGEST, openAgent, userMessage } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { openRequest, type RawRequest } from '../support/raw-request.ts'
@@ -9,26 +9,31 @@ import { startTestServer, type TestServer } from '../support/server.ts'
 setDefaultTimeout(60_000)
 
 const MB = 1024 * 1024
-/** Fits in the room, but not four times. */
-const LARGE = 1.5 * MB
-/** Counted when it is announced: 300 of them take the room. */
+/** One caller has room for two, and all callers together for three. */
+const LARGE = 1.2 * MB
+/** Read in one call. */
 const SMALL = 15 * 1024
+const TIMEOUT_SECONDS = 4
 
 let server: TestServer
 let agent: Agent
+/** Of another organization. */
+let neighbour: Agent
 beforeAll(async () => {
-  server = await startTestServer({ env: { MAX_BODIES_MB: '4' } })
+  server = await startTestServer({ env: { MAX_BODIES_MB: '5', BODY_TIMEOUT: String(TIMEOUT_SECONDS) } })
   agent = await openAgent(server)
+  neighbour = await openAgent(server)
 })
 afterAll(() => server.stop())
 
 /** A request of so many bytes, for a session of its own. White space at the end counts for the body and for nothing else. */
-function bodyOf(bytes: number): Buffer {
-  const text = JSON.stringify(agent.request([userMessage(1)], { externalSessionId: crypto.randomUUID() }))
+function bodyOf(bytes: number, sender = agent): Buffer {
+  const text = JSON.stringify(sender.request([userMessage(1)], { externalSessionId: crypto.randomUUID() }))
   return Buffer.from(text.padEnd(bytes, ' '))
 }
 
-const statusOf = async (bytes: number) => (await agent.post(bodyOf(bytes).toString())).status
+const statusOf = async (bytes: number, sender = agent) =>
+  (await sender.post(bodyOf(bytes, sender).toString())).status
 
 function slowly(body: Buffer): RawRequest {
   return openRequest('POST', `${server.baseUrl}${INGEST}`, {
@@ -46,7 +51,7 @@ async function nearlySent(count: number) {
   return requests
 }
 
-/** Resolves when the room is taken: of a body that is announced, before any of it takes room itself. */
+/** Resolves when the caller's share is taken: a body is refused as soon as it is announced. */
 async function whenFull(): Promise<void> {
   await eventually(async () => {
     const request = slowly(bodyOf(LARGE))
@@ -56,7 +61,7 @@ async function whenFull(): Promise<void> {
   })
 }
 
-/** All of the room is free: as much as fits is taken at once. */
+/** All of the share is free: as much as fits is taken at once. */
 async function expectFree(): Promise<void> {
   await eventually(async () => {
     const statuses = await Promise.all([statusOf(LARGE), statusOf(LARGE)])
@@ -100,13 +105,40 @@ describe('JSON bodies that are being read', () => {
     }
   })
 
-  test('are small, and cut off: what was counted when they were announced is free again', async () => {
-    for (const leave of ['reset', 'end'] as const) {
-      const requests = Array.from({ length: 300 }, () => slowly(bodyOf(SMALL)))
-      await whenFull()
-      for (const request of requests) request[leave]()
-      await expectFree()
+  test('of one caller leave as much room as they take', async () => {
+    const requests = await nearlySent(2)
+    await whenFull()
+    expect(await statusOf(LARGE, neighbour)).toBe(200)
+    for (const request of requests) request.reset()
+    await expectFree()
+  })
+
+  test('are refused with 408 when they have not come as a whole by the deadline', async () => {
+    const begun = performance.now()
+    const requests = [slowly(bodyOf(SMALL)), slowly(bodyOf(LARGE))]
+    const dripping = setInterval(() => {
+      for (const request of requests) void request.write(Buffer.from('{'))
+    }, 500)
+    for (const request of requests) {
+      const answer = await request.response
+      expect([answer?.status, JSON.parse(answer?.body ?? '{}').code]).toEqual([408, 'body_too_slow'])
     }
+    clearInterval(dripping)
+    expect(performance.now() - begun).toBeGreaterThan(TIMEOUT_SECONDS * 1000 - 100)
+    for (const request of requests) request.reset()
+  })
+
+  test('are small, slow and many: they keep no other caller out, and their own caller only for a while', async () => {
+    const requests = Array.from({ length: 700 }, () => slowly(bodyOf(SMALL)))
+    await Promise.all(requests.map((request) => request.write(Buffer.from('{'))))
+    // The service notices only after a second that they are slow.
+    await whenFull()
+    for (let round = 0; round < 10; round++) {
+      expect(await statusOf(1_000, neighbour)).toBe(200)
+      expect(await statusOf(LARGE, neighbour)).toBe(200)
+    }
+    await expectFree()
+    for (const request of requests) request.reset()
   })
 
   test('many at once: each is stored or told to come again, and all are stored in the end', async () => {
@@ -125,19 +157,20 @@ describe('JSON bodies that are being read', () => {
   })
 })
 
-describe('the room', () => {
+describe('the budget', () => {
   const never = () => new Promise<never>(() => {})
+  const budgetOf = (maxBytes: number) => createBodyBudget({ maxBytes, deadlineMs: 60_000 })
 
   test('is counted over all requests, and free again when each is over, however it ends', async () => {
-    const room = createBodyRoom(100)
+    const budget = budgetOf(100)
     const held = Promise.withResolvers<void>()
-    const first = room.share(async (share) => {
-      share.take(40)
-      share.take(20)
+    const first = budget.lease('a', async (lease) => {
+      lease.take(40)
+      lease.take(20)
       await held.promise
       throw new Error('over')
     })
-    const attempt = (bytes: number) => room.share(async (share) => share.take(bytes))
+    const attempt = (bytes: number) => budget.lease('b', async (lease) => lease.take(bytes))
     await expect(attempt(41)).rejects.toMatchObject({ code: 'unavailable' })
     await attempt(40)
     held.resolve()
@@ -145,24 +178,47 @@ describe('the room', () => {
     await attempt(100)
   })
 
-  test('has place for one alone, however large', async () => {
-    const room = createBodyRoom(100)
-    await room.share(async (share) => share.take(1_000))
-    void room.share(async (share) => {
-      share.take(1)
+  test('has place for one request alone, however large', async () => {
+    const budget = budgetOf(100)
+    await budget.lease('a', async (lease) => lease.take(1_000))
+    void budget.lease('a', async (lease) => {
+      lease.take(1)
       await never()
     })
-    await expect(room.share(async (share) => share.take(1_000))).rejects.toMatchObject({
+    await expect(budget.lease('a', async (lease) => lease.take(1_000))).rejects.toMatchObject({
       code: 'unavailable',
     })
   })
 
   test('is looked at, and not taken, for what is only announced', async () => {
-    const room = createBodyRoom(100)
-    void room.share(async (share) => {
-      share.foresee(100)
+    const budget = budgetOf(100)
+    void budget.lease('a', async (lease) => {
+      lease.check(100)
       await never()
     })
-    await room.share(async (share) => share.take(100))
+    await budget.lease('a', async (lease) => lease.take(100))
+  })
+
+  test.each([
+    [1, 50],
+    [2, 33],
+    [3, 25],
+  ])('leaves with %d greedy callers as much free as one of them holds', async (callers, share) => {
+    const budget = budgetOf(100)
+    const held = Array.from({ length: callers }, () => 0)
+    const takeOne = (caller: number) =>
+      new Promise<boolean>((resolve) => {
+        budget
+          .lease(`caller ${caller}`, async (lease) => {
+            lease.take(1)
+            resolve(true)
+            await never()
+          })
+          .catch(() => resolve(false))
+      })
+    for (let round = 0; round < 100; round++)
+      for (let caller = 0; caller < callers; caller++) if (await takeOne(caller)) held[caller]! += 1
+    for (const bytes of held) expect(Math.abs(bytes - share)).toBeLessThanOrEqual(1)
+    await budget.lease('quiet', async (lease) => lease.take(share - 2))
   })
 })

@@ -1,0 +1,57 @@
+/**
+ * The text jobs: all work on customers' text that takes more than a moment. They run in a child process (`text-process.ts`), which can be
+ * ended; so a text that a tool cannot cope with ends neither a worker thread nor anybody else's work.
+ */
+import type { Exchange, Finding } from './analyzer.ts'
+import { findingsOf, loadScore, type Score } from './findings.ts'
+import { pickSentences } from './sentences.ts'
+import { splitAll } from './split.ts'
+
+/** Which sentences of which texts: see `pickSentences`. */
+export interface Excerpts {
+  readonly texts: readonly string[]
+  readonly most: number
+  readonly characters: number
+}
+
+/** Name, input and output of every job. All of it can be written as JSON. */
+export interface TextJobs {
+  /** Findings about exchanges that stand in the order of their conversation. */
+  readonly findings: { readonly input: readonly Exchange[]; readonly output: readonly Finding[] }
+  /** The most telling sentences of texts. */
+  readonly excerpts: { readonly input: Excerpts; readonly output: readonly string[] }
+}
+export type TextJob = keyof TextJobs
+
+/** Does text jobs. */
+export interface TextWork {
+  /**
+   * @param signal rejects when aborted
+   * @throws TextWorkError where the job took too long or ended its process
+   */
+  run<J extends TextJob>(
+    job: J,
+    input: TextJobs[J]['input'],
+    signal: AbortSignal,
+  ): Promise<TextJobs[J]['output']>
+}
+
+/** A job was ended, or could not be done. The message has no content. */
+export class TextWorkError extends Error {
+  override readonly name = 'TextWorkError'
+}
+
+type Doers = { readonly [J in TextJob]: (input: TextJobs[J]['input']) => Promise<TextJobs[J]['output']> }
+
+/** The jobs themselves, done where they are called. The language model is loaded at the first job that needs it. */
+export function createTextDoers(load: () => Promise<Score> = loadScore): Doers {
+  let loading: Promise<Score> | null = null
+  return {
+    async findings(exchanges) {
+      loading ??= load()
+      const score = await loading
+      return exchanges.flatMap((exchange) => findingsOf(exchange, score))
+    },
+    excerpts: async ({ texts, ...limits }) => pickSentences(splitAll(texts), limits),
+  }
+}

@@ -1,0 +1,212 @@
+/** Users of an organization and their access tokens. */
+import type { User } from '../../identity/service.ts'
+import { type Command, type Input, wholeNumber } from '../command.ts'
+import { inOrganization, ORG_FLAG } from '../in-organization.ts'
+import { pairs, table } from '../output.ts'
+import type { Services } from '../services.ts'
+
+const SECONDS_A_DAY = 86_400
+const DEFAULT_TOKEN_DAYS = 30
+const MAX_TOKEN_DAYS = 3_650
+const USER_FLAG = { value: 'id or address', summary: 'the user' } as const
+
+const users: readonly Command[] = [
+  {
+    name: 'user create',
+    args: [],
+    summary: 'Create a user in an organization; one with this address joins it',
+    flags: {
+      ...ORG_FLAG,
+      email: { value: 'address', summary: 'e-mail address', required: true },
+      name: { value: 'text', summary: 'display name (default: the address)' },
+    },
+    async run(input) {
+      return inOrganization(input, async (open, { id: organizationId }) => {
+        const email = input.flag('email') ?? ''
+        const user = await open.identity.createUser(organizationId, {
+          email,
+          name: input.flag('name') ?? email,
+        })
+        return {
+          json: { organizationId, ...user },
+          lines: pairs({ id: user.id, email: user.email, name: user.name }),
+        }
+      })
+    },
+  },
+  {
+    name: 'user list',
+    args: [],
+    summary: 'List the users of an organization',
+    flags: { ...ORG_FLAG, removed: { summary: 'those who were removed instead' } },
+    async run(input) {
+      return inOrganization(input, async (open, { id: organizationId }) => {
+        const removed = input.has('removed')
+        const rows: readonly Pick<User, 'id' | 'email' | 'name'>[] = removed
+          ? await formerMembers(open, organizationId)
+          : await open.identity.listUsers(organizationId)
+        return {
+          json: { organizationId, users: rows },
+          lines: table(
+            rows,
+            {
+              id: (row) => row.id,
+              email: (row) => row.email,
+              name: (row) => row.name,
+            },
+            'no users',
+          ),
+        }
+      })
+    },
+  },
+  {
+    name: 'user remove',
+    args: ['user'],
+    summary: 'Remove a user (id or address) from an organization: every token is refused from now on',
+    flags: {
+      ...ORG_FLAG,
+      'transfer-to': {
+        value: 'id or address',
+        summary: 'another user, who gets the private folders; may be given later by repeating the command',
+      },
+    },
+    async run(input) {
+      return inOrganization(input, async (open, { id: organizationId }) => {
+        const members = await membersOf(open)
+        const user = await members.find(organizationId, input.arg('user'))
+        const heir = input.flag('transfer-to')
+        const transferTo =
+          heir === undefined ? undefined : (await open.identity.findUser(organizationId, heir)).id
+        const removal = await members.remove(organizationId, user.id, transferTo)
+        return {
+          json: { organizationId, ...removal },
+          lines: [
+            `removed ${user.email}`,
+            ...(removal.privateFolders === 0 ? [] : [foldersLine(removal, heir)]),
+          ],
+        }
+      })
+    },
+  },
+]
+
+function foldersLine(
+  { privateFolders, privateRecordings }: { privateFolders: number; privateRecordings: number },
+  heir: string | undefined,
+): string {
+  const folders = `${privateFolders} private folders, with ${privateRecordings} recordings that nobody else could see`
+  return heir === undefined
+    ? `${folders}: nobody sees them until you repeat this with --transfer-to, or add the user again`
+    : `${folders}: now of ${heir}`
+}
+
+/** The composition of the service, for what needs more than identity alone. */
+async function membersOf({ container, identity }: Services) {
+  const [{ createMembers }, { createFolders }] = await Promise.all([
+    import('../../identity/members.ts'),
+    import('../../folders/service.ts'),
+  ])
+  return createMembers({ ...container, identity, privateContent: createFolders(container).privateContent })
+}
+
+const PAGE = 10_000
+
+async function formerMembers(open: Services, organizationId: string) {
+  const rows = await (await membersOf(open)).list(organizationId, true, { after: null, limit: PAGE })
+  return rows.map(({ joinedMicroseconds: _, ...member }) => member)
+}
+
+const tokens: readonly Command[] = [
+  {
+    name: 'token create',
+    args: [],
+    summary: 'Create an access token of a user',
+    flags: {
+      ...ORG_FLAG,
+      user: { ...USER_FLAG, required: true },
+      days: { value: 'number', summary: `how long it is good (default: ${DEFAULT_TOKEN_DAYS})` },
+      name: { value: 'text', summary: 'what the token is for' },
+    },
+    async run(input) {
+      const days = wholeNumber('--days', input.flag('days') ?? String(DEFAULT_TOKEN_DAYS), 1, MAX_TOKEN_DAYS)
+      return inOrganization(input, async (open, { id: organizationId }) => {
+        const user = await open.identity.findUser(organizationId, input.flag('user') ?? '')
+        const seconds = days * SECONDS_A_DAY
+        const userToken = await open.identity.createUserToken(user.id, seconds, input.flag('name'))
+        return {
+          json: { organizationId, userId: user.id, userToken, expiresInSeconds: seconds },
+          lines: [userToken],
+        }
+      })
+    },
+  },
+  {
+    name: 'token list',
+    args: [],
+    summary: 'List the access tokens of users of an organization',
+    flags: { ...ORG_FLAG, user: USER_FLAG },
+    async run(input) {
+      return inOrganization(input, async (open, { id: organizationId }) => {
+        const userId = await userIdOf(open, organizationId, input)
+        const filter = userId === undefined ? {} : { userId }
+        const found = await open.identity.listUserTokens(organizationId, filter, { after: null, limit: PAGE })
+        const rows = found.map(({ createdMicroseconds: _, ...token }) => token)
+        return {
+          json: { organizationId, userTokens: rows },
+          lines: table(
+            rows,
+            {
+              id: (row) => row.id,
+              user: (row) => row.userId,
+              name: (row) => row.name,
+              'good in': (row) => (row.restricted ? 'this organization' : 'every organization'),
+              created: (row) => row.createdAt,
+              expires: (row) => row.expiresAt,
+              'last used': (row) => row.lastUsedAt,
+              revoked: (row) => row.revokedAt,
+            },
+            'no tokens',
+          ),
+        }
+      })
+    },
+  },
+  {
+    name: 'token revoke',
+    args: ['id'],
+    summary: 'Revoke an access token in every organization: it is refused from now on',
+    flags: {},
+    async run(input) {
+      const { withServices } = await import('../services.ts')
+      return withServices(input, async ({ identity }) => {
+        await identity.revokeUserToken(input.arg('id'))
+        return { json: { id: input.arg('id'), revoked: true }, lines: ['revoked'] }
+      })
+    },
+  },
+  {
+    name: 'token revoke-all',
+    args: [],
+    summary:
+      'Revoke every access token of a user in every organization, also those that token list does not show',
+    flags: { ...ORG_FLAG, user: { ...USER_FLAG, required: true } },
+    async run(input) {
+      return inOrganization(input, async (open, { id: organizationId }) => {
+        const userId = (await userIdOf(open, organizationId, input)) ?? ''
+        const revoked = await open.identity.revokeUserTokensOf(userId)
+        return {
+          json: { organizationId, userId, revoked },
+          lines: [`revoked ${revoked}, and every token that was issued before now without being listed`],
+        }
+      })
+    },
+  },
+]
+
+async function userIdOf(open: Services, organizationId: string, input: Input): Promise<string | undefined> {
+  const named = input.flag('user')
+  return named === undefined ? undefined : (await (await membersOf(open)).find(organizationId, named)).id
+}
+
+export const memberCommands: readonly Command[] = [...users, ...tokens]

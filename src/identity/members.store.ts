@@ -1,0 +1,94 @@
+/** The SQL of members of an organization, present and former. */
+import { asMicroseconds, fromMicroseconds, type TimeSlice } from '../platform/db/keyset.ts'
+import type { Query, Tx } from '../platform/db/pool.ts'
+import { REVOKED_CHANNEL } from './credential-cache.ts'
+
+export interface Member {
+  /** Of the user. */
+  readonly id: string
+  readonly email: string
+  readonly name: string
+  readonly joinedAt: Date
+  /** null: a member at present. */
+  readonly removedAt: Date | null
+}
+
+export type MemberRow = Member & { readonly joinedMicroseconds: number }
+
+/** Newest first, one row more than the limit. */
+export function selectMembers(
+  sql: Query,
+  organizationId: string,
+  removed: boolean,
+  { after, limit }: TimeSlice,
+) {
+  const people = removed
+    ? sql`(select organization_id, user_id, joined_at, removed_at from former_member)`
+    : sql`(select organization_id, user_id, created_at as joined_at, null::timestamptz as removed_at from membership)`
+  return sql<MemberRow[]>`
+    select u.id, u.email, u.name, m.joined_at as "joinedAt", m.removed_at as "removedAt",
+      ${asMicroseconds(sql, 'm.joined_at')} as "joinedMicroseconds"
+    from ${people} m
+    join app_user u on u.id = m.user_id
+    where m.organization_id = ${organizationId}
+      ${after === null ? sql`` : sql`and (m.joined_at, u.id) < (${fromMicroseconds(sql, after[0])}, ${after[1]}::uuid)`}
+    order by m.joined_at desc, u.id desc
+    limit ${limit + 1}`
+}
+
+/** Ends the membership, and notifies every process. @returns false where the user is no member */
+export async function deleteMembership(tx: Tx, organizationId: string, userId: string): Promise<boolean> {
+  const rows = await tx`
+    with ended as (
+      delete from membership
+      where organization_id = ${organizationId} and user_id = ${userId}
+      returning organization_id, user_id, created_at
+    ), noted as (
+      insert into former_member (organization_id, user_id, joined_at)
+      select organization_id, user_id, created_at from ended
+    )
+    select pg_notify(${REVOKED_CHANNEL}, user_id::text) from ended`
+  return rows.length > 0
+}
+
+/** Locks a former member against being handed over twice at once. @returns when; null where there is none */
+export async function lockFormerMember(tx: Tx, organizationId: string, userId: string): Promise<Date | null> {
+  const [row] = await tx<{ removedAt: Date }[]>`
+    select removed_at as "removedAt"
+    from former_member
+    where organization_id = ${organizationId} and user_id = ${userId}
+    for update`
+  return row?.removedAt ?? null
+}
+
+/** The member stays one until the transaction ends. @returns false where the user is no member */
+export async function lockMember(tx: Tx, organizationId: string, userId: string): Promise<boolean> {
+  const rows = await tx`
+    select 1
+    from membership
+    where organization_id = ${organizationId} and user_id = ${userId}
+    for key share`
+  return rows.length > 0
+}
+
+/** A member, or else a former one, with this id or e-mail address. */
+export async function findMember(
+  sql: Query,
+  organizationId: string,
+  idOrEmail: string,
+): Promise<Member | null> {
+  const [row] = await sql<Member[]>`
+    select u.id, u.email, u.name, m.joined_at as "joinedAt", m.removed_at as "removedAt"
+    from (
+      select user_id, created_at as joined_at, null::timestamptz as removed_at
+      from membership
+      where organization_id = ${organizationId}
+      union all
+      select user_id, joined_at, removed_at
+      from former_member
+      where organization_id = ${organizationId}
+    ) m
+    join app_user u on u.id = m.user_id
+    where u.id::text = ${idOrEmail.toLowerCase()} or lower(u.email) = lower(${idOrEmail})`
+  return row ?? null
+}

@@ -1,0 +1,105 @@
+/**
+ * Use cases of the members of an organization: list, remove.
+ *
+ * The rule: a removal takes effect at once and loses nothing. The user's credentials are refused in the organization from then
+ * on. What others see stays as it is; private folders stay the former member's, seen by nobody, until another member takes
+ * them over or the user is added again.
+ */
+import type { Deps } from '../container.ts'
+import type { TimeSlice } from '../platform/db/keyset.ts'
+import type { Tx } from '../platform/db/pool.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { AppError } from '../platform/errors.ts'
+import { isUuid } from '../platform/ids.ts'
+import * as store from './members.store.ts'
+import type { Identity } from './service.ts'
+import { refuseUserTokensOf } from './user-tokens.store.ts'
+import { noMember } from './user-tokens.ts'
+
+export type { Member, MemberRow } from './members.store.ts'
+
+/** What a user alone can see. */
+export interface PrivateContent {
+  /** `recordings`: those that no other user sees. */
+  count(
+    tx: Tx,
+    organizationId: string,
+    userId: string,
+  ): Promise<{ readonly folders: number; readonly recordings: number }>
+  handOver(tx: Tx, organizationId: string, from: string, to: string): Promise<void>
+}
+
+export interface Removal {
+  readonly id: string
+  readonly removedAt: Date
+  /** Private folders that were the member's when this was called, and recordings that no other user saw then. */
+  readonly privateFolders: number
+  readonly privateRecordings: number
+  /** Who owns them now; null: still the former member. */
+  readonly transferredTo: string | null
+}
+
+export type Members = ReturnType<typeof createMembers>
+
+type MembersDeps = Pick<Deps, 'sql' | 'log'> & {
+  readonly identity: Pick<Identity, 'forgetUser'>
+  readonly privateContent: PrivateContent
+}
+
+export function createMembers({ sql, log, identity, privateContent }: MembersDeps) {
+  return {
+    /** Newest first, one row more than the limit. */
+    list: (organizationId: string, removed: boolean, slice: TimeSlice) =>
+      store.selectMembers(sql, organizationId, removed, slice),
+
+    /** A member, or a former one, by id or e-mail address. @throws AppError 404 `member_not_found` */
+    async find(organizationId: string, idOrEmail: string): Promise<store.Member> {
+      const member = await store.findMember(sql, organizationId, idOrEmail)
+      if (member === null) throw noMember()
+      return member
+    },
+
+    /**
+     * Repeating it changes nothing but that `transferTo` may be given later.
+     * @throws AppError 404 `member_not_found`; 400 where `transferTo` is no other member
+     */
+    async remove(organizationId: string, userId: string, transferTo?: string): Promise<Removal> {
+      if (!isUuid(userId)) throw noMember()
+      const removal = await transaction(sql, async (tx) => {
+        await refuseUserTokensOf(tx, organizationId, userId)
+        const ended = await store.deleteMembership(tx, organizationId, userId)
+        const removedAt = await store.lockFormerMember(tx, organizationId, userId)
+        if (removedAt === null) throw noMember()
+        const found = await privateContent.count(tx, organizationId, userId)
+        if (transferTo !== undefined) {
+          await assertOtherMember(tx, organizationId, userId, transferTo)
+          await privateContent.handOver(tx, organizationId, userId, transferTo)
+        }
+        return { ended, removedAt, found }
+      })
+      identity.forgetUser(userId)
+      const { ended, removedAt, found } = removal
+      if (ended) log.info({ organizationId, userId }, 'member removed')
+      return {
+        id: userId,
+        removedAt,
+        privateFolders: found.folders,
+        privateRecordings: found.recordings,
+        transferredTo: transferTo ?? null,
+      }
+    },
+  }
+}
+
+async function assertOtherMember(
+  tx: Tx,
+  organizationId: string,
+  userId: string,
+  transferTo: string,
+): Promise<void> {
+  if (transferTo !== userId && (await store.lockMember(tx, organizationId, transferTo))) return
+  const message = 'must be another member of the organization'
+  throw new AppError('validation_failed', `transferTo: ${message}`, {
+    details: [{ path: 'transferTo', code: 'member', message }],
+  })
+}

@@ -1,0 +1,118 @@
+/** Wire shapes of members and of user tokens. */
+import { type Static, Type } from '@sinclair/typebox'
+import { pageOf, pageQuery } from '../http/paging.ts'
+import { uuidParameter } from '../http/parameters.ts'
+import { MAX_NAME } from '../platform/names.ts'
+
+const SECONDS_A_DAY = 86_400
+const MIN_LIFETIME_SECONDS = 60
+/** Ten years. */
+export const MAX_LIFETIME_DAYS = 3_650
+export const DEFAULT_LIFETIME_SECONDS = 30 * SECONDS_A_DAY
+
+const Uuid = (description: string) => Type.String({ format: 'uuid', description })
+const Moment = (description: string) => Type.String({ format: 'date-time', description })
+const orNull = <S extends ReturnType<typeof Type.String>>(schema: S, description: string) =>
+  Type.Union([schema, Type.Null()], { description })
+
+export const Member = Type.Object({
+  id: Uuid('The user’s id'),
+  email: Type.String({ description: 'The user’s e-mail address' }),
+  name: Type.String({ description: 'The user’s display name' }),
+  joinedAt: Moment('When the user became a member'),
+  removedAt: orNull(
+    Type.String({ format: 'date-time' }),
+    'When the member was removed; `null` for a present member',
+  ),
+})
+
+export const MemberPage = pageOf(Member)
+
+export const MemberQuery = Type.Object({
+  removed: Type.Boolean({
+    default: false,
+    description: '`true`: lists former members, `false`: lists present members',
+  }),
+  ...pageQuery(100, 20),
+})
+
+export const RemoveMemberQuery = Type.Object({
+  transferTo: Type.Optional(
+    uuidParameter('Id of another member, who becomes the owner of the private folders of the removed one'),
+  ),
+})
+
+export const Removal = Type.Object({
+  id: Uuid('The user’s id'),
+  removedAt: Moment('When the member was removed'),
+  privateFolders: Type.Integer({ description: 'Private folders that the member owned when this was called' }),
+  privateRecordings: Type.Integer({
+    description:
+      'Recordings that only the member could see when this was called: they are in those folders only',
+  }),
+  transferredTo: orNull(
+    Type.String({ format: 'uuid' }),
+    'The member who owns these folders now; `null`: they still belong to the former member, and nobody sees them',
+  ),
+})
+
+export const CreateUserToken = Type.Object(
+  {
+    userId: uuidParameter('Id of the member who the token is for'),
+    name: Type.Optional(
+      Type.Union(
+        [
+          Type.String({ minLength: 1, description: `Stored trimmed: 1 to ${MAX_NAME} characters` }),
+          Type.Null(),
+        ],
+        { description: `What the token is for: 1 to ${MAX_NAME} characters after trimming, or \`null\`` },
+      ),
+    ),
+    expiresInSeconds: Type.Optional(
+      Type.Integer({
+        minimum: MIN_LIFETIME_SECONDS,
+        maximum: MAX_LIFETIME_DAYS * SECONDS_A_DAY,
+        default: DEFAULT_LIFETIME_SECONDS,
+        description: 'Lifetime in seconds: one minute to ten years. Default: 30 days',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type CreateUserToken = Static<typeof CreateUserToken>
+
+export const UserToken = Type.Object({
+  id: Uuid('Identifies the token: the `jti` claim in it'),
+  userId: Uuid('The user who the token is for'),
+  name: orNull(Type.String(), 'What the token is for; `null` where it was not said'),
+  restricted: Type.Boolean({
+    description:
+      '`true`: the token is good in this organization only; `false`: in every organization of its user (issued by the operator)',
+  }),
+  createdAt: Moment('When the token was issued'),
+  expiresAt: Moment('When the token ends by itself'),
+  lastUsedAt: orNull(
+    Type.String({ format: 'date-time' }),
+    'When the token was last used, to the minute; `null`: never',
+  ),
+  revokedAt: orNull(
+    Type.String({ format: 'date-time' }),
+    'Since when this organization refuses the token; `null`: it is good until it expires',
+  ),
+})
+
+export const NewUserToken = Type.Composite([
+  UserToken,
+  Type.Object({
+    token: Type.String({
+      description: 'The access token, for `Authorization: Bearer`. It is shown this once',
+    }),
+  }),
+])
+
+export const UserTokenPage = pageOf(UserToken)
+
+export const UserTokenQuery = Type.Object({
+  userId: Type.Optional(uuidParameter('Tokens of this user')),
+  ...pageQuery(100, 20),
+})

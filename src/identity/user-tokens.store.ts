@@ -1,0 +1,251 @@
+/**
+ * The SQL of user tokens.
+ *
+ * The rule: only `selectAdmission` says whether a token is good. Every statement that takes tokens back notifies the other
+ * processes of the user, in the same transaction.
+ */
+import { asMicroseconds, fromMicroseconds, type TimeSlice } from '../platform/db/keyset.ts'
+import type { Query } from '../platform/db/pool.ts'
+import { REVOKED_CHANNEL } from './credential-cache.ts'
+import type { GoodToken } from './tokens.ts'
+
+/** The user that a token is about, with the organizations in which the token is good. */
+export interface Memberships {
+  readonly userId: string
+  readonly organizationIds: readonly string[]
+}
+
+export interface Admission extends Memberships {
+  readonly tokenId: string | null
+  /** False: the token was revoked, or this database does not know it. */
+  readonly isGood: boolean
+  /** The row's `last_used_at` is due for a new value. */
+  readonly stale: boolean
+}
+
+/**
+ * Looks up a verified token. A token with a row counts from when the row was made; any other one from when it says that it
+ * was issued, and is refused where it does not say and tokens were revoked.
+ * @returns null where the user is not known
+ */
+export async function selectAdmission(
+  sql: Query,
+  { subject, tokenId, issuedAt }: GoodToken,
+): Promise<Admission | null> {
+  const match =
+    'userId' in subject ? sql`u.id = ${subject.userId}` : sql`lower(u.email) = lower(${subject.email})`
+  const issued = sql`coalesce(t.created_at, ${issuedAt}::timestamptz)`
+  const [row] = await sql<Admission[]>`
+    select u.id as "userId", t.id as "tokenId",
+      (${tokenId}::uuid is null or (t.id is not null and t.revoked_at is null))
+        and (u.tokens_not_before is null or coalesce(${issued} >= u.tokens_not_before, false)) as "isGood",
+      t.id is not null and (t.last_used_at is null or t.last_used_at < now() - interval '1 minute') as stale,
+      array(
+        select m.organization_id
+        from membership m
+        where m.user_id = u.id
+          and (m.tokens_not_before is null or ${issued} >= m.tokens_not_before)
+          and (t.organization_id is null or t.organization_id = m.organization_id)
+          and not exists (
+            select 1 from user_token_refusal r where r.token_id = t.id and r.organization_id = m.organization_id
+          )
+        order by m.created_at, m.organization_id
+      ) as "organizationIds"
+    from app_user u
+    left join user_token t on t.id = ${tokenId} and t.user_id = u.id
+    where ${match}`
+  return row ?? null
+}
+
+export interface UserToken {
+  readonly id: string
+  readonly userId: string
+  readonly name: string | null
+  /** False: the token is good in every organization of its user. */
+  readonly restricted: boolean
+  readonly createdAt: Date
+  readonly expiresAt: Date
+  /** To the minute. */
+  readonly lastUsedAt: Date | null
+  readonly revokedAt: Date | null
+}
+
+export type UserTokenRow = UserToken & { readonly createdMicroseconds: number }
+
+/** The token `t`, and whether the organization of `r` refuses it. */
+const columns = (sql: Query) => sql`
+  t.id, t.user_id as "userId", t.name, t.organization_id is not null as restricted, t.created_at as "createdAt",
+  t.expires_at as "expiresAt", t.last_used_at as "lastUsedAt", coalesce(t.revoked_at, r.refused_at) as "revokedAt",
+  ${asMicroseconds(sql, 't.created_at')} as "createdMicroseconds"`
+
+/** The tokens `t` that can be, or could have been, used in the organization. */
+const usableIn = (sql: Query, organizationId: string) => sql`
+  (
+    t.organization_id = ${organizationId}
+    or (
+      t.organization_id is null
+      and (
+        exists (select 1 from membership m where m.organization_id = ${organizationId} and m.user_id = t.user_id)
+        or exists (select 1 from former_member f where f.organization_id = ${organizationId} and f.user_id = t.user_id)
+      )
+    )
+  )`
+
+export async function insertUserToken(
+  sql: Query,
+  row: {
+    readonly id: string
+    readonly userId: string
+    readonly organizationId: string | null
+    readonly name: string | null
+    readonly expiresAt: Date
+  },
+): Promise<void> {
+  const { id, userId, organizationId, name, expiresAt } = row
+  await sql`
+    insert into user_token (id, user_id, organization_id, name, expires_at)
+    values (${id}, ${userId}, ${organizationId}, ${name}, ${expiresAt})`
+}
+
+export interface UserTokenFilter {
+  readonly userId?: string | undefined
+}
+
+/** Newest first, one row more than the limit. */
+export function selectUserTokens(
+  sql: Query,
+  organizationId: string,
+  { userId }: UserTokenFilter,
+  { after, limit }: TimeSlice,
+) {
+  return sql<UserTokenRow[]>`
+    select ${columns(sql)}
+    from user_token t
+    left join user_token_refusal r on r.token_id = t.id and r.organization_id = ${organizationId}
+    where ${usableIn(sql, organizationId)}
+      ${userId === undefined ? sql`` : sql`and t.user_id = ${userId}`}
+      ${after === null ? sql`` : sql`and (t.created_at, t.id) < (${fromMicroseconds(sql, after[0])}, ${after[1]}::uuid)`}
+    order by t.created_at desc, t.id desc
+    limit ${limit + 1}`
+}
+
+export async function findUserToken(
+  sql: Query,
+  organizationId: string,
+  id: string,
+): Promise<UserTokenRow | null> {
+  const [row] = await sql<UserTokenRow[]>`
+    select ${columns(sql)}
+    from user_token t
+    left join user_token_refusal r on r.token_id = t.id and r.organization_id = ${organizationId}
+    where ${usableIn(sql, organizationId)}
+      and t.id = ${id}`
+  return row ?? null
+}
+
+export async function touchUserToken(sql: Query, id: string): Promise<void> {
+  await sql`
+    update user_token
+    set last_used_at = now()
+    where id = ${id}`
+}
+
+/**
+ * Takes one token back in one organization. A token of this organization alone is good nowhere then; one for all of its
+ * user's organizations stays good in the others. Repeating it changes nothing.
+ * @returns the user; null where the organization has no such token
+ */
+export async function refuseUserToken(
+  sql: Query,
+  organizationId: string,
+  id: string,
+): Promise<string | null> {
+  const [row] = await sql<{ userId: string }[]>`
+    with wanted as (
+      select t.id, t.user_id, t.organization_id
+      from user_token t
+      where ${usableIn(sql, organizationId)} and t.id = ${id}
+    ), revoked as (
+      update user_token t
+      set revoked_at = coalesce(t.revoked_at, now())
+      from wanted
+      where t.id = wanted.id and wanted.organization_id is not null
+    ), refused as (
+      insert into user_token_refusal (token_id, organization_id)
+      select id, ${organizationId} from wanted where organization_id is null
+      on conflict do nothing
+    )
+    select user_id as "userId", pg_notify(${REVOKED_CHANNEL}, user_id::text) from wanted`
+  return row?.userId ?? null
+}
+
+/** Takes one token back in every organization. @returns the user; null where there is no such token */
+export async function revokeUserToken(sql: Query, id: string): Promise<string | null> {
+  const [row] = await sql<{ userId: string }[]>`
+    with revoked as (
+      update user_token
+      set revoked_at = coalesce(revoked_at, now())
+      where id = ${id}
+      returning user_id
+    )
+    select user_id as "userId", pg_notify(${REVOKED_CHANNEL}, user_id::text) from revoked`
+  return row?.userId ?? null
+}
+
+/** Takes back every token of a member in one organization, also those without a row. @returns how many rows there were */
+export async function refuseUserTokensOf(
+  sql: Query,
+  organizationId: string,
+  userId: string,
+): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    with stopped as (
+      update membership
+      set tokens_not_before = now()
+      where organization_id = ${organizationId} and user_id = ${userId}
+    ), revoked as (
+      update user_token
+      set revoked_at = now()
+      where organization_id = ${organizationId} and user_id = ${userId} and revoked_at is null and expires_at > now()
+      returning id
+    ), refused as (
+      insert into user_token_refusal (token_id, organization_id)
+      select id, ${organizationId} from user_token
+      where organization_id is null and user_id = ${userId} and revoked_at is null and expires_at > now()
+      on conflict do nothing
+      returning token_id
+    )
+    select (select count(*) from revoked)::int + (select count(*) from refused)::int as count,
+      pg_notify(${REVOKED_CHANNEL}, ${userId})`
+  return row?.count ?? 0
+}
+
+/** Takes back every token of a user in every organization, also those without a row. @returns how many rows there were */
+export async function revokeUserTokensOf(sql: Query, userId: string): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    with stopped as (
+      update app_user
+      set tokens_not_before = now()
+      where id = ${userId}
+    ), revoked as (
+      update user_token
+      set revoked_at = now()
+      where user_id = ${userId} and revoked_at is null and expires_at > now()
+      returning id
+    )
+    select (select count(*) from revoked)::int as count, pg_notify(${REVOKED_CHANNEL}, ${userId})`
+  return row?.count ?? 0
+}
+
+/** Deletes up to `limit` rows of tokens that expired more than 30 days ago: nobody can use or list them usefully. */
+export async function deleteExpiredUserTokens(sql: Query, limit: number): Promise<number> {
+  const { count } = await sql`
+    delete from user_token
+    where id in (
+      select id from user_token
+      where expires_at < now() - interval '30 days'
+      limit ${limit}
+      for update skip locked
+    )`
+  return count
+}

@@ -1,0 +1,28 @@
+/** Wire shapes of the caller's own organization. */
+import { type Static, Type } from '@sinclair/typebox'
+
+const agentChatsEnabled = Type.Boolean({
+  description:
+    'Whether agents may send conversations; where not, ingestion answers 404 `agent_chats_disabled`',
+})
+const recordingAllowed = Type.Boolean({
+  description:
+    'Whether meetings may be recorded; where not, a meeting join answers 401 `recording_not_permitted`',
+})
+
+export const Organization = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  name: Type.String(),
+  agentChatsEnabled,
+  recordingAllowed,
+  responseCredits: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+    description: '`agent_response_processed` units that are left; null: unlimited',
+  }),
+  createdAt: Type.String({ format: 'date-time' }),
+})
+
+export const UpdateOrganization = Type.Object(
+  { agentChatsEnabled: Type.Optional(agentChatsEnabled), recordingAllowed: Type.Optional(recordingAllowed) },
+  { additionalProperties: false },
+)
+export type UpdateOrganization = Static<typeof UpdateOrganization>

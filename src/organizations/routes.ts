@@ -1,0 +1,59 @@
+/** `/v3/rest/organization`: the organization of the caller's key, and what is switched on for it. */
+import { Type } from '@sinclair/typebox'
+import { type Operation, ok, operation } from '../http/operation.ts'
+import type { Organization as OrganizationRow } from '../identity/service.ts'
+import { Organization, UpdateOrganization } from './model.ts'
+
+const PATH = '/v3/rest/organization'
+const TAG = 'Organization'
+
+/** The part of identity that owns organizations. */
+export interface Organizations {
+  /** @throws AppError 404 */
+  findOrganization(idOrName: string): Promise<OrganizationRow>
+  /** Absent members stay as they are. @throws AppError 404 */
+  updateOrganization(organizationId: string, change: UpdateOrganization): Promise<OrganizationRow>
+}
+
+export function organizationOperations(organizations: Organizations): readonly Operation[] {
+  return [
+    operation({
+      id: 'getOrganization',
+      method: 'GET',
+      path: PATH,
+      tag: TAG,
+      summary: 'Read the organization of the key',
+      access: 'organization',
+      query: Type.Object({}),
+      success: { status: 200, description: 'The organization', schema: Organization },
+      async handler({ principal, query }) {
+        query()
+        return ok(organization(await organizations.findOrganization(principal.organizationId)))
+      },
+    }),
+    operation({
+      id: 'updateOrganization',
+      method: 'PATCH',
+      path: PATH,
+      tag: TAG,
+      summary: 'Switch agent conversations or recording on or off',
+      description:
+        'Only the members given are changed. A change takes effect with the next request, in every process. ' +
+        'The key of the organization may change them, a user may not.',
+      access: 'organization',
+      body: UpdateOrganization,
+      example: { agentChatsEnabled: true },
+      success: { status: 200, description: 'The organization as it is now', schema: Organization },
+      errors: ['unknown_member'],
+      async handler({ principal, body }) {
+        return ok(
+          organization(await organizations.updateOrganization(principal.organizationId, await body())),
+        )
+      },
+    }),
+  ]
+}
+
+function organization({ createdAt, ...row }: OrganizationRow) {
+  return { ...row, createdAt: createdAt.toISOString() }
+}

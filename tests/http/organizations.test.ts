@@ -1,0 +1,62 @@
+/** The organization of a key over HTTP: what is switched on for it, who may change it, and that it takes effect. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { openAgent, userMessage } from '../support/agents.ts'
+import { startTestServer, type TestServer } from '../support/server.ts'
+
+const PATH = '/v3/rest/organization'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server.stop())
+
+test('a new organization may do everything, and answers what it is', async () => {
+  const { organizationId, apiKey } = await server.createTenant()
+  const { status, body } = await server.as({ apiKey }).get(PATH)
+  expect({ status, body }).toEqual({
+    status: 200,
+    body: {
+      id: organizationId,
+      name: expect.any(String),
+      agentChatsEnabled: true,
+      recordingAllowed: true,
+      responseCredits: null,
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    },
+  })
+})
+
+test('agent conversations are switched off and on: ingestion is 404 meanwhile, also where it was just used', async () => {
+  const agent = await openAgent(server)
+  const key = server.as({ apiKey: agent.tenant.apiKey })
+  await agent.accept([userMessage(1)])
+  const off = await key.patch(PATH, { agentChatsEnabled: false })
+  expect(off).toMatchObject({ status: 200, body: { agentChatsEnabled: false, recordingAllowed: true } })
+  await agent.refuse('agent_chats_disabled', [userMessage(2)])
+  expect((await key.patch(PATH, { agentChatsEnabled: true })).body.agentChatsEnabled).toBe(true)
+  await agent.accept([userMessage(2)])
+})
+
+test('only the members given are changed, and only of the own organization', async () => {
+  const { apiKey } = await server.createTenant()
+  const other = await server.createTenant()
+  const key = server.as({ apiKey })
+  expect((await key.patch(PATH, { recordingAllowed: false })).body).toMatchObject({
+    agentChatsEnabled: true,
+    recordingAllowed: false,
+  })
+  expect((await key.patch(PATH, {})).body).toMatchObject({ recordingAllowed: false })
+  expect((await key.get(PATH)).body).toMatchObject({ recordingAllowed: false })
+  expect((await server.as({ apiKey: other.apiKey }).get(PATH)).body).toMatchObject({ recordingAllowed: true })
+})
+
+test('an unknown or malformed member is 400; a user may neither read nor change it', async () => {
+  const { apiKey, userToken } = await server.createTenant()
+  const key = server.as({ apiKey })
+  expect((await key.patch(PATH, { responseCredits: 5 })).body.code).toBe('unknown_member')
+  expect((await key.patch(PATH, { agentChatsEnabled: 'no' })).body.code).toBe('validation_failed')
+  const user = server.as({ userToken })
+  expect((await user.get(PATH)).status).toBe(401)
+  expect((await user.patch(PATH, { agentChatsEnabled: false })).status).toBe(401)
+})

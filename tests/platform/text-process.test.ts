@@ -1,0 +1,86 @@
+/** The child process of text jobs: what hangs in it is ended alone, and it ends with its parent. */
+import { afterEach, expect, test } from 'bun:test'
+import { fileURLToPath } from 'node:url'
+import {
+  createTextProcess,
+  type TextProcess,
+  type TextProcessOptions,
+} from '../../src/analyze/text-process.ts'
+import { eventually } from '../support/eventually.ts'
+
+const { signal } = new AbortController()
+const SCRIPT = fileURLToPath(new URL('../support/hanging-text.ts', import.meta.url))
+const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+
+const processes: TextProcess[] = []
+afterEach(() => {
+  for (const one of processes.splice(0)) one.close()
+})
+
+function start(options: Partial<TextProcessOptions> = {}) {
+  const started = createTextProcess({ command: [process.execPath, SCRIPT], ...options })
+  processes.push(started)
+  return (text: string, until = signal) =>
+    started.run('excerpts', { texts: [text], most: 1, characters: 1 }, until)
+}
+
+const isRunning = (pid: string) => Bun.spawnSync(['/bin/kill', '-0', pid]).success
+
+test('jobs share a process, one after the other', async () => {
+  const run = start()
+  const answers = await Promise.all(['a', 'b', 'c'].map((text) => run(text)))
+  expect(answers.map(([text]) => text)).toEqual(['a', 'b', 'c'])
+  expect(new Set(answers.map(([, pid]) => pid)).size).toBe(1)
+})
+
+test('a job that hangs is ended at its deadline, and no other job fails', async () => {
+  // Long enough for a process to start on a busy machine.
+  const run = start({ deadlineMs: 5_000 })
+  const [, first] = await run('before')
+  const [hanging, waiting] = await Promise.allSettled([run('hang'), run('after')])
+  expect(hanging).toMatchObject({
+    reason: { name: 'TextWorkError', message: 'the text work was ended after 5 s' },
+  })
+  expect(waiting).toMatchObject({ value: ['after', expect.not.stringMatching(first!)] })
+  await eventually(() => !isRunning(first!))
+}, 20_000)
+
+test('a job whose turn is lost is ended, and one that waits never begins', async () => {
+  const run = start()
+  const [, first] = await run('before')
+  const turn = new AbortController()
+  const lost = [run('hang', turn.signal), run('hang', turn.signal)]
+  await Bun.sleep(0) // the first one has been sent
+  turn.abort(new Error('the turn is over'))
+  for (const { status } of await Promise.allSettled(lost)) expect(status).toBe('rejected')
+  await eventually(() => !isRunning(first!))
+  expect((await run('after'))[0]).toBe('after')
+})
+
+test('a job that ends the process fails by itself; so does one that cannot be done', async () => {
+  const run = start()
+  await expect(run('exit')).rejects.toThrow('the process of the text work has ended')
+  await expect(run('fail')).rejects.toThrow('the text work failed: RangeError')
+  expect((await run('after'))[0]).toBe('after')
+})
+
+test('a process that was ended from outside is replaced, and so is one that had nothing to do', async () => {
+  const run = start({ idleMs: 50 })
+  const [, first] = await run('a')
+  process.kill(Number(first), 'SIGKILL')
+  await eventually(() => !isRunning(first!))
+  const [, second] = await run('b')
+  await eventually(() => !isRunning(second!))
+  expect((await run('c'))[0]).toBe('c')
+})
+
+test('the real process does its jobs, and ends when its parent is gone', async () => {
+  const real = createTextProcess()
+  processes.push(real)
+  const exchange = { eventId: 'a1', question: null, answer: 'So.', followUps: ['That does not work. 😀'] }
+  const findings = await real.run('findings', [exchange], signal)
+  expect(findings.map(({ kind }) => kind)).toContain('unresolved')
+  const child = Bun.spawn([process.execPath, CLI, '__text-process'], { stdin: 'pipe', stdout: 'ignore' })
+  child.stdin.end()
+  expect(await child.exited).toBe(0)
+}, 20_000)

@@ -1,0 +1,11 @@
+/** A process of text jobs some of which hang or end it: what the first text says is what it does. */
+import { linesOf } from '../../src/analyze/lines.ts'
+
+for await (const line of linesOf(Bun.stdin.stream())) {
+  const [text] = JSON.parse(line).input.texts
+  if (text === 'hang') for (;;);
+  if (text === 'exit') process.exit(1)
+  console.log(
+    JSON.stringify(text === 'fail' ? { error: 'RangeError' } : { value: [text, String(process.pid)] }),
+  )
+}
