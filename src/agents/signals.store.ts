@@ -1,7 +1,7 @@
 /** Reading signals. The rule about readers is that of `conversations.store.ts`. */
 import { asMoment, type MomentSlice, type Slice } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
-import type { Period, SignalSource } from './conversations.model.ts'
+import type { Period, SignalKind, SignalSource } from './conversations.model.ts'
 import type { Rating } from './model.ts'
 import { type Fragment, newest, type Reader, readable, within } from './visible.store.ts'
 
@@ -12,7 +12,7 @@ export interface SignalFilter {
   readonly created: Period
   readonly source?: SignalSource | undefined
   readonly rating?: Rating | undefined
-  readonly kind?: string | undefined
+  readonly kind?: SignalKind | undefined
   readonly agentKey?: string | undefined
 }
 
@@ -22,7 +22,7 @@ export interface SignalRow {
   readonly sessionId: string
   readonly externalSessionId: string
   readonly source: SignalSource
-  readonly kind: string
+  readonly kind: SignalKind
   readonly rating: Rating | null
   readonly labels: readonly string[]
   readonly comment: string | null

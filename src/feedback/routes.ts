@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
-import { integerId, moment } from '../http/parameters.ts'
+import { integerId, integerIdOf, moment } from '../http/parameters.ts'
 import {
   CreatedRecord,
   CreateRecord,
@@ -98,6 +98,7 @@ const getSource = (feedback: Feedback) =>
     id: 'getFeedbackSource',
     method: 'GET',
     path: SOURCE,
+    params: { feedbackSourceId: integerIdOf('feedback source') },
     tag: TAG,
     summary: 'Read a feedback source',
     access: 'organization',
@@ -116,6 +117,7 @@ const createRecord = (feedback: Feedback) =>
     id: 'createFeedbackRecord',
     method: 'POST',
     path: RECORDS,
+    params: { feedbackSourceId: integerIdOf('feedback source') },
     tag: TAG,
     summary: 'Create a feedback record',
     description:
@@ -153,6 +155,7 @@ const listRecords = (feedback: Feedback) =>
     id: 'listFeedbackRecords',
     method: 'GET',
     path: RECORDS,
+    params: { feedbackSourceId: integerIdOf('feedback source') },
     tag: TAG,
     summary: 'List the records of a feedback source',
     description:
@@ -191,6 +194,10 @@ const getRecord = (feedback: Feedback) =>
     id: 'getFeedbackRecord',
     method: 'GET',
     path: RECORD,
+    params: {
+      feedbackSourceId: integerIdOf('feedback source'),
+      feedbackRecordId: integerIdOf('feedback record'),
+    },
     tag: TAG,
     summary: 'Read a feedback record',
     access: 'organization',
@@ -209,6 +216,10 @@ const deleteRecord = (feedback: Feedback) =>
     id: 'deleteFeedbackRecord',
     method: 'DELETE',
     path: RECORD,
+    params: {
+      feedbackSourceId: integerIdOf('feedback source'),
+      feedbackRecordId: integerIdOf('feedback record'),
+    },
     tag: TAG,
     summary: 'Delete a feedback record',
     description: 'Its `external_id` is free again.',
