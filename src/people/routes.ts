@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
-import { integerId, moment } from '../http/parameters.ts'
+import { integerId, integerIdOf, moment } from '../http/parameters.ts'
 import type { Directory, PersonRow } from './directory.ts'
 import { Person, PersonPage, PersonQuery, PutPerson } from './model.ts'
 
@@ -73,6 +73,7 @@ const getPerson = (directory: Directory) =>
     id: 'getPerson',
     method: 'GET',
     path: PERSON,
+    params: { personId: integerIdOf('person') },
     tag: TAG,
     summary: 'Read a person',
     access: 'organization',
@@ -91,6 +92,7 @@ const erasePerson = (directory: Directory) =>
     id: 'erasePerson',
     method: 'DELETE',
     path: PERSON,
+    params: { personId: integerIdOf('person') },
     tag: TAG,
     summary: 'Erase a person',
     description:
