@@ -138,6 +138,7 @@ interface WrittenRow {
   readonly key: ActorKey | null
   readonly seq: number | null
   readonly delayMs: number
+  readonly organization: string
 }
 
 /**
@@ -183,19 +184,19 @@ export async function writeGuarded(
       from ${eventRows(sql, writes)}
       join mine m using (n)
     ), letter as materialized (
-      select 'session:' || m.id as key, ${type}::text as type, '{}' as payload, m.delay
+      select 'session:' || m.id as key, ${type}::text as type, '{}' as payload, m.delay, m.organization
       from mine m
       where m.has_news
         and (select count(*) from mine) >= 0 -- every session is locked before any actor
         and not exists (select 1 from actor_message w where w.key = 'session:' || m.id and w.type = ${type})
     ), ${numberAndStore(sql)}
-    select m.n, m.version, sent.key, sent.seq, m.delay as "delayMs"
+    select m.n, m.version, m.organization, sent.key, sent.seq, m.delay as "delayMs"
     from mine m
     left join sent on sent.key = 'session:' || m.id`
   return {
     done: new Map(rows.map((row) => [row.n - 1, row.version])),
-    sent: rows.flatMap(({ key, seq, delayMs }) =>
-      key === null || seq === null ? [] : [{ key, seq, type, delayMs }],
+    sent: rows.flatMap(({ key, seq, organization, delayMs }) =>
+      key === null || seq === null ? [] : [{ key, seq, type, organization, delayMs }],
     ),
   }
 }

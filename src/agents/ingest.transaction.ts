@@ -88,6 +88,7 @@ async function writePlans(
         .map((plan) => ({
           key: `session:${plan.id}` as const,
           type: EVENTS_STORED,
+          organizationId: plan.job.key.organizationId,
           delayMs: delayOf(plan),
         })),
     ),
