@@ -12,6 +12,7 @@ import { createConversations } from './agents/conversations.ts'
 import { ingestOperations } from './agents/ingest.routes.ts'
 import { createIngest } from './agents/ingest.ts'
 import { agentMaintenance } from './agents/maintenance.ts'
+import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
 import type { Deps } from './container.ts'
@@ -62,6 +63,7 @@ export interface Features {
   readonly website: readonly WebsiteOperation[]
   readonly actors: readonly ActorDefinition[]
   readonly maintenance: readonly MaintenanceTask[]
+  readonly warmUp: WarmUp
 }
 
 export function createFeatures(deps: Deps): Features {
@@ -113,6 +115,7 @@ export function createFeatures(deps: Deps): Features {
       ...mediaMaintenance(deps),
       ...uploadMaintenance(deps),
     ],
+    warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
   }
 }
 
