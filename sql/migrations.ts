@@ -13,6 +13,7 @@ import uploads from './migrations/0010_uploads.sql' with { type: 'text' }
 import actorDeaths from './migrations/0011_actor_deaths.sql' with { type: 'text' }
 import keptUploads from './migrations/0012_kept_uploads.sql' with { type: 'text' }
 import userTokens from './migrations/0022_user_tokens.sql' with { type: 'text' }
+import personErasure from './migrations/0023_person_erasure.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 11, name: 'actor_deaths', source: actorDeaths },
   { number: 12, name: 'kept_uploads', source: keptUploads },
   { number: 22, name: 'user_tokens', source: userTokens },
+  { number: 23, name: 'person_erasure', source: personErasure },
 ]

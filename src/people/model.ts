@@ -65,3 +65,59 @@ export const PersonQuery = Type.Object({
   since: Type.Optional(momentParameter('`created_at` is this or later.')),
   until: Type.Optional(momentParameter('`created_at` is before this.')),
 })
+
+/** What is left where it is, whatever it says: the answer names it, so that nobody believes it gone. */
+export const LEFT_BY_ERASURE = [
+  'ids_of_the_sender',
+  'fingerprints',
+  'other_conversations',
+  'other_recordings',
+  'media',
+  'website_forms',
+] as const
+
+const Count = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
+
+export const PersonErasure = Type.Object({
+  id: Type.String({ format: 'uuid', description: 'Identifies the erasure' }),
+  person_id: Type.Integer({ description: 'The `id` that the person had' }),
+  status: Type.Union([Type.Literal('running'), Type.Literal('completed')], {
+    description:
+      '`running`: conversations and recordings are being searched; `completed`: what is counted in `erased` is gone, and the service ' +
+      'no longer knows whom the erasure was about',
+  }),
+  requested_at: Type.String({
+    format: 'date-time',
+    description: 'When the erasure was requested. What arrives later is new data',
+  }),
+  finished_at: orNull(
+    Type.String({ format: 'date-time' }),
+    'When it was completed; `null` while it is running',
+  ),
+  erased: Type.Object(
+    {
+      feedbackRecords: Count('Feedback records of the person that were deleted'),
+      participations: Count('Places among the participants of recordings that were deleted'),
+      sessions: Count(
+        'Agent conversations in which the person took part. The participant stays, without name, address and ids',
+      ),
+      events: Count('Messages of these conversations in which something was replaced by `[erased]`'),
+      signals: Count('Signals of these conversations in which something was replaced'),
+      recordings: Count('Recordings of the person whose name or summary was changed'),
+      utterances: Count('Utterances of the transcripts of these recordings that were changed'),
+      values: Count('Metadata values of these recordings that were changed'),
+      fileNames: Count('Names of uploaded files of these recordings that were changed'),
+    },
+    {
+      description:
+        'How much was erased so far. A kind that was not reached yet is absent while the erasure is running',
+    },
+  ),
+  left: Type.Array(Type.Union(LEFT_BY_ERASURE.map((left) => Type.Literal(left))), {
+    description:
+      'What an erasure does not change. `ids_of_the_sender`: `externalSessionId`, `externalEventId`, external ids of records. ' +
+      '`fingerprints`: SHA-256 digests of messages, by which retries are recognised. `other_conversations` and `other_recordings`: ' +
+      'those in which the person is not a participant, though somebody may mention the person there. `media`: sound and pictures. ' +
+      '`website_forms`: submissions to the operator of the service.',
+  }),
+})
