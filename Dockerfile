@@ -1,21 +1,34 @@
-# Builds the one executable, then puts it on a plain Debian with a Redis server beside it.
+# Builds the one executable, then puts it on a plain Debian with a Redis server and FFmpeg beside it.
 FROM oven/bun:1.4.5-debian AS build
 WORKDIR /source
 COPY . .
-RUN bun install --frozen-lockfile && bun run build
+# Installs only what runs the service, not what tests it.
+RUN bun run build
+
+# FFmpeg with the libraries that it is linked to. The package also installs graphics drivers and a compiler for them, which only
+# players on a desktop need, and which are half of its size.
+FROM debian:bookworm-slim AS ffmpeg
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends ffmpeg \
+ && ldd /usr/bin/ffmpeg /usr/bin/ffprobe | awk '$3 ~ /^\// { print $3 }' | sed 's|^/lib/|/usr/lib/|' | sort --unique \
+  | grep --invert-match --extended-regexp '/(libc|libm|libdl|librt|libpthread)\.so' > /files \
+ && mkdir /ffmpeg \
+ && xargs cp --parents --dereference --target-directory /ffmpeg /usr/bin/ffmpeg /usr/bin/ffprobe < /files
 
 FROM debian:bookworm-slim
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends ca-certificates curl ffmpeg redis-server tini \
- && rm -rf /var/lib/apt/lists/* \
+ && apt-get install --yes --no-install-recommends ca-certificates curl redis-server tini \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin \
  && useradd --system --uid 10001 --user-group --create-home --home-dir /data earshot
+COPY --from=ffmpeg /ffmpeg/ /
+RUN ffmpeg -version > /dev/null && ffprobe -version > /dev/null
 COPY --from=build /source/dist/earshot /usr/local/bin/earshot
 USER earshot
 WORKDIR /data
 ENV DATA_DIR=/data PORT=3000
 VOLUME /data
 EXPOSE 3000
-HEALTHCHECK --interval=10s --timeout=3s --start-period=90s --start-interval=1s \
+HEALTHCHECK --interval=10s --timeout=3s --start-period=90s \
   CMD curl --fail --silent --output /dev/null "http://localhost:${PORT}/health"
 # Give it time to stop in order: docker run --stop-timeout 60
 # The first process must wait for those that lost their parent, such as programs that were killed, or they add up.

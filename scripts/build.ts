@@ -64,6 +64,6 @@ async function packPostgres(folder: string): Promise<string> {
 }
 
 if (import.meta.main) {
-  installDependencies()
+  installDependencies({ need: 'service' })
   console.log(await build())
 }

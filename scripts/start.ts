@@ -5,6 +5,6 @@
  */
 import { installDependencies } from './install.ts'
 
-installDependencies()
+installDependencies({ need: 'service' })
 const { serve } = await import('../src/main.ts')
 await serve(process.env)

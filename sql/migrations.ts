@@ -12,6 +12,7 @@ import media from './migrations/0009_media.sql' with { type: 'text' }
 import uploads from './migrations/0010_uploads.sql' with { type: 'text' }
 import actorDeaths from './migrations/0011_actor_deaths.sql' with { type: 'text' }
 import keptUploads from './migrations/0012_kept_uploads.sql' with { type: 'text' }
+import blame from './migrations/0015_blame.sql' with { type: 'text' }
 import userTokens from './migrations/0022_user_tokens.sql' with { type: 'text' }
 import personErasure from './migrations/0023_person_erasure.sql' with { type: 'text' }
 
@@ -28,6 +29,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 10, name: 'uploads', source: uploads },
   { number: 11, name: 'actor_deaths', source: actorDeaths },
   { number: 12, name: 'kept_uploads', source: keptUploads },
+  { number: 15, name: 'blame', source: blame },
   { number: 22, name: 'user_tokens', source: userTokens },
   { number: 23, name: 'person_erasure', source: personErasure },
 ]

@@ -4,6 +4,7 @@ import type { Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { RuntimeOptions } from './options.ts'
+import type { RunningMark } from './running.ts'
 import type { ActorDefinition, ActorKey, ActorKind, Doorbell } from './types.ts'
 
 export interface Context {
@@ -11,6 +12,8 @@ export interface Context {
   readonly log: Log
   readonly metrics: Metrics
   readonly doorbell: Doorbell
+  /** Says which message this worker runs at this moment. */
+  readonly running: RunningMark
   /** This worker's id: unique for ever. */
   readonly worker: string
   readonly options: RuntimeOptions

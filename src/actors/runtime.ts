@@ -10,12 +10,15 @@ import { createEnvelopeSources, type EnvelopeSource, type SourceDeps } from './d
 import { keepBeating } from './heartbeat.ts'
 import { DEFAULT_OPTIONS, type RuntimeOptions } from './options.ts'
 import { pause } from './pause.ts'
+import { createRunningMark, type RunningMark } from './running.ts'
 import { keepSweeping } from './sweeper.ts'
 import { ACTOR_POOLS, type ActorDefinition, type Doorbell, POOLS, type Pool } from './types.ts'
 import { beat, giveBack, removeWorker } from './worker-statements.ts'
 
 export interface RuntimeDeps extends SourceDeps {
   readonly doorbell: Doorbell
+  /** Absent where nobody reads it. */
+  readonly running?: RunningMark
 }
 
 export interface Runtime {
@@ -57,12 +60,13 @@ class Worker implements Runtime {
     for (const { kind, pool } of definitions) {
       if (ACTOR_POOLS[kind] !== pool) throw new Error(`${kind} belongs to the pool ${ACTOR_POOLS[kind]}`)
     }
-    const { sql, log, metrics, doorbell } = deps
+    const { sql, log, metrics, doorbell, running = createRunningMark() } = deps
     this.#context = {
       sql,
       log: log.child({ worker: this.worker }),
       metrics,
       doorbell,
+      running,
       worker: this.worker,
       options,
       definitions: new Map(definitions.map((definition) => [definition.kind, definition])),

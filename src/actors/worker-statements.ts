@@ -1,17 +1,47 @@
 /** The rows of worker threads, and the sweep that finds what nobody is working on. Database time throughout. */
 import type { Query } from '../platform/db/pool.ts'
+import type { Running } from './running.ts'
+import { WORKER_ENDED } from './statements.ts'
 import type { ActorKey, ActorKind } from './types.ts'
+
+/** Before a message that ended its worker is tried again: a second the first time, doubled each time, up to this. */
+const MAX_DEATH_PAUSE_S = 300
 
 /** Registers a worker, or says that it lives. Also brings back one whose row was cleared away while it was paused. */
 export async function beat(sql: Query, worker: string): Promise<void> {
   await sql`
     insert into worker (id) values (${worker})
-    on conflict (id) do update set heartbeat_at = now()`
+    on conflict (id) do update set heartbeat_at = now()
+    where not worker.is_accounted_for`
 }
 
-/** Ends a worker at once: whatever it owned may be taken over without waiting for the lease. */
+/**
+ * Ends a worker at once: whatever it owned may be taken over without waiting for the lease. Where it ended in the middle of turns, each of
+ * them may have been why, and counts a death.
+ */
 export async function removeWorker(sql: Query, worker: string): Promise<void> {
   await sql`delete from worker where id = ${worker}`
+}
+
+/**
+ * Ends a worker of which it is known what ended it: taking over its actors counts no death for anybody. The message that it ran, where
+ * one is named, gets an attempt and a death, and waits longer every time, so that it does not end one worker after the other.
+ */
+export async function endWorker(sql: Query, worker: string, culprit: Running | null): Promise<void> {
+  await sql`
+    with ended as (
+      update worker set is_accounted_for = true where id = ${worker} returning id
+    )
+    update actor_message m
+    set attempts = m.attempts + 1,
+      deaths = m.deaths + 1,
+      last_error = ${WORKER_ENDED},
+      available_at = now() + least(${MAX_DEATH_PAUSE_S}, 2 ^ least(m.deaths, 30)) * interval '1 second'
+    from actor a, ended
+    where m.key = ${culprit?.key ?? null}
+      and m.seq = ${culprit?.seq ?? null}
+      and a.key = m.key
+      and a.owner = ended.id`
 }
 
 /** Gives back what a stopping worker could not end in time. Its turns are fenced off from then on. */
@@ -66,7 +96,8 @@ export async function sweep(sql: Query, options: SweepOptions): Promise<readonly
     from actor_message m
     join actor a on a.key = m.key
     left join worker w
-      on w.id = a.owner and w.heartbeat_at > now() - ${leaseMs}::int * interval '1 millisecond'
+      on w.id = a.owner and not w.is_accounted_for
+        and w.heartbeat_at > now() - ${leaseMs}::int * interval '1 millisecond'
     where m.available_at <= now()
       and (a.owner is null or w.id is null or a.owner = ${worker})
       and m.key <> all(${options.running as ActorKey[]}::text[])
@@ -95,7 +126,8 @@ export async function sweepByKind(sql: Query, options: SweepOptions): Promise<re
       from actor_message m
       join actor a on a.key = m.key
       left join worker w
-        on w.id = a.owner and w.heartbeat_at > now() - ${leaseMs}::int * interval '1 millisecond'
+        on w.id = a.owner and not w.is_accounted_for
+        and w.heartbeat_at > now() - ${leaseMs}::int * interval '1 millisecond'
       where m.key >= k.kind
         and m.key < k.kind_end
         and m.available_at <= now()

@@ -1,18 +1,26 @@
 /**
  * Redaction: the field names and text patterns of an application's settings, compiled.
  *
- * The rule: what a setting names never gets past this file, wherever in a value it stands, member names included.
- * Patterns are RE2 and run in linear time (`re2js`): they come from users, and a backtracking engine can be made
- * to run for hours by one of them. Nothing here is cached: the caller keeps a redactor per settings version.
+ * What a setting names never gets past this file, wherever in a value it stands: member names and JSON in texts included.
+ * The time is linear in the size of the value: patterns are RE2, and all matches of one are found in two passes over a text
+ * (platform/regex). What is left to bound is the factor, patterns times characters: `spend` counts it and may end the work with
+ * an error. A value is redacted as a whole or not given back. Nothing here is cached: the caller keeps a redactor per settings
+ * version.
  */
 import { RE2JS, RE2JSException } from 're2js'
 import type { ErrorDetail } from '../platform/errors.ts'
+import { createMatches, type Matches, type Range } from '../platform/regex/matches.ts'
+import type { Spend } from '../platform/regex/viability.ts'
+import { redactNamesInText } from './redaction-json.ts'
 import type { AgentSettings } from './settings.ts'
 
 export const REDACTED = '[redacted]'
 
 /** Instructions of one compiled pattern: linear time is the length of the text times this, at worst. */
 const MAX_PROGRAM_SIZE = 500
+
+/** What each text costs a pattern besides its characters. */
+const TEXT_UNITS = 50
 
 /** Deeper than any request can be: what is below is redacted whole, so that the walk always ends. */
 const MAX_DEPTH = 128
@@ -22,13 +30,18 @@ export interface Redactor {
   readonly isIdentity: boolean
   /** True where the value of a member of this name is redacted, whatever it is. */
   hides(name: string): boolean
-  /** The text with every match of every pattern replaced; touching and overlapping matches become one. */
+  /**
+   * The text with the values of redacted names in JSON replaced, then every match of every pattern; touching and overlapping
+   * matches become one.
+   */
   text(text: string): string
   /**
    * Any JSON value with its texts, its member names and its numbers redacted. A number counts as its decimal text.
    * Members that would end up with the same name get a counter, so that none is lost.
    */
   value(value: unknown): unknown
+  /** The same, with its work counted. Everything above throws what `spend` throws. */
+  within(spend: Spend): Redactor
 }
 
 const IDENTITY: Redactor = {
@@ -36,6 +49,7 @@ const IDENTITY: Redactor = {
   hides: () => false,
   text: (text) => text,
   value: (value) => value,
+  within: () => IDENTITY,
 }
 
 /** Compiles the redaction rules of one settings version. The patterns must have passed `invalidPatterns`. */
@@ -44,11 +58,25 @@ export function compileRedaction(
 ): Redactor {
   if (settings.redactedFields.length === 0 && settings.redactedPatterns.length === 0) return IDENTITY
   const names = new Set(settings.redactedFields.map((name) => name.toLowerCase()))
-  const patterns = settings.redactedPatterns.map((pattern) => RE2JS.compile(pattern))
+  const patterns = settings.redactedPatterns.map((pattern) => createMatches(RE2JS.compile(pattern)))
+  return redactorOf(names, patterns, () => {})
+}
+
+function redactorOf(names: ReadonlySet<string>, patterns: readonly Matches[], spend: Spend): Redactor {
   const hides = (name: string) => names.size > 0 && names.has(name.toLowerCase())
-  const text = (value: string) => redactText(patterns, value)
+  const text = (value: string) => {
+    if (names.size > 0) spend(value.length)
+    const named = names.size > 0 ? redactNamesInText(value, hides, REDACTED) : value
+    return redactText(patterns, named, spend)
+  }
   const rules = { hides, text, hasPatterns: patterns.length > 0 }
-  return { isIdentity: false, hides, text, value: (value) => redactValue(rules, value, 0) }
+  return {
+    isIdentity: false,
+    hides,
+    text,
+    value: (value) => redactValue(rules, value, 0),
+    within: (other) => redactorOf(names, patterns, other),
+  }
 }
 
 /** One finding for each pattern that is no RE2 pattern or costs too much. Paths read `redactedPatterns[3]`. */
@@ -68,9 +96,13 @@ function whyInvalid(pattern: string): string | null {
   }
 }
 
-/** Every pattern sees the original text, so the order of the patterns does not matter. */
-function redactText(patterns: readonly RE2JS[], text: string): string {
-  const ranges = patterns.flatMap((pattern) => matchesOf(pattern, text))
+/** Every pattern sees the same text, so the order of the patterns does not matter. */
+function redactText(patterns: readonly Matches[], text: string, spend: Spend): string {
+  const ranges: Range[] = []
+  for (const pattern of patterns) {
+    spend(TEXT_UNITS)
+    for (const range of pattern.find(text, spend)) ranges.push(range)
+  }
   if (ranges.length === 0) return text
   ranges.sort((a, b) => a.start - b.start)
   let result = ''
@@ -84,23 +116,6 @@ function redactText(patterns: readonly RE2JS[], text: string): string {
   return result + text.slice(end)
 }
 
-interface Range {
-  readonly start: number
-  readonly end: number
-}
-
-function matchesOf(pattern: RE2JS, text: string): Range[] {
-  const ranges: Range[] = []
-  // Finding where costs several times more than finding whether, and most texts hold nothing.
-  if (!pattern.test(text)) return ranges
-  const matcher = pattern.matcher(text)
-  while (matcher.find()) {
-    // A pattern such as `x*` also matches the nothing between two characters.
-    if (matcher.end() > matcher.start()) ranges.push({ start: matcher.start(), end: matcher.end() })
-  }
-  return ranges
-}
-
 interface Rules {
   readonly hasPatterns: boolean
   hides(name: string): boolean
@@ -109,11 +124,16 @@ interface Rules {
 
 function redactValue(rules: Rules, value: unknown, depth: number): unknown {
   if (typeof value === 'string') return rules.text(value)
-  if (typeof value === 'number') return rules.text(String(value)) === String(value) ? value : REDACTED
+  if (typeof value === 'number') return redactNumber(rules, value)
   if (typeof value !== 'object' || value === null) return value
   if (depth >= MAX_DEPTH) return REDACTED
   if (Array.isArray(value)) return value.map((item) => redactValue(rules, item, depth + 1))
   return redactMembers(rules, value as Record<string, unknown>, depth)
+}
+
+function redactNumber(rules: Rules, value: number): unknown {
+  const text = String(value)
+  return rules.text(text) === text ? value : REDACTED
 }
 
 function redactMembers(rules: Rules, value: Record<string, unknown>, depth: number): unknown {
@@ -129,14 +149,23 @@ function redactMembers(rules: Rules, value: Record<string, unknown>, depth: numb
 /** New names of the members whose names are redacted; null where none is. Does not depend on their order. */
 function redactedNames(rules: Rules, names: readonly string[]): ReadonlyMap<string, string> | null {
   if (!rules.hasPatterns) return null
-  const changed = names.filter((name) => rules.text(name) !== name).sort()
+  const changed = names
+    .map((name) => ({ name, base: rules.text(name) }))
+    .filter(({ name, base }) => base !== name)
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
   if (changed.length === 0) return null
   const renamed = new Map<string, string>()
   const taken = new Set(names)
-  for (const name of changed) {
-    const base = rules.text(name)
+  /** Of each base the counter to try next: what was taken once stays taken, so none is tried twice. */
+  const counters = new Map<string, number>()
+  for (const { name, base } of changed) {
     let unique = base
-    for (let counter = 2; taken.has(unique); counter++) unique = `${base} ${counter}`
+    let counter = counters.get(base) ?? 1
+    while (taken.has(unique)) {
+      counter++
+      unique = `${base} ${counter}`
+    }
+    counters.set(base, counter)
     taken.add(unique)
     renamed.set(name, unique)
   }

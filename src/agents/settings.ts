@@ -23,7 +23,7 @@ export const AgentSettings = Type.Object({
   retentionDays: Type.Union([Type.Integer({ minimum: 1, maximum: MAX_RETENTION_DAYS }), Type.Null()]),
   redactedFields: Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
     maxItems: 200,
-    description: `Names of members whose values are redacted wherever they stand, in upper or lower case. ${KEPT}`,
+    description: `Names of members whose values are redacted wherever they stand, in upper or lower case, in JSON within texts as well. ${KEPT}`,
   }),
   redactedPatterns: Type.Array(Pattern, {
     maxItems: 100,

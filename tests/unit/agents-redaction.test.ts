@@ -70,6 +70,34 @@ describe('redacted field names', () => {
   })
 })
 
+describe('the work of redaction', () => {
+  test('grows with the names of an object, and not with the names that become the same', () => {
+    const names = Array.from({ length: 200_000 }, (_, index) => [String(1_000_000 + index), index])
+    const result = redactor([], ['\\d{4,}']).value(Object.fromEntries(names)) as object
+    expect(Object.keys(result)).toHaveLength(200_000)
+    expect(Object.keys(result)).toContain(`${REDACTED} 200000`)
+  })
+
+  test('is counted, and ended by whoever counts it', () => {
+    const units = (patterns: string[], text: string) => {
+      let spent = 0
+      redactor([], patterns)
+        .within((more) => {
+          spent += more
+        })
+        .text(text)
+      return spent
+    }
+    const text = 'word '.repeat(20_000)
+    expect(units(['\\d'], text)).toBeGreaterThanOrEqual(text.length)
+    expect(units(['\\d', '[0-4]'], text)).toBeGreaterThanOrEqual(2 * text.length)
+    const ended = redactor([], ['\\d']).within(() => {
+      throw new Error('enough')
+    })
+    expect(() => ended.value({ a: [text] })).toThrow('enough')
+  })
+})
+
 describe('redaction of any JSON', () => {
   test('without rules every value comes back as it is', () => {
     const value = { a: ['b'] }

@@ -40,4 +40,21 @@ export const serviceCommands: readonly Command[] = [
       return { json: { ok: !failed, checks }, lines, failed }
     },
   },
+  {
+    name: 'servers stop',
+    args: [],
+    summary: 'End the embedded servers of DATA_DIR, unless the service or a command uses them',
+    flags: {},
+    async run({ env }) {
+      const { stopServers } = await import('../stop-servers.ts')
+      const outcome = await stopServers(env)
+      return { json: { outcome }, lines: [OUTCOMES[outcome]] }
+    },
+  },
 ]
+
+const OUTCOMES = {
+  none: 'no embedded server runs',
+  used: 'left running: the service or a command uses them',
+  stopped: 'stopped',
+} as const
