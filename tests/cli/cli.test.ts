@@ -142,6 +142,7 @@ test('an address is erased from form submissions and from files of mails', async
   expect((await sql`select key from actor_message`).map(({ key }) => key)).toEqual([`form:${other}`])
   expect(readdirSync(join(dataDir, 'mail'))).toEqual([`form-team.${other}.eml`])
   expect((await earshot(['form', 'erase', 'zoe@example.com'])).out).toContain('submissions  0')
+  await json('form', 'erase', 'bob@example.com')
 })
 
 test('folders are shared or private to their owner, and batches belong to a user', async () => {

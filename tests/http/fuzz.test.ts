@@ -36,7 +36,7 @@ beforeAll(async () => {
   server = await startTestServer({ env: { DATABASE_POOL_SIZE: '20' } })
   const { operations: rest, website } = server.features
   operations = [...rest, ...website.map(asOperation)].filter(({ body }) => body !== undefined)
-  const { organizationId, apiKey, userToken } = await server.createTenant()
+  const { organizationId, apiKey, userId, userToken } = await server.createTenant()
   const { agentSecret } = await server.createApplication(organizationId)
   credentials = {
     public: ['nobody'],
@@ -45,7 +45,7 @@ beforeAll(async () => {
     user: [{ userToken }],
     organizationOrUser: [{ apiKey }, { userToken }],
   }
-  known = await createObjects(organizationId, apiKey)
+  known = { ...(await createObjects(organizationId, apiKey)), userId }
 })
 afterAll(() => server?.stop())
 
