@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, pageOf, toPage } from '../http/paging.ts'
-import { moment } from '../http/parameters.ts'
+import { moment, uuidOf } from '../http/parameters.ts'
 import {
   Application,
   ApplicationQuery,
@@ -85,6 +85,7 @@ function applicationOperationsById(applications: Applications): readonly Operati
       id: 'getAgentApplication',
       method: 'GET',
       path: `${APPLICATIONS}/{applicationId}`,
+      params: { applicationId: uuidOf('application') },
       tag: TAG,
       summary: 'Read an application',
       access: 'organization',
@@ -101,6 +102,7 @@ function applicationOperationsById(applications: Applications): readonly Operati
       id: 'updateAgentApplication',
       method: 'PATCH',
       path: `${APPLICATIONS}/{applicationId}`,
+      params: { applicationId: uuidOf('application') },
       tag: TAG,
       summary: 'Change the name or settings of an application',
       description:
@@ -126,6 +128,7 @@ function secretOperations(applications: Applications): readonly Operation[] {
       id: 'createAgentSecret',
       method: 'POST',
       path: `${APPLICATIONS}/{applicationId}/secrets`,
+      params: { applicationId: uuidOf('application') },
       tag: TAG,
       summary: 'Create a secret for ingestion',
       description:
@@ -149,6 +152,7 @@ function secretOperations(applications: Applications): readonly Operation[] {
       id: 'listAgentSecrets',
       method: 'GET',
       path: `${APPLICATIONS}/{applicationId}/secrets`,
+      params: { applicationId: uuidOf('application') },
       tag: TAG,
       summary: 'List the secrets of an application',
       description: 'Oldest first, deleted ones too; never the secrets themselves.',
@@ -166,6 +170,7 @@ function secretOperations(applications: Applications): readonly Operation[] {
       id: 'deleteAgentSecret',
       method: 'DELETE',
       path: `${APPLICATIONS}/{applicationId}/secrets/{secretId}`,
+      params: { applicationId: uuidOf('application'), secretId: uuidOf('secret') },
       tag: TAG,
       summary: 'Revoke a secret',
       description: 'It is refused at once. Repeating the request changes nothing.',
@@ -187,6 +192,7 @@ function usageOperation(applications: Applications): Operation {
     id: 'getAgentUsage',
     method: 'GET',
     path: `${APPLICATIONS}/{applicationId}/usage`,
+    params: { applicationId: uuidOf('application') },
     tag: TAG,
     summary: 'Read the metered units of an application',
     description:

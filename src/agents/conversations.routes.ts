@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { isStorableText } from '../http/json.ts'
 import { noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, pageOf, toPage } from '../http/paging.ts'
-import { moment } from '../http/parameters.ts'
+import { moment, uuidOf } from '../http/parameters.ts'
 import type { Principal } from '../identity/principal.ts'
 import { AppError } from '../platform/errors.ts'
 import {
@@ -73,6 +73,7 @@ function sessionOperations(conversations: Conversations): readonly Operation[] {
       id: 'getAgentSession',
       method: 'GET',
       path: `${SESSIONS}/{sessionId}`,
+      params: { sessionId: uuidOf('session') },
       tag: 'Agent conversations',
       summary: 'Read a session and its events',
       description:
@@ -100,6 +101,7 @@ function sessionOperations(conversations: Conversations): readonly Operation[] {
       id: 'deleteAgentSession',
       method: 'DELETE',
       path: `${SESSIONS}/{sessionId}`,
+      params: { sessionId: uuidOf('session') },
       tag: 'Agent conversations',
       summary: 'Delete a session',
       description:
@@ -121,6 +123,10 @@ function revisionsOperation(conversations: Conversations): Operation {
     id: 'listAgentEventRevisions',
     method: 'GET',
     path: `${SESSIONS}/{sessionId}/events/{externalEventId}/revisions`,
+    params: {
+      sessionId: uuidOf('session'),
+      externalEventId: Type.String({ description: 'The `externalEventId` that the event was sent with.' }),
+    },
     tag: 'Agent conversations',
     summary: 'List the revisions of an event',
     description: `Oldest first; the last one is the event as it is now. ${ACCESS_NOTE}`,
@@ -185,6 +191,7 @@ function signalOperations(conversations: Conversations): readonly Operation[] {
       id: 'getSignal',
       method: 'GET',
       path: `${SIGNALS}/{signalId}`,
+      params: { signalId: uuidOf('signal') },
       tag: 'Signals',
       summary: 'Read a signal',
       description: ACCESS_NOTE,

@@ -1,14 +1,14 @@
 /** Reading signals. The rule about readers is that of `conversations.store.ts`. */
 import { asMicroseconds, fromMicroseconds, type Slice, type TimeSlice } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
-import type { Period, SignalSource } from './conversations.model.ts'
+import type { Period, SignalKind, SignalSource } from './conversations.model.ts'
 import { type Reader, readable, within } from './conversations.store.ts'
 import type { Rating } from './model.ts'
 
 export interface SignalFilter extends Period {
   readonly source?: SignalSource | undefined
   readonly rating?: Rating | undefined
-  readonly kind?: string | undefined
+  readonly kind?: SignalKind | undefined
   readonly agentKey?: string | undefined
 }
 
@@ -18,7 +18,7 @@ export interface SignalRow {
   readonly sessionId: string
   readonly externalSessionId: string
   readonly source: SignalSource
-  readonly kind: string
+  readonly kind: SignalKind
   readonly rating: Rating | null
   readonly labels: readonly string[]
   readonly comment: string | null

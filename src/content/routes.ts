@@ -33,6 +33,7 @@ const getContent = (content: Content) =>
     id: 'getContent',
     method: 'GET',
     path: `${CONTENT}/{slug}`,
+    params: { slug: Type.String({ description: 'Names the page, as in the list of pages.' }) },
     limit: 'reads',
     summary: 'Read a page of the website',
     query: Type.Object({}),

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
-import { integerId, moment } from '../http/parameters.ts'
+import { integerId, integerIdOf, moment } from '../http/parameters.ts'
 import {
   CreatedRecord,
   CreateRecord,
@@ -90,6 +90,7 @@ const getSource = (feedback: Feedback) =>
     id: 'getFeedbackSource',
     method: 'GET',
     path: SOURCE,
+    params: { feedbackSourceId: integerIdOf('feedback source') },
     tag: TAG,
     summary: 'Read a feedback source',
     access: 'organization',
@@ -108,6 +109,7 @@ const createRecord = (feedback: Feedback) =>
     id: 'createFeedbackRecord',
     method: 'POST',
     path: RECORDS,
+    params: { feedbackSourceId: integerIdOf('feedback source') },
     tag: TAG,
     summary: 'Create a feedback record',
     description:
@@ -145,6 +147,7 @@ const listRecords = (feedback: Feedback) =>
     id: 'listFeedbackRecords',
     method: 'GET',
     path: RECORDS,
+    params: { feedbackSourceId: integerIdOf('feedback source') },
     tag: TAG,
     summary: 'List the records of a feedback source',
     description: 'With their fields. What was stored last comes first, by `page` or by `cursor`.',
@@ -179,6 +182,10 @@ const getRecord = (feedback: Feedback) =>
     id: 'getFeedbackRecord',
     method: 'GET',
     path: RECORD,
+    params: {
+      feedbackSourceId: integerIdOf('feedback source'),
+      feedbackRecordId: integerIdOf('feedback record'),
+    },
     tag: TAG,
     summary: 'Read a feedback record',
     access: 'organization',
@@ -197,6 +204,10 @@ const deleteRecord = (feedback: Feedback) =>
     id: 'deleteFeedbackRecord',
     method: 'DELETE',
     path: RECORD,
+    params: {
+      feedbackSourceId: integerIdOf('feedback source'),
+      feedbackRecordId: integerIdOf('feedback record'),
+    },
     tag: TAG,
     summary: 'Delete a feedback record',
     description: 'Its `external_id` is free again.',

@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { created, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, pageOf, toPage } from '../http/paging.ts'
+import { uuidOf } from '../http/parameters.ts'
 import { CreateFolder, Folder, FolderQuery, UploadBatch } from './model.ts'
 import type { FolderRow, Folders } from './service.ts'
 
@@ -67,6 +68,7 @@ const getFolder = (folders: Folders) =>
     id: 'getFolder',
     method: 'GET',
     path: `${FOLDERS}/{folderId}`,
+    params: { folderId: uuidOf('folder') },
     tag: TAG,
     summary: 'Read a folder',
     access: 'organizationOrUser',
@@ -102,6 +104,7 @@ const getUploadBatch = (folders: Folders) =>
     id: 'getUploadBatch',
     method: 'GET',
     path: `${BATCHES}/{batchId}`,
+    params: { batchId: uuidOf('upload batch') },
     tag: TAG,
     summary: 'Read an upload batch',
     access: 'user',

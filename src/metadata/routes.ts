@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { created, type Operation, ok, operation } from '../http/operation.ts'
 import { numberedPageQuery } from '../http/paging.ts'
+import { uuidOf } from '../http/parameters.ts'
 import { CreateField, CreateSource, Field, RenameField, RenameSource, Source } from './model.ts'
 import type { Metadata } from './service.ts'
 
@@ -71,6 +72,7 @@ const getSource = (metadata: Metadata) =>
     id: 'getMetadataSource',
     method: 'GET',
     path: `${SOURCES}/{sourceId}`,
+    params: { sourceId: uuidOf('metadata source') },
     tag: TAG,
     summary: 'Read a source',
     access: 'organizationOrUser',
@@ -89,6 +91,7 @@ const renameSource = (metadata: Metadata) =>
     id: 'renameMetadataSource',
     method: 'PATCH',
     path: `${SOURCES}/{sourceId}`,
+    params: { sourceId: uuidOf('metadata source') },
     tag: TAG,
     summary: 'Rename a source',
     description:
@@ -110,6 +113,7 @@ const listFields = (metadata: Metadata) =>
     id: 'listMetadataFields',
     method: 'GET',
     path: `${SOURCES}/{sourceId}/fields`,
+    params: { sourceId: uuidOf('metadata source') },
     tag: TAG,
     summary: 'List the fields of a source',
     description: `Oldest first. ${PAGING_NOTE}`,
@@ -127,6 +131,7 @@ const createField = (metadata: Metadata) =>
     id: 'createMetadataField',
     method: 'POST',
     path: `${SOURCES}/{sourceId}/fields`,
+    params: { sourceId: uuidOf('metadata source') },
     tag: TAG,
     summary: 'Create a field',
     description:
@@ -147,6 +152,7 @@ const getField = (metadata: Metadata) =>
     id: 'getMetadataField',
     method: 'GET',
     path: `${FIELDS}/{fieldId}`,
+    params: { fieldId: uuidOf('metadata field') },
     tag: TAG,
     summary: 'Read a field',
     access: 'organizationOrUser',
@@ -165,6 +171,7 @@ const renameField = (metadata: Metadata) =>
     id: 'renameMetadataField',
     method: 'PATCH',
     path: `${FIELDS}/{fieldId}`,
+    params: { fieldId: uuidOf('metadata field') },
     tag: TAG,
     summary: 'Rename a field',
     description: 'The body is exactly `{name}`: the type and the source of a field never change.',

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { accepted, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
-import { integerId, moment } from '../http/parameters.ts'
+import { integerId, integerIdOf, moment, uuidOf } from '../http/parameters.ts'
 import type { Directory, Erasure, PersonRow } from './directory.ts'
 import { LEFT_BY_ERASURE, Person, PersonErasure, PersonPage, PersonQuery, PutPerson } from './model.ts'
 
@@ -81,6 +81,7 @@ const getPerson = (directory: Directory) =>
     id: 'getPerson',
     method: 'GET',
     path: PERSON,
+    params: { personId: integerIdOf('person') },
     tag: TAG,
     summary: 'Read a person',
     access: 'organization',
@@ -99,6 +100,7 @@ const erasePerson = (directory: Directory) =>
     id: 'erasePerson',
     method: 'DELETE',
     path: PERSON,
+    params: { personId: integerIdOf('person') },
     tag: TAG,
     summary: 'Erase a person',
     description:
@@ -125,6 +127,7 @@ const getErasure = (directory: Directory) =>
     id: 'getPersonErasure',
     method: 'GET',
     path: `${ERASURES}/{erasureId}`,
+    params: { erasureId: uuidOf('erasure') },
     tag: TAG,
     summary: 'Read how far the erasure of a person is',
     description: 'Says what was erased and what an erasure leaves. It does not say who the person was.',

@@ -2,16 +2,10 @@
 import { Type } from '@sinclair/typebox'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
-import { moment } from '../http/parameters.ts'
-import {
-  CreateRecording,
-  MAX_CREATE_BYTES,
-  Recording,
-  RecordingPage,
-  RecordingQuery,
-  UpdateRecording,
-} from './model.ts'
+import { moment, uuidOf } from '../http/parameters.ts'
+import { CreateRecording, MAX_CREATE_BYTES, UpdateRecording } from './model.ts'
 import type { Playback, PlaybackUrl, PlayerUrls } from './playback.ts'
+import { Recording, RecordingPage, RecordingQuery } from './resource.model.ts'
 import type { Found, Listed, Recordings } from './service.ts'
 
 const RECORDINGS = '/v3/rest/recordings'
@@ -132,6 +126,7 @@ const getRecording = (recordings: Recordings, playback: Playback) =>
     id: 'getRecording',
     method: 'GET',
     path: RECORDING,
+    params: { recordingId: uuidOf('recording') },
     tag: TAG,
     summary: 'Read a recording',
     description: VISIBILITY_NOTE,
@@ -151,6 +146,7 @@ const updateRecording = (recordings: Recordings, playback: Playback) =>
     id: 'updateRecording',
     method: 'PATCH',
     path: RECORDING,
+    params: { recordingId: uuidOf('recording') },
     tag: TAG,
     summary: 'Change a recording',
     description: [
@@ -180,6 +176,7 @@ const deleteRecording = (recordings: Recordings) =>
     id: 'deleteRecording',
     method: 'DELETE',
     path: RECORDING,
+    params: { recordingId: uuidOf('recording') },
     tag: TAG,
     summary: 'Delete a recording',
     description: 'With its transcript, participants and metadata. Its `record.externalId` is free again.',

@@ -184,7 +184,7 @@ export function clientOf(baseUrl: string, credential: Credential): Client {
   }
 }
 
-function credentialHeaders(credential: Credential): Record<string, string> {
+export function credentialHeaders(credential: Credential): Record<string, string> {
   if (credential === 'nobody') return {}
   if ('apiKey' in credential) return { 'x-service-api-key': credential.apiKey }
   if ('agentSecret' in credential) return { 'x-service-agent-key': credential.agentSecret }
