@@ -47,12 +47,13 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   const container = createContainer(config, servers.servers, 'earshot')
   registerActorGauges(container)
   shutdown.add('connections', BUDGET_MS.connections, () => container.close())
-  await prepareDatabase(container, servers, { log, signal: shutdown.signal })
+  const applied = await prepareDatabase(container, servers, { log, signal: shutdown.signal })
   if (shutdown.signal.aborted) return
   let threads: Threads | null = null
   shutdown.add('threads', BUDGET_MS.threads, () => threads?.stop(BUDGET_MS.threads - FORCE_MS))
   const port = listen(container, shutdown)
   process.stdout.write(banner(config, servers, port))
+  if (applied.length > 0) log.info({ applied }, 'database migrated')
   if (config.role === 'api') return
   threads = await startThreads(container)
   const source = threads
@@ -63,17 +64,22 @@ async function prepareDatabase(
   container: Container,
   servers: StartedServers,
   run: { readonly log: Log; readonly signal: AbortSignal },
-): Promise<void> {
-  const { log } = run
+): Promise<readonly number[]> {
   // A server of our own has been waited for by whoever started it.
   const waitMs = servers.embedded.postgres ? 0 : container.config.databaseWaitMs
   const applied = await onceServerIsThere({ ...run, place: servers.databaseName, waitMs }, async () => {
     await assertServer(container.sql, servers.databaseName)
     return migrateOnce(servers)
   })
-  if (applied.length > 0) log.info({ applied }, 'database migrated')
-  if (servers.embedded.postgres) await bootstrapDemo({ ...container, ...createFeatures(container) })
+  // The banner is the first thing that a newcomer reads.
+  if (servers.embedded.postgres) await bootstrapDemo({ ...container, ...createFeatures(quiet(container)) })
+  return applied
 }
+
+const quiet = (container: Container): Container => ({
+  ...container,
+  log: container.log.child({}, { level: 'warn' }),
+})
 
 /** On a connection of its own: a migration of much data may take longer than any other statement. */
 async function migrateOnce({ servers: { database } }: StartedServers): Promise<readonly number[]> {

@@ -7,7 +7,6 @@
  */
 import { transactionWithMail } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
-import type { Position } from '../platform/db/keyset.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
@@ -25,14 +24,15 @@ export type Directory = ReturnType<typeof createDirectory>
 /** Erases what one feature keeps of a person. @returns how many things there were */
 export type Eraser = (tx: Tx, organizationId: string, personId: number) => Promise<number>
 
-export type DirectoryDeps = Pick<Deps, 'sql' | 'newId' | 'log' | 'doorbell'> & {
+export type DirectoryDeps = Pick<Deps, 'sql' | 'reads' | 'newId' | 'log' | 'doorbell'> & {
   /** By the name under which the receipt counts what they erased. */
   readonly erasers: Readonly<Partial<Record<ErasureKind, Eraser>>>
   /** The recordings that the person took part in. */
   readonly recordingsOf: (tx: Tx, organizationId: string, personId: number) => Promise<readonly string[]>
 }
 
-export function createDirectory({ sql, newId, log, doorbell, erasers, recordingsOf }: DirectoryDeps) {
+export function createDirectory(deps: DirectoryDeps) {
+  const { sql, reads, newId, log, doorbell, erasers, recordingsOf } = deps
   return {
     /** Finds by address (case-insensitively) or makes; absent members never overwrite. @throws AppError 400 */
     async put(organizationId: string, body: PutPerson): Promise<store.PersonRow> {
@@ -47,12 +47,12 @@ export function createDirectory({ sql, newId, log, doorbell, erasers, recordings
 
     /** @throws AppError 404 `person_not_found` */
     async get(organizationId: string, id: number): Promise<store.PersonRow> {
-      return (await store.findPerson(sql, organizationId, id)) ?? noPerson()
+      return (await store.findPerson(reads, organizationId, id)) ?? noPerson()
     },
 
     /** Newest first, one row more than the limit. */
-    list: (organizationId: string, filter: store.PersonFilter, position: Position<readonly [id: number]>) =>
-      store.listPeople(sql, organizationId, filter, position),
+    list: (organizationId: string, filter: store.PersonFilter, position: store.PersonPosition) =>
+      store.listPeople(reads, organizationId, filter, position),
 
     /**
      * The person's row, feedback records and participations at once, all or nothing; what names the person elsewhere in the

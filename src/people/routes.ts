@@ -14,7 +14,7 @@ const TAG = 'Feedback'
 const NOT_FOUND = 'person_not_found'
 const NO_ERASURE = 'person_erasure_not_found'
 
-const order = keyset('people', ['integer'])
+const order = keyset('people', ['integer', 'integer'])
 
 /** Everything under `/v3/rest/people` and `/v3/rest/person-erasures`. */
 export function peopleOperations(directory: Directory): readonly Operation[] {
@@ -70,7 +70,7 @@ const listPeople = (directory: Directory) =>
       const filter = { email: email?.trim(), since: moment('since', since), until: moment('until', until) }
       const rows = await directory.list(principal.organizationId, filter, position)
       return ok({
-        ...toPage(rows, position.limit, ({ id }) => order.encode([id]), resourceOf),
+        ...toPage(rows, position.limit, (row) => order.encode([row.createdMicroseconds, row.id]), resourceOf),
         page: position.page,
       })
     },
