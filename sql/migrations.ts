@@ -13,6 +13,8 @@ import uploads from './migrations/0010_uploads.sql' with { type: 'text' }
 import actorDeaths from './migrations/0011_actor_deaths.sql' with { type: 'text' }
 import keptUploads from './migrations/0012_kept_uploads.sql' with { type: 'text' }
 import blame from './migrations/0015_blame.sql' with { type: 'text' }
+import actorOrganization from './migrations/0016_actor_organization.sql' with { type: 'text' }
+import listIndexes from './migrations/0017_list_indexes.sql' with { type: 'text' }
 import userTokens from './migrations/0022_user_tokens.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -29,5 +31,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 11, name: 'actor_deaths', source: actorDeaths },
   { number: 12, name: 'kept_uploads', source: keptUploads },
   { number: 15, name: 'blame', source: blame },
+  { number: 16, name: 'actor_organization', source: actorOrganization },
+  { number: 17, name: 'list_indexes', source: listIndexes },
   { number: 22, name: 'user_tokens', source: userTokens },
 ]

@@ -136,6 +136,7 @@ interface WrittenRow {
   readonly version: number
   readonly key: ActorKey | null
   readonly seq: number | null
+  readonly organization: string
 }
 
 /**
@@ -181,18 +182,20 @@ export async function writeGuarded(
       from ${eventRows(sql, writes)}
       join mine m using (n)
     ), letter as materialized (
-      select 'session:' || m.id as key, ${type}::text as type, '{}' as payload, 0 as delay
+      select 'session:' || m.id as key, ${type}::text as type, '{}' as payload, 0 as delay, m.organization
       from mine m
       where m.has_news
         and (select count(*) from mine) >= 0 -- every session is locked before any actor
         and not exists (select 1 from actor_message w where w.key = 'session:' || m.id and w.type = ${type})
     ), ${numberAndStore(sql)}
-    select m.n, m.version, sent.key, sent.seq
+    select m.n, m.version, m.organization, sent.key, sent.seq
     from mine m
     left join sent on sent.key = 'session:' || m.id`
   return {
     done: new Map(rows.map((row) => [row.n - 1, row.version])),
-    sent: rows.flatMap(({ key, seq }) => (key === null || seq === null ? [] : [{ key, seq, type }])),
+    sent: rows.flatMap(({ key, seq, organization }) =>
+      key === null || seq === null ? [] : [{ key, seq, type, organization }],
+    ),
   }
 }
 

@@ -79,7 +79,11 @@ async function writePlans(tx: Tx, outbox: Outbox, plans: readonly Plan[]): Promi
     outbox.sendUnlessWaiting(
       mine
         .filter((plan) => plan.hasNews)
-        .map((plan) => ({ key: `session:${plan.id}` as const, type: EVENTS_STORED })),
+        .map(({ id, job }) => ({
+          key: `session:${id}` as const,
+          type: EVENTS_STORED,
+          organizationId: job.key.organizationId,
+        })),
     ),
   ])
   return lost

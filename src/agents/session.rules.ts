@@ -41,8 +41,12 @@ export function isTerminal(status: SessionStatus): boolean {
 const ANALYSIS_DELAY_MS = 1_000
 
 /** The letter that has metered responses analysed: at once where no more will come, or more wait than one turn reads. */
-export function analyzeLetter(sessionId: string, atOnce: boolean): Letter {
-  return { key: `analysis:${sessionId}`, type: 'analyze', ...(atOnce ? {} : { delayMs: ANALYSIS_DELAY_MS }) }
+export function analyzeLetter(
+  { organizationId, sessionId }: { readonly organizationId: string; readonly sessionId: string },
+  atOnce: boolean,
+): Letter {
+  const delay = atOnce ? {} : { delayMs: ANALYSIS_DELAY_MS }
+  return { key: `analysis:${sessionId}`, type: 'analyze', organizationId, ...delay }
 }
 
 /** What ingest answers for a request that changed something. */

@@ -147,4 +147,6 @@ export const RecordQuery = Type.Object({
   person_id: Type.Optional(integerId('Records of this person.')),
   since: Type.Optional(momentParameter('`display_ts` is this or later.')),
   until: Type.Optional(momentParameter('`display_ts` is before this.')),
+  created_after: Type.Optional(momentParameter('`created_at` is this or later.')),
+  created_before: Type.Optional(momentParameter('`created_at` is before this.')),
 })

@@ -60,7 +60,7 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
         const requestId = String(set.headers[REQUEST_ID_HEADER])
         return deps.bodies.lease(principal?.organizationId ?? 'public', async (lease) => {
           const call = createCall(operation, request, params, principal, requestId, lease)
-          return toResponse(await operation.handler(call))
+          return toResponse(await operation.handler(call), request, set)
         })
       },
       { parse: 'none', detail: operationDetail(operation) },

@@ -23,6 +23,7 @@ export function errorCodes(operation: Operation): readonly ErrorCode[] {
   if (operation.body !== undefined) {
     for (const code of [
       'malformed_json',
+      'malformed_encoding',
       'validation_failed',
       'payload_too_large',
       'body_too_slow',

@@ -59,7 +59,7 @@ export function mountWebsite(
         const requestId = String(set.headers[REQUEST_ID_HEADER])
         return deps.bodies.lease(gate.caller(context), async (lease) => {
           const call = createCall(operation, request, params, null, requestId, lease)
-          return toResponse(await operation.handler(call))
+          return toResponse(await operation.handler(call), request, set)
         })
       },
       { parse: 'none', detail: operationDetail(operation, 'problem') },

@@ -12,7 +12,7 @@ const TAG = 'Feedback'
 
 const NOT_FOUND = 'person_not_found'
 
-const order = keyset('people', ['integer'])
+const order = keyset('people', ['integer', 'integer'])
 
 /** Everything under `/v3/rest/people`. */
 export function peopleOperations(directory: Directory): readonly Operation[] {
@@ -62,7 +62,7 @@ const listPeople = (directory: Directory) =>
       const filter = { email: email?.trim(), since: moment('since', since), until: moment('until', until) }
       const rows = await directory.list(principal.organizationId, filter, position)
       return ok({
-        ...toPage(rows, position.limit, ({ id }) => order.encode([id]), resourceOf),
+        ...toPage(rows, position.limit, (row) => order.encode([row.createdMicroseconds, row.id]), resourceOf),
         page: position.page,
       })
     },

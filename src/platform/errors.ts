@@ -12,6 +12,7 @@ export const ERROR_STATUS = {
   invalid_host: 400,
   validation_failed: 400,
   malformed_json: 400,
+  malformed_encoding: 400,
   unknown_member: 400,
   payload_too_large: 400,
   too_many_events: 400,
