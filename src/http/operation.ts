@@ -87,7 +87,7 @@ export interface Operation<
     readonly status: 200 | 201 | 202 | 204
     readonly description: string
     readonly schema?: TSchema
-    /** An answer as it may be. Required with a schema. */
+    /** An answer as it may be; made from the schema unless given. */
     readonly example?: unknown
     /** Media types other than JSON in which it is given where asked for, with an example each. */
     readonly texts?: Readonly<Record<string, string>>

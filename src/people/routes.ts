@@ -84,6 +84,7 @@ const getPerson = (directory: Directory) =>
     params: { personId: integerIdOf('person') },
     tag: TAG,
     summary: 'Read a person',
+    description: '404 where the organization has no such person.',
     access: 'organization',
     query: Type.Object({}),
     success: { status: 200, description: 'The person', schema: Person },
