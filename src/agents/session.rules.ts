@@ -37,6 +37,12 @@ export function isTerminal(status: SessionStatus): boolean {
   return status !== 'open'
 }
 
+/**
+ * Between two turns of a session, so that requests that follow one another closely share a turn. The first message after a pause
+ * goes at once.
+ */
+export const TURN_PAUSE_MS = 1_000
+
 /** How long the analysis of an open session waits for more responses, which it then reads together. */
 const ANALYSIS_DELAY_MS = 1_000
 
