@@ -22,17 +22,17 @@ afterAll(async () => {
   await database.drop()
 })
 
-const valueOf = (text: string, name: string) =>
+const readingOf = (text: string, name: string) =>
   [...text.matchAll(new RegExp(`^${name.replace(/[{}]/g, '\\$&')} (.*)$`, 'gm'))].reduce(
     (sum, [, value]) => sum + Number(value),
     0,
   )
 const gauge = async (name: string) =>
-  valueOf(await sender.metrics.registry.metrics(), `earshot_actor_${name}`)
+  readingOf(await sender.metrics.registry.metrics(), `earshot_actor_${name}`)
 /** Of all workers together. */
 const active = async (pool: string) => {
   const texts = await Promise.all(workers.map(({ deps }) => deps.metrics.registry.metrics()))
-  return texts.reduce((sum, text) => sum + valueOf(text, `earshot_actors_active{pool="${pool}"}`), 0)
+  return texts.reduce((sum, text) => sum + readingOf(text, `earshot_actors_active{pool="${pool}"}`), 0)
 }
 
 async function post(kind: ActorKind, type: string, count: number): Promise<void> {
