@@ -48,7 +48,7 @@ const SignalSourceWord = named(
   ),
 )
 
-/** Bounds on a moment of creation: RFC 3339 in UTC, with microseconds. */
+/** Bounds on a moment: RFC 3339 in UTC, with microseconds. */
 export interface Period {
   readonly since?: string | undefined
   /** Exclusive. */
@@ -91,12 +91,15 @@ export const Session = named('AgentSession', Type.Object(sessionMembers))
 
 const StoredFeedback = named(
   'StoredAgentFeedback',
-  Type.Object({
-    ...Feedback.properties,
-    retracted: Type.Optional(
-      Type.Literal(true, { description: 'It takes back what earlier revisions said.' }),
-    ),
-  }),
+  Type.Object(
+    {
+      ...Feedback.properties,
+      retracted: Type.Optional(
+        Type.Literal(true, { description: 'It takes back what earlier revisions said.' }),
+      ),
+    },
+    { description: 'Feedback as it is stored.' },
+  ),
 )
 
 /** An event as it is stored: sanitised, in its newest revision. */
@@ -182,6 +185,12 @@ const period = {
   until: Type.Optional(momentParameter('Created before this moment.')),
 }
 
+const signalPeriods = {
+  since: Type.Optional(momentParameter('`occurredAt` is this moment or later.')),
+  until: Type.Optional(momentParameter('`occurredAt` is before this moment.')),
+  createdAfter: Type.Optional(momentParameter('Arrived (`createdAt`) at or after this moment.')),
+  createdBefore: Type.Optional(momentParameter('Arrived (`createdAt`) before this moment.')),
+}
 const agentKey = Type.Optional(Type.String({ description: 'Of the application with this key.' }))
 
 export const SessionQuery = Type.Object({
@@ -202,7 +211,7 @@ export const SignalQuery = Type.Object({
   kind: Type.Optional(described(SignalKind, 'Signals of this kind.')),
   agentKey,
   sessionId: Type.Optional(uuid('Signals of one session, then in the order of `sequence`.')),
-  ...period,
+  ...signalPeriods,
   ...pageQuery(100, 20),
 })
 

@@ -15,9 +15,10 @@ import {
   Signal,
   SignalQuery,
 } from './conversations.model.ts'
-import type { EventRow, Reader, RevisionRow, SessionRow } from './conversations.store.ts'
+import type { EventRow, RevisionRow, SessionRow } from './conversations.store.ts'
 import type { Conversations } from './conversations.ts'
-import type { SignalRow } from './signals.store.ts'
+import { orderOfSignals, type SignalRow } from './signals.store.ts'
+import type { Reader } from './visible.store.ts'
 
 const SESSIONS = '/v3/rest/agent-conversations/sessions'
 const SIGNALS = '/v3/rest/signals'
@@ -25,7 +26,10 @@ const SIGNALS = '/v3/rest/signals'
 const sessionOrder = keyset('agent_sessions', ['integer', 'uuid'])
 const eventOrder = keyset('agent_events', ['integer'])
 const revisionOrder = keyset('agent_event_revisions', ['integer'])
-const signalOrder = keyset('signals', ['integer', 'uuid'])
+const signalOrders = {
+  createdMoment: keyset('signals', ['moment', 'uuid']),
+  occurredMoment: keyset('signals_by_occurrence', ['moment', 'uuid']),
+}
 const sessionSignalOrder = keyset('session_signals', ['integer', 'uuid'])
 
 const ACCESS_NOTE =
@@ -167,20 +171,26 @@ function signalOperations(conversations: Conversations): readonly Operation[] {
       summary: 'List signals',
       description:
         'What conversations say: feedback given explicitly (`explicit_feedback`) and signals read out of the ' +
-        `conversation (\`qualitative_inference\`). Newest first; with \`sessionId\` in the order of \`sequence\`. ${ACCESS_NOTE}`,
+        `conversation (\`qualitative_inference\`). Newest first, by \`createdAt\`; by \`occurredAt\` where only \`since\` or \`until\` bounds the list; with \`sessionId\` in the order of \`sequence\`. ${ACCESS_NOTE}`,
       access: 'organizationOrUser',
       query: SignalQuery,
       success: { status: 200, description: 'A page of signals', schema: pageOf(Signal) },
       async handler({ principal, query }) {
-        const { limit, cursor, since, until, sessionId, ...rest } = query()
-        const filter = { ...rest, since: moment('since', since), until: moment('until', until) }
+        const { limit, cursor, since, until, createdAfter, createdBefore, sessionId, ...rest } = query()
+        const filter = {
+          ...rest,
+          occurred: { since: moment('since', since), until: moment('until', until) },
+          created: {
+            since: moment('createdAfter', createdAfter),
+            until: moment('createdBefore', createdBefore),
+          },
+        }
         const reader = readerOf(principal)
         if (sessionId === undefined) {
-          const slice = { after: signalOrder.decode(cursor), limit }
-          const rows = await conversations.signals(reader, filter, slice)
-          return ok(
-            toPage(rows, limit, (row) => signalOrder.encode([row.createdMicroseconds, row.id]), signal),
-          )
+          const moments = orderOfSignals(filter)
+          const order = signalOrders[moments]
+          const rows = await conversations.signals(reader, filter, { after: order.decode(cursor), limit })
+          return ok(toPage(rows, limit, (row) => order.encode([row[moments], row.id]), signal))
         }
         const slice = { after: sessionSignalOrder.decode(cursor), limit }
         const rows = await conversations.signalsOfSession(reader, sessionId, filter, slice)
@@ -223,6 +233,6 @@ function revision({ body, createdAt, replacedAt, ...row }: RevisionRow) {
   return { ...row, ...body, createdAt, replacedAt }
 }
 
-function signal({ createdMicroseconds: _, ...row }: SignalRow) {
+function signal({ createdMoment: _, occurredMoment: __, ...row }: SignalRow) {
   return row
 }

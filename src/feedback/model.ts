@@ -93,6 +93,7 @@ export const Field = named(
     },
     {
       description: 'One typed value of a record.',
+      examples: [{ category: 'content', type: 'string', name: 'comment', value: 'The export is slow.' }],
       documented: {
         oneOf: FIELD_TYPES.map((type) => ({
           title: `${type} field`,
@@ -146,4 +147,6 @@ export const RecordQuery = Type.Object({
   person_id: Type.Optional(integerId('Records of this person.')),
   since: Type.Optional(momentParameter('`display_ts` is this or later.')),
   until: Type.Optional(momentParameter('`display_ts` is before this.')),
+  created_after: Type.Optional(momentParameter('`created_at` is this or later.')),
+  created_before: Type.Optional(momentParameter('`created_at` is before this.')),
 })

@@ -6,20 +6,30 @@
  * of another list or order is refused instead of being misread.
  */
 import { type TSchema, Type } from '@sinclair/typebox'
-import type { Position } from '../platform/db/keyset.ts'
+import type { Moment, Position } from '../platform/db/keyset.ts'
 import { isUuid } from '../platform/ids.ts'
+import { toUtc } from '../platform/rfc3339.ts'
 import { orNull } from '../platform/validation/schema.ts'
 import { invalid } from './json.ts'
 
 /** The longest cursor ever made is far below; anything longer is not one of ours. */
 const MAX_CURSOR_LENGTH = 512
 
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
 const PARTS = {
-  integer: (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0,
+  integer: isCount,
+  moment: (value: unknown): value is Moment =>
+    isCount(value) || (typeof value === 'string' && toUtc(value) !== null),
   uuid: (value: unknown): value is string => typeof value === 'string' && isUuid(value),
 }
 type Part = keyof typeof PARTS
-type Values<P extends readonly Part[]> = { readonly [I in keyof P]: P[I] extends 'uuid' ? string : number }
+interface Types {
+  readonly integer: number
+  readonly moment: Moment
+  readonly uuid: string
+}
+type Values<P extends readonly Part[]> = { readonly [I in keyof P]: Types[P[I]] }
 
 /** What one list is ordered by, and how its cursors are read and written. */
 export interface Keyset<P extends readonly Part[]> {

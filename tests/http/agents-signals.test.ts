@@ -34,8 +34,8 @@ test('every signal filter narrows the list, alone and together', async () => {
   expect(await list('&rating=negative')).toEqual([inferred, negative])
   expect(await list('&kind=user_sentiment')).toEqual([inferred])
   expect(await list(`&sessionId=${other.toUpperCase()}`)).toEqual([inferred])
-  expect(await list('&since=2026-01-02T00:00:00Z')).toEqual([inferred, negative])
-  expect(await list('&until=2026-01-02T00:00:00Z')).toEqual([positive])
+  expect(await list('&createdAfter=2026-01-02T00:00:00Z')).toEqual([inferred, negative])
+  expect(await list('&createdBefore=2026-01-02T00:00:00Z')).toEqual([positive])
   expect(await list(`&rating=negative&sessionId=${session}&source=explicit_feedback`)).toEqual([negative])
   expect(ids(await get(`${SIGNALS}?agentKey=nobody`))).toEqual([])
 })
@@ -88,8 +88,43 @@ test('signals are paged newest first, and in the order of sequence within a sess
   )
   expect(newest).toHaveLength(7)
   expect(new Set(newest.map((item) => item.id))).toEqual(all)
-  const inOrder = await readAll(agents, `${SIGNALS}?sessionId=${session}&until=2026-02-02T00:00:00Z&limit=2`)
+  const inOrder = await readAll(
+    agents,
+    `${SIGNALS}?sessionId=${session}&createdBefore=2026-02-02T00:00:00Z&limit=2`,
+  )
   expect(inOrder.map((item) => item.sequence)).toEqual([1, 2, 2, 2, 5, 7, 9])
+})
+
+test('since and until mean when it occurred, createdAfter and createdBefore when it arrived', async () => {
+  const application = await createApplication()
+  const session = await application.session()
+  const signal = (occurred_at: string, created_at: string) =>
+    application.signal(session, { occurred_at, created_at })
+  // Arrived in the reverse of the order in which they occurred, at the ends of what a moment may be.
+  const third = await signal('9999-12-31T23:59:59Z', '2026-03-01T00:00:00Z')
+  const second = await signal('2026-01-02T00:00:00Z', '2026-03-02T00:00:00Z')
+  const first = await signal('0001-01-01T00:00:00Z', '2026-03-03T00:00:00Z')
+  const list = async (query: string) => ids(await get(`${SIGNALS}?agentKey=${application.agentKey}${query}`))
+  expect(await list('')).toEqual([first, second, third])
+  expect(await list('&since=2026-01-02T00:00:00Z')).toEqual([third, second])
+  expect(await list('&until=2026-01-02T00:00:00Z')).toEqual([first])
+  expect(await list('&createdAfter=2026-03-02T00:00:00Z')).toEqual([first, second])
+  expect(await list('&createdBefore=2026-03-03T00:00:00Z&since=2026-01-02T00:00:00Z')).toEqual([
+    second,
+    third,
+  ])
+  const all = `${SIGNALS}?agentKey=${application.agentKey}&since=0001-01-01T00:00:00Z&limit=1`
+  expect((await readAll(agents, all)).map(({ id }) => id)).toEqual([third, second, first])
+})
+
+test('a cursor of signals by arrival is refused where they are listed by occurrence', async () => {
+  const application = await createApplication()
+  const session = await application.session()
+  await application.signal(session)
+  await application.signal(session)
+  const { body } = await get(`${SIGNALS}?agentKey=${application.agentKey}&limit=1`)
+  const query = `since=2000-01-01T00:00:00Z&cursor=${body.next_cursor}`
+  expect((await get(`${SIGNALS}?${query}`)).status).toBe(400)
 })
 
 test.each([
