@@ -88,6 +88,7 @@ function applicationOperationsById(applications: Applications): readonly Operati
       params: { applicationId: uuidOf('application') },
       tag: TAG,
       summary: 'Read an application',
+      description: 'With its settings; never its secrets.',
       access: 'organization',
       query: Type.Object({}),
       success: { status: 200, description: 'The application', schema: Application },

@@ -91,12 +91,15 @@ export const Session = named('AgentSession', Type.Object(sessionMembers))
 
 const StoredFeedback = named(
   'StoredAgentFeedback',
-  Type.Object({
-    ...Feedback.properties,
-    retracted: Type.Optional(
-      Type.Literal(true, { description: 'It takes back what earlier revisions said.' }),
-    ),
-  }),
+  Type.Object(
+    {
+      ...Feedback.properties,
+      retracted: Type.Optional(
+        Type.Literal(true, { description: 'It takes back what earlier revisions said.' }),
+      ),
+    },
+    { description: 'Feedback as it is stored.' },
+  ),
 )
 
 /** An event as it is stored: sanitised, in its newest revision. */

@@ -217,6 +217,7 @@ const SAYS_SOMETHING = {
   title: 'With a rating, labels or a comment',
   properties: {
     feedback: {
+      properties: { targetEventExternalId: {}, rating: {}, labels: {}, comment: {} },
       anyOf: [
         { required: ['rating'], properties: { rating: {} } },
         { required: ['labels'], properties: { labels: { minItems: 1 } } },
@@ -236,13 +237,16 @@ export const Event = named(
           title: 'Feedback on a response',
           required: ['type', 'feedback'],
           properties: { type: { const: 'feedback' }, feedback: {} },
-          anyOf: [{ title: 'Revision', properties: { revision: { minimum: 2 } } }, SAYS_SOMETHING],
         },
         {
           title: 'Any other event',
           required: ['type'],
           properties: { type: { not: { const: 'feedback' } }, feedback: false },
         },
+      ],
+      anyOf: [
+        SAYS_SOMETHING,
+        { title: 'A revision, which may retract feedback', properties: { revision: { minimum: 2 } } },
       ],
     },
   }),

@@ -7,6 +7,7 @@ import { baseUrlOf } from '../http/base-url.ts'
 import { ok } from '../http/operation.ts'
 import { type WebsiteOperation, websiteOperation } from '../http/website-operation.ts'
 import { textResponse } from '../platform/net/compression.ts'
+import { readOnly } from '../platform/net/methods.ts'
 import { apiCatalog, CATALOG_TYPE, catalogLinks, discoveryDocument, llmsText } from './documents.ts'
 import { Discovery } from './model.ts'
 
@@ -21,6 +22,8 @@ export function discoveryOperation(
     path: '/api',
     limit: 'reads',
     summary: 'Discover the website API',
+    description:
+      'Versions, operations and links, for programs that know nothing but the address of the website.',
     query: Type.Object({}),
     success: { status: 200, description: 'Versions, operations and links', schema: Discovery },
     async handler({ request, query }) {
@@ -59,4 +62,6 @@ export function discovery(config: Pick<Config, 'publicBaseUrl'>, content: Conten
       },
       hidden,
     )
+    .all('/.well-known/api-catalog', readOnly, hidden)
+    .all('/llms.txt', readOnly, hidden)
 }

@@ -93,6 +93,7 @@ export const Field = named(
     },
     {
       description: 'One typed value of a record.',
+      examples: [{ category: 'content', type: 'string', name: 'comment', value: 'The export is slow.' }],
       documented: {
         oneOf: FIELD_TYPES.map((type) => ({
           title: `${type} field`,

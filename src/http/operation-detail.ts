@@ -2,6 +2,7 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import type { ErrorCode } from '../platform/errors.ts'
 import { ERROR_STATUS } from '../platform/errors.ts'
+import { exampleOf } from './openapi/example.ts'
 import type { Access, Operation } from './operation.ts'
 import { problemStatus } from './problem.ts'
 
@@ -116,7 +117,7 @@ function responses(operation: Operation, shape: ErrorShape) {
       : {
           'application/json': {
             schema: nameless(schema, `${operation.id}Response`),
-            ...(example === undefined ? {} : { example }),
+            example: example ?? exampleOf(schema),
           },
         }),
     ...Object.fromEntries(

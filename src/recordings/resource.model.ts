@@ -29,7 +29,7 @@ const Asset = named(
     ),
     url: orNull(Type.String({ format: 'uri' }), PLAYBACK_URL),
     urlExpiresAt: orNull(moment('A moment.'), 'When the URLs stop working, in UTC; null without a URL.'),
-    errorCode: orNull(Type.String(), 'Why the media failed, where known.'),
+    errorCode: orNull(Type.String(), 'Why the media failed, where known; null where it did not.'),
     durationSeconds: orNull(Type.Number({ minimum: 0 }), DURATION),
     isAudio: orNull(Type.Boolean(), 'Whether there is sound only; null where unknown.'),
     contentType: orNull(Type.String(), 'Media type of what `url` answers; null where unknown.'),

@@ -32,7 +32,7 @@ export { orderOfList } from './list.store.ts'
  * In the transaction of the caller: taking a person out of the participants of every recording, and putting a recording into
  * folders.
  */
-export { deleteParticipationsOf, insertFolders } from './store.ts'
+export { deleteParticipationsOf, insertFolders, recordingsOfPerson } from './store.ts'
 export type Recordings = ReturnType<typeof createRecordings>
 
 export type RecordingsDeps = Pick<Deps, 'sql' | 'reads' | 'doorbell' | 'newId' | 'log' | 'storage'> & {
@@ -147,8 +147,9 @@ async function write(
     writeUtterances(tx, organizationId, id, transcript ?? []),
   ])
   // In this order: a transcript that is there must not wait for media that may take hours.
-  if (transcript !== null) await outbox.send([{ key: actorOf(id), type: 'transcript_completed' }])
-  if (draft.assetUrl !== null) await outbox.send([{ key: actorOf(id), type: 'ingest_url' }])
+  const key = actorOf(id)
+  if (transcript !== null) await outbox.send([{ key, type: 'transcript_completed', organizationId }])
+  if (draft.assetUrl !== null) await outbox.send([{ key, type: 'ingest_url', organizationId }])
   return readBack(deps, tx, viewer, id)
 }
 

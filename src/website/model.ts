@@ -29,6 +29,7 @@ const optionalLine = (title: string, maxLength: number) =>
   Type.Optional(
     Type.String({
       title,
+      description: `${title}: one line of at most ${maxLength} characters.`,
       maxLength,
       pattern: ONE_LINE,
       words: `one line of at most ${maxLength} characters`,

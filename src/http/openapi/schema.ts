@@ -8,6 +8,8 @@ type Node = Record<string, unknown>
 /** Component schemas by name. */
 export type NamedSchemas = Record<string, Node>
 
+const EXAMPLES: ReadonlySet<string> = new Set(['example', 'examples'])
+
 /** Rewrites a whole document, bottom up. Named schemas are moved to `schemas`. @throws Error where two have one name */
 export function readable(value: unknown, schemas: NamedSchemas): unknown {
   if (Array.isArray(value)) return value.map((item) => readable(item, schemas))
@@ -16,13 +18,11 @@ export function readable(value: unknown, schemas: NamedSchemas): unknown {
     // An example is a value, and stays what it is.
     Object.entries(value).map(([key, member]) => [
       key,
-      key === 'example' ? member : readable(member, schemas),
+      EXAMPLES.has(key) ? member : readable(member, schemas),
     ]),
   )
-  const rewritten = [mergeAlternatives, openRecord, typeOfConstant, withoutOwnKeywords].reduce(
-    (current, rewrite) => rewrite(current),
-    node,
-  )
+  const rewrites = [mergeAlternatives, openRecord, typeOfConstant, withoutOwnKeywords, defaultsInWords]
+  const rewritten = rewrites.reduce((current, rewrite) => rewrite(current), node)
   return moveNamed(rewritten, schemas)
 }
 
@@ -38,6 +38,23 @@ function withoutOwnKeywords(node: Node): Node {
   if (!isSchema(node)) return node
   const { words: _, documented, ...rest } = node
   return { ...rest, ...(documented as Node | undefined) }
+}
+
+/**
+ * The defaults of members as part of their descriptions: generators take a member with a `default` for one that is always
+ * there, and so ask callers for it.
+ */
+function defaultsInWords(node: Node): Node {
+  const { properties } = node
+  if (!isSchema(node) || typeof properties !== 'object' || properties === null) return node
+  const members = Object.entries(properties as Record<string, Node>).map(([name, member]) => {
+    if (member.default === undefined) return [name, member] as const
+    const { default: value, description = '', ...rest } = member
+    const said = /\b(?:default|unless given)\b/i.test(String(description))
+    const words = said ? description : `${description} Unless given: \`${JSON.stringify(value)}\`.`.trim()
+    return [name, { ...rest, description: words }] as const
+  })
+  return { ...node, properties: Object.fromEntries(members) }
 }
 
 function moveNamed(node: Node, schemas: NamedSchemas): Node {
