@@ -9,6 +9,8 @@ import { createTextProcess } from './analyze/text-process.ts'
 import type { TextWork } from './analyze/text-work.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
+import { createRequestWork } from './platform/concurrency/request-work.ts'
+import type { RequestWork } from './platform/concurrency/work.ts'
 import { connect, type Sql } from './platform/db/pool.ts'
 import { type NewId, newId } from './platform/ids.ts'
 import { createLog, type Log } from './platform/log.ts'
@@ -28,6 +30,7 @@ export interface Deps {
   readonly doorbell: Doorbell
   readonly storage: ObjectStore
   readonly textWork: TextWork
+  readonly requestWork: RequestWork
   readonly clock: Clock
   readonly newId: NewId
   readonly log: Log
@@ -62,6 +65,7 @@ export function createContainer(
   const doorbell = createDoorbell({ sql, redis, log, metrics })
   const storage = createStorage(config)
   const textWork = createTextProcess()
+  const requestWork = createRequestWork()
   return {
     config,
     servers,
@@ -70,6 +74,7 @@ export function createContainer(
     doorbell,
     storage,
     textWork,
+    requestWork,
     clock: systemClock,
     newId,
     log,
@@ -78,6 +83,7 @@ export function createContainer(
       await doorbell.close()
       storage.close()
       textWork.close()
+      requestWork.close()
       redis?.disconnect()
       await sql.end({ timeout: 5 })
     },

@@ -84,6 +84,7 @@ export function ingestOperations(ingest: Ingest): readonly Operation[] {
         'agent_application_not_found',
         'too_many_events',
         'event_too_large',
+        'request_too_costly',
         'environment_not_allowed',
         'invalid_feedback_target',
         'event_changed',
@@ -92,7 +93,7 @@ export function ingestOperations(ingest: Ingest): readonly Operation[] {
         'sequence_occupied',
         'event_finalized',
       ],
-      handler: async (call) => ok(await ingest(call.principal, () => call.parsedBody())),
+      handler: async (call) => ok(await ingest(call.principal, () => call.bodyBytes())),
     }),
   ]
 }

@@ -24,6 +24,7 @@ export function errorCodes(operation: Operation): readonly ErrorCode[] {
       'malformed_json',
       'validation_failed',
       'payload_too_large',
+      'too_many_values',
       'body_too_slow',
       'unsupported_media_type',
     ] as const)
