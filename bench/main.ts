@@ -5,6 +5,7 @@ import { benchIngest } from './ingest.ts'
 import { benchRecordingsList } from './recordings-list.ts'
 import { benchScale } from './scale.ts'
 import { benchTranscripts } from './transcripts.ts'
+import { benchTurns } from './turns.ts'
 import { benchUpload } from './upload.ts'
 import { benchUploadMemory } from './upload-memory.ts'
 
@@ -17,6 +18,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
     await benchRecordingsList()
   },
   scale: benchScale,
+  turns: benchTurns,
   upload: benchUpload,
   memory: benchUploadMemory,
 }

@@ -26,6 +26,8 @@ export interface Deps {
   readonly config: Config
   readonly servers: Servers
   readonly sql: Sql
+  /** For lists and single objects that are shown to a caller: its connections plan by index and cannot write. */
+  readonly reads: Sql
   readonly redis: Redis | null
   readonly doorbell: Doorbell
   readonly storage: ObjectStore
@@ -46,6 +48,11 @@ export interface ContainerOptions {
   readonly redoable?: boolean
 }
 
+/** Connections for reads, beside `DATABASE_POOL_SIZE` others. They are opened when first needed. */
+export function readPoolSize(poolSize: number): number {
+  return Math.ceil(poolSize / 2)
+}
+
 /** `name` appears in log lines and as the application name of the database connections. */
 export function createContainer(
   config: Config,
@@ -60,6 +67,12 @@ export function createContainer(
     redoable,
     statementTimeoutMs: config.databaseStatementTimeoutMs,
   })
+  const reads = connect(servers.database, {
+    max: readPoolSize(config.databasePoolSize),
+    applicationName: `${name}-reads`,
+    readOnly: true,
+    statementTimeoutMs: config.databaseStatementTimeoutMs,
+  })
   const redis = servers.redis === null ? null : openRedis(servers.redis, log)
   const metrics = createMetrics()
   const doorbell = createDoorbell({ sql, redis, log, metrics })
@@ -70,6 +83,7 @@ export function createContainer(
     config,
     servers,
     sql,
+    reads,
     redis,
     doorbell,
     storage,
@@ -85,7 +99,7 @@ export function createContainer(
       textWork.close()
       requestWork.close()
       redis?.disconnect()
-      await sql.end({ timeout: 5 })
+      await Promise.all([sql.end({ timeout: 5 }), reads.end({ timeout: 5 })])
     },
   }
 }

@@ -100,7 +100,7 @@ export function createFeatures(deps: Deps): Features {
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...transcriptOperations(createTranscripts(deps), {
-        assertVisible: (principal, recordingId) => folders.assertVisible(deps.sql, principal, recordingId),
+        assertVisible: (principal, recordingId) => folders.assertVisible(deps.reads, principal, recordingId),
         speakersOf: recordings.speakersOf,
       }),
     ],

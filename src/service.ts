@@ -24,6 +24,7 @@ import { assertServer } from './platform/db/server-version.ts'
 import type { StartedServers } from './platform/embedded/servers.ts'
 import { healthRoutes } from './platform/health.ts'
 import type { Log } from './platform/log.ts'
+import { answers } from './platform/redis.ts'
 import type { Shutdown } from './platform/shutdown.ts'
 import { oneLine, StartError } from './platform/start-error.ts'
 import { describeTranscription } from './transcribe/examine.ts'
@@ -47,12 +48,13 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   const container = createContainer(config, servers.servers, 'earshot')
   registerActorGauges(container)
   shutdown.add('connections', BUDGET_MS.connections, () => container.close())
-  await prepareDatabase(container, servers, { log, signal: shutdown.signal })
+  const applied = await prepareDatabase(container, servers, { log, signal: shutdown.signal })
   if (shutdown.signal.aborted) return
   let threads: Threads | null = null
   shutdown.add('threads', BUDGET_MS.threads, () => threads?.stop(BUDGET_MS.threads - FORCE_MS))
   const port = listen(container, shutdown)
-  process.stdout.write(banner(config, servers, port))
+  process.stdout.write(banner(config, servers, port, await whyRedisIsAway(container)))
+  if (applied.length > 0) log.info({ applied }, 'database migrated')
   if (config.role === 'api') return
   threads = await startThreads(container)
   const source = threads
@@ -63,17 +65,22 @@ async function prepareDatabase(
   container: Container,
   servers: StartedServers,
   run: { readonly log: Log; readonly signal: AbortSignal },
-): Promise<void> {
-  const { log } = run
+): Promise<readonly number[]> {
   // A server of our own has been waited for by whoever started it.
   const waitMs = servers.embedded.postgres ? 0 : container.config.databaseWaitMs
   const applied = await onceServerIsThere({ ...run, place: servers.databaseName, waitMs }, async () => {
     await assertServer(container.sql, servers.databaseName)
     return migrateOnce(servers)
   })
-  if (applied.length > 0) log.info({ applied }, 'database migrated')
-  if (servers.embedded.postgres) await bootstrapDemo({ ...container, ...createFeatures(container) })
+  // The banner is the first thing that a newcomer reads.
+  if (servers.embedded.postgres) await bootstrapDemo({ ...container, ...createFeatures(quiet(container)) })
+  return applied
 }
+
+const quiet = (container: Container): Container => ({
+  ...container,
+  log: container.log.child({}, { level: 'warn' }),
+})
 
 /** On a connection of its own: a migration of much data may take longer than any other statement. */
 async function migrateOnce({ servers: { database } }: StartedServers): Promise<readonly number[]> {
@@ -125,8 +132,14 @@ function mediaBucket({ bucket, endpoint }: NonNullable<Config['s3']>): string {
   return `the bucket ${bucket}${endpoint === null ? '' : ` at ${endpoint}`}`
 }
 
+/** One line for the banner; null where Redis answers, or there is none. Everything works without it, a little later. */
+async function whyRedisIsAway({ redis }: Pick<Container, 'redis'>): Promise<string | null> {
+  if (redis === null || (await answers(redis))) return null
+  return 'Redis does not answer: work is found by looking for it every few seconds, until Redis is there'
+}
+
 /** What somebody who has just typed the start command needs next. */
-function banner(config: Config, servers: StartedServers, port: number): string {
+function banner(config: Config, servers: StartedServers, port: number, redisIsAway: string | null): string {
   const host = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : config.host
   const url = config.publicBaseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   const credentials = join(config.dataDir, 'credentials.json')
@@ -136,6 +149,7 @@ function banner(config: Config, servers: StartedServers, port: number): string {
     ...(config.role === 'worker' ? [] : [['Swagger UI', `${url}/docs`]]),
     ...(servers.embedded.postgres && existsSync(credentials) ? [['Credentials', credentials]] : []),
     ...servers.describe.map((line, index) => [index === 0 ? 'Runs on' : '', line]),
+    ...(redisIsAway === null ? [] : [['', redisIsAway]]),
     ...(config.role === 'api' ? [] : [['', `${config.workerThreads} worker threads`]]),
     ['Media in', config.s3 === null ? join(config.dataDir, 'media') : mediaBucket(config.s3)],
     ...(config.role === 'api' || missing === null ? [] : [['', missing]]),

@@ -4,13 +4,16 @@ import type { Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { RuntimeOptions } from './options.ts'
-import type { ActorDefinition, ActorKey, ActorKind, Doorbell } from './types.ts'
+import type { RunningMark } from './running.ts'
+import type { ActorDefinition, ActorKey, ActorKind, Doorbell, Message } from './types.ts'
 
 export interface Context {
   readonly sql: Sql
   readonly log: Log
   readonly metrics: Metrics
   readonly doorbell: Doorbell
+  /** Says which message this worker runs at this moment. */
+  readonly running: RunningMark
   /** This worker's id: unique for ever. */
   readonly worker: string
   readonly options: RuntimeOptions
@@ -32,4 +35,6 @@ export interface Handover {
   readonly leave: Leave
   /** Starts `key` alone, at once or after a delay. */
   later(key: ActorKey, delayMs: number): void
+  /** Rings for actors that go to the end of the line, of which these are the heads. */
+  ringAgain(heads: readonly Message[]): void
 }

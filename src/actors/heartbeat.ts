@@ -27,7 +27,10 @@ export async function keepBeating(context: Context, stopped: AbortSignal): Promi
   for (;;) {
     await pause(heartbeatMs, stopped)
     if (stopped.aborted) return
-    if (unsettled++ >= most) throw new Error(`none of ${most} heartbeats was answered or given up`)
+    if (unsettled++ >= most) {
+      context.running.blameNobody()
+      throw new Error(`none of ${most} heartbeats was answered or given up`)
+    }
     const settled = beatOnce(context).then(() => {
       unsettled = 0
     })

@@ -10,6 +10,7 @@ import { aloneWork, failTurn, goToTheEnd } from './activation.ts'
 import type { Context, Handover } from './context.ts'
 import { type Claimed, claimAndRead, type Mailbox, readMailboxes, type WaitingMessage } from './head.ts'
 import { isSpent, longHandler, longTurnTimeoutMs } from './perform.ts'
+import { markResumes } from './running.ts'
 import { assertHead, fence, type Held, release, remove, settle, takeOver } from './statements.ts'
 import { commitTurns, limitStatements, sendAll, TurnFailed, TurnTimeout, within } from './turn.ts'
 import { type ActorKey, Fenced, type Letter, type LongTurn, type Send } from './types.ts'
@@ -33,13 +34,13 @@ export async function runLong(
       if (released.has(key)) return handover.leave(key, mailbox.mail)
       continue
     }
-    if (turns > 0 || context.stopping.aborted) return goToTheEnd(context, held, head)
+    if (turns > 0 || context.stopping.aborted) return goToTheEnd(context, held, head, handover)
     try {
       if (isSpent(context, head)) {
         await commitTurns(context, [aloneWork(context, held, mailbox, head)], context.options.turnTimeoutMs)
       } else {
         const outcome = await runTurn(context, held, mailbox, head)
-        if (outcome === 'broken_off') return goToTheEnd(context, held, head)
+        if (outcome === 'broken_off') return goToTheEnd(context, held, head, handover)
         if (outcome === 'released') return handover.leave(key, mailbox.mail)
       }
     } catch (error) {
@@ -67,7 +68,7 @@ async function runTurn(
   mailbox: Mailbox,
   message: WaitingMessage,
 ): Promise<'done' | 'released' | 'broken_off'> {
-  const { longTurns, stopping } = context
+  const { longTurns, stopping, running } = context
   const kind = message.key.split(':')[0] ?? ''
   const controller = new AbortController()
   const turn = new Turn(context, held, mailbox, message, AbortSignal.any([controller.signal, stopping]))
@@ -75,7 +76,9 @@ async function runTurn(
   const started = performance.now()
   try {
     const handler = longHandler(context, message)
-    await within(longTurnTimeoutMs(context, message), handler(turn))
+    running.set(message)
+    const handled = running.inNameOf(message, () => handler(turn))
+    await within(longTurnTimeoutMs(context, message), handled)
     if (!turn.finished) throw new Error('the handler ended without finish')
   } catch (error) {
     if (!turn.finished) {
@@ -121,9 +124,11 @@ class Turn implements LongTurn {
   async step<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T> {
     if (this.#state !== 'open') throw new Fenced('the turn is over')
     const { held, message, context } = this
-    return this.#commit(work, async (tx) => {
+    const value = await this.#commit(work, async (tx) => {
       await Promise.all([fence(tx, context.worker, [held]), assertHead(tx, message)])
     })
+    this.#resumed()
+    return value
   }
 
   async finish<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T> {
@@ -133,6 +138,7 @@ class Turn implements LongTurn {
       const value = await this.#commit(work, (tx) => this.#settle(tx))
       this.#state = 'finished'
       this.#watchNoMore()
+      this.#resumed()
       return value
     } catch (error) {
       this.#state = 'over'
@@ -156,9 +162,20 @@ class Turn implements LongTurn {
     const { sql, options } = this.context
     const reading = (tx: Tx) => {
       limitStatements(tx, this.context, options.turnTimeoutMs)
-      return work(tx)
+      return work(this.#marked(tx))
     }
-    return transaction(sql, reading, 'read only')
+    const value = await transaction(sql, reading, 'read only')
+    this.#resumed()
+    return value
+  }
+
+  /** The handler goes on from here. */
+  readonly #resumed = () => this.context.running.set(this.message)
+
+  /** As the handler gets it. */
+  #marked(tx: Tx): Tx {
+    this.#resumed()
+    return markResumes(tx, this.#resumed)
   }
 
   /** Fence, removal and, where nothing else is due, release. */
@@ -177,7 +194,7 @@ class Turn implements LongTurn {
     const { value, envelopes } = await transaction(sql, async (tx) => {
       const letters: Letter[] = []
       limitStatements(tx, this.context, options.turnTimeoutMs)
-      const result = await work(tx, async (more) => void letters.push(...more))
+      const result = await work(this.#marked(tx), async (more) => void letters.push(...more))
       const sent = await sendAll(tx, letters)
       await check(tx)
       return { value: result, envelopes: sent }

@@ -7,15 +7,19 @@ import { hostname } from 'node:os'
 import type { Context } from './context.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { createEnvelopeSources, type EnvelopeSource, type SourceDeps } from './doorbell.ts'
+import { keepSharing } from './fair-sweep.ts'
 import { keepBeating } from './heartbeat.ts'
 import { DEFAULT_OPTIONS, type RuntimeOptions } from './options.ts'
 import { pause } from './pause.ts'
+import { createRunningMark, type RunningMark } from './running.ts'
 import { keepSweeping } from './sweeper.ts'
 import { ACTOR_POOLS, type ActorDefinition, type Doorbell, POOLS, type Pool } from './types.ts'
 import { beat, giveBack, removeWorker } from './worker-statements.ts'
 
 export interface RuntimeDeps extends SourceDeps {
   readonly doorbell: Doorbell
+  /** Absent where nobody reads it. */
+  readonly running?: RunningMark
 }
 
 export interface Runtime {
@@ -57,12 +61,13 @@ class Worker implements Runtime {
     for (const { kind, pool } of definitions) {
       if (ACTOR_POOLS[kind] !== pool) throw new Error(`${kind} belongs to the pool ${ACTOR_POOLS[kind]}`)
     }
-    const { sql, log, metrics, doorbell } = deps
+    const { sql, log, metrics, doorbell, running = createRunningMark() } = deps
     this.#context = {
       sql,
       log: log.child({ worker: this.worker }),
       metrics,
       doorbell,
+      running,
       worker: this.worker,
       options,
       definitions: new Map(definitions.map((definition) => [definition.kind, definition])),
@@ -80,6 +85,7 @@ class Worker implements Runtime {
     this.#loops = Promise.all([
       keepBeating(this.#context, this.#stopped.signal),
       keepSweeping(this.#context, this.#dispatcher),
+      keepSharing(this.#context, this.#dispatcher),
       ...[...this.#sources].map(([pool, source]) => this.#listen(pool, source)),
     ])
   }
@@ -110,7 +116,7 @@ class Worker implements Runtime {
       }
       // No more than one activation at a time: what is left is for workers that have nothing to do.
       const rings = await source.take(Math.min(free, options.batchKeys))
-      for (const { key, seq } of rings) this.#dispatcher.offer(key, seq)
+      for (const ring of rings) this.#dispatcher.offer(ring)
     }
   }
 }

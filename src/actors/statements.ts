@@ -47,8 +47,8 @@ export function claiming(sql: Query, worker: string, keys: readonly ActorKey[]) 
 }
 
 /**
- * Takes an actor from a worker whose lease has run out, and counts an attempt and a death for the message it was at: one
- * that kills its process is counted although nobody could report it. Null where the owner lives or another was faster.
+ * Takes an actor from a worker that has ended or whose lease has run out. Counts an attempt and a death for the message it was at,
+ * unless it is known what ended the worker: a message that kills its process is counted although nobody could report it. Null where the owner lives or another was faster.
  */
 export async function takeOver(
   sql: Query,
@@ -58,23 +58,27 @@ export async function takeOver(
 ): Promise<Held | null> {
   const [held] = await sql<Held[]>`
     with dead as (
-      select a.key from actor a
+      select a.key, exists (select from worker w where w.id = a.owner and w.is_accounted_for) as is_accounted_for
+      from actor a
       where a.key = ${key}
         and a.owner <> ${worker}
         and not exists (
           select 1 from worker w
-          where w.id = a.owner and w.heartbeat_at > now() - ${leaseMs}::int * interval '1 millisecond'
+          where w.id = a.owner
+            and not w.is_accounted_for
+            and w.heartbeat_at > now() - ${leaseMs}::int * interval '1 millisecond'
         )
       for no key update of a skip locked
     ), taken as (
       update actor a set owner = ${worker}, epoch = a.epoch + 1
       from dead
       where a.key = dead.key
-      returning a.key, a.epoch
+      returning a.key, a.epoch, dead.is_accounted_for
     ), counted as (
       update actor_message m set attempts = m.attempts + 1, deaths = m.deaths + 1, last_error = ${WORKER_ENDED}
       from taken
       where m.key = taken.key
+        and not taken.is_accounted_for
         and m.seq = (select min(seq) from actor_message where key = ${key})
         and m.available_at <= now()
     )

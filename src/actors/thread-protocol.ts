@@ -8,6 +8,8 @@ export interface StartOrder {
   readonly servers: Servers
   /** 0 for the first thread of the process, which also does the work by the clock. */
   readonly index: number
+  /** Where the thread says which message it runs (`running.ts`). */
+  readonly running: SharedArrayBuffer
 }
 
 export type ToThread =

@@ -8,6 +8,7 @@ import type { Container } from '../container.ts'
 import { keepMaintaining } from './maintenance.ts'
 import type { RuntimeOptions } from './options.ts'
 import { pause } from './pause.ts'
+import { createRunningMark } from './running.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import type { FromThread, StartOrder, ToThread } from './thread-protocol.ts'
 import type { ActorDefinition, MaintenanceTask } from './types.ts'
@@ -35,7 +36,7 @@ export function serveThread(port: ThreadPort, build: (order: StartOrder) => Thre
   port.on('message', async (message) => {
     switch (message.type) {
       case 'start':
-        running = start(build(message), message.index)
+        running = start(build(message), message)
         port.postMessage({ type: 'ready', worker: (await running).runtime.worker })
         break
       case 'ping':
@@ -60,9 +61,11 @@ interface Running {
   readonly maintenance: Promise<void>
 }
 
-async function start(contents: ThreadContents, index: number): Promise<Running> {
+async function start(contents: ThreadContents, { index, running: memory }: StartOrder): Promise<Running> {
   const { container, actors, options = {} } = contents
-  const runtime = createRuntime(container, actors, options)
+  const running = createRunningMark(memory)
+  process.on('uncaughtExceptionMonitor', () => running.markFailed())
+  const runtime = createRuntime({ ...container, running }, actors, options)
   await runtime.start()
   const stopping = new AbortController()
   const tasks = index === 0 ? contents.maintenance : []

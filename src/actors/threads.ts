@@ -1,16 +1,17 @@
 /**
  * The worker threads of a process, seen from the main thread: started, watched, replaced, stopped.
  *
- * The rule: a thread may end at any time. It is replaced after a pause that grows with every failure in a row, and its
- * worker's row is removed, so that others take over its actors without waiting for the lease. Nothing relies on the old
- * thread being really gone: the epochs see to that.
+ * The rule: a thread may end at any time. It is replaced soon; after a pause that grows where it could not even start. Its worker is
+ * ended with it, so that others take over its actors without waiting for the lease, and the message that the thread was running is
+ * blamed, alone, where it is known. Nothing relies on the old thread being really gone: the epochs see to that.
  */
 import type { Config } from '../config.ts'
 import type { Servers } from '../container.ts'
 import type { Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/log.ts'
+import { createSharedMark, type Running, readSharedMark } from './running.ts'
 import type { FromThread, ToThread } from './thread-protocol.ts'
-import { removeWorker } from './worker-statements.ts'
+import { endWorker, removeWorker } from './worker-statements.ts'
 
 export interface Threads {
   /** Resolves when every thread works. */
@@ -33,7 +34,7 @@ export interface ThreadsOptions {
   readonly entry: string
   /** Pause between two pings; a thread that leaves three in a row unanswered is replaced. */
   readonly pingMs: number
-  /** The first pause before a thread is replaced, and the longest. */
+  /** The pause before a thread is replaced, and the longest before one that could not start is tried again. */
   readonly respawnMs: number
   readonly respawnCapMs: number
 }
@@ -44,13 +45,11 @@ const ENTRY = COMPILED
   ? './workers/actor.worker.ts'
   : new URL('../../workers/actor.worker.ts', import.meta.url).href
 
-const DEFAULTS: ThreadsOptions = { entry: ENTRY, pingMs: 5_000, respawnMs: 250, respawnCapMs: 30_000 }
+const DEFAULTS: ThreadsOptions = { entry: ENTRY, pingMs: 2_000, respawnMs: 250, respawnCapMs: 30_000 }
 
 const MAX_UNANSWERED = 3
 /** A thread that starts loads all its code first. */
-const MAX_UNANSWERED_AT_START = 12
-/** A thread that worked for so long was well: the next failure counts as the first. */
-const HEALTHY_MS = 60_000
+const MAX_UNANSWERED_AT_START = 30
 const METRICS_BUDGET_MS = 1_000
 /** What the main thread keeps of the budget to end threads by force. */
 const FORCE_MS = 500
@@ -76,9 +75,10 @@ class Seat {
   readonly #metricsRequests = new Map<number, (json: object) => void>()
   #thread: Worker | null = null
   #worker: string | null = null
-  #readySince = 0
   #unanswered = 0
+  /** Starts in a row that came to nothing. */
   #failures = 0
+  #running = createSharedMark()
   #requests = 0
   #pinging: Timer | null = null
   #respawning: Timer | null = null
@@ -129,6 +129,7 @@ class Seat {
     const thread = new Worker(this.options.entry)
     this.#thread = thread
     this.#unanswered = 0
+    this.#running = createSharedMark()
     thread.addEventListener('message', (event: MessageEvent<FromThread>) => this.#hear(event.data))
     thread.addEventListener('error', (event: ErrorEvent) => {
       event.preventDefault()
@@ -136,7 +137,7 @@ class Seat {
     })
     thread.addEventListener('close', () => this.#ended(thread))
     this.#pinging = setInterval(() => this.#ping(thread), this.options.pingMs)
-    this.#post({ type: 'start', config, servers, index: this.index })
+    this.#post({ type: 'start', config, servers, index: this.index, running: this.#running })
   }
 
   #post(message: ToThread): void {
@@ -147,7 +148,7 @@ class Seat {
     this.#unanswered = 0
     if (message.type === 'ready') {
       this.#worker = message.worker
-      this.#readySince = performance.now()
+      this.#failures = 0
       this.#ready.resolve()
     } else if (message.type === 'metrics') {
       this.#metricsRequests.get(message.request)?.(message.json)
@@ -179,12 +180,24 @@ class Seat {
       this.#stopped.resolve()
       return
     }
-    if (worker !== null) removeWorker(this.deps.sql, worker).catch(() => {}) // else its lease runs out
-    const healthy = worker !== null && performance.now() - this.#readySince > HEALTHY_MS
-    this.#failures = healthy ? 1 : this.#failures + 1
+    const culprit = readSharedMark(this.#running)
+    if (worker !== null) this.#endWorker(worker, culprit)
     const { respawnMs, respawnCapMs } = this.options
-    const waitMs = Math.min(respawnCapMs, respawnMs * 2 ** Math.min(this.#failures - 1, 20))
-    this.deps.log.error({ thread: this.index, worker, waitMs }, 'a worker thread ended; starting another')
+    // What ended a thread that worked waits by itself; everybody else does not wait for it.
+    const waitMs = Math.min(respawnCapMs, respawnMs * 2 ** Math.min(this.#failures, 20))
+    if (worker === null) this.#failures += 1
+    const details = { thread: this.index, worker, running: culprit, waitMs }
+    this.deps.log.error(details, 'a worker thread ended; starting another')
     this.#respawning = setTimeout(() => this.#spawn(), waitMs)
+  }
+
+  /** Where this fails, the lease of the worker runs out. */
+  #endWorker(worker: string, culprit: Running | 'nobody' | null): void {
+    const { sql } = this.deps
+    const ended =
+      culprit === null
+        ? removeWorker(sql, worker)
+        : endWorker(sql, worker, culprit === 'nobody' ? null : culprit)
+    ended.catch(() => {})
   }
 }

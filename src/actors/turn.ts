@@ -10,6 +10,7 @@ import { Revocation } from '../platform/db/revocation.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { Context } from './context.ts'
 import { send } from './mailbox.ts'
+import { markResumes, type RunningMark } from './running.ts'
 import { type Held, remove, settle } from './statements.ts'
 import {
   type ActorKey,
@@ -67,7 +68,7 @@ export async function commitTurns(
       failed.length = 0 // a retried transaction starts over
       limitStatements(tx, context, timeoutMs)
       const letters: Letter[] = []
-      const done = await performAll(works, tx, letters, timeoutMs, failed)
+      const done = await performAll(context, works, tx, letters, timeoutMs, failed)
       const [envelopes, released] = await Promise.all([
         sendAll(tx, letters),
         settle(
@@ -124,6 +125,7 @@ interface Run {
 }
 
 async function performAll(
+  { running }: Context,
   works: readonly Work[],
   tx: Tx,
   letters: Letter[],
@@ -131,9 +133,12 @@ async function performAll(
   failed: (ActorKey | null)[],
 ): Promise<readonly Turns[]> {
   const revocation = new Revocation()
-  const handle = withoutSavepoints(revocation.guard(tx))
+  const alone = works.length === 1 ? works[0]?.messages[0] : undefined
+  const guarded = withoutSavepoints(revocation.guard(tx))
+  // Statements of several actors are answered together: which of them goes on is not known then.
+  const handle = alone === undefined ? guarded : markResumes(guarded, () => running.set(alone))
   const reasons: unknown[] = []
-  const runs = runsOf(works).map(async ({ key, perform }) => {
+  const runs = runsOf(works, running).map(async ({ key, perform }) => {
     try {
       return await perform(handle, letters)
     } catch (error) {
@@ -154,15 +159,18 @@ async function performAll(
 }
 
 /** A run for each actor, but one for all that begin with the same bulk handler. */
-function runsOf(works: readonly Work[]): readonly Run[] {
+function runsOf(works: readonly Work[], running: RunningMark): readonly Run[] {
   const runs: Run[] = []
   for (const [bulk, members] of Map.groupBy(works, (work) => bulkOf(work, work.messages[0]))) {
     const alone = members.length === 1 ? (members[0]?.key ?? null) : null
     if (bulk !== null)
-      runs.push({ key: alone, perform: (tx, letters) => visitAll(bulk, members, tx, letters) })
+      runs.push({ key: alone, perform: (tx, letters) => visitAll(bulk, members, running, tx, letters) })
     else
       for (const work of members)
-        runs.push({ key: work.key, perform: async (tx, letters) => [await performOne(work, tx, letters)] })
+        runs.push({
+          key: work.key,
+          perform: async (tx, letters) => [await performOne(work, running, tx, letters)],
+        })
   }
   return runs
 }
@@ -177,11 +185,12 @@ function bulkOf(work: Work, message: Message | undefined): BulkHandler | null {
   }
 }
 
-async function performOne(work: Work, tx: Tx, letters: Letter[]): Promise<Turns> {
+async function performOne(work: Work, running: RunningMark, tx: Tx, letters: Letter[]): Promise<Turns> {
   const messages: Message[] = []
   for (const message of work.messages) {
     const handler = work.handlerOf(message)
     if (typeof handler !== 'function') return { work, messages, finished: false }
+    running.set(message)
     const outcome = await handler(message, tx, async (more) => void letters.push(...more))
     if (outcome === 'again') return { work, messages, finished: false }
     messages.push(message)
@@ -193,6 +202,7 @@ async function performOne(work: Work, tx: Tx, letters: Letter[]): Promise<Turns>
 async function visitAll(
   bulk: BulkHandler,
   works: readonly Work[],
+  running: RunningMark,
   tx: Tx,
   letters: Letter[],
 ): Promise<readonly Turns[]> {
@@ -207,6 +217,8 @@ async function visitAll(
       complete: work.complete && stop === -1,
     }
   })
+  const [alone, ...others] = visits
+  if (others.length === 0 && alone?.messages[0] !== undefined) running.set(alone.messages[0])
   const again = await bulk.visit(visits, tx, async (more) => void letters.push(...more))
   return visits.map(({ work, messages, complete }) =>
     again.has(work.key) ? { work, messages: [], finished: false } : { work, messages, finished: complete },

@@ -16,6 +16,7 @@ import {
   insertFrom,
   keyTable,
   sessionTable,
+  turnDelay,
   updateFrom,
 } from './ingest.rows.store.ts'
 import type { Context, Participant, ProcessingStatus, SessionStatus } from './model.ts'
@@ -99,15 +100,20 @@ export async function readApplications(
   return new Map(rows.map((row) => [row.n - 1, row]))
 }
 
+/** A session in our hands, and how long a message to its actor waits for company. */
+export interface LockedSession extends SessionRow {
+  readonly turnDelayMs: number
+}
+
 /** Locks the sessions until the transaction ends, in the order of their ids. One that does not exist yet is absent. */
 export async function lockSessions(
   tx: Query,
   keys: readonly SessionKey[],
-): Promise<ReadonlyMap<number, SessionRow>> {
-  const rows = await tx<Numbered<SessionRow>[]>`
+): Promise<ReadonlyMap<number, LockedSession>> {
+  const rows = await tx<Numbered<LockedSession>[]>`
     select
       k.n::int, s.id, s.status, s.processing_status as "processingStatus", s.agent_version as "agentVersion", s.source,
-      s.context, s.environment, s.participants, s.watermark
+      s.context, s.environment, s.participants, s.watermark, ${turnDelay(tx)} as "turnDelayMs"
     from ${keyTable(tx, keys)}
     join agent_session s using (organization_id, application_id, external_session_id)
     order by s.id

@@ -12,6 +12,7 @@ export async function countLiveWorkers(sql: Sql, seconds: number): Promise<numbe
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int as count
     from worker
-    where heartbeat_at > now() - ${seconds}::int * interval '1 second'`
+    where not is_accounted_for
+      and heartbeat_at > now() - ${seconds}::int * interval '1 second'`
   return row?.count ?? 0
 }

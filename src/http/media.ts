@@ -12,7 +12,7 @@ import { contentDisposition } from '../platform/storage/disposition.ts'
 import { PLAYBACK_PATH } from '../platform/storage/signature.ts'
 import { InvalidKey, ObjectMissing, type Playable } from '../platform/storage/storage.ts'
 import { pathOf, queryOf } from './address.ts'
-import { partOf } from './byte-range.ts'
+import { matchesEtag, partOf } from './byte-range.ts'
 
 /** Whether the object of a key is still shown by what it belongs to: a URL that was given out dies with it. */
 export type IsShown = (objectKey: string) => Promise<boolean>
@@ -71,6 +71,8 @@ function answerWith(
     'cross-origin-resource-policy': 'cross-origin',
     'accept-ranges': 'bytes',
   }
+  if (matchesEtag(request.headers.get('if-none-match'), etag))
+    return new Response(null, { status: 304, headers: withoutContent(headers) })
   const file = Bun.file(path)
   const part = request.method === 'GET' ? partOf(request.headers, size, etag) : 'whole'
   if (part === 'whole') return new Response(file, { headers })
@@ -81,4 +83,10 @@ function answerWith(
     status: 206,
     headers: { ...headers, 'content-range': `bytes ${start}-${end - 1}/${size}` },
   })
+}
+
+/** A 304 tells what the client may go on keeping, and describes no body (RFC 9110, section 15.4.5). */
+function withoutContent(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const { 'content-type': _type, 'content-disposition': _disposition, ...kept } = headers
+  return kept
 }

@@ -64,7 +64,7 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
         return deps.bodies.lease(caller, async (lease) => {
           const reading = { lease, caller, work: deps.work }
           const call = createCall(operation, request, params, principal, requestId, reading)
-          return toResponse(await operation.handler(call))
+          return toResponse(await operation.handler(call), request, set)
         })
       },
       { parse: 'none', detail: operationDetail(operation) },

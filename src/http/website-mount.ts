@@ -65,7 +65,7 @@ export function mountWebsite(
         return deps.bodies.lease(caller, async (lease) => {
           const reading = { lease, caller, work: deps.work }
           const call = createCall(operation, request, params, null, requestId, reading)
-          return toResponse(await operation.handler(call))
+          return toResponse(await operation.handler(call), request, set)
         })
       },
       { parse: 'none', detail: operationDetail(operation, 'problem') },

@@ -166,7 +166,7 @@ function credits(deps: IdentityDeps) {
       const result = await change(tx)
       const blocked = await store.lockBlockedSessions(tx, organizationId)
       await outbox.sendUnlessWaiting(
-        blocked.map((id) => ({ key: `session:${id}` as const, type: 'credits_added' })),
+        blocked.map((id) => ({ key: `session:${id}` as const, type: 'credits_added', organizationId })),
       )
       return result
     })

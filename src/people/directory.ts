@@ -5,7 +5,6 @@
  * the same transaction, by themselves, and what was erased is said once in the log.
  */
 import type { Deps } from '../container.ts'
-import type { Position } from '../platform/db/keyset.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
@@ -19,12 +18,12 @@ export type Directory = ReturnType<typeof createDirectory>
 /** Erases what one feature keeps of a person. @returns how many things there were */
 export type Eraser = (tx: Tx, organizationId: string, personId: number) => Promise<number>
 
-export type DirectoryDeps = Pick<Deps, 'sql' | 'newId' | 'log'> & {
+export type DirectoryDeps = Pick<Deps, 'sql' | 'reads' | 'newId' | 'log'> & {
   /** By the name under which the receipt counts what they erased. */
   readonly erasers: Readonly<Record<string, Eraser>>
 }
 
-export function createDirectory({ sql, newId, log, erasers }: DirectoryDeps) {
+export function createDirectory({ sql, reads, newId, log, erasers }: DirectoryDeps) {
   return {
     /** Finds by address (case-insensitively) or makes; absent members never overwrite. @throws AppError 400 */
     async put(organizationId: string, body: PutPerson): Promise<store.PersonRow> {
@@ -39,12 +38,12 @@ export function createDirectory({ sql, newId, log, erasers }: DirectoryDeps) {
 
     /** @throws AppError 404 `person_not_found` */
     async get(organizationId: string, id: number): Promise<store.PersonRow> {
-      return (await store.findPerson(sql, organizationId, id)) ?? noPerson()
+      return (await store.findPerson(reads, organizationId, id)) ?? noPerson()
     },
 
     /** Newest first, one row more than the limit. */
-    list: (organizationId: string, filter: store.PersonFilter, position: Position<readonly [id: number]>) =>
-      store.listPeople(sql, organizationId, filter, position),
+    list: (organizationId: string, filter: store.PersonFilter, position: store.PersonPosition) =>
+      store.listPeople(reads, organizationId, filter, position),
 
     /** The person and all that is kept of them: all or nothing. @throws AppError 404 `person_not_found` */
     async erase(organizationId: string, id: number): Promise<void> {

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
-import { integerId, moment } from '../http/parameters.ts'
+import { integerId, integerIdOf, moment } from '../http/parameters.ts'
 import type { Directory, PersonRow } from './directory.ts'
 import { Person, PersonPage, PersonQuery, PutPerson } from './model.ts'
 
@@ -12,7 +12,7 @@ const TAG = 'Feedback'
 
 const NOT_FOUND = 'person_not_found'
 
-const order = keyset('people', ['integer'])
+const order = keyset('people', ['integer', 'integer'])
 
 /** Everything under `/v3/rest/people`. */
 export function peopleOperations(directory: Directory): readonly Operation[] {
@@ -62,7 +62,7 @@ const listPeople = (directory: Directory) =>
       const filter = { email: email?.trim(), since: moment('since', since), until: moment('until', until) }
       const rows = await directory.list(principal.organizationId, filter, position)
       return ok({
-        ...toPage(rows, position.limit, ({ id }) => order.encode([id]), resourceOf),
+        ...toPage(rows, position.limit, (row) => order.encode([row.createdMicroseconds, row.id]), resourceOf),
         page: position.page,
       })
     },
@@ -73,8 +73,10 @@ const getPerson = (directory: Directory) =>
     id: 'getPerson',
     method: 'GET',
     path: PERSON,
+    params: { personId: integerIdOf('person') },
     tag: TAG,
     summary: 'Read a person',
+    description: '404 where the organization has no such person.',
     access: 'organization',
     query: Type.Object({}),
     success: { status: 200, description: 'The person', schema: Person },
@@ -91,6 +93,7 @@ const erasePerson = (directory: Directory) =>
     id: 'erasePerson',
     method: 'DELETE',
     path: PERSON,
+    params: { personId: integerIdOf('person') },
     tag: TAG,
     summary: 'Erase a person',
     description:

@@ -12,6 +12,7 @@ import { assertMigrated } from './db/migrate.ts'
 import type { Sql } from './db/pool.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import { textResponse } from './net/compression.ts'
 import type { Redis } from './redis.ts'
 import type { Servers } from './servers.ts'
 import { oneLine } from './start-error.ts'
@@ -60,7 +61,7 @@ export function healthRoutes(deps: HealthDeps) {
       },
       hidden,
     )
-    .get('/metrics', () => metricsText(deps), hidden)
+    .get('/metrics', ({ request }) => metricsText(deps, request), hidden)
 }
 
 async function runChecks(
@@ -123,11 +124,14 @@ async function check({ log }: HealthDeps, kind: string, ask: () => PromiseLike<u
 }
 
 /** This thread's registry and those of the worker threads, merged. */
-async function metricsText({ metrics }: HealthDeps): Promise<Response> {
+async function metricsText({ metrics }: HealthDeps, request: Request): Promise<Response> {
   const own = await metrics.registry.getMetricsAsJSON()
   const others = await Promise.all(metrics.sources.map((source) => source()))
   const text = await AggregatorRegistry.aggregate([own, ...others.flat()]).metrics()
-  return new Response(text, { headers: { 'content-type': metrics.registry.contentType } })
+  return textResponse(request, text, {
+    status: 200,
+    headers: { 'content-type': metrics.registry.contentType },
+  })
 }
 
 function json(status: number, body: unknown): Response {

@@ -6,6 +6,7 @@ import { expect, test } from 'bun:test'
 import type { Context } from '../../src/actors/context.ts'
 import { keepBeating } from '../../src/actors/heartbeat.ts'
 import { DEFAULT_OPTIONS } from '../../src/actors/options.ts'
+import { createRunningMark } from '../../src/actors/running.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { eventually } from '../support/eventually.ts'
@@ -17,7 +18,14 @@ const MANY = 40
 function contextOf(answer: () => Promise<unknown>): Context {
   const sql = answer as unknown as Sql
   const log = createLog('silent', 'test')
-  return { sql, log, worker: 'worker', options: OPTIONS, longTurns: new Map() } as unknown as Context
+  return {
+    sql,
+    log,
+    worker: 'worker',
+    options: OPTIONS,
+    longTurns: new Map(),
+    running: createRunningMark(),
+  } as unknown as Context
 }
 
 test('a worker ends where no statement is answered or given up any more', async () => {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { EventEmitter } from 'node:events'
 import { keepMaintaining, runIfDue } from '../../src/actors/maintenance.ts'
+import { createSharedMark } from '../../src/actors/running.ts'
 import { serveThread } from '../../src/actors/thread.ts'
 import type { FromThread, StartOrder } from '../../src/actors/thread-protocol.ts'
 import type { MaintenanceTask } from '../../src/actors/types.ts'
@@ -81,7 +82,13 @@ test('a thread that stops closes its connections when the task has ended, and no
     actors: [],
     maintenance: [task],
   }))
-  port.emit('message', { type: 'start', index: 0, config, servers: own.servers } satisfies StartOrder)
+  port.emit('message', {
+    type: 'start',
+    index: 0,
+    config,
+    servers: own.servers,
+    running: createSharedMark(),
+  } satisfies StartOrder)
   await begun
   port.emit('message', { type: 'stop', budgetMs: 10_000 })
   await eventually(() => said.includes('stopped'))

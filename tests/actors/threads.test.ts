@@ -13,10 +13,11 @@ const ENTRY = new URL('../support/thread.worker.ts', import.meta.url).href
 
 let database: TestDatabase
 let threads: Threads | null = null
+const logged: object[] = []
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  await database.sql`create table applied (key text not null, seq bigint not null)`
+  await database.sql`create table applied (key text not null, seq bigint not null, attempts int)`
 })
 afterAll(() => database.drop())
 beforeEach(async () => {
@@ -25,22 +26,30 @@ beforeEach(async () => {
 afterEach(async () => {
   await threads?.stop(5_000)
   threads = null
+  logged.length = 0
 })
 
 async function start(workerThreads: number, options: Partial<ThreadsOptions> = { entry: ENTRY }) {
   const servers = { database: { url: database.url }, redis: testServer('TEST_REDIS_URL') }
   const config = { ...loadConfig({ LOG_LEVEL: 'silent' }), workerThreads }
-  const deps = { config, servers, sql: database.sql, log: createLog('silent', 'test') }
+  const log = createLog('silent', 'test')
+  log.error = ((details: object) => void logged.push(details)) as typeof log.error
+  const deps = { config, servers, sql: database.sql, log }
   threads = await startThreads(deps, { respawnMs: 20, ...options })
   await threads.ready()
   return threads
 }
 
 const workers = async () => {
-  const rows = await database.sql<{ id: string }[]>`select id from worker order by id`
+  const rows = await database.sql<
+    { id: string }[]
+  >`select id from worker where not is_accounted_for order by id`
   return rows.map((row) => row.id)
 }
-const empty = () => eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
+const empty = () =>
+  eventually(async () => (await database.sql`select 1 from actor_message`).length === 0, {
+    deadlineMs: 35_000,
+  })
 
 test.each(['explode', 'reject', 'spin'])(
   'a thread that dies of %s is replaced, and the others go on',
@@ -63,6 +72,66 @@ test.each(['explode', 'reject', 'spin'])(
   },
   20_000,
 )
+
+test.each([
+  ['session', 'spin'],
+  ['session', 'spin thrice'],
+  ['analysis', 'spin'],
+] as const)(
+  'of the messages in hand only the one that ended the thread is blamed: %s, %s',
+  async (kind, type) => {
+    await start(1, { entry: ENTRY, pingMs: 100 })
+    const culprit: ActorKey = `${kind}:${crypto.randomUUID()}`
+    const innocent: ActorKey[] = [newKey(), `analysis:${crypto.randomUUID()}`]
+    // In one transaction each: some share a turn of their thread with the culprit.
+    await send(
+      database.sql,
+      innocent.map((key) => ({ key, type: 'wait' })),
+    )
+    await eventually(
+      async () => (await database.sql`select 1 from actor where owner is not null`).length === 2,
+    )
+    await send(database.sql, [{ key: culprit, type }])
+    await empty()
+    const attempts = await database.sql`select key, attempts from applied`
+    expect(attempts).toHaveLength(2)
+    for (const one of attempts) expect(one.attempts).toBe(0)
+    expect(await database.sql`select 1 from actor_dead_letter`).toHaveLength(0)
+    expect(logged).toContainEqual(expect.objectContaining({ running: { key: culprit, seq: 1 } }))
+  },
+  40_000,
+)
+
+test('an error in the name of a message is blamed on it', async () => {
+  // In a process of its own: where tests run, a thread is not told of its last error.
+  const script = new URL('../support/threads-process.ts', import.meta.url).pathname
+  const child = Bun.spawn([process.execPath, script, database.url], { stdin: 'pipe' })
+  try {
+    const keys = ['wait', 'explode'].map((): ActorKey => `analysis:${crypto.randomUUID()}`)
+    await send(database.sql, [
+      { key: keys[0]!, type: 'wait' },
+      { key: keys[1]!, type: 'explode' },
+    ])
+    await empty()
+    expect([...(await database.sql`select key, attempts from applied order by attempts`)]).toEqual([
+      { key: keys[0], attempts: 0 },
+      { key: keys[1], attempts: 1 },
+    ])
+  } finally {
+    child.kill()
+    await child.exited
+  }
+}, 40_000)
+
+test('a thread that worked is replaced at once, however often it ends', async () => {
+  await start(1, { entry: ENTRY, pingMs: 100, respawnMs: 20 })
+  await send(database.sql, [{ key: newKey(), type: 'spin thrice' }])
+  await eventually(async () => (await database.sql`select 1 from actor_message`).length === 0, {
+    deadlineMs: 40_000,
+  })
+  const pauses = logged.flatMap((details) => ('waitMs' in details ? [details.waitMs] : []))
+  expect(pauses).toEqual([20, 20, 20])
+}, 60_000)
 
 test('threads tell their metrics, and stop in order', async () => {
   const running = await start(2)

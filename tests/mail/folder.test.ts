@@ -1,6 +1,6 @@
 /** Mail as files, where no server is configured; and the settings of mail. */
 import { expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import PostalMime from 'postal-mime'
@@ -44,6 +44,21 @@ test('a mail is one file for its reader alone, and sending it again replaces it'
     expect(mail).toMatchObject({ subject: 'Häuser', messageId: '<a.1@localhost>' })
     expect(mail.text?.trim()).toBe('again')
     expect(mail.html).toContain('Grüße')
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+})
+
+test.each(['new', 'open to everybody before'])('nobody else may enter the folder: %s', async (state) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'earshot-mail-'))
+  try {
+    const folder = join(dataDir, 'mail')
+    if (state !== 'new') {
+      mkdirSync(folder)
+      chmodSync(folder, 0o755)
+    }
+    await createMailer(loadConfig({ DATA_DIR: dataDir })).send(MAIL, never)
+    expect(statSync(folder).mode & 0o777).toBe(0o700)
   } finally {
     rmSync(dataDir, { recursive: true, force: true })
   }

@@ -78,4 +78,11 @@ describe('executable', () => {
     expect(await applicationKeys(again.baseUrl, demoCredentials(dataDir))).toEqual(['demo'])
     expect(await again.kill()).toBe(0)
   })
+
+  test('kill -9 of its whole process group: its servers end within 15 s', async () => {
+    const killed = await services.start({ command: [executable], group: true })
+    expect(processesNaming(dataDir).length).toBeGreaterThan(1)
+    await killed.killGroup()
+    await eventually(() => processesNaming(dataDir).length === 0, { deadlineMs: 15_000 })
+  })
 })

@@ -24,6 +24,8 @@ export interface ServiceOptions {
    * a pattern when the output matches, `none` at once.
    */
   readonly ready?: 'http' | 'none' | RegExp
+  /** It leads a process group of its own, which `killGroup` ends. */
+  readonly group?: boolean
 }
 
 export interface Service {
@@ -36,6 +38,8 @@ export interface Service {
   output(): string
   /** Sends the signal (default `SIGTERM`) and waits for the end. SIGSTOP and SIGCONT are only sent. */
   kill(signal?: NodeJS.Signals): Promise<number | string | null>
+  /** SIGKILL to the process and to all that it has not put into a group of their own. */
+  killGroup(): Promise<number | string>
 }
 
 export interface Services {
@@ -82,6 +86,7 @@ function spawnService(folder: string, options: ServiceOptions): Service {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
+    detached: options.group ?? false,
   })
   const collect = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder()
@@ -98,6 +103,10 @@ function spawnService(folder: string, options: ServiceOptions): Service {
     async kill(signal = 'SIGTERM') {
       child.kill(signal)
       return signal === 'SIGSTOP' || signal === 'SIGCONT' ? null : exited
+    },
+    killGroup() {
+      process.kill(-child.pid, 'SIGKILL')
+      return exited
     },
   }
 }

@@ -1,6 +1,7 @@
 /** A worker thread whose messages may break it: the entry that the thread tests give to `startThreads`. */
 import { parentPort } from 'node:worker_threads'
 import { serveThread } from '../../src/actors/thread.ts'
+import type { ActorDefinition } from '../../src/actors/types.ts'
 import { createContainer } from '../../src/container.ts'
 import { QUICK, sessions } from './actors.ts'
 
@@ -34,9 +35,54 @@ serveThread(parentPort, ({ config, servers, index }) => {
         if (message.attempts > 0) return 'done'
         for (;;);
       },
+      /** Hangs its thread so often, each time after an answer of the database. */
+      async 'spin thrice'(message, tx) {
+        await tx`select pg_sleep(0.2)`
+        if (message.attempts >= 3) return 'done'
+        for (;;);
+      },
+      /** In hand for a while. */
+      async wait(message, tx) {
+        await tx`select pg_sleep(3)`
+        await tx`
+          insert into applied (key, seq, attempts) values (${message.key}, ${message.seq}, ${message.attempts})`
+        return 'done'
+      },
     },
     { maxAttempts: 10 },
   )
+  const long: ActorDefinition = {
+    kind: 'analysis',
+    pool: 'long',
+    maxAttempts: 10,
+    handlers: {
+      async wait(turn) {
+        const { key, seq, attempts } = turn.message
+        await Bun.sleep(3_000)
+        await turn.finish(async (tx) => {
+          await tx`insert into applied (key, seq, attempts) values (${key}, ${seq}, ${attempts})`
+        })
+      },
+      /** Hangs after an answer of the database. */
+      async spin(turn) {
+        await turn.read(async (tx) => void (await tx`select pg_sleep(0.2)`))
+        if (turn.message.attempts === 0) for (;;);
+        await turn.finish(async () => {})
+      },
+      /** An error outside of any promise that the runtime knows, while nothing is marked. */
+      async explode(turn) {
+        const { key, seq, attempts } = turn.message
+        if (attempts > 0)
+          return turn.finish(async (tx) => {
+            await tx`insert into applied (key, seq, attempts) values (${key}, ${seq}, ${attempts})`
+          })
+        setTimeout(() => {
+          throw new Error('nobody handles this')
+        }, 300)
+        await Bun.sleep(60_000)
+      },
+    },
+  }
   // A lease that does not run out during a test: what is taken over was reported by the main thread.
-  return { container, actors: [actor], maintenance: [], options: { ...QUICK, leaseMs: 3_600_000 } }
+  return { container, actors: [actor, long], maintenance: [], options: { ...QUICK, leaseMs: 3_600_000 } }
 })

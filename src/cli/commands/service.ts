@@ -14,6 +14,19 @@ export const serviceCommands: readonly Command[] = [
     },
   },
   {
+    name: 'init',
+    args: [],
+    summary: 'Prepare an empty database: an organization with a user, a key, an agent and a folder',
+    flags: {
+      name: { value: 'text', summary: 'of the organization (default: default)' },
+      email: { value: 'address', summary: 'of its first user (default: admin@localhost.localdomain)' },
+    },
+    async run(input) {
+      const { initialize } = await import('../init.ts')
+      return initialize(input)
+    },
+  },
+  {
     name: 'migrate',
     args: [],
     summary: 'Bring the database schema up to date',
@@ -40,4 +53,21 @@ export const serviceCommands: readonly Command[] = [
       return { json: { ok: !failed, checks }, lines, failed }
     },
   },
+  {
+    name: 'servers stop',
+    args: [],
+    summary: 'End the embedded servers of DATA_DIR, unless the service or a command uses them',
+    flags: {},
+    async run({ env }) {
+      const { stopServers } = await import('../stop-servers.ts')
+      const outcome = await stopServers(env)
+      return { json: { outcome }, lines: [OUTCOMES[outcome]] }
+    },
+  },
 ]
+
+const OUTCOMES = {
+  none: 'no embedded server runs',
+  used: 'left running: the service or a command uses them',
+  stopped: 'stopped',
+} as const

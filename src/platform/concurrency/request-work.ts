@@ -43,7 +43,7 @@ export function createRequestWork(options: Partial<WorkThreadsOptions> = {}): Re
           if (!(error instanceof TooLong)) throw error
         }
       }
-      return (await threads.run(caller, { name: work.name, input })) as O
+      return (await threads.run(caller, { name: work.name, input, bytes })) as O
     },
     close: () => threads.close(),
   }

@@ -5,6 +5,8 @@ import { dataOfError, type ErrorData, requestMeter, type Work } from './work.ts'
 export interface Assignment {
   readonly name: string
   readonly input: unknown
+  /** Of the input. */
+  readonly bytes: number
 }
 
 export type Completion =
@@ -19,10 +21,23 @@ interface WorkPort {
   postMessage(completion: Completion): void
 }
 
+/**
+ * Bytes of inputs after which garbage is collected. What large bodies are parsed into takes many times as much, and the engine
+ * would wait too long.
+ */
+const COLLECT_BYTES = 1024 * 1024
+
 /** Does the work that the main thread sends. */
 export function serveWork(port: WorkPort, works: readonly Work<never, unknown>[]): void {
   const byName = new Map(works.map((work) => [work.name, work]))
-  port.on('message', ({ name, input }) => port.postMessage(complete(byName.get(name), input)))
+  let garbage = 0
+  port.on('message', ({ name, input, bytes }) => {
+    port.postMessage(complete(byName.get(name), input))
+    garbage += bytes
+    if (garbage < COLLECT_BYTES) return
+    garbage = 0
+    Bun.gc(true)
+  })
 }
 
 function complete(work: Work<never, unknown> | undefined, input: unknown): Completion {

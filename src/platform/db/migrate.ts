@@ -1,13 +1,19 @@
 /**
  * Forward-only migrations, compiled in.
  *
- * The rule: a migration that has been released is never edited (its checksum is stored and compared). All pending
- * migrations run in one transaction under an advisory lock, so ten processes may start at once. A migration whose
- * first line is `--! breaking` makes older code refuse to start on the newer schema.
+ * A migration that has been released is never edited: its checksum is stored and compared. Migrations run in the order of their
+ * numbers, under an advisory lock, so ten processes may start at once. The first line of a file may change how it runs:
+ *
+ * - `--! breaking`: older code refuses to start on the newer schema.
+ * - `--! concurrently`: the file builds or drops indexes of tables that are in use, outside of a transaction and without holding
+ *   up writes (see `migrate-indexes.ts`).
+ *
+ * All other pending migrations that follow one another run in one transaction.
  */
 import { AppError } from '../errors.ts'
 import { StartError } from '../start-error.ts'
-import type { Sql } from './pool.ts'
+import { CONCURRENTLY, runIndexMigration } from './migrate-indexes.ts'
+import type { Query, Sql } from './pool.ts'
 import { transaction } from './transaction.ts'
 
 export interface Migration {
@@ -32,7 +38,21 @@ interface Applied {
  * @throws StartError where a released migration was edited or the schema is newer and breaking.
  */
 export async function migrate(sql: Sql, migrations: readonly Migration[]): Promise<readonly number[]> {
-  if (await isCurrent(sql, migrations)) return []
+  const done: number[] = []
+  while (!(await isCurrent(sql, migrations))) {
+    done.push(...(await applyInTransaction(sql, migrations)))
+    const next = (await pendingOf(sql, migrations))[0]
+    // Another process may have applied it meanwhile, or the next one runs in a transaction again.
+    if (next === undefined || !isConcurrent(next)) continue
+    const isDone = async (query: Query) => (await pendingOf(query, migrations))[0]?.number !== next.number
+    if (await runIndexMigration(sql, next.source, { isDone, finish: (query) => record(query, next) }))
+      done.push(next.number)
+  }
+  return done
+}
+
+/** Applies what is pending up to the next migration that cannot run in a transaction. @returns its numbers */
+function applyInTransaction(sql: Sql, migrations: readonly Migration[]): Promise<readonly number[]> {
   return transaction(sql, async (tx) => {
     await tx`select pg_advisory_xact_lock(${LOCK})`
     await tx`
@@ -43,20 +63,33 @@ export async function migrate(sql: Sql, migrations: readonly Migration[]): Promi
         breaking boolean not null,
         applied_at timestamptz not null default now()
       )`
-    const applied = await tx<
-      Applied[]
-    >`select number, name, checksum, breaking from schema_migration order by number`
-    verify(applied, migrations)
-    const done = new Set(applied.map((row) => row.number))
-    const pending = migrations.filter((migration) => !done.has(migration.number))
-    for (const migration of pending) {
-      await tx`
-        insert into schema_migration (number, name, checksum, breaking)
-        values (${migration.number}, ${migration.name}, ${checksum(migration)}, ${isBreaking(migration)})`
+    const pending = await pendingOf(tx, migrations)
+    const end = pending.findIndex(isConcurrent)
+    const batch = end === -1 ? pending : pending.slice(0, end)
+    for (const migration of batch) {
+      await record(tx, migration)
       await tx.unsafe(migration.source).simple()
     }
-    return pending.map((migration) => migration.number)
+    return batch.map(({ number }) => number)
   })
+}
+
+/** In the order of their numbers. The table of migrations exists. @throws StartError as `migrate` */
+async function pendingOf(query: Query, migrations: readonly Migration[]): Promise<readonly Migration[]> {
+  const applied = await query<Applied[]>`
+    select number, name, checksum, breaking
+    from schema_migration
+    order by number`
+  verify(applied, migrations)
+  const done = new Set(applied.map(({ number }) => number))
+  return migrations.filter(({ number }) => !done.has(number)).toSorted((a, b) => a.number - b.number)
+}
+
+async function record(query: Query, migration: Migration): Promise<void> {
+  const { number, name } = migration
+  await query`
+    insert into schema_migration (number, name, checksum, breaking)
+    values (${number}, ${name}, ${checksum(migration)}, ${isBreaking(migration)})`
 }
 
 /** One cheap read, so that an ordinary start takes no lock and opens no transaction. */
@@ -65,12 +98,7 @@ async function isCurrent(sql: Sql, migrations: readonly Migration[]): Promise<bo
     { present: boolean }[]
   >`select to_regclass('schema_migration') is not null as present`
   if (!exists?.present) return false
-  const applied = await sql<
-    Applied[]
-  >`select number, name, checksum, breaking from schema_migration order by number`
-  verify(applied, migrations)
-  const done = new Set(applied.map((row) => row.number))
-  return migrations.every((migration) => done.has(migration.number))
+  return (await pendingOf(sql, migrations)).length === 0
 }
 
 function verify(applied: readonly Applied[], migrations: readonly Migration[]): void {
@@ -96,6 +124,10 @@ function checksum(migration: Migration): string {
 
 function isBreaking(migration: Migration): boolean {
   return migration.source.startsWith('--! breaking')
+}
+
+function isConcurrent(migration: Migration): boolean {
+  return migration.source.startsWith(CONCURRENTLY)
 }
 
 /** True where every compiled-in migration has been applied: what `/ready` asks. */

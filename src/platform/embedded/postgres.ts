@@ -21,6 +21,7 @@ const START_BUDGET_MS = 300_000
 const FAST_STOP_BUDGET_MS = 20_000
 const LAST_MOMENT_MS = 1_000
 const IMMEDIATE_STOP_BUDGET_MS = 5_000
+const POLL_MS = 10
 
 export interface RunningPostgres {
   readonly pid: number
@@ -34,21 +35,48 @@ export function postgresFolders(dataDir: string): Folders {
   return { root: dataDir, home, data: join(home, 'data'), socket: socketFolder(home, SOCKET_NAME) }
 }
 
+/** The data folder was there when the service started, and has no database any more. */
+export class DatabaseLost extends StartError {
+  constructor({ root, data }: Folders) {
+    super(
+      `DATA_DIR is ${JSON.stringify(root)}, but its database ${data} disappeared while it was in use: ` +
+        'restore the folder from a backup, or start again, which creates an empty database',
+    )
+  }
+}
+
+/** Whether the data folder has a database, complete or not. */
+export function hasDatabase({ data }: Folders): boolean {
+  return existsSync(versionFile(data))
+}
+
+function versionFile(data: string): string {
+  return join(data, 'PG_VERSION')
+}
+
+export interface StartOptions {
+  readonly maxConnections: number
+  /** A folder without a database is given one. */
+  readonly atStart: boolean
+}
+
 /**
  * Joins the server of the folder or starts one, creating the database at the first start.
+ * @throws DatabaseLost where there is none and this is no start
  * @throws StartError with the server's own last words where it does not start
  */
 export async function ensurePostgres(
   folders: Folders,
-  maxConnections: number,
+  { maxConnections, atStart }: StartOptions,
   log: Log,
 ): Promise<RunningPostgres> {
   const deadline = performance.now() + START_BUDGET_MS
   while (performance.now() < deadline) {
-    const found = await findRunning(folders)
+    const found = await findPostgres(folders)
     if (found === 'changing') await Bun.sleep(5)
     else if (found !== null) return { ...found, started: false }
     else {
+      if (!atStart && !hasDatabase(folders)) throw new DatabaseLost(folders)
       const runner = await prepare(folders, log)
       const started = await startServer(folders, runner, maxConnections)
       if (started !== null) return started
@@ -61,16 +89,18 @@ export async function ensurePostgres(
 
 /** Fast shutdown (sessions are ended, everything is written), and if that takes too long an immediate one. */
 export async function stopPostgres(folders: Folders, pid: number, log: Log): Promise<void> {
-  if (await endWith('SIGINT', folders, pid, FAST_STOP_BUDGET_MS)) return
+  // Without its folder a server has nothing to write to.
+  if (hasDatabase(folders) && (await endWith('SIGINT', folders, pid, FAST_STOP_BUDGET_MS))) return
   log.warn({ pid }, 'the embedded PostgreSQL does not stop: ending it at once')
   if (!(await endWith('SIGQUIT', folders, pid, IMMEDIATE_STOP_BUDGET_MS)))
     log.error({ pid }, 'the embedded PostgreSQL could not be stopped')
 }
 
 async function endWith(signal: NodeJS.Signals, folders: Folders, pid: number, budgetMs: number) {
-  if (readPidFile(folders)?.pid !== pid) return true
+  const runs = async () => readPidFile(folders)?.pid === pid || (await isPostgresOf(pid, folders.data))
+  if (!(await runs())) return true
   signalPostgres(pid, signal)
-  const stopped = await until(() => !isAlive(pid) || readPidFile(folders)?.pid !== pid, budgetMs)
+  const stopped = await until(async () => !isAlive(pid) || !(await runs()), budgetMs, POLL_MS)
   // Its file goes a moment before the process does; longer is not waited for, since the number may be reused.
   if (stopped) await until(() => !isAlive(pid), LAST_MOMENT_MS)
   return stopped
@@ -102,7 +132,11 @@ function readPidFile({ data }: Folders): PidFile | null {
   }
 }
 
-async function findRunning(
+/**
+ * The server that runs in the folder: null where there is none, `changing` where it starts, recovers or stops. A `postmaster.pid` that
+ * was left behind is removed.
+ */
+export async function findPostgres(
   folders: Folders,
 ): Promise<{ readonly pid: number; readonly socketDir: string } | 'changing' | null> {
   const file = readPidFile(folders)
@@ -123,12 +157,11 @@ async function findRunning(
 async function prepare(folders: Folders, log: Log): Promise<Runner> {
   const binaries = await findBinaries(folders.root)
   const runner = await chooseRunner(folders, binaries)
-  const versionFile = join(folders.data, 'PG_VERSION')
-  if (!existsSync(versionFile)) {
+  if (!hasDatabase(folders)) {
     log.debug({ folder: folders.data }, 'creating the embedded database')
     await initialize(folders, runner)
   }
-  const version = readFileSync(versionFile, 'utf8').trim()
+  const version = readFileSync(versionFile(folders.data), 'utf8').trim()
   if (version !== binaries.version.split('.')[0])
     throw new StartError(
       `${folders.data} was made by PostgreSQL ${version}, but this version of Earshot brings ${binaries.version}: ` +
@@ -208,7 +241,7 @@ async function explain(folders: Folders, server: Server, ended: boolean): Promis
     server.kill('SIGINT')
     throw new StartError(`The embedded PostgreSQL did not become ready: see ${logFile(folders)}`)
   }
-  if ((await findRunning(folders)) !== null) return null
+  if ((await findPostgres(folders)) !== null) return null
   const words = server.words()
   // The workers of a server that was killed take a moment to notice.
   if (words.includes('pre-existing shared memory block')) {

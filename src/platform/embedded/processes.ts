@@ -45,7 +45,7 @@ export function spawnServer(command: readonly string[], cwd: string, logFile: st
 }
 
 /** Nothing of this process's environment, with its credentials, is handed to a server. */
-const SERVER_ENVIRONMENT = {
+export const SERVER_ENVIRONMENT = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C',
 }
@@ -96,18 +96,32 @@ function isZombie(pid: number): boolean {
   }
 }
 
-/** True where `pid` is a PostgreSQL server whose data folder is `dataDir`: its working folder is the data folder. */
+/**
+ * True where `pid` is the PostgreSQL server of the data folder. Its working folder tells, or its command line, which stays the same
+ * when the folder is moved or removed.
+ */
 export async function isPostgresOf(pid: number, dataDir: string): Promise<boolean> {
   if (!isAlive(pid)) return false
-  if (process.platform === 'linux') {
-    try {
-      return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(dataDir)
-    } catch {
-      return false
-    }
-  }
+  if (process.platform === 'linux') return worksIn(pid, dataDir) || wasStartedOn(pid, dataDir)
   const { output } = await run(['ps', '-o', 'command=', '-p', String(pid)], '/')
   return output.includes('postgres') && output.includes(dataDir)
+}
+
+function worksIn(pid: number, folder: string): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(folder)
+  } catch {
+    return false
+  }
+}
+
+function wasStartedOn(pid: number, dataDir: string): boolean {
+  try {
+    const [program = '', ...options] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+    return program.endsWith('/postgres') && options[options.indexOf('-D') + 1] === dataDir
+  } catch {
+    return false
+  }
 }
 
 /** True where somebody accepts connections on the Unix socket. */

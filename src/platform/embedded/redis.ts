@@ -76,10 +76,13 @@ export async function findRedis(dataDir: string): Promise<string | null> {
   return null
 }
 
-/** Ends what processes that were killed left behind. Only the owner of the data folder may call it. */
-export async function endOrphans(dataDir: string, own: EmbeddedRedis): Promise<void> {
+/**
+ * Ends what processes that were killed left behind, and leaves `own`. Only the owner of the data folder may call it, or whoever
+ * knows that there is none.
+ */
+export async function endOrphans(dataDir: string, own: EmbeddedRedis | null): Promise<void> {
   for (const socket of sockets(redisFolder(dataDir))) {
-    if (redisUrl(socket) === own.url) continue
+    if (redisUrl(socket) === own?.url) continue
     await command(socket, 'SHUTDOWN NOSAVE')
     rmSync(socket, { force: true })
   }

@@ -6,24 +6,16 @@
  * not even Redis: other processes of the same service could not see it.
  */
 import { mkdirSync, realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import type { Log } from '../log.ts'
 import type { Servers } from '../servers.ts'
 import { oneLine, StartError } from '../start-error.ts'
-import {
-  ensurePostgres,
-  postgresFolders,
-  type RunningPostgres,
-  signalPostgres,
-  stopPostgres,
-} from './postgres.ts'
+import { joinPostgres, type KeptPostgres, keepPostgres } from './kept-postgres.ts'
+import { hasDatabase, postgresFolders, type RunningPostgres, stopPostgres } from './postgres.ts'
 import { type EmbeddedRedis, endOrphans, findRedis, startRedis } from './redis.ts'
 import type { Folders } from './runner.ts'
-import { DataDirInUse, openSession, type Session } from './session.ts'
-
-const MAX_RETRY_DELAY_MS = 5_000
-/** A server that ends as soon as it is ready is not asked for a session for ever. */
-const SESSION_ATTEMPTS = 10
+import { startWatchdog, type Watchdog } from './watchdog.ts'
 
 export interface StartedServers {
   readonly servers: Servers
@@ -32,7 +24,7 @@ export interface StartedServers {
   readonly databaseName: string
   /** What runs, for people: one line for each server. */
   readonly describe: readonly string[]
-  /** Rejects when another process has taken the data folder over: this one must end. */
+  /** Rejects when this process must end: another one has taken the data folder over, or the folder has lost its database. */
   readonly displaced: Promise<never>
   stop(): Promise<void>
   /** Ends the servers without waiting, for a process that exits at once. */
@@ -48,14 +40,16 @@ const NEVER = new Promise<never>(() => {})
 export async function startServers(config: Config, log: Log): Promise<StartedServers> {
   if (config.databaseUrl !== null) return external(config, config.databaseUrl)
   const dataDir = prepareDataDir(config)
+  const watchdog = startWatchdog(dataDir, log)
   const redisAtStart = config.redisUrl === null ? redisOrNone(dataDir, log) : Promise.resolve(null)
   try {
     const postgres = await keepPostgres(dataDir, config, log)
     const redis = await redisAtStart
     if (redis !== null) await endOrphans(dataDir, redis)
-    return assemble(postgres, config, redis)
+    return assemble(postgres, config, redis, watchdog)
   } catch (error) {
     await (await redisAtStart)?.stop()
+    await watchdog.release()
     throw error
   }
 }
@@ -72,13 +66,28 @@ async function redisOrNone(dataDir: string, log: Log): Promise<EmbeddedRedis | n
 
 /**
  * Connects the servers of a command: joins a running embedded server, else starts one and stops it at the end unless
- * somebody else uses it by then.
+ * somebody else uses it by then. A folder without a database gets one only where the command `mayCreate` it: with a mistyped
+ * `DATA_DIR`, other commands would answer from an empty database.
+ * @throws StartError
  */
-export async function openServers(config: Config, log: Log): Promise<StartedServers> {
+export async function openServers(
+  config: Config,
+  log: Log,
+  { mayCreate = false }: { readonly mayCreate?: boolean } = {},
+): Promise<StartedServers> {
   if (config.databaseUrl !== null) return external(config, config.databaseUrl)
+  if (!mayCreate && !hasDatabase(postgresFolders(resolve(config.dataDir))))
+    throw new StartError(
+      `DATA_DIR is ${JSON.stringify(config.dataDir)}, but holds no database: start the service there once, ` +
+        'name the right folder, or set DATABASE_URL',
+    )
   const dataDir = prepareDataDir(config)
   const folders = postgresFolders(dataDir)
-  const { running, session } = await join(folders, config, log)
+  const watchdog = startWatchdog(dataDir, log)
+  const { running, session } = await joinPostgres(folders, config, log).catch(async (error) => {
+    await watchdog.release()
+    throw error
+  })
   const databaseName = embeddedName(folders)
   return {
     servers: { database: databaseOf(running), redis: config.redisUrl ?? (await findRedis(dataDir)) },
@@ -91,6 +100,7 @@ export async function openServers(config: Config, log: Log): Promise<StartedServ
       const isLast = await session.isLast().catch(() => false)
       if (isLast) await stopPostgres(folders, running.pid, log)
       await session.close()
+      await watchdog.release()
     },
     abandon: () => {},
   }
@@ -109,7 +119,12 @@ function external(config: Config, databaseUrl: string): StartedServers {
   }
 }
 
-function assemble(postgres: KeptPostgres, config: Config, redis: EmbeddedRedis | null): StartedServers {
+function assemble(
+  postgres: KeptPostgres,
+  config: Config,
+  redis: EmbeddedRedis | null,
+  watchdog: Watchdog,
+): StartedServers {
   const databaseName = embeddedName(postgres.folders)
   return {
     servers: { database: databaseOf(postgres.running), redis: config.redisUrl ?? redis?.url ?? null },
@@ -119,6 +134,7 @@ function assemble(postgres: KeptPostgres, config: Config, redis: EmbeddedRedis |
     displaced: postgres.displaced,
     async stop() {
       await Promise.all([postgres.stop(), redis?.stop()])
+      await watchdog.release()
     },
     abandon() {
       postgres.abandon()
@@ -157,93 +173,5 @@ function prepareDataDir({ dataDir }: Config): string {
     throw new StartError(
       `DATA_DIR is ${JSON.stringify(dataDir)}, but must be a folder that can be written: ${oneLine(error)}`,
     )
-  }
-}
-
-interface Joined {
-  readonly running: RunningPostgres
-  readonly session: Session
-}
-
-/** A running server and a session on it. */
-async function join(folders: Folders, config: Config, log: Log): Promise<Joined> {
-  for (let attempt = 1; ; attempt++) {
-    const running = await ensurePostgres(folders, maxConnections(config), log)
-    try {
-      return { running, session: await openSession(running.socketDir) }
-    } catch (error) {
-      // It was about to stop: a command that had started it has ended.
-      if (attempt >= SESSION_ATTEMPTS)
-        throw new StartError(
-          `The embedded PostgreSQL in ${folders.home} refuses connections: ${oneLine(error)}`,
-        )
-      await Bun.sleep(20 * attempt)
-    }
-  }
-}
-
-/** Enough for the pool of this process and of each of its threads, and some for people and commands. */
-function maxConnections({ databasePoolSize, workerThreads }: Config): number {
-  return Math.max(100, (workerThreads + 1) * (databasePoolSize + 2) + 20)
-}
-
-interface KeptPostgres extends Joined {
-  readonly folders: Folders
-  readonly displaced: Promise<never>
-  stop(): Promise<void>
-  abandon(): void
-}
-
-/** Owns the server of the folder: brings it back when it ends unasked, and its lock when the connection is lost. */
-async function keepPostgres(dataDir: string, config: Config, log: Log): Promise<KeptPostgres> {
-  const folders = postgresFolders(dataDir)
-  let joined = await join(folders, config, log)
-  try {
-    await joined.session.own(dataDir)
-  } catch (error) {
-    await joined.session.close()
-    throw error
-  }
-  const displaced = Promise.withResolvers<never>()
-  displaced.promise.catch(() => {})
-  let stopping = false
-  let recovery: Promise<void> = Promise.resolve()
-  const recover = async () => {
-    for (let failures = 0; !stopping; failures++) {
-      try {
-        joined = await join(folders, config, log)
-        await joined.session.own(dataDir)
-        return log.info('the embedded PostgreSQL is back')
-      } catch (error) {
-        await joined.session.close()
-        if (error instanceof DataDirInUse) return displaced.reject(error)
-        log.error({ err: oneLine(error) }, 'the embedded PostgreSQL does not come back: trying again')
-        await Bun.sleep(Math.min(100 * 2 ** failures, MAX_RETRY_DELAY_MS))
-      }
-    }
-  }
-  const watch = (session: Session) =>
-    void session.closed.then(async () => {
-      if (stopping) return
-      log.warn('connection to the embedded PostgreSQL lost: looking after it')
-      recovery = recover()
-      await recovery
-      watch(joined.session)
-    })
-  watch(joined.session)
-  return {
-    ...joined,
-    folders,
-    displaced: displaced.promise,
-    async stop() {
-      stopping = true
-      await recovery
-      await stopPostgres(folders, joined.running.pid, log)
-      await joined.session.close()
-    },
-    abandon() {
-      stopping = true
-      signalPostgres(joined.running.pid, 'SIGINT')
-    },
   }
 }

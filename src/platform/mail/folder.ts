@@ -3,8 +3,9 @@
  *
  * The rule: a file is named after its message and appears as a whole, so sending again replaces it.
  */
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ensurePrivateFolder } from '../private-folder.ts'
 import { compose, type Mail, type Mailer, type Sender } from './mail.ts'
 
 /** Only for who runs the service: mail is about people. */
@@ -19,7 +20,7 @@ export function createFolderMailer(folder: string, sender: Sender): Mailer {
       const { message } = await transport.sendMail(compose(mail, sender))
       if (!Buffer.isBuffer(message)) throw new Error('the message was not composed in memory')
       signal.throwIfAborted()
-      await mkdir(folder, { recursive: true })
+      await ensurePrivateFolder(folder)
       const file = join(folder, `${mail.id}.eml`)
       const unfinished = `${file}.${crypto.randomUUID()}`
       await writeFile(unfinished, message, { mode: FILE_MODE })

@@ -1,0 +1,74 @@
+/**
+ * Ends the embedded servers when the process that uses them is gone, however it went: also by SIGKILL to its whole process group.
+ *
+ * A shell in a session of its own reads from a pipe that only the watched process writes to. The kernel closes the pipe when that
+ * process ends, and the shell becomes `earshot servers stop`, which ends what nobody uses. Until then it costs one megabyte.
+ */
+import { join } from 'node:path'
+import type { Log } from '../log.ts'
+import { SERVER_ENVIRONMENT } from './processes.ts'
+
+export interface Watchdog {
+  /** The process has ended its servers itself, or leaves them to others. Resolves when the shell has ended. */
+  release(): Promise<void>
+}
+
+/** The shell ignores the signals by which a service manager ends all processes of a service: it goes last. */
+const SCRIPT = [
+  "trap '' HUP INT TERM",
+  'while read -r word; do [ "$word" = release ] && exit 0; done',
+  'trap - HUP INT TERM',
+  'exec "$@"',
+].join('\n')
+
+const RESTART_DELAY_MS = 1_000
+
+/** Watches this process, which is about to start or join the servers of the folder. */
+export function startWatchdog(dataDir: string, log: Log): Watchdog {
+  let released = false
+  let child = spawnShell(dataDir)
+  const watch = () =>
+    void child.exited.then(async () => {
+      if (released) return
+      log.warn('the watchdog of the embedded servers ended: starting it again')
+      await Bun.sleep(RESTART_DELAY_MS)
+      if (released) return
+      child = spawnShell(dataDir)
+      watch()
+    })
+  watch()
+  return {
+    async release() {
+      released = true
+      try {
+        child.stdin.write('release\n')
+        await child.stdin.end()
+      } catch {
+        // It has ended.
+      }
+      await child.exited
+    },
+  }
+}
+
+function spawnShell(dataDir: string) {
+  const child = Bun.spawn(['/bin/sh', '-c', SCRIPT, 'earshot-watchdog', ...stopCommand(dataDir)], {
+    cwd: '/',
+    env: SERVER_ENVIRONMENT,
+    stdin: 'pipe',
+    stdout: 'ignore',
+    stderr: 'ignore',
+    detached: true,
+  })
+  // It must not keep a command from ending.
+  child.unref()
+  return child
+}
+
+/** `earshot servers stop` for the folder, by this executable or from source. */
+function stopCommand(dataDir: string): readonly string[] {
+  const program = Bun.isStandaloneExecutable
+    ? [process.execPath]
+    : [process.execPath, join(import.meta.dir, '../../cli.ts')]
+  return ['/usr/bin/env', `DATA_DIR=${dataDir}`, ...program, 'servers', 'stop']
+}
