@@ -11,7 +11,13 @@ import type { Log } from '../platform/log.ts'
  * Kinds of actors and the pool that runs them: turns of `short` do SQL only, those of the others may do any I/O. `media` is
  * apart from `long` because its turns may take hours: mails and analysis do not wait for films.
  */
-export const ACTOR_POOLS = { session: 'short', analysis: 'long', form: 'long', recording: 'media' } as const
+export const ACTOR_POOLS = {
+  session: 'short',
+  analysis: 'long',
+  form: 'long',
+  erasure: 'long',
+  recording: 'media',
+} as const
 export type ActorKind = keyof typeof ACTOR_POOLS
 export type Pool = (typeof ACTOR_POOLS)[ActorKind]
 /** Pools of long turns. */

@@ -94,7 +94,7 @@ export async function readSessions(
       case when s.id is not null then json_build_object(
         'id', s.id, 'status', s.status, 'processingStatus', s.processing_status, 'agentVersion', s.agent_version,
         'source', s.source, 'context', s.context, 'environment', s.environment, 'participants', s.participants,
-        'watermark', s.watermark
+        'watermark', s.watermark, 'erased', s.erased_at is not null
       ) end as session,
       (
         select json_agg(json_build_array(

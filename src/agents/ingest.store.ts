@@ -37,10 +37,12 @@ export interface SessionRow {
   readonly environment: string | null
   readonly participants: readonly Participant[]
   readonly watermark: number
+  /** Somebody was erased from it. */
+  readonly erased: boolean
 }
 
 /** The members of a session that a request writes. */
-export type SessionValues = Omit<SessionRow, 'id' | 'watermark'>
+export type SessionValues = Omit<SessionRow, 'id' | 'watermark' | 'erased'>
 
 export interface StoredEventRow extends StoredEvent {
   readonly externalEventId: string
@@ -113,7 +115,8 @@ export async function lockSessions(
   const rows = await tx<Numbered<LockedSession>[]>`
     select
       k.n::int, s.id, s.status, s.processing_status as "processingStatus", s.agent_version as "agentVersion", s.source,
-      s.context, s.environment, s.participants, s.watermark, ${turnDelay(tx)} as "turnDelayMs"
+      s.context, s.environment, s.participants, s.watermark, s.erased_at is not null as erased,
+      ${turnDelay(tx)} as "turnDelayMs"
     from ${keyTable(tx, keys)}
     join agent_session s using (organization_id, application_id, external_session_id)
     order by s.id

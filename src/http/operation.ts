@@ -84,7 +84,7 @@ export interface Operation<
   readonly unique?: readonly string[]
   readonly query?: Q
   readonly success: {
-    readonly status: 200 | 201 | 204
+    readonly status: 200 | 201 | 202 | 204
     readonly description: string
     readonly schema?: TSchema
     /** An answer as it may be; made from the schema unless given. */
@@ -115,6 +115,12 @@ export const noContent = (): Reply => ({ status: 204 })
 /** 201 with `Location` (RFC 9110 section 10.2.2). */
 export const created = (location: string, body: unknown): Reply => ({
   status: 201,
+  body,
+  headers: { location },
+})
+/** 202: what was asked for goes on in the background, and `location` says how far it is. */
+export const accepted = (location: string, body: unknown): Reply => ({
+  status: 202,
   body,
   headers: { location },
 })

@@ -96,15 +96,22 @@ export function listPeople(
     offset ${offset}`
 }
 
-/** Nobody refers to the person anew until the transaction ends. @returns false where there is no such person */
-export async function lockPerson(tx: Tx, organizationId: string, id: number): Promise<boolean> {
-  const rows = await tx`
-    select 1
+export interface LockedPerson {
+  readonly publicId: string
+  readonly email: string | null
+  readonly firstName: string | null
+  readonly lastName: string | null
+}
+
+/** Nobody refers to the person anew until the transaction ends. @returns null where there is no such person */
+export async function lockPerson(tx: Tx, organizationId: string, id: number): Promise<LockedPerson | null> {
+  const [row] = await tx<LockedPerson[]>`
+    select public_id as "publicId", email, first_name as "firstName", last_name as "lastName"
     from person
     where organization_id = ${organizationId}
       and id = ${id}
     for update`
-  return rows.length === 1
+  return row ?? null
 }
 
 export async function deletePerson(tx: Tx, organizationId: string, id: number): Promise<void> {

@@ -4,14 +4,17 @@ import { positionedPageOf, positionQuery } from '../http/paging.ts'
 import { momentParameter } from '../http/parameters.ts'
 import { MAX_NAME } from '../platform/names.ts'
 import {
+  count,
   createdAt,
   integerId,
+  moment,
   named,
   oneOf,
   optionalOrNull,
   orNull,
   text,
   trimmedText,
+  uuid,
 } from '../platform/validation/schema.ts'
 
 /** RFC 5321: 64 of the local part, `@`, and 255 of the domain. */
@@ -91,3 +94,56 @@ export const PersonQuery = Type.Object({
   since: Type.Optional(momentParameter('`created_at` is this or later.')),
   until: Type.Optional(momentParameter('`created_at` is before this.')),
 })
+
+/** What is left where it is, whatever it says: the answer names it, so that nobody believes it gone. */
+export const LEFT_BY_ERASURE = [
+  'ids_of_the_sender',
+  'fingerprints',
+  'other_conversations',
+  'other_recordings',
+  'media',
+  'website_forms',
+] as const
+
+const erased = (description: string) => Type.Optional(count(description))
+
+export const PersonErasure = named(
+  'PersonErasure',
+  Type.Object({
+    id: uuid('Id of the erasure.'),
+    person_id: integerId('The `id` that the person had.'),
+    status: oneOf(
+      ['running', 'completed'],
+      '`running`: conversations and recordings are being searched. `completed`: what is counted in `erased` is gone, and the ' +
+        'service no longer knows whom the erasure was about.',
+    ),
+    requested_at: moment('When the erasure was requested. What arrives later is new data.'),
+    finished_at: orNull(moment('When it was completed.'), 'When it was completed; null while it is running.'),
+    erased: Type.Object(
+      {
+        feedbackRecords: erased('Feedback records of the person that were deleted.'),
+        participations: erased('Places among the participants of recordings that were deleted.'),
+        sessions: erased(
+          'Agent conversations in which the person took part. The participant stays, without name, address and ids.',
+        ),
+        events: erased('Messages of these conversations in which something was replaced by `[erased]`.'),
+        signals: erased('Signals of these conversations in which something was replaced.'),
+        recordings: erased('Recordings of the person whose name or summary was changed.'),
+        utterances: erased('Utterances of the transcripts of these recordings that were changed.'),
+        values: erased('Metadata values of these recordings that were changed.'),
+        fileNames: erased('Names of uploaded files of these recordings that were changed.'),
+      },
+      {
+        description:
+          'How much was erased so far. A kind that was not reached yet is absent while the erasure is running.',
+      },
+    ),
+    left: Type.Array(oneOf(LEFT_BY_ERASURE), {
+      description:
+        'What an erasure does not change. `ids_of_the_sender`: `externalSessionId`, `externalEventId`, external ids of records. ' +
+        '`fingerprints`: SHA-256 digests of messages, by which retries are recognised. `other_conversations` and ' +
+        '`other_recordings`: those in which the person is not a participant, though somebody may mention the person there. ' +
+        '`media`: sound and pictures, and the addresses they came from. `website_forms`: submissions to the operator of the service.',
+    }),
+  }),
+)

@@ -50,6 +50,7 @@ export const ERROR_STATUS = {
   batch_not_found: 404,
   recording_not_found: 404,
   person_not_found: 404,
+  person_erasure_not_found: 404,
   page_not_found: 404,
   feedback_source_not_found: 404,
   feedback_record_not_found: 404,

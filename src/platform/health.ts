@@ -13,6 +13,7 @@ import type { Sql } from './db/pool.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { textResponse } from './net/compression.ts'
+import { readOnly } from './net/methods.ts'
 import type { Redis } from './redis.ts'
 import type { Servers } from './servers.ts'
 import { oneLine } from './start-error.ts'
@@ -62,6 +63,9 @@ export function healthRoutes(deps: HealthDeps) {
       hidden,
     )
     .get('/metrics', ({ request }) => metricsText(deps, request), hidden)
+    .all('/health', readOnly, hidden)
+    .all('/ready', readOnly, hidden)
+    .all('/metrics', readOnly, hidden)
 }
 
 async function runChecks(

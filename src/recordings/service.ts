@@ -32,7 +32,7 @@ export { orderOfList } from './list.store.ts'
  * In the transaction of the caller: taking a person out of the participants of every recording, and putting a recording into
  * folders.
  */
-export { deleteParticipationsOf, insertFolders } from './store.ts'
+export { deleteParticipationsOf, insertFolders, recordingsOfPerson } from './store.ts'
 export type Recordings = ReturnType<typeof createRecordings>
 
 export type RecordingsDeps = Pick<Deps, 'sql' | 'reads' | 'doorbell' | 'newId' | 'log' | 'storage'> & {

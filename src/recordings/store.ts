@@ -238,6 +238,21 @@ export async function deleteRecording(tx: Tx, organizationId: string, recordingI
       and id = ${recordingId}`
 }
 
+/** Ids of the recordings that the person takes part in. */
+export async function recordingsOfPerson(
+  tx: Tx,
+  organizationId: string,
+  personId: number,
+): Promise<readonly string[]> {
+  const rows = await tx<{ id: string }[]>`
+    select recording_id as id
+    from recording_participant
+    where organization_id = ${organizationId}
+      and person_id = ${personId}
+    order by recording_id`
+  return rows.map(({ id }) => id)
+}
+
 /** @returns how many there were */
 export async function deleteParticipationsOf(
   tx: Tx,

@@ -1,6 +1,6 @@
 /** The command line as a program: arguments in, one JSON object or text out, exit codes. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -120,6 +120,29 @@ test('a token is listed and revoked, all tokens of a user are, and a user is rem
   const again = ['user', 'remove', 'kim@example.com', '--transfer-to', 'lea@example.com']
   expect(await json(...again)).toMatchObject({ id: userId, transferredTo: heir.id })
   expect((await earshot(['folder', 'list', '--owner', heir.id ?? ''])).out).toContain(own.id ?? 'none')
+})
+
+test('an address is erased from form submissions and from files of mails', async () => {
+  const { sql } = database
+  const [mine, other] = [crypto.randomUUID(), crypto.randomUUID()]
+  for (const [id, email] of [
+    [mine, 'Zoe@Example.com'],
+    [other, 'bob@example.com'],
+  ] as const) {
+    await sql`insert into form_submission (id, form, email, fields) values (${id}, 'contact', ${email}, '{}')`
+    await sql`insert into actor (key) values (${`form:${id}`})`
+    await sql`insert into actor_message (key, seq, type) values (${`form:${id}`}, 1, 'confirm')`
+    await Bun.write(join(dataDir, 'mail', `form-team.${id}.eml`), `From: ${email}`)
+  }
+  expect(await json('form', 'erase', ' zoe@example.com')).toEqual({
+    submissions: 1 as never,
+    mails: 1 as never,
+  })
+  expect((await sql`select id from form_submission`).map(({ id }) => id)).toEqual([other])
+  expect((await sql`select key from actor_message`).map(({ key }) => key)).toEqual([`form:${other}`])
+  expect(readdirSync(join(dataDir, 'mail'))).toEqual([`form-team.${other}.eml`])
+  expect((await earshot(['form', 'erase', 'zoe@example.com'])).out).toContain('submissions  0')
+  await json('form', 'erase', 'bob@example.com')
 })
 
 test('folders are shared or private to their owner, and batches belong to a user', async () => {
