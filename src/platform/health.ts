@@ -32,6 +32,8 @@ interface HealthDeps {
   readonly storage: Pick<ObjectStore, 'name' | 'assertWritable'>
   readonly metrics: Metrics
   readonly log: Log
+  /** Resolves when the process has warmed up: `/ready` answers no sooner, but waits no longer than for its checks. */
+  readonly warmedUp?: Promise<unknown> | undefined
 }
 
 interface Check {
@@ -52,7 +54,10 @@ export function healthRoutes(deps: HealthDeps) {
     .get(
       '/ready',
       async () => {
-        const checks = await runChecks(deps, assertWritable)
+        const [checks] = await Promise.all([
+          runChecks(deps, assertWritable),
+          deps.warmedUp === undefined ? null : Promise.race([deps.warmedUp, Bun.sleep(CHECK_BUDGET_MS)]),
+        ])
         const isReady = Object.values(checks).every(({ status }) => status === 'ok')
         return json(isReady ? 200 : 503, {
           status: isReady ? 'ready' : 'not_ready',
