@@ -38,7 +38,7 @@ describe('the values of a body', () => {
     )
   })
 
-  test(`are ${MAX_VALUES} at most`, () => {
+  test(`are at most ${MAX_VALUES}`, () => {
     const lists = (count: number) => encode(`[${Array.from({ length: count - 1 }, () => '[]').join(',')}]`)
     expect(parseBounded(lists(MAX_VALUES))).toHaveLength(MAX_VALUES - 1)
     expect(caught(() => parseBounded(lists(MAX_VALUES + 1)))).toEqual(refused(MAX_VALUES))
