@@ -130,7 +130,7 @@ export function createDisplay(terminal: Terminal, { now, quiet }: DisplayOptions
       drawn = time
       // A line that wraps could not be taken away again.
       if (isShown) terminal.write(`\r\u001b[K${cut(`${cut(name, LONGEST_NAME)}  ${text}`, columns - 1)}`)
-      else if (!quiet) terminal.write(`${name}: ${text.replace(/\[.*\] */, '')}\n`)
+      else if (!quiet) terminal.write(`${name}: ${text.replace(/\[[^[\]]*\] */, '')}\n`)
       isDirty = isShown
     },
     say(name, text) {
