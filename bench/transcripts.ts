@@ -108,7 +108,7 @@ async function readers(
     body: JSON.stringify({ transcript }),
   })
   const { id } = (await response.json()) as { id: string }
-  const transcripts = createTranscripts({ sql })
+  const transcripts = createTranscripts({ reads: sql })
   return [
     repeat(
       'raw query',

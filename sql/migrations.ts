@@ -13,7 +13,11 @@ import uploads from './migrations/0010_uploads.sql' with { type: 'text' }
 import actorDeaths from './migrations/0011_actor_deaths.sql' with { type: 'text' }
 import keptUploads from './migrations/0012_kept_uploads.sql' with { type: 'text' }
 import blame from './migrations/0015_blame.sql' with { type: 'text' }
+import actorOrganization from './migrations/0016_actor_organization.sql' with { type: 'text' }
+import listIndexes from './migrations/0017_list_indexes.sql' with { type: 'text' }
+import sessionTurns from './migrations/0019_session_turns.sql' with { type: 'text' }
 import userTokens from './migrations/0022_user_tokens.sql' with { type: 'text' }
+import personErasure from './migrations/0023_person_erasure.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -29,5 +33,9 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 11, name: 'actor_deaths', source: actorDeaths },
   { number: 12, name: 'kept_uploads', source: keptUploads },
   { number: 15, name: 'blame', source: blame },
+  { number: 16, name: 'actor_organization', source: actorOrganization },
+  { number: 17, name: 'list_indexes', source: listIndexes },
+  { number: 19, name: 'session_turns', source: sessionTurns },
   { number: 22, name: 'user_tokens', source: userTokens },
+  { number: 23, name: 'person_erasure', source: personErasure },
 ]

@@ -9,7 +9,7 @@ import { createTextProcess } from './analyze/text-process.ts'
 import type { TextWork } from './analyze/text-work.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
-import { connect, type Sql } from './platform/db/pool.ts'
+import { connect, type Query, type Sql } from './platform/db/pool.ts'
 import { type NewId, newId } from './platform/ids.ts'
 import { createLog, type Log } from './platform/log.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
@@ -24,6 +24,8 @@ export interface Deps {
   readonly config: Config
   readonly servers: Servers
   readonly sql: Sql
+  /** For lists and single objects that are shown to a caller: its connections plan by index and cannot write. */
+  readonly reads: Query
   readonly redis: Redis | null
   readonly doorbell: Doorbell
   readonly storage: ObjectStore
@@ -43,6 +45,11 @@ export interface ContainerOptions {
   readonly redoable?: boolean
 }
 
+/** Connections for reads, beside `DATABASE_POOL_SIZE` others. They are opened when first needed. */
+export function readPoolSize(poolSize: number): number {
+  return Math.ceil(poolSize / 2)
+}
+
 /** `name` appears in log lines and as the application name of the database connections. */
 export function createContainer(
   config: Config,
@@ -57,6 +64,12 @@ export function createContainer(
     redoable,
     statementTimeoutMs: config.databaseStatementTimeoutMs,
   })
+  const reads = connect(servers.database, {
+    max: readPoolSize(config.databasePoolSize),
+    applicationName: `${name}-reads`,
+    readOnly: true,
+    statementTimeoutMs: config.databaseStatementTimeoutMs,
+  })
   const redis = servers.redis === null ? null : openRedis(servers.redis, log)
   const metrics = createMetrics()
   const doorbell = createDoorbell({ sql, redis, log, metrics })
@@ -66,6 +79,7 @@ export function createContainer(
     config,
     servers,
     sql,
+    reads,
     redis,
     doorbell,
     storage,
@@ -79,7 +93,7 @@ export function createContainer(
       storage.close()
       textWork.close()
       redis?.disconnect()
-      await sql.end({ timeout: 5 })
+      await Promise.all([sql.end({ timeout: 5 }), reads.end({ timeout: 5 })])
     },
   }
 }

@@ -9,9 +9,11 @@ import { applicationOperations } from './agents/applications.routes.ts'
 import { type Applications, createApplications } from './agents/applications.ts'
 import { conversationOperations } from './agents/conversations.routes.ts'
 import { createConversations } from './agents/conversations.ts'
+import { sessionErasure } from './agents/erasure.ts'
 import { ingestOperations } from './agents/ingest.routes.ts'
 import { createIngest } from './agents/ingest.ts'
 import { agentMaintenance } from './agents/maintenance.ts'
+import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
 import type { Deps } from './container.ts'
@@ -29,18 +31,23 @@ import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
 import { mediaMaintenance } from './media/service.ts'
+import { valueErasure } from './metadata/erasure.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
 import { organizationOperations } from './organizations/routes.ts'
 import { createDirectory } from './people/directory.ts'
+import { erasureActor } from './people/erasure-actor.ts'
 import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
 import { recordingActor } from './recordings/actor.ts'
+import { recordingErasure } from './recordings/erasure.ts'
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
-import { createRecordings, deleteParticipationsOf } from './recordings/service.ts'
+import { createRecordings, deleteParticipationsOf, recordingsOfPerson } from './recordings/service.ts'
+import { transcriptErasure } from './transcripts/erasure.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
 import { createTranscripts } from './transcripts/service.ts'
+import { fileNameErasure } from './uploads/erasure.ts'
 import { uploadMaintenance } from './uploads/maintenance.ts'
 import { createReceiving, type Receiving } from './uploads/receiving.ts'
 import { uploadOperations } from './uploads/routes.ts'
@@ -62,6 +69,7 @@ export interface Features {
   readonly website: readonly WebsiteOperation[]
   readonly actors: readonly ActorDefinition[]
   readonly maintenance: readonly MaintenanceTask[]
+  readonly warmUp: WarmUp
 }
 
 export function createFeatures(deps: Deps): Features {
@@ -76,6 +84,7 @@ export function createFeatures(deps: Deps): Features {
   const directory = createDirectory({
     ...deps,
     erasers: { feedbackRecords: deleteRecordsOf, participations: deleteParticipationsOf },
+    recordingsOf: recordingsOfPerson,
   })
   return {
     identity,
@@ -100,19 +109,32 @@ export function createFeatures(deps: Deps): Features {
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...transcriptOperations(createTranscripts(deps), {
-        assertVisible: (principal, recordingId) => folders.assertVisible(deps.sql, principal, recordingId),
+        assertVisible: (principal, recordingId) => folders.assertVisible(deps.reads, principal, recordingId),
         speakersOf: recordings.speakersOf,
       }),
     ],
     content,
     website: websiteOperations(deps, content),
-    actors: [sessionActor(deps), analysisActor(deps), recordingActor(deps), formActor(deps)],
+    actors: [
+      sessionActor(deps),
+      analysisActor(deps),
+      recordingActor(deps),
+      formActor(deps),
+      erasureActor(deps, [
+        sessionErasure(deps),
+        recordingErasure,
+        transcriptErasure,
+        valueErasure,
+        fileNameErasure,
+      ]),
+    ],
     maintenance: [
       ...identityMaintenance(deps),
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),
       ...uploadMaintenance(deps),
     ],
+    warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
   }
 }
 

@@ -13,7 +13,7 @@ import { startThreads, type Threads } from './actors/threads.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
 import { type Container, createContainer } from './container.ts'
-import { createFeatures } from './features.ts'
+import { createFeatures, type Features } from './features.ts'
 import { createHttpApp } from './http/http-app.ts'
 import { bootstrapDemo } from './identity/demo.ts'
 import { findPrograms, missingPrograms } from './media/programs.ts'
@@ -24,6 +24,7 @@ import { assertServer } from './platform/db/server-version.ts'
 import type { StartedServers } from './platform/embedded/servers.ts'
 import { healthRoutes } from './platform/health.ts'
 import type { Log } from './platform/log.ts'
+import { answers } from './platform/redis.ts'
 import type { Shutdown } from './platform/shutdown.ts'
 import { oneLine, StartError } from './platform/start-error.ts'
 import { describeTranscription } from './transcribe/examine.ts'
@@ -47,14 +48,19 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   const container = createContainer(config, servers.servers, 'earshot')
   registerActorGauges(container)
   shutdown.add('connections', BUDGET_MS.connections, () => container.close())
-  await prepareDatabase(container, servers, { log, signal: shutdown.signal })
+  const applied = await prepareDatabase(container, servers, { log, signal: shutdown.signal })
   if (shutdown.signal.aborted) return
   let threads: Threads | null = null
   shutdown.add('threads', BUDGET_MS.threads, () => threads?.stop(BUDGET_MS.threads - FORCE_MS))
-  const port = listen(container, shutdown)
-  process.stdout.write(banner(config, servers, port))
-  if (config.role === 'api') return
+  const warm = Promise.withResolvers<unknown>()
+  const features = createFeatures(container)
+  const port = listen(container, features, warm.promise, shutdown)
+  process.stdout.write(banner(config, servers, port, await whyRedisIsAway(container)))
+  if (applied.length > 0) log.info({ applied }, 'database migrated')
+  const requests = config.role === 'worker' ? null : warmUpRequests(features, log)
+  if (config.role === 'api') return warm.resolve(requests)
   threads = await startThreads(container)
+  warm.resolve(Promise.all([requests, threads.warm()]))
   const source = threads
   container.metrics.sources.push(() => source.metricsJson())
 }
@@ -63,17 +69,22 @@ async function prepareDatabase(
   container: Container,
   servers: StartedServers,
   run: { readonly log: Log; readonly signal: AbortSignal },
-): Promise<void> {
-  const { log } = run
+): Promise<readonly number[]> {
   // A server of our own has been waited for by whoever started it.
   const waitMs = servers.embedded.postgres ? 0 : container.config.databaseWaitMs
   const applied = await onceServerIsThere({ ...run, place: servers.databaseName, waitMs }, async () => {
     await assertServer(container.sql, servers.databaseName)
     return migrateOnce(servers)
   })
-  if (applied.length > 0) log.info({ applied }, 'database migrated')
-  if (servers.embedded.postgres) await bootstrapDemo({ ...container, ...createFeatures(container) })
+  // The banner is the first thing that a newcomer reads.
+  if (servers.embedded.postgres) await bootstrapDemo({ ...container, ...createFeatures(quiet(container)) })
+  return applied
 }
+
+const quiet = (container: Container): Container => ({
+  ...container,
+  log: container.log.child({}, { level: 'warn' }),
+})
 
 /** On a connection of its own: a migration of much data may take longer than any other statement. */
 async function migrateOnce({ servers: { database } }: StartedServers): Promise<readonly number[]> {
@@ -85,11 +96,23 @@ async function migrateOnce({ servers: { database } }: StartedServers): Promise<r
   }
 }
 
+/** What it cannot do is done by the first request that needs it. */
+async function warmUpRequests({ warmUp }: Features, log: Log): Promise<void> {
+  await warmUp.requests().catch((error: unknown) => log.debug({ err: error }, 'not warmed up'))
+}
+
 /** Opens the port. A worker answers only what machines ask of it. @returns the port */
-function listen(container: Container, shutdown: Shutdown): number {
+function listen(
+  container: Container,
+  features: Features,
+  warmedUp: Promise<unknown>,
+  shutdown: Shutdown,
+): number {
   const { config } = container
-  const features = createFeatures(container)
-  const app = config.role === 'worker' ? createProbeApp(container) : createApp(container, { features })
+  const app =
+    config.role === 'worker'
+      ? createProbeApp({ ...container, warmedUp })
+      : createApp(container, { features, warmedUp })
   try {
     // Without this two processes would share one port without a word.
     app.listen({ hostname: config.host, port: config.port, reusePort: false })
@@ -106,7 +129,7 @@ function listen(container: Container, shutdown: Shutdown): number {
   return server.port ?? config.port
 }
 
-function createProbeApp(container: Container) {
+function createProbeApp(container: Container & { readonly warmedUp: Promise<unknown> }) {
   return createHttpApp(container).use(healthRoutes(container))
 }
 
@@ -125,8 +148,14 @@ function mediaBucket({ bucket, endpoint }: NonNullable<Config['s3']>): string {
   return `the bucket ${bucket}${endpoint === null ? '' : ` at ${endpoint}`}`
 }
 
+/** One line for the banner; null where Redis answers, or there is none. Everything works without it, a little later. */
+async function whyRedisIsAway({ redis }: Pick<Container, 'redis'>): Promise<string | null> {
+  if (redis === null || (await answers(redis))) return null
+  return 'Redis does not answer: work is found by looking for it every few seconds, until Redis is there'
+}
+
 /** What somebody who has just typed the start command needs next. */
-function banner(config: Config, servers: StartedServers, port: number): string {
+function banner(config: Config, servers: StartedServers, port: number, redisIsAway: string | null): string {
   const host = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : config.host
   const url = config.publicBaseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   const credentials = join(config.dataDir, 'credentials.json')
@@ -136,6 +165,7 @@ function banner(config: Config, servers: StartedServers, port: number): string {
     ...(config.role === 'worker' ? [] : [['Swagger UI', `${url}/docs`]]),
     ...(servers.embedded.postgres && existsSync(credentials) ? [['Credentials', credentials]] : []),
     ...servers.describe.map((line, index) => [index === 0 ? 'Runs on' : '', line]),
+    ...(redisIsAway === null ? [] : [['', redisIsAway]]),
     ...(config.role === 'api' ? [] : [['', `${config.workerThreads} worker threads`]]),
     ['Media in', config.s3 === null ? join(config.dataDir, 'media') : mediaBucket(config.s3)],
     ...(config.role === 'api' || missing === null ? [] : [['', missing]]),

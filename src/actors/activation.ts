@@ -137,12 +137,12 @@ class Group {
     tired: readonly (Held & { readonly head: Message })[],
     suspect: readonly Held[],
   ): Promise<void> {
-    const { sql, worker, doorbell } = this.context
+    const { sql, worker } = this.context
     const released = await release(sql, worker, idle)
     for (const one of idle) if (released.has(one.key)) this.#leave(one.key, one.mail)
     await abandon(sql, worker, tired)
     for (const one of tired) this.#leave(one.key, 0)
-    if (tired.length > 0) doorbell.ring(tired.map(({ head }) => head))
+    if (tired.length > 0) this.handover.ringAgain(tired.map(({ head }) => head))
     await this.#alone(suspect)
   }
 
@@ -179,7 +179,8 @@ export async function runAlone(
       if (released.has(key)) return handover.leave(key, mailbox.mail)
       continue
     }
-    if (turns >= options.fairShare || context.stopping.aborted) return goToTheEnd(context, held, head)
+    if (turns >= options.fairShare || context.stopping.aborted)
+      return goToTheEnd(context, held, head, handover)
     try {
       const { released } = await commitTurns(
         context,
@@ -214,9 +215,14 @@ export function aloneWork(context: Context, held: Held, mailbox: Mailbox, head: 
 }
 
 /** Fairness: the actor is given back with work waiting, and its bell rings behind all others. */
-export async function goToTheEnd(context: Context, held: Held, head: Message): Promise<void> {
+export async function goToTheEnd(
+  context: Context,
+  held: Held,
+  head: Message,
+  handover: Handover,
+): Promise<void> {
   await abandon(context.sql, context.worker, [held])
-  context.doorbell.ring([head])
+  handover.ringAgain([head])
 }
 
 /** Counts the failure, gives the actor back, and comes back to it when the waiting time is over. */

@@ -5,7 +5,7 @@ import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { RuntimeOptions } from './options.ts'
 import type { RunningMark } from './running.ts'
-import type { ActorDefinition, ActorKey, ActorKind, Doorbell } from './types.ts'
+import type { ActorDefinition, ActorKey, ActorKind, Doorbell, Message } from './types.ts'
 
 export interface Context {
   readonly sql: Sql
@@ -35,4 +35,6 @@ export interface Handover {
   readonly leave: Leave
   /** Starts `key` alone, at once or after a delay. */
   later(key: ActorKey, delayMs: number): void
+  /** Rings for actors that go to the end of the line, of which these are the heads. */
+  ringAgain(heads: readonly Message[]): void
 }

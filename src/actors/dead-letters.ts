@@ -48,14 +48,21 @@ export async function retryDeadLetter(
       returning key, type, payload`
     if (parked === undefined) return null
     await tx`
-      insert into actor_message (key, seq, type, payload)
-      values (${key}, ${seq}, ${parked.type}, ${tx.json(parked.payload)})`
+      insert into actor_message (key, seq, type, payload, organization_id)
+      select key, ${seq}, ${parked.type}, ${tx.json(parked.payload)}, organization_id
+      from actor
+      where key = ${key}`
     // The number of the newest message rises although none has it: an owner that is about to release looks again.
-    const [actor] = await tx<{ mail: number }[]>`
+    const [actor] = await tx<{ mail: number; organization: string }[]>`
       update actor set mail = mail + 1
       where key = ${key}
-      returning mail`
-    return { key: parked.key, seq: actor?.mail ?? seq, type: parked.type }
+      returning mail, organization_id as organization`
+    return {
+      key: parked.key,
+      seq: actor?.mail ?? seq,
+      type: parked.type,
+      ...(actor && { organization: actor.organization }),
+    }
   })
   if (envelope === null) return false
   deps.doorbell.ring([envelope])
@@ -74,10 +81,10 @@ export async function skipMessage(
 ): Promise<boolean> {
   const envelope = await transaction(deps.sql, async (tx) => {
     // The actor's row first, as in every turn. Its mail rises, so that an owner that is about to release looks again.
-    const [actor] = await tx<{ key: ActorKey; mail: number }[]>`
+    const [actor] = await tx<{ key: ActorKey; mail: number; organization: string }[]>`
       update actor set mail = mail + 1
       where key = ${key}
-      returning key, mail`
+      returning key, mail, organization_id as organization`
     const [skipped] = await tx<{ type: string }[]>`
       with parked as (
         delete from actor_dead_letter where key = ${key} and seq = ${seq} returning type
@@ -85,7 +92,9 @@ export async function skipMessage(
         delete from actor_message where key = ${key} and seq = ${seq} returning type
       )
       select type from parked union all select type from waiting`
-    return actor && skipped ? { key: actor.key, seq: actor.mail, type: skipped.type } : null
+    if (actor === undefined || skipped === undefined) return null
+    const { mail: newest, organization } = actor
+    return { key: actor.key, seq: newest, type: skipped.type, organization }
   })
   if (envelope === null) return false
   deps.doorbell.ring([envelope])

@@ -5,11 +5,16 @@
  * its own kind: turns together, turns alone, actors of dead workers (one at a time: one of them may be what killed
  * its worker, and whoever runs beside it would be counted too), and long turns, with a lane for each of their pools.
  *
+ * Within a lane, organizations take turns (`lane.ts`).
+ *
  * The rules: an actor is in one place at a time; a doorbell that rings while its actor is in hand is not lost, unless
  * the activation has seen a mailbox at least as new.
  */
 import { runAlone, runTogether } from './activation.ts'
 import type { Context, Handover } from './context.ts'
+import type { Ring } from './doorbell.ts'
+import type { Queued } from './fair-queue.ts'
+import { Lane } from './lane.ts'
 import { runLong } from './long-turn.ts'
 import {
   ACTOR_POOLS,
@@ -18,29 +23,20 @@ import {
   Fenced,
   kindOf,
   type LongPool,
+  NO_ORGANIZATION,
+  POOLS,
   type Pool,
 } from './types.ts'
 
+/** Places of a lane of long turns that are kept for organizations which have none. */
+const GUESTS = 1
 /** At most so many retries are remembered by this worker; the sweep finds the others. */
 const MAX_TIMERS = 10_000
-
-interface Lane {
-  readonly pool: Pool
-  /** Activations at the same time. */
-  readonly places: number
-  /** Actors in one activation. */
-  readonly width: number
-  /** Actors to hold ready beyond the places, so that an activation finds work when it begins. */
-  readonly ahead: number
-  readonly queue: Set<ActorKey>
-  activations: number
-  keys: number
-  readonly run: (keys: readonly ActorKey[], handover: Handover) => Promise<void>
-}
 
 /** An actor in hand: by which activation, and the newest message that a doorbell rang for meanwhile. */
 interface InHand {
   readonly activation: object
+  readonly organization: string
   rung: number
 }
 
@@ -59,17 +55,21 @@ export class Dispatcher {
 
   constructor(private readonly context: Context) {
     const { batchSlots, batchKeys, aloneSlots, longSlots, mediaSlots } = context.options
-    this.#together = lane(
-      'short',
-      batchSlots,
-      (keys, handover) => runTogether(context, keys, handover),
-      batchKeys,
+    const short = { pool: 'short', guests: 0 } as const
+    this.#together = new Lane({ ...short, places: batchSlots, width: batchKeys }, (keys, handover) =>
+      runTogether(context, keys, handover),
     )
-    this.#alone = lane('short', aloneSlots, ([key], handover) => runAlone(context, key!, false, handover))
-    this.#dead = lane('short', 1, ([key], handover) => runAlone(context, key!, true, handover))
-    const long: Lane['run'] = ([key], handover) =>
-      runLong(context, key!, this.#deadLong.delete(key!), handover)
-    this.#long = { long: lane('long', longSlots, long), media: lane('media', mediaSlots, long) }
+    this.#alone = new Lane({ ...short, places: aloneSlots, width: 1 }, ([key], handover) =>
+      runAlone(context, key!, false, handover),
+    )
+    this.#dead = new Lane({ ...short, places: 1, width: 1 }, ([key], handover) =>
+      runAlone(context, key!, true, handover),
+    )
+    const long = (pool: LongPool, places: number) =>
+      new Lane({ pool, places, guests: GUESTS, width: 1 }, ([key], handover) =>
+        runLong(context, key!, this.#deadLong.delete(key!), handover),
+      )
+    this.#long = { long: long('long', longSlots), media: long('media', mediaSlots) }
     this.#lanes = [this.#together, this.#alone, this.#dead, ...Object.values(this.#long)]
   }
 
@@ -77,23 +77,37 @@ export class Dispatcher {
    * A doorbell, or the sweep, says that message `seq` waits for `key`. Kinds that this version has no definition for
    * are left to others. `dead`: its owner is.
    */
-  offer(key: ActorKey, seq: number, dead = false): void {
+  offer({ key, seq, organization }: Ring, dead = false): void {
     const kind = kindOf(key)
     if (kind === null || !this.context.definitions.has(kind)) return
     const long = this.#longLane(kind)
     if (long !== null && dead && !this.#inHand.has(key)) this.#deadLong.add(key)
-    this.#enqueue(key, seq, long ?? (dead ? this.#dead : this.#together))
+    this.#enqueue({ key, seq, organization }, long ?? (dead ? this.#dead : this.#together))
   }
 
   /** How many more actors a pool can take. */
   free(pool: Pool): number {
-    const { places, width, ahead, keys, queue } = pool === 'short' ? this.#together : this.#long[pool]
-    return this.#stopped ? 0 : Math.max(0, places * width + ahead - keys - queue.size)
+    return this.#stopped ? 0 : this.#laneOf(pool).free
   }
 
   /** True where a pool can take a whole activation more, beyond what it holds already. */
   isHungry(pool: Pool): boolean {
-    return this.free(pool) >= (pool === 'short' ? this.#together : this.#long[pool]).width
+    return this.free(pool) >= this.#laneOf(pool).width
+  }
+
+  /** Pools in which every place is taken. */
+  fullPools(): readonly Pool[] {
+    return this.#stopped ? [] : POOLS.filter((pool) => this.#laneOf(pool).isFull)
+  }
+
+  /** What a full pool takes all the same, so that organizations can take turns: how much of each, and in all. */
+  waitingRoom(pool: Pool): {
+    readonly share: number
+    readonly room: number
+    readonly isSated: (organization: string) => boolean
+  } {
+    const { share, waitingRoom: room, queue } = this.#laneOf(pool)
+    return { share, room, isSated: (organization) => queue.sizeOf(organization) >= share }
   }
 
   /** Resolves when something may have become free, or the worker stops. */
@@ -103,7 +117,7 @@ export class Dispatcher {
 
   /** Actors in hand or in a queue. */
   known(): ActorKey[] {
-    return [...this.#inHand.keys(), ...this.#lanes.flatMap((one) => [...one.queue])]
+    return [...this.#inHand.keys(), ...this.#lanes.flatMap((one) => one.queue.keys())]
   }
 
   /** Actors in hand. */
@@ -126,7 +140,11 @@ export class Dispatcher {
     return pool === 'short' ? null : this.#long[pool]
   }
 
-  #enqueue(key: ActorKey, seq: number, to: Lane): void {
+  #laneOf(pool: Pool): Lane {
+    return pool === 'short' ? this.#together : this.#long[pool]
+  }
+
+  #enqueue({ key, seq, organization }: Ring, to: Lane): void {
     if (this.#stopped) return
     const inHand = this.#inHand.get(key)
     if (inHand !== undefined) {
@@ -134,44 +152,49 @@ export class Dispatcher {
       return
     }
     if (this.#lanes.some((one) => one.queue.has(key))) return
-    to.queue.add(key)
+    to.queue.add(key, organization)
     // Not before the others of the moment are in the queue too: they are to share the activation.
     queueMicrotask(() => this.#pump(to))
   }
 
   #pump(one: Lane): void {
-    while (one.activations < one.places && one.queue.size > 0) {
-      const keys = one.queue.values().take(one.width).toArray()
+    for (let actors = one.next(); actors.length > 0; actors = one.next()) {
       const activation = {}
-      for (const key of keys) {
-        one.queue.delete(key)
-        this.#inHand.set(key, { activation, rung: 0 })
-      }
-      void this.#activate(one, keys, activation)
+      for (const { key, organization } of actors) this.#inHand.set(key, { activation, organization, rung: 0 })
+      void this.#activate(one, actors, activation)
     }
   }
 
-  async #activate(one: Lane, keys: readonly ActorKey[], activation: object): Promise<void> {
+  async #activate(one: Lane, actors: readonly Queued[], activation: object): Promise<void> {
     const { activeActors } = this.context.metrics
-    one.activations += 1
-    one.keys += keys.length
+    const keys = actors.map(({ key }) => key)
+    one.begin(actors)
     activeActors.inc({ pool: one.pool }, keys.length)
     try {
-      await one.run(keys, {
-        leave: (key, seen) => this.#leave(key, seen, activation),
-        later: (key, delayMs) => this.#later(key, delayMs),
-      })
+      await one.run(keys, this.#handoverOf(actors, activation))
     } catch (error) {
       // What is still ours in the database is found by the sweep.
       if (!(error instanceof Fenced))
         this.context.log.error({ err: error, keys: keys.length }, 'activation failed')
     } finally {
       activeActors.dec({ pool: one.pool }, keys.length)
-      one.activations -= 1
-      one.keys -= keys.length
+      one.end(actors)
       for (const key of keys) this.#leave(key, 0, activation)
       this.#pump(one)
       this.#wake()
+    }
+  }
+
+  #handoverOf(actors: readonly Queued[], activation: object): Handover {
+    const organizationOf = (key: ActorKey) =>
+      actors.find((actor) => actor.key === key)?.organization ?? NO_ORGANIZATION
+    return {
+      leave: (key, seen) => this.#leave(key, seen, activation),
+      later: (key, delayMs) => this.#later({ key, seq: 0, organization: organizationOf(key) }, delayMs),
+      ringAgain: (heads) =>
+        this.context.doorbell.ring(
+          heads.map(({ key, seq, type }) => ({ key, seq, type, organization: organizationOf(key) })),
+        ),
     }
   }
 
@@ -180,12 +203,13 @@ export class Dispatcher {
     const inHand = this.#inHand.get(key)
     if (inHand?.activation !== activation) return
     this.#inHand.delete(key)
-    if (inHand.rung > seen) this.offer(key, inHand.rung)
+    const { organization, rung } = inHand
+    if (rung > seen) this.offer({ key, seq: rung, organization })
   }
 
-  #later(key: ActorKey, delayMs: number): void {
-    const kind = kindOf(key)
-    const start = () => this.#enqueue(key, 0, (kind && this.#longLane(kind)) ?? this.#alone)
+  #later(ring: Ring, delayMs: number): void {
+    const kind = kindOf(ring.key)
+    const start = () => this.#enqueue(ring, (kind && this.#longLane(kind)) ?? this.#alone)
     if (delayMs === 0) {
       start()
     } else if (!this.#stopped && this.#timers.size < MAX_TIMERS) {
@@ -201,8 +225,4 @@ export class Dispatcher {
     this.#changed.resolve()
     this.#changed = Promise.withResolvers()
   }
-}
-
-function lane(pool: Pool, places: number, run: Lane['run'], width = 1): Lane {
-  return { pool, places, width, ahead: width > 1 ? width : 0, queue: new Set(), activations: 0, keys: 0, run }
 }

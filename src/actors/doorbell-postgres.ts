@@ -8,7 +8,15 @@ import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { EnvelopeSource, Ring } from './doorbell.ts'
 import { createRinger } from './ringer.ts'
-import { ACTOR_POOLS, type ActorKey, type Doorbell, type Envelope, kindOf, type Pool } from './types.ts'
+import {
+  ACTOR_POOLS,
+  type ActorKey,
+  type Doorbell,
+  type Envelope,
+  kindOf,
+  NO_ORGANIZATION,
+  type Pool,
+} from './types.ts'
 
 /** PostgreSQL refuses a payload of 8,000 bytes or more. */
 const MAX_PAYLOAD_BYTES = 7_900
@@ -31,15 +39,15 @@ export function createPostgresDoorbell(deps: { readonly sql: Sql; readonly metri
   })
 }
 
-/** One line an envelope, as many as fit into a notification: `key seq type`. */
+/** One line an envelope, as many as fit into a notification: `key seq type organization`. */
 function toNotes(envelopes: readonly Envelope[]): { channel: string; payload: string }[] {
   const notes: { channel: string; payload: string; bytes: number }[] = []
   const open = new Map<Pool, { channel: string; payload: string; bytes: number }>()
-  for (const { key, seq, type } of envelopes) {
+  for (const { key, seq, type, organization = '' } of envelopes) {
     const kind = kindOf(key)
     if (kind === null) continue
     const pool = ACTOR_POOLS[kind]
-    const line = `${key} ${seq} ${type}\n`
+    const line = `${key} ${seq} ${type} ${organization}\n`
     const bytes = Buffer.byteLength(line)
     let note = open.get(pool)
     if (note === undefined || note.bytes + bytes > MAX_PAYLOAD_BYTES) {
@@ -80,15 +88,15 @@ export async function createPostgresSources(
 
 /** What was rung for and not taken yet: of each actor the newest letter. */
 class WaitingRings {
-  readonly #waiting = new Map<ActorKey, number>()
+  readonly #waiting = new Map<ActorKey, Ring>()
   #arrived = Promise.withResolvers<void>()
   #closed = false
 
   add(rings: readonly Ring[]): void {
-    for (const { key, seq } of rings) {
-      const known = this.#waiting.get(key)
-      if (known !== undefined || this.#waiting.size < MAX_WAITING)
-        this.#waiting.set(key, Math.max(seq, known ?? 0))
+    for (const ring of rings) {
+      const known = this.#waiting.get(ring.key)
+      if (known === undefined ? this.#waiting.size < MAX_WAITING : known.seq < ring.seq)
+        this.#waiting.set(ring.key, ring)
     }
     this.#wake()
   }
@@ -96,10 +104,10 @@ class WaitingRings {
   async take(count: number): Promise<readonly Ring[]> {
     if (this.#waiting.size === 0 && !this.#closed) await arrivedOrSilence(this.#arrived.promise)
     const rings: Ring[] = []
-    for (const [key, seq] of this.#waiting) {
+    for (const [key, ring] of this.#waiting) {
       if (rings.length >= count) break
       this.#waiting.delete(key)
-      rings.push({ key, seq })
+      rings.push(ring)
     }
     return rings
   }
@@ -126,8 +134,9 @@ async function arrivedOrSilence(arrived: Promise<void>): Promise<void> {
 function toRings(payload: string): readonly Ring[] {
   const rings: Ring[] = []
   for (const line of payload.split('\n')) {
-    const [key = '', seq] = line.split(' ')
-    if (kindOf(key) !== null) rings.push({ key: key as ActorKey, seq: Number(seq) || 0 })
+    const [key = '', seq, , organization] = line.split(' ')
+    if (kindOf(key) === null) continue
+    rings.push({ key: key as ActorKey, seq: Number(seq) || 0, organization: organization || NO_ORGANIZATION })
   }
   return rings
 }

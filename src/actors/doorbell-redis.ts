@@ -11,7 +11,15 @@ import type { Metrics } from '../platform/metrics.ts'
 import { openBlockingRedis, type Redis } from '../platform/redis.ts'
 import type { EnvelopeSource, Ring } from './doorbell.ts'
 import { createRinger } from './ringer.ts'
-import { ACTOR_POOLS, type ActorKey, type Doorbell, type Envelope, kindOf, type Pool } from './types.ts'
+import {
+  ACTOR_POOLS,
+  type ActorKey,
+  type Doorbell,
+  type Envelope,
+  kindOf,
+  NO_ORGANIZATION,
+  type Pool,
+} from './types.ts'
 
 const GROUP = 'workers'
 const MAX_LENGTH = 100_000
@@ -40,8 +48,10 @@ export function createRedisDoorbell(deps: {
    */
   async function add(stream: string, envelopes: readonly Envelope[]): Promise<void> {
     const additions = redis.multi()
-    for (const { key, seq, type } of envelopes)
-      additions.xadd(stream, 'MAXLEN', '~', MAX_LENGTH, '*', 'key', key, 'seq', seq, 'type', type)
+    for (const { key, seq, type, organization = '' } of envelopes) {
+      const fields = ['key', key, 'seq', seq, 'type', type, 'organization', organization] as const
+      additions.xadd(stream, 'MAXLEN', '~', MAX_LENGTH, '*', ...fields)
+    }
     const results = (await additions.exec()) ?? []
     const lost = results.filter(([error]) => error !== null).length
     metrics.lostRings.inc(lost)
@@ -150,9 +160,12 @@ function toRings(answer: unknown): readonly Ring[] {
   const rings: Ring[] = []
   for (const [, entries] of answer as [string, [string, string[]][]][]) {
     for (const [, fields] of entries) {
-      const key = fields[fields.indexOf('key') + 1] ?? ''
-      const seq = Number(fields[fields.indexOf('seq') + 1])
-      if (kindOf(key) !== null) rings.push({ key: key as ActorKey, seq: Number.isSafeInteger(seq) ? seq : 0 })
+      const fieldOf = (name: string) => fields[fields.indexOf(name) + 1] ?? ''
+      const key = fieldOf('key')
+      if (kindOf(key) === null) continue
+      const seq = Number(fieldOf('seq'))
+      const organization = (fields.includes('organization') && fieldOf('organization')) || NO_ORGANIZATION
+      rings.push({ key: key as ActorKey, seq: Number.isSafeInteger(seq) ? seq : 0, organization })
     }
   }
   return rings

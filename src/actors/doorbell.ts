@@ -33,6 +33,8 @@ export interface EnvelopeSource {
 export interface Ring {
   readonly key: ActorKey
   readonly seq: number
+  /** NO_ORGANIZATION where it is not known. */
+  readonly organization: string
 }
 
 /** The sending side. */

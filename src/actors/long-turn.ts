@@ -34,13 +34,13 @@ export async function runLong(
       if (released.has(key)) return handover.leave(key, mailbox.mail)
       continue
     }
-    if (turns > 0 || context.stopping.aborted) return goToTheEnd(context, held, head)
+    if (turns > 0 || context.stopping.aborted) return goToTheEnd(context, held, head, handover)
     try {
       if (isSpent(context, head)) {
         await commitTurns(context, [aloneWork(context, held, mailbox, head)], context.options.turnTimeoutMs)
       } else {
         const outcome = await runTurn(context, held, mailbox, head)
-        if (outcome === 'broken_off') return goToTheEnd(context, held, head)
+        if (outcome === 'broken_off') return goToTheEnd(context, held, head, handover)
         if (outcome === 'released') return handover.leave(key, mailbox.mail)
       }
     } catch (error) {

@@ -7,7 +7,7 @@
  */
 import type { Query, Sql, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
-import type { ActorKey, Doorbell, Envelope, Letter } from './types.ts'
+import { type ActorKey, type Doorbell, type Envelope, type Letter, NO_ORGANIZATION } from './types.ts'
 
 /** Stores letters of any number of actors in one statement. At most one letter per key in one call. */
 export async function send(tx: Query, letters: readonly Letter[]): Promise<readonly Envelope[]> {
@@ -20,12 +20,13 @@ export async function send(tx: Query, letters: readonly Letter[]): Promise<reado
         ${sorted.map((letter) => letter.type)}::text[],
         ${sorted.map((letter) => JSON.stringify(letter.payload ?? {}))}::text[],
         ${sorted.map((letter) => letter.delayMs ?? 0)}::int[],
+        ${sorted.map((letter) => letter.organizationId ?? NO_ORGANIZATION)}::uuid[],
         ${sorted.map((letter) => Number(letter.unlessWaiting ?? false))}::int[]
-      ) as l (key, type, payload, delay, unless_waiting)
+      ) as l (key, type, payload, delay, organization, unless_waiting)
       where l.unless_waiting = 0
         or not exists (select 1 from actor_message m where m.key = l.key and m.type = l.type)
     ), ${numberAndStore(tx)}
-    select s.key, s.seq, s.type, l.delay as "delayMs" from sent s join letter l using (key)`
+    select s.key, s.seq, s.type, s.organization, l.delay as "delayMs" from sent s join letter l using (key)`
 }
 
 /**
@@ -42,20 +43,23 @@ export function sendUnlessWaiting(tx: Query, letters: readonly Letter[]): Promis
 
 /**
  * The end of every statement that sends, for statements that do more than that: numbers and stores the rows of a table
- * `letter (key, type, payload, delay)` that comes before, the delay in milliseconds, and leaves the envelopes in a table `sent`.
+ * `letter (key, type, payload, delay, organization)` that comes before, the delay in milliseconds, and leaves the envelopes in a table
+ * `sent`. An actor's organization never changes; NO_ORGANIZATION is the smallest UUID, and gives way to the one that is known.
  */
 export function numberAndStore(tx: Query) {
   return tx`
     numbered as (
-      insert into actor (key, mail) select key, 1 from letter order by key
-      on conflict (key) do update set mail = actor.mail + 1
-      returning key, mail
+      insert into actor (key, mail, organization_id) select key, 1, organization from letter order by key
+      on conflict (key) do update
+        set mail = actor.mail + 1, organization_id = greatest(actor.organization_id, excluded.organization_id)
+      returning key, mail, organization_id
     ), sent as (
-      insert into actor_message (key, seq, type, payload, available_at)
-      select n.key, n.mail, l.type, l.payload::jsonb, now() + l.delay * interval '1 millisecond'
+      insert into actor_message (key, seq, type, payload, available_at, organization_id)
+      select
+        n.key, n.mail, l.type, l.payload::jsonb, now() + l.delay * interval '1 millisecond', n.organization_id
       from numbered n
       join letter l using (key)
-      returning key, seq, type
+      returning key, seq, type, organization_id as organization
     )`
 }
 

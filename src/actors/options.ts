@@ -8,6 +8,8 @@ export interface RuntimeOptions {
   /** Pause between two sweeps, on average. */
   readonly sweepMs: number
   readonly sweepLimit: number
+  /** Pause between two sweeps for organizations that wait, on average; only a worker that is full makes them. */
+  readonly shareMs: number
   /** What the server allows a statement of a turn, as everywhere else. */
   readonly statementTimeoutMs: number
   /** A short turn that takes longer is abandoned, rolled back and counted as failed. */
@@ -40,6 +42,7 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   heartbeatMs: 3_000,
   sweepMs: 2_000,
   sweepLimit: 500,
+  shareMs: 500,
   statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   turnTimeoutMs: 60_000,
   longTurnTimeoutMs: 2 * 60 * 60_000,

@@ -33,10 +33,10 @@ export function createRinger(
   }
 
   function ringNow(envelopes: readonly Envelope[]): void {
-    for (const { key, seq, type } of envelopes) {
+    for (const { key, seq, type, organization } of envelopes) {
       const known = waiting.get(key)
       if (known === undefined && waiting.size >= MAX_WAITING) metrics.lostRings.inc()
-      else if (known === undefined || known.seq < seq) waiting.set(key, { key, seq, type })
+      else if (known === undefined || known.seq < seq) waiting.set(key, { key, seq, type, organization })
     }
     writing ??= flush()
   }

@@ -7,6 +7,7 @@ import { hostname } from 'node:os'
 import type { Context } from './context.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { createEnvelopeSources, type EnvelopeSource, type SourceDeps } from './doorbell.ts'
+import { keepSharing } from './fair-sweep.ts'
 import { keepBeating } from './heartbeat.ts'
 import { DEFAULT_OPTIONS, type RuntimeOptions } from './options.ts'
 import { pause } from './pause.ts'
@@ -84,6 +85,7 @@ class Worker implements Runtime {
     this.#loops = Promise.all([
       keepBeating(this.#context, this.#stopped.signal),
       keepSweeping(this.#context, this.#dispatcher),
+      keepSharing(this.#context, this.#dispatcher),
       ...[...this.#sources].map(([pool, source]) => this.#listen(pool, source)),
     ])
   }
@@ -114,7 +116,7 @@ class Worker implements Runtime {
       }
       // No more than one activation at a time: what is left is for workers that have nothing to do.
       const rings = await source.take(Math.min(free, options.batchKeys))
-      for (const { key, seq } of rings) this.#dispatcher.offer(key, seq)
+      for (const ring of rings) this.#dispatcher.offer(ring)
     }
   }
 }

@@ -80,14 +80,14 @@ export async function sweepOnce(context: Context, dispatcher: Dispatcher): Promi
 function take(context: Context, dispatcher: Dispatcher, due: readonly Due[]): number {
   const rest: Envelope[] = []
   let found = 0
-  for (const { key, seq, type, state } of due) {
+  for (const { key, seq, type, organization, state } of due) {
     const kind = kindOf(key)
     if (kind === null) continue
     const pool = ACTOR_POOLS[kind]
     if (pool === 'short') found += 1
     if (state !== 'idle' || dispatcher.free(pool) > 0) {
-      dispatcher.offer(key, seq, state === 'dead')
-    } else rest.push({ key, seq, type })
+      dispatcher.offer({ key, seq, organization }, state === 'dead')
+    } else rest.push({ key, seq, type, organization })
   }
   if (rest.length > 0) context.doorbell.ring(rest)
   return found

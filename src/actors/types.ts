@@ -11,7 +11,13 @@ import type { Log } from '../platform/log.ts'
  * Kinds of actors and the pool that runs them: turns of `short` do SQL only, those of the others may do any I/O. `media` is
  * apart from `long` because its turns may take hours: mails and analysis do not wait for films.
  */
-export const ACTOR_POOLS = { session: 'short', analysis: 'long', form: 'long', recording: 'media' } as const
+export const ACTOR_POOLS = {
+  session: 'short',
+  analysis: 'long',
+  form: 'long',
+  erasure: 'long',
+  recording: 'media',
+} as const
 export type ActorKind = keyof typeof ACTOR_POOLS
 export type Pool = (typeof ACTOR_POOLS)[ActorKind]
 /** Pools of long turns. */
@@ -38,6 +44,8 @@ export interface Letter {
   readonly payload?: Json
   /** It is due so long after it was sent, and until then hides what is sent to the same actor after it. */
   readonly delayMs?: number
+  /** Whose work it is. Null: that of the actor's earlier letters, or the service's own (`NO_ORGANIZATION`). */
+  readonly organizationId?: string | null
   /** Left out where a letter of the same type waits for the actor. When that is safe: `sendUnlessWaiting`. */
   readonly unlessWaiting?: boolean
 }
@@ -48,7 +56,12 @@ export interface Envelope {
   readonly type: string
   /** As in the letter: the doorbell rings no earlier. */
   readonly delayMs?: number
+  /** Whose work it is. Absent in envelopes of older versions. */
+  readonly organization?: string
 }
+
+/** In the place of an organization where there is none, or none is known. */
+export const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Sends letters in the turn's transaction; they leave if and only if it commits. They are stored when the handler has

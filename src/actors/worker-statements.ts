@@ -68,6 +68,7 @@ export interface Due {
   readonly key: ActorKey
   readonly seq: number
   readonly type: string
+  readonly organization: string
   /** `idle`: nobody owns it. `mine`: this worker does, but is not running it. `dead`: its owner's lease has run out. */
   readonly state: 'idle' | 'mine' | 'dead'
 }
@@ -91,7 +92,7 @@ export interface SweepOptions {
 export async function sweep(sql: Query, options: SweepOptions): Promise<readonly Due[]> {
   const { worker, leaseMs } = options
   return sql<Due[]>`
-    select m.key, m.seq, m.type,
+    select m.key, m.seq, m.type, m.organization_id as organization,
       case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state
     from actor_message m
     join actor a on a.key = m.key
@@ -118,10 +119,10 @@ export async function sweep(sql: Query, options: SweepOptions): Promise<readonly
 export async function sweepByKind(sql: Query, options: SweepOptions): Promise<readonly Due[]> {
   const { worker, leaseMs, kinds } = options
   return sql<Due[]>`
-    select due.key, due.seq, due.type, due.state
+    select due.key, due.seq, due.type, due.organization, due.state
     from unnest(${kinds as ActorKind[]}::text[], ${kinds.map(endOf)}::text[]) as k (kind, kind_end)
     cross join lateral (
-      select m.key, m.seq, m.type,
+      select m.key, m.seq, m.type, m.organization_id as organization,
         case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state
       from actor_message m
       join actor a on a.key = m.key
@@ -141,4 +142,76 @@ export async function sweepByKind(sql: Query, options: SweepOptions): Promise<re
 /** After all keys of a kind, by any collation: the last letter is the next one. What follows the colon is not relied on. */
 function endOf(kind: ActorKind): string {
   return kind.slice(0, -1) + String.fromCharCode(kind.charCodeAt(kind.length - 1) + 1)
+}
+
+/**
+ * Organizations that have messages, due or not, in the order of their ids: at most `limit`, from `from` on. One step down the index
+ * for each of them, however many messages it has.
+ */
+export async function organizationsWaiting(
+  sql: Query,
+  from: string,
+  limit: number,
+): Promise<readonly string[]> {
+  const rows = await sql<{ id: string }[]>`
+    with recursive waiting as (
+      (
+        select m.organization_id as id, 1 as n
+        from actor_message m
+        where m.organization_id >= ${from}::uuid
+        order by m.organization_id
+        limit 1
+      )
+      union all
+      select next.id, w.n + 1
+      from waiting w
+      cross join lateral (
+        select m.organization_id as id
+        from actor_message m
+        where m.organization_id > w.id
+        order by m.organization_id
+        limit 1
+      ) next
+      where w.n < ${limit}
+    )
+    select id from waiting`
+  return rows.map(({ id }) => id)
+}
+
+/** Of an organization and kind, so many of the oldest due messages are looked at: those in hand hide what is behind them. */
+const LOOKED_AT = 50
+
+/** As `sweep`, but up to `limit` heads of each organization and kind; the oldest first. */
+export async function sweepByOrganization(
+  sql: Query,
+  organizations: readonly string[],
+  { worker, leaseMs, kinds, running, limit }: SweepOptions,
+): Promise<readonly Due[]> {
+  return sql<Due[]>`
+    select due.key, due.seq, due.type, due.organization, due.state
+    from unnest(${organizations as string[]}::uuid[]) as o (id)
+    cross join unnest(${kinds as ActorKind[]}::text[]) as k (kind)
+    cross join lateral (
+      select m.key, m.seq, m.type, m.available_at, m.organization_id as organization,
+        case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state
+      from (
+        select *
+        from actor_message
+        where organization_id = o.id
+          and split_part(key, ':', 1) collate "C" = k.kind
+          and available_at <= now()
+        order by available_at
+        limit ${LOOKED_AT}
+      ) m
+      join actor a on a.key = m.key
+      left join worker w
+        on w.id = a.owner and not w.is_accounted_for
+          and w.heartbeat_at > now() - ${leaseMs}::int * interval '1 millisecond'
+      where (a.owner is null or w.id is null or a.owner = ${worker})
+        and m.key <> all(${running as ActorKey[]}::text[])
+        and not exists (select 1 from actor_message earlier where earlier.key = m.key and earlier.seq < m.seq)
+      order by m.available_at
+      limit ${limit}
+    ) due
+    order by due.available_at`
 }

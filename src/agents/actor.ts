@@ -177,6 +177,6 @@ function toSave({ scope, step, again, gapsPermanentThrough }: Decision): Walked 
   }
 }
 
-function toLetter({ scope: { sessionId, status } }: Decision): Letter {
-  return { ...analyzeLetter(sessionId, isTerminal(status)), unlessWaiting: true }
+function toLetter({ scope }: Decision): Letter {
+  return { ...analyzeLetter(scope, isTerminal(scope.status)), unlessWaiting: true }
 }

@@ -98,7 +98,7 @@ async function conclude(
     saveProcessingStatus(tx, session, processingStatusOf({ captureContent, ...progress })),
   ])
   if (progress.metered === 0) return
-  await send([analyzeLetter(id, pending.length === PAGE || isTerminal(status))])
+  await send([analyzeLetter(session, pending.length === PAGE || isTerminal(status))])
 }
 
 function toExchange(response: PendingResponse): Exchange {

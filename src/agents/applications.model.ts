@@ -2,8 +2,18 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { pageQuery } from '../http/paging.ts'
 import { momentParameter } from '../http/parameters.ts'
-import { oneOf } from './model.ts'
-import { AgentSettings } from './settings.ts'
+import {
+  count,
+  createdAt,
+  moment,
+  named,
+  oneOf,
+  orNull,
+  trimmedText,
+  updatedAt,
+  uuid,
+} from '../platform/validation/schema.ts'
+import { AgentSettings, settingsMembers } from './settings.ts'
 
 /** After trimming, in code points. */
 export const MAX_APPLICATION_NAME = 255
@@ -17,31 +27,50 @@ export const USAGE_UNIT = 'agent_response_processed'
 
 const AGENT_KEY_PATTERN = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$'
 
-const Uuid = Type.String({ format: 'uuid' })
-const Moment = Type.String({ format: 'date-time' })
-const Name = Type.String({
-  minLength: 1,
-  description: `Stored trimmed: 1 to ${MAX_APPLICATION_NAME} characters`,
-})
+const Name = trimmedText('Name of the application.', MAX_APPLICATION_NAME)
 
 /** Any of the settings; `conversationAccess` is replaced as a whole. A member not listed is refused. */
-export const SettingsChange = Type.Partial(
-  Type.Object({
-    ...AgentSettings.properties,
-    conversationAccess: Type.Object(
-      {
-        type: oneOf(['workspace', 'restricted']),
-        userIds: Type.Optional(
-          Type.Array(Type.String(), {
-            maxItems: 1000,
-            description: 'Only with `restricted`: UUIDs of members of the organization',
-          }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
-  }),
-  { additionalProperties: false },
+export const SettingsChange = named(
+  'AgentSettingsChange',
+  Type.Partial(
+    Type.Object({
+      ...settingsMembers,
+      conversationAccess: Type.Object(
+        {
+          type: oneOf(
+            ['workspace', 'restricted'],
+            '`workspace`: everybody of the organization; `restricted`: the users in `userIds`.',
+          ),
+          userIds: Type.Optional(
+            Type.Array(uuid('Id of a member of the organization.'), {
+              maxItems: 1000,
+              description:
+                'Only with `restricted`, and then required: at most 1000 members of the organization.',
+            }),
+          ),
+        },
+        {
+          additionalProperties: false,
+          description: 'Who may read the conversations. It is replaced as a whole.',
+          documented: {
+            oneOf: [
+              {
+                title: 'Everybody',
+                required: ['type'],
+                properties: { type: { const: 'workspace' }, userIds: false },
+              },
+              {
+                title: 'Listed users',
+                required: ['type', 'userIds'],
+                properties: { type: { const: 'restricted' } },
+              },
+            ],
+          },
+        },
+      ),
+    }),
+    { additionalProperties: false, description: 'Settings to change; others stay as they are.' },
+  ),
 )
 export type SettingsChange = Static<typeof SettingsChange>
 
@@ -49,7 +78,10 @@ export const CreateApplication = Type.Object(
   {
     agentKey: Type.String({
       pattern: AGENT_KEY_PATTERN,
-      description: 'The stable key that ingest requests name; unique in the organization, never changed',
+      words: 'at most 128 letters, digits, dots, underscores and hyphens that begin with a letter or digit',
+      description:
+        'The stable key that ingest requests name: unique in the organization, never changed. At most 128 letters, digits, ' +
+        'dots, underscores and hyphens that begin with a letter or digit.',
     }),
     name: Name,
     settings: Type.Optional(SettingsChange),
@@ -64,43 +96,56 @@ export const UpdateApplication = Type.Object(
 )
 export type UpdateApplication = Static<typeof UpdateApplication>
 
-export const Application = Type.Object({
-  id: Uuid,
-  agentKey: Type.String(),
-  name: Type.String(),
-  settingsVersion: Type.Integer({ description: 'Rises by one with every change of the settings' }),
-  settings: AgentSettings,
-  createdAt: Moment,
-  updatedAt: Moment,
-})
+export const Application = named(
+  'AgentApplication',
+  Type.Object({
+    id: uuid('Id of the application.'),
+    agentKey: Type.String({ description: 'The stable key that ingest requests name.' }),
+    name: Type.String({ description: `Name of the application: 1 to ${MAX_APPLICATION_NAME} characters.` }),
+    settingsVersion: Type.Integer({
+      minimum: 1,
+      description: 'Version of the settings. It rises by one with every change of them.',
+    }),
+    settings: AgentSettings,
+    createdAt,
+    updatedAt,
+  }),
+)
 export type Application = Omit<Static<typeof Application>, 'createdAt' | 'updatedAt'> & {
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
 export const ApplicationQuery = Type.Object({
-  agentKey: Type.Optional(Type.String()),
+  agentKey: Type.Optional(Type.String({ description: 'The whole key of an application, by case.' })),
   ...pageQuery(100, 20),
 })
 
 const secretMembers = {
-  id: Uuid,
-  prefix: Type.String({ description: 'The first characters of the secret' }),
-  createdAt: Moment,
+  id: uuid('Id of the secret.'),
+  prefix: Type.String({ description: 'The first characters of the secret.' }),
+  createdAt,
 }
 
-export const NewSecret = Type.Object({
-  ...secretMembers,
-  secret: Type.String({ description: 'The value of X-Service-Agent-Key. It is shown this once.' }),
-})
+export const NewSecret = named(
+  'NewAgentSecret',
+  Type.Object({
+    ...secretMembers,
+    secret: Type.String({ description: 'The value of `X-Service-Agent-Key`. It is shown this once.' }),
+  }),
+)
 
 export const SecretList = Type.Object({
   data: Type.Array(
-    Type.Object({
-      ...secretMembers,
-      lastUsedAt: Type.Union([Moment, Type.Null()]),
-      revokedAt: Type.Union([Moment, Type.Null()]),
-    }),
+    named(
+      'AgentSecret',
+      Type.Object({
+        ...secretMembers,
+        lastUsedAt: orNull(moment('A moment.'), 'When the secret was used last, in UTC; null: never.'),
+        revokedAt: orNull(moment('A moment.'), 'When the secret was revoked, in UTC; null: it is good.'),
+      }),
+    ),
+    { description: 'Every secret of the application, oldest first.' },
   ),
 })
 
@@ -111,12 +156,19 @@ export const UsageQuery = Type.Object({
   until: Type.Optional(momentParameter('Before this moment; now unless given.')),
 })
 
-export const Usage = Type.Object({
-  unit: Type.Literal(USAGE_UNIT),
-  total: Type.Integer(),
-  from: Moment,
-  until: Moment,
-  days: Type.Array(Type.Object({ date: Type.String({ format: 'date' }), count: Type.Integer() }), {
-    description: 'Every day (UTC) that the period touches, also those without usage',
+export const Usage = named(
+  'AgentUsage',
+  Type.Object({
+    unit: Type.Literal(USAGE_UNIT, { description: 'What is counted.' }),
+    total: count('Units of the whole period.'),
+    from: moment('Beginning of the period, in UTC.'),
+    until: moment('End of the period, in UTC; it does not belong to it.'),
+    days: Type.Array(
+      Type.Object({
+        date: Type.String({ format: 'date', description: 'The day, in UTC.' }),
+        count: count('Units of the day.'),
+      }),
+      { description: 'Every day (UTC) that the period touches, also those without usage.' },
+    ),
   }),
-})
+)

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, pageOf, toPage } from '../http/paging.ts'
-import { moment } from '../http/parameters.ts'
+import { moment, uuidOf } from '../http/parameters.ts'
 import {
   Application,
   ApplicationQuery,
@@ -85,8 +85,10 @@ function applicationOperationsById(applications: Applications): readonly Operati
       id: 'getAgentApplication',
       method: 'GET',
       path: `${APPLICATIONS}/{applicationId}`,
+      params: { applicationId: uuidOf('application') },
       tag: TAG,
       summary: 'Read an application',
+      description: 'With its settings; never its secrets.',
       access: 'organization',
       query: Type.Object({}),
       success: { status: 200, description: 'The application', schema: Application },
@@ -101,6 +103,7 @@ function applicationOperationsById(applications: Applications): readonly Operati
       id: 'updateAgentApplication',
       method: 'PATCH',
       path: `${APPLICATIONS}/{applicationId}`,
+      params: { applicationId: uuidOf('application') },
       tag: TAG,
       summary: 'Change the name or settings of an application',
       description:
@@ -126,6 +129,7 @@ function secretOperations(applications: Applications): readonly Operation[] {
       id: 'createAgentSecret',
       method: 'POST',
       path: `${APPLICATIONS}/{applicationId}/secrets`,
+      params: { applicationId: uuidOf('application') },
       tag: TAG,
       summary: 'Create a secret for ingestion',
       description:
@@ -149,6 +153,7 @@ function secretOperations(applications: Applications): readonly Operation[] {
       id: 'listAgentSecrets',
       method: 'GET',
       path: `${APPLICATIONS}/{applicationId}/secrets`,
+      params: { applicationId: uuidOf('application') },
       tag: TAG,
       summary: 'List the secrets of an application',
       description: 'Oldest first, deleted ones too; never the secrets themselves.',
@@ -166,6 +171,7 @@ function secretOperations(applications: Applications): readonly Operation[] {
       id: 'deleteAgentSecret',
       method: 'DELETE',
       path: `${APPLICATIONS}/{applicationId}/secrets/{secretId}`,
+      params: { applicationId: uuidOf('application'), secretId: uuidOf('secret') },
       tag: TAG,
       summary: 'Revoke a secret',
       description: 'It is refused at once. Repeating the request changes nothing.',
@@ -187,6 +193,7 @@ function usageOperation(applications: Applications): Operation {
     id: 'getAgentUsage',
     method: 'GET',
     path: `${APPLICATIONS}/{applicationId}/usage`,
+    params: { applicationId: uuidOf('application') },
     tag: TAG,
     summary: 'Read the metered units of an application',
     description:

@@ -48,7 +48,7 @@ function checkAccess(
   }
   if (userIds === undefined)
     return refused([{ path, code: 'required', message: 'is required for the type "restricted"' }])
-  const findings = userIds.flatMap((id, index) =>
+  const findings = userIds.flatMap((id, index): ErrorDetail[] =>
     isUuid(id) ? [] : [{ path: `${path}[${index}]`, code: 'uuid', message: 'must be a UUID' }],
   )
   if (findings.length > 0) return refused(findings)

@@ -3,7 +3,7 @@
  *
  * The rule: settings change under the lock of the application's row, and a version once written is never changed.
  */
-import { asMicroseconds, fromMicroseconds, type TimeSlice } from '../platform/db/keyset.ts'
+import { asMicroseconds, behind, type TimeSlice } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
 import type { Application } from './applications.model.ts'
 import type { AgentSettings } from './settings.ts'
@@ -73,7 +73,7 @@ export function listApplications(
     join agent_application_settings v on v.application_id = a.id and v.version = a.settings_version
     where a.organization_id = ${organizationId}
       ${agentKey === undefined ? sql`` : sql`and a.agent_key = ${agentKey}`}
-      ${after === null ? sql`` : sql`and (a.created_at, a.id) < (${fromMicroseconds(sql, after[0])}, ${after[1]}::uuid)`}
+      ${behind(sql, 'a.created_at', 'a.id', after)}
     order by a.created_at desc, a.id desc
     limit ${limit + 1}`
 }
@@ -198,19 +198,21 @@ export function usageByDay(
   { from, until }: { readonly from: Date; readonly until: Date },
 ) {
   return sql<UsageDay[]>`
-    select to_char(day, 'YYYY-MM-DD') as date, count(u.unit)::int as count
+    select
+      to_char(day, 'YYYY-MM-DD') as date,
+      (
+        select count(*)::int
+        from agent_usage u
+        where u.organization_id = ${organizationId}
+          and u.application_id = ${applicationId}
+          and u.unit = ${unit}
+          and u.created_at >= greatest(day at time zone 'UTC', ${from})
+          and u.created_at < least((day + interval '1 day') at time zone 'UTC', ${until})
+      ) as count
     from generate_series(
       date_trunc('day', ${from}::timestamptz at time zone 'UTC'),
       (${until}::timestamptz at time zone 'UTC') - interval '1 microsecond',
       interval '1 day'
     ) as day
-    left join agent_usage u
-      on u.organization_id = ${organizationId}
-      and u.application_id = ${applicationId}
-      and u.unit = ${unit}
-      and u.created_at >= ${from}
-      and u.created_at < ${until}
-      and date_trunc('day', u.created_at at time zone 'UTC') = day
-    group by day
     order by day`
 }

@@ -8,7 +8,7 @@
 import type { Identity } from '../identity/service.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
-import type { Sql } from '../platform/db/pool.ts'
+import type { Query, Sql } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
@@ -31,6 +31,7 @@ export type Applications = ReturnType<typeof createApplications>
 
 export interface ApplicationsDeps {
   readonly sql: Sql
+  readonly reads: Query
   readonly newId: NewId
   readonly clock: Clock
   readonly log: Log
@@ -38,19 +39,19 @@ export interface ApplicationsDeps {
 }
 
 export function createApplications(deps: ApplicationsDeps) {
-  const { sql } = deps
+  const { reads } = deps
   return {
     /** @throws AppError 400; 409 `name_exists` where the organization has an application with this key */
     create: (organizationId: string, input: CreateApplication) => create(deps, organizationId, input),
 
     /** @throws AppError 404 */
     async get(organizationId: string, id: string): Promise<Application> {
-      return (await store.findApplication(sql, organizationId, id)) ?? notFound()
+      return (await store.findApplication(reads, organizationId, id)) ?? notFound()
     },
 
     /** Newest first, up to `limit + 1` rows. */
     list: (organizationId: string, agentKey: string | undefined, slice: TimeSlice) =>
-      store.listApplications(sql, organizationId, agentKey, slice),
+      store.listApplications(reads, organizationId, agentKey, slice),
 
     /** Changes the name, any of the settings, or both. @throws AppError 404, 400 */
     update: (organizationId: string, id: string, change: UpdateApplication) =>
@@ -58,7 +59,7 @@ export function createApplications(deps: ApplicationsDeps) {
 
     /** One query. @throws AppError 404 */
     async loadForIngest(organizationId: string, id: string): Promise<store.IngestApplication> {
-      return (await store.findForIngest(sql, organizationId, id)) ?? notFound()
+      return (await store.findForIngest(deps.sql, organizationId, id)) ?? notFound()
     },
 
     ...secrets(deps),
@@ -66,7 +67,7 @@ export function createApplications(deps: ApplicationsDeps) {
     /** Units metered in the period, the last 30 days unless given, by day. @throws AppError 400 */
     async usage(organizationId: string, id: string, period: Period) {
       const { from, until } = accept(usagePeriod(period, deps.clock.now(), DEFAULT_USAGE_DAYS))
-      const days = await store.usageByDay(sql, organizationId, id, USAGE_UNIT, { from, until })
+      const days = await store.usageByDay(reads, organizationId, id, USAGE_UNIT, { from, until })
       const total = days.reduce((sum, day) => sum + day.count, 0)
       return { unit: USAGE_UNIT, total, from, until, days }
     },

@@ -1,14 +1,24 @@
 /** Wire shapes of what is read back: sessions, their events and revisions, signals. */
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import { FINDING_KINDS } from '../analyze/analyzer.ts'
 import { pageOf, pageQuery } from '../http/paging.ts'
-import { momentParameter, uuidParameter } from '../http/parameters.ts'
+import { momentParameter } from '../http/parameters.ts'
+import {
+  createdAt,
+  described,
+  moment,
+  named,
+  oneOf,
+  orNull,
+  updatedAt,
+  uuid,
+} from '../platform/validation/schema.ts'
 import {
   Context,
   Event,
   Feedback,
-  oneOf,
   Participant,
-  PROCESSING_STATUSES,
+  ProcessingStatusWord,
   RATINGS,
   SESSION_STATUSES,
 } from './model.ts'
@@ -16,59 +26,93 @@ import {
 export const SIGNAL_SOURCES = ['explicit_feedback', 'qualitative_inference'] as const
 export type SignalSource = (typeof SIGNAL_SOURCES)[number]
 
-/** Bounds on a moment of creation: RFC 3339 in UTC, with microseconds. */
+/** `message_feedback` is given explicitly; the others are read out of the conversation. */
+export const SIGNAL_KINDS = ['message_feedback', ...FINDING_KINDS] as const
+export type SignalKind = (typeof SIGNAL_KINDS)[number]
+
+export const SignalKind = named(
+  'SignalKind',
+  oneOf(
+    SIGNAL_KINDS,
+    'What the signal says. `message_feedback`: somebody rated or commented on a response. `user_sentiment`: how the user ' +
+      'felt about a response. `resolved`: the response solved what was asked. `unresolved`: it did not. ' +
+      '`repeated_question`: the user had to ask the same thing again.',
+  ),
+)
+
+const SignalSourceWord = named(
+  'SignalSource',
+  oneOf(
+    SIGNAL_SOURCES,
+    '`explicit_feedback`: a user gave feedback; `qualitative_inference`: it was read out of the conversation.',
+  ),
+)
+
+/** Bounds on a moment: RFC 3339 in UTC, with microseconds. */
 export interface Period {
   readonly since?: string | undefined
   /** Exclusive. */
   readonly until?: string | undefined
 }
 
-const Uuid = Type.String({ format: 'uuid' })
-const Moment = Type.String({ format: 'date-time' })
-const orNull = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])
-const Text = Type.String()
+const orNullText = (description: string) => orNull(Type.String(), description)
 
 /** A session without its events. */
-export const Session = Type.Object({
-  id: Uuid,
-  agentKey: Text,
-  externalSessionId: Text,
-  status: oneOf(SESSION_STATUSES),
-  processingStatus: oneOf(PROCESSING_STATUSES),
-  agentVersion: orNull(Text),
-  source: orNull(Type.Object({ sdk: Type.Optional(Text), version: Type.Optional(Text) })),
-  context: orNull(Context),
-  environment: orNull(Text),
-  participants: Type.Array(Participant),
+const sessionMembers = {
+  id: uuid('Id of the session.'),
+  agentKey: Type.String({ description: 'Key of its application.' }),
+  externalSessionId: Type.String({ description: 'The caller’s id of the session.' }),
+  status: oneOf(SESSION_STATUSES, 'What its sender said of it last.'),
+  processingStatus: ProcessingStatusWord,
+  agentVersion: orNullText('Version of the agent; null where none was sent.'),
+  source: orNull(
+    Type.Object({
+      sdk: Type.Optional(Type.String({ description: 'Name of the library.' })),
+      version: Type.Optional(Type.String({ description: 'Version of the library.' })),
+    }),
+    'What sent the events; null where it was not said.',
+  ),
+  context: orNull(Context, 'Where in the product the session takes place; null where it was not said.'),
+  environment: orNullText('Environment of the session; null where none was sent.'),
+  participants: Type.Array(Participant, { description: 'Who takes part.' }),
   processedThroughSequence: orNull(
-    Type.Integer({ description: 'Every event up to this sequence has been processed; null: none yet' }),
+    Type.Integer({ minimum: 0 }),
+    'Every event up to this sequence has been processed; null: none yet.',
   ),
   gapsPermanentThrough: orNull(
-    Type.Integer({
-      description:
-        'Sequences missing up to here are no longer waited for, because the session was idle for too long; null: never',
-    }),
+    Type.Integer({ minimum: 0 }),
+    'Sequences missing up to here are no longer waited for, because the session was idle for too long; null: never.',
   ),
-  createdAt: Moment,
-  updatedAt: Moment,
-  lastActivityAt: Moment,
-})
+  createdAt,
+  updatedAt,
+  lastActivityAt: moment('When events arrived last, in UTC.'),
+}
+export const Session = named('AgentSession', Type.Object(sessionMembers))
 
-const StoredFeedback = Type.Composite([
-  Feedback,
-  Type.Object({
-    retracted: Type.Optional(
-      Type.Literal(true, { description: 'It takes back what earlier revisions said' }),
-    ),
-  }),
-])
+const StoredFeedback = named(
+  'StoredAgentFeedback',
+  Type.Object(
+    {
+      ...Feedback.properties,
+      retracted: Type.Optional(
+        Type.Literal(true, { description: 'It takes back what earlier revisions said.' }),
+      ),
+    },
+    { description: 'Feedback as it is stored.' },
+  ),
+)
 
 /** An event as it is stored: sanitised, in its newest revision. */
-export const StoredEvent = Type.Composite([
-  Type.Omit(Event, ['feedback']),
-  Type.Object({ feedback: Type.Optional(StoredFeedback) }),
-  Type.Object({ final: Type.Boolean(), createdAt: Moment, updatedAt: Moment }),
-])
+export const StoredEvent = named(
+  'StoredAgentEvent',
+  Type.Object({
+    ...Event.properties,
+    feedback: Type.Optional(StoredFeedback),
+    final: Type.Boolean({ description: '`false`: a later revision will finalize it.' }),
+    createdAt,
+    updatedAt,
+  }),
+)
 
 const { participantExternalId, content, model, usage, trace, feedback, context } = StoredEvent.properties
 /** The members of an event that are kept as they were sanitised. */
@@ -84,56 +128,90 @@ export const EventBody = Type.Object({
 export type EventBody = Static<typeof EventBody>
 
 /** One revision of an event; the newest one has no `replacedAt`. */
-export const EventRevision = Type.Composite([
-  Type.Object({ revision: Type.Integer(), final: Type.Boolean(), occurredAt: Moment }),
-  EventBody,
-  Type.Object({ createdAt: Moment, replacedAt: orNull(Moment) }),
-])
+export const EventRevision = named(
+  'AgentEventRevision',
+  Type.Object({
+    revision: Type.Integer({ minimum: 1, description: 'Version of the event, from 1.' }),
+    final: Type.Boolean({ description: '`false`: a later revision was to finalize it.' }),
+    occurredAt: moment('When it happened, in UTC.'),
+    ...EventBody.properties,
+    createdAt,
+    replacedAt: orNull(
+      moment('A moment.'),
+      'When a newer revision replaced it, in UTC; null for the newest one.',
+    ),
+  }),
+)
 
-export const SessionWithEvents = Type.Composite([Session, Type.Object({ events: pageOf(StoredEvent) })])
+export const SessionWithEvents = named(
+  'AgentSessionWithEvents',
+  Type.Object({
+    ...sessionMembers,
+    events: described(pageOf(StoredEvent), 'One page of its events, in the order of `sequence`.'),
+  }),
+)
 
-export const Signal = Type.Object({
-  id: Uuid,
-  agentKey: Text,
-  sessionId: Uuid,
-  externalSessionId: Text,
-  source: oneOf(SIGNAL_SOURCES),
-  kind: Text,
-  rating: orNull(oneOf(RATINGS)),
-  labels: Type.Array(Text),
-  comment: orNull(Text),
-  externalEventId: Type.String({ description: 'The event that the signal was read from' }),
-  targetEventExternalId: orNull(Type.String({ description: 'The assistant response that it is about' })),
-  sequence: Type.Integer(),
-  revision: Type.Integer(),
-  participantExternalId: orNull(Text),
-  occurredAt: Moment,
-  createdAt: Moment,
-  updatedAt: Moment,
-})
+export const Signal = named(
+  'Signal',
+  Type.Object({
+    id: uuid('Id of the signal.'),
+    agentKey: Type.String({ description: 'Key of the application.' }),
+    sessionId: uuid('Id of the session.'),
+    externalSessionId: Type.String({ description: 'The caller’s id of the session.' }),
+    source: SignalSourceWord,
+    kind: SignalKind,
+    rating: orNull(oneOf(RATINGS), 'Whether it is good or bad; null where neither.'),
+    labels: Type.Array(Type.String(), { description: 'Labels of the feedback.' }),
+    comment: orNullText('What the user wrote, or what the signal was read from; null without any.'),
+    externalEventId: Type.String({ description: 'The event that the signal was read from.' }),
+    targetEventExternalId: orNullText('The assistant response that it is about; null where unknown.'),
+    sequence: Type.Integer({
+      minimum: 0,
+      description: 'Sequence of the event that the signal was read from.',
+    }),
+    revision: Type.Integer({
+      minimum: 1,
+      description: 'Revision of the event that the signal was read from.',
+    }),
+    participantExternalId: orNullText('The participant whose signal it is; null where unknown.'),
+    occurredAt: moment('When the event happened, in UTC.'),
+    createdAt,
+    updatedAt,
+  }),
+)
 
 const period = {
   since: Type.Optional(momentParameter('Created at or after this moment.')),
   until: Type.Optional(momentParameter('Created before this moment.')),
 }
 
+const signalPeriods = {
+  since: Type.Optional(momentParameter('`occurredAt` is this moment or later.')),
+  until: Type.Optional(momentParameter('`occurredAt` is before this moment.')),
+  createdAfter: Type.Optional(momentParameter('Arrived (`createdAt`) at or after this moment.')),
+  createdBefore: Type.Optional(momentParameter('Arrived (`createdAt`) before this moment.')),
+}
+const agentKey = Type.Optional(Type.String({ description: 'Of the application with this key.' }))
+
 export const SessionQuery = Type.Object({
-  agentKey: Type.Optional(Text),
-  externalSessionId: Type.Optional(Text),
-  status: Type.Optional(oneOf(SESSION_STATUSES)),
-  processingStatus: Type.Optional(oneOf(PROCESSING_STATUSES)),
-  environment: Type.Optional(Text),
+  agentKey,
+  externalSessionId: Type.Optional(
+    Type.String({ description: 'The whole `externalSessionId` of a session, by case.' }),
+  ),
+  status: Type.Optional(oneOf(SESSION_STATUSES, 'Sessions with this status.')),
+  processingStatus: Type.Optional(described(ProcessingStatusWord, 'Sessions that stand there.')),
+  environment: Type.Optional(Type.String({ description: 'Sessions of this environment, by case.' })),
   ...period,
   ...pageQuery(100, 20),
 })
 
 export const SignalQuery = Type.Object({
-  source: Type.Optional(oneOf(SIGNAL_SOURCES)),
-  rating: Type.Optional(oneOf(RATINGS)),
-  kind: Type.Optional(Text),
-  agentKey: Type.Optional(Text),
-  sessionId: Type.Optional(uuidParameter('Signals of one session, then in the order of `sequence`')),
-  ...period,
+  source: Type.Optional(described(SignalSourceWord, 'Signals of this source.')),
+  rating: Type.Optional(oneOf(RATINGS, 'Signals with this rating.')),
+  kind: Type.Optional(described(SignalKind, 'Signals of this kind.')),
+  agentKey,
+  sessionId: Type.Optional(uuid('Signals of one session, then in the order of `sequence`.')),
+  ...signalPeriods,
   ...pageQuery(100, 20),
 })
 

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { isStorableText } from '../http/json.ts'
 import { noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, pageOf, toPage } from '../http/paging.ts'
-import { moment } from '../http/parameters.ts'
+import { moment, uuidOf } from '../http/parameters.ts'
 import type { Principal } from '../identity/principal.ts'
 import { AppError } from '../platform/errors.ts'
 import {
@@ -15,9 +15,10 @@ import {
   Signal,
   SignalQuery,
 } from './conversations.model.ts'
-import type { EventRow, Reader, RevisionRow, SessionRow } from './conversations.store.ts'
+import type { EventRow, RevisionRow, SessionRow } from './conversations.store.ts'
 import type { Conversations } from './conversations.ts'
-import type { SignalRow } from './signals.store.ts'
+import { orderOfSignals, type SignalRow } from './signals.store.ts'
+import type { Reader } from './visible.store.ts'
 
 const SESSIONS = '/v3/rest/agent-conversations/sessions'
 const SIGNALS = '/v3/rest/signals'
@@ -25,7 +26,10 @@ const SIGNALS = '/v3/rest/signals'
 const sessionOrder = keyset('agent_sessions', ['integer', 'uuid'])
 const eventOrder = keyset('agent_events', ['integer'])
 const revisionOrder = keyset('agent_event_revisions', ['integer'])
-const signalOrder = keyset('signals', ['integer', 'uuid'])
+const signalOrders = {
+  createdMoment: keyset('signals', ['moment', 'uuid']),
+  occurredMoment: keyset('signals_by_occurrence', ['moment', 'uuid']),
+}
 const sessionSignalOrder = keyset('session_signals', ['integer', 'uuid'])
 
 const ACCESS_NOTE =
@@ -73,6 +77,7 @@ function sessionOperations(conversations: Conversations): readonly Operation[] {
       id: 'getAgentSession',
       method: 'GET',
       path: `${SESSIONS}/{sessionId}`,
+      params: { sessionId: uuidOf('session') },
       tag: 'Agent conversations',
       summary: 'Read a session and its events',
       description:
@@ -100,6 +105,7 @@ function sessionOperations(conversations: Conversations): readonly Operation[] {
       id: 'deleteAgentSession',
       method: 'DELETE',
       path: `${SESSIONS}/{sessionId}`,
+      params: { sessionId: uuidOf('session') },
       tag: 'Agent conversations',
       summary: 'Delete a session',
       description:
@@ -121,6 +127,10 @@ function revisionsOperation(conversations: Conversations): Operation {
     id: 'listAgentEventRevisions',
     method: 'GET',
     path: `${SESSIONS}/{sessionId}/events/{externalEventId}/revisions`,
+    params: {
+      sessionId: uuidOf('session'),
+      externalEventId: Type.String({ description: 'The `externalEventId` that the event was sent with.' }),
+    },
     tag: 'Agent conversations',
     summary: 'List the revisions of an event',
     description: `Oldest first; the last one is the event as it is now. ${ACCESS_NOTE}`,
@@ -161,20 +171,26 @@ function signalOperations(conversations: Conversations): readonly Operation[] {
       summary: 'List signals',
       description:
         'What conversations say: feedback given explicitly (`explicit_feedback`) and signals read out of the ' +
-        `conversation (\`qualitative_inference\`). Newest first; with \`sessionId\` in the order of \`sequence\`. ${ACCESS_NOTE}`,
+        `conversation (\`qualitative_inference\`). Newest first, by \`createdAt\`; by \`occurredAt\` where only \`since\` or \`until\` bounds the list; with \`sessionId\` in the order of \`sequence\`. ${ACCESS_NOTE}`,
       access: 'organizationOrUser',
       query: SignalQuery,
       success: { status: 200, description: 'A page of signals', schema: pageOf(Signal) },
       async handler({ principal, query }) {
-        const { limit, cursor, since, until, sessionId, ...rest } = query()
-        const filter = { ...rest, since: moment('since', since), until: moment('until', until) }
+        const { limit, cursor, since, until, createdAfter, createdBefore, sessionId, ...rest } = query()
+        const filter = {
+          ...rest,
+          occurred: { since: moment('since', since), until: moment('until', until) },
+          created: {
+            since: moment('createdAfter', createdAfter),
+            until: moment('createdBefore', createdBefore),
+          },
+        }
         const reader = readerOf(principal)
         if (sessionId === undefined) {
-          const slice = { after: signalOrder.decode(cursor), limit }
-          const rows = await conversations.signals(reader, filter, slice)
-          return ok(
-            toPage(rows, limit, (row) => signalOrder.encode([row.createdMicroseconds, row.id]), signal),
-          )
+          const moments = orderOfSignals(filter)
+          const order = signalOrders[moments]
+          const rows = await conversations.signals(reader, filter, { after: order.decode(cursor), limit })
+          return ok(toPage(rows, limit, (row) => order.encode([row[moments], row.id]), signal))
         }
         const slice = { after: sessionSignalOrder.decode(cursor), limit }
         const rows = await conversations.signalsOfSession(reader, sessionId, filter, slice)
@@ -185,6 +201,7 @@ function signalOperations(conversations: Conversations): readonly Operation[] {
       id: 'getSignal',
       method: 'GET',
       path: `${SIGNALS}/{signalId}`,
+      params: { signalId: uuidOf('signal') },
       tag: 'Signals',
       summary: 'Read a signal',
       description: ACCESS_NOTE,
@@ -216,6 +233,6 @@ function revision({ body, createdAt, replacedAt, ...row }: RevisionRow) {
   return { ...row, ...body, createdAt, replacedAt }
 }
 
-function signal({ createdMicroseconds: _, ...row }: SignalRow) {
+function signal({ createdMoment: _, occurredMoment: __, ...row }: SignalRow) {
   return row
 }

@@ -4,16 +4,18 @@
  * The rule: every statement names the organization and, for a user, the conversation access of the application that
  * is in force now. What a reader may not see is not found; nothing tells the two apart.
  */
-import { asMicroseconds, fromMicroseconds, type Slice, type TimeSlice } from '../platform/db/keyset.ts'
+import { asMicroseconds, behind, type Slice, type TimeSlice } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
 import type { EventBody, Period } from './conversations.model.ts'
 import type { Context, Participant, ProcessingStatus, SessionStatus } from './model.ts'
-
-/** Who reads: a user of the organization, or its key (`userId` null), which sees everything. */
-export interface Reader {
-  readonly organizationId: string
-  readonly userId: string | null
-}
+import {
+  type Fragment,
+  newest,
+  type Reader,
+  readable,
+  readableApplications,
+  within,
+} from './visible.store.ts'
 
 export interface SessionFilter extends Period {
   readonly agentKey?: string | undefined
@@ -42,32 +44,6 @@ export interface SessionRow {
   readonly lastActivityAt: Date
 }
 
-/**
- * The condition under which the reader may see what belongs to `agent_application a`. The applications that a user may
- * read are looked up once, as an array: as a join, PostgreSQL takes them to be few and sorts instead of walking the index.
- */
-export function readable(sql: Query, reader: Reader) {
-  const own = sql`a.organization_id = ${reader.organizationId}`
-  if (reader.userId === null) return own
-  return sql`${own}
-    and a.id = any(array(
-      select granting.id
-      from agent_application granting
-      join agent_application_settings access
-        on access.application_id = granting.id and access.version = granting.settings_version
-      where granting.organization_id = ${reader.organizationId}
-        and (access.settings #>> '{conversationAccess,type}' = 'workspace'
-          or access.settings #> '{conversationAccess,userIds}' ? ${reader.userId})))`
-}
-
-/** The further conditions of a period on a timestamptz column. */
-export function within(sql: Query, column: string, { since, until }: Period) {
-  // As text: the driver writes a timestamptz parameter through `Date` and would cut its microseconds.
-  return sql`
-    ${since === undefined ? sql`` : sql`and ${sql(column)} >= ${since}::text::timestamptz`}
-    ${until === undefined ? sql`` : sql`and ${sql(column)} < ${until}::text::timestamptz`}`
-}
-
 const sessionColumns = (sql: Query) => sql`
   s.id,
   a.agent_key as "agentKey",
@@ -87,23 +63,38 @@ const sessionColumns = (sql: Query) => sql`
   s.last_activity_at as "lastActivityAt"`
 
 /** Newest first. */
-export function listSessions(sql: Query, reader: Reader, filter: SessionFilter, { after, limit }: TimeSlice) {
-  const { agentKey, externalSessionId, status, processingStatus, environment } = filter
+export function listSessions(sql: Query, reader: Reader, filter: SessionFilter, slice: TimeSlice) {
   return sql<SessionRow[]>`
     select ${sessionColumns(sql)}
-    from agent_session s
+    from (${matchingSessions(sql, reader, filter, slice)}) as s
     join agent_application a on a.id = s.application_id
-    where s.organization_id = ${reader.organizationId}
-      and ${readable(sql, reader)}
-      ${agentKey === undefined ? sql`` : sql`and a.agent_key = ${agentKey}`}
-      ${externalSessionId === undefined ? sql`` : sql`and s.external_session_id = ${externalSessionId}`}
-      ${status === undefined ? sql`` : sql`and s.status = ${status}`}
-      ${processingStatus === undefined ? sql`` : sql`and s.processing_status = ${processingStatus}`}
-      ${environment === undefined ? sql`` : sql`and s.environment = ${environment}`}
-      ${within(sql, 's.created_at', filter)}
-      ${after === null ? sql`` : sql`and (s.created_at, s.id) < (${fromMicroseconds(sql, after[0])}, ${after[1]}::uuid)`}
     order by s.created_at desc, s.id desc
-    limit ${limit + 1}`
+    limit ${slice.limit + 1}`
+}
+
+function matchingSessions(sql: Query, reader: Reader, filter: SessionFilter, slice: TimeSlice): Fragment {
+  const { agentKey, externalSessionId, status, processingStatus, environment } = filter
+  const conditions = sql`
+    ${status === undefined ? sql`` : sql`and s.status = ${status}`}
+    ${processingStatus === undefined ? sql`` : sql`and s.processing_status = ${processingStatus}`}
+    ${environment === undefined ? sql`` : sql`and s.environment = ${environment}`}
+    ${within(sql, 's.created_at', filter)}`
+  if (externalSessionId === undefined)
+    return newest(
+      sql,
+      reader,
+      { table: 'agent_session', alias: 's', order: 'created_at', agentKey, conditions },
+      slice,
+    )
+  // An application has at most one session of the name. OFFSET keeps them a set of their own: they are found first, then ordered.
+  return sql`
+    select s.*
+    from (${readableApplications(sql, reader, agentKey)}) as application
+    join agent_session s on s.application_id = application.id
+    where s.external_session_id = ${externalSessionId}
+      ${conditions}
+      ${behind(sql, 's.created_at', 's.id', slice.after)}
+    offset 0`
 }
 
 /** The session, or undefined where there is none that the reader may see. */
@@ -118,7 +109,7 @@ export async function findSession(
     join agent_application a on a.id = s.application_id
     where s.organization_id = ${reader.organizationId}
       and s.id = ${sessionId}
-      and ${readable(sql, reader)}`
+      and ${readable(sql, reader, 's.application_id')}`
   return row
 }
 

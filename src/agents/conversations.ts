@@ -4,8 +4,8 @@
  * The rule: whatever the reader may not see (another organization, an application with restricted conversation
  * access) does not exist for it: 404, and it is in no list.
  */
-import type { Slice, TimeSlice } from '../platform/db/keyset.ts'
-import type { Sql } from '../platform/db/pool.ts'
+import type { MomentSlice, Slice, TimeSlice } from '../platform/db/keyset.ts'
+import type { Query, Sql } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
@@ -14,29 +14,35 @@ import {
   listEvents,
   listRevisions,
   listSessions,
-  type Reader,
   type SessionFilter,
 } from './conversations.store.ts'
 import { deleteSessions } from './sessions.store.ts'
 import { findSignal, listSignals, listSignalsOfSession, type SignalFilter } from './signals.store.ts'
+import type { Reader } from './visible.store.ts'
+
+export interface ConversationsDeps {
+  readonly sql: Sql
+  readonly reads: Query
+  readonly log: Log
+}
 
 export type Conversations = ReturnType<typeof createConversations>
 
 /** Lists return up to `limit + 1` rows: the last one says that there is more. */
-export function createConversations({ sql, log }: { readonly sql: Sql; readonly log: Log }) {
+export function createConversations({ sql, reads, log }: ConversationsDeps) {
   return {
     /** Newest first. */
     sessions: (reader: Reader, filter: SessionFilter, slice: TimeSlice) =>
-      listSessions(sql, reader, filter, slice),
+      listSessions(reads, reader, filter, slice),
 
     /** @throws AppError 404 */
     async session(reader: Reader, sessionId: string) {
-      return (await findSession(sql, reader, sessionId)) ?? sessionNotFound()
+      return (await findSession(reads, reader, sessionId)) ?? sessionNotFound()
     },
 
     /** The events of a session that `session` has returned to the reader, by sequence. */
     events: (reader: Reader, sessionId: string, slice: Slice<readonly [sequence: number]>) =>
-      listEvents(sql, reader.organizationId, sessionId, slice),
+      listEvents(reads, reader.organizationId, sessionId, slice),
 
     /** The revisions of an event of such a session, oldest first. An event has at least one. */
     revisions: (
@@ -44,7 +50,7 @@ export function createConversations({ sql, log }: { readonly sql: Sql; readonly 
       sessionId: string,
       externalEventId: string,
       slice: Slice<readonly [revision: number]>,
-    ) => listRevisions(sql, reader.organizationId, sessionId, externalEventId, slice),
+    ) => listRevisions(reads, reader.organizationId, sessionId, externalEventId, slice),
 
     /**
      * Removes the session with its events, revisions, signals and mailbox; what it has metered stays in the ledger.
@@ -65,8 +71,8 @@ export function createConversations({ sql, log }: { readonly sql: Sql; readonly 
     },
 
     /** Newest first. */
-    signals: (reader: Reader, filter: SignalFilter, slice: TimeSlice) =>
-      listSignals(sql, reader, filter, slice),
+    signals: (reader: Reader, filter: SignalFilter, slice: MomentSlice) =>
+      listSignals(reads, reader, filter, slice),
 
     /** In the order of the events of the session. */
     signalsOfSession: (
@@ -74,11 +80,11 @@ export function createConversations({ sql, log }: { readonly sql: Sql; readonly 
       sessionId: string,
       filter: SignalFilter,
       slice: Slice<readonly [sequence: number, id: string]>,
-    ) => listSignalsOfSession(sql, reader, sessionId, filter, slice),
+    ) => listSignalsOfSession(reads, reader, sessionId, filter, slice),
 
     /** @throws AppError 404 */
     async signal(reader: Reader, signalId: string) {
-      const signal = await findSignal(sql, reader, signalId)
+      const signal = await findSignal(reads, reader, signalId)
       if (signal === undefined) throw new AppError('agent_signal_not_found', 'There is no such signal.')
       return signal
     },

@@ -20,6 +20,7 @@ import {
   keyTable,
   lines,
   sessionTable,
+  turnDelay,
   updateFrom,
   versionOf,
 } from './ingest.rows.store.ts'
@@ -93,7 +94,7 @@ export async function readSessions(
       case when s.id is not null then json_build_object(
         'id', s.id, 'status', s.status, 'processingStatus', s.processing_status, 'agentVersion', s.agent_version,
         'source', s.source, 'context', s.context, 'environment', s.environment, 'participants', s.participants,
-        'watermark', s.watermark
+        'watermark', s.watermark, 'erased', s.erased_at is not null
       ) end as session,
       (
         select json_agg(json_build_array(
@@ -136,11 +137,13 @@ interface WrittenRow {
   readonly version: number
   readonly key: ActorKey | null
   readonly seq: number | null
+  readonly delayMs: number
+  readonly organization: string
 }
 
 /**
  * Does all writes whose condition holds. Locks session rows in the order of their ids, and actors' rows last. The actor of a
- * session is told where there is news, unless it has a letter of this type waiting.
+ * session is told where there is news, unless it has a letter of this type waiting; soon after a turn the letter waits for company.
  *
  * A row that somebody wrote between this statement's snapshot and its lock (`seen` against `locked`) is left out as well. So a
  * letter that is seen waiting is one whose turn has not read yet: every turn writes the session's row before it ends, also one
@@ -174,25 +177,27 @@ export async function writeGuarded(
     ), updated as (
       ${updateFrom(sql, sql`request w join locked l using (n)`)}
       where s.organization_id = w.organization and s.id = l.id
-      returning w.n, s.id, w.organization, w.settings, w.has_news, ${versionOf(sql)} as version
+      returning w.n, s.id, w.organization, w.settings, w.has_news, ${versionOf(sql)} as version, ${turnDelay(sql)} as delay
     ), ${creating(sql, writes)}, stored as (
       ${insertEventsFrom(sql)}
       select m.organization, m.id, e.id, e.seq, e.rev, e.type, e.final, e.at, e.body, e.hash, m.settings
       from ${eventRows(sql, writes)}
       join mine m using (n)
     ), letter as materialized (
-      select 'session:' || m.id as key, ${type}::text as type, '{}' as payload, 0 as delay
+      select 'session:' || m.id as key, ${type}::text as type, '{}' as payload, m.delay, m.organization
       from mine m
       where m.has_news
         and (select count(*) from mine) >= 0 -- every session is locked before any actor
         and not exists (select 1 from actor_message w where w.key = 'session:' || m.id and w.type = ${type})
     ), ${numberAndStore(sql)}
-    select m.n, m.version, sent.key, sent.seq
+    select m.n, m.version, m.organization, sent.key, sent.seq, m.delay as "delayMs"
     from mine m
     left join sent on sent.key = 'session:' || m.id`
   return {
     done: new Map(rows.map((row) => [row.n - 1, row.version])),
-    sent: rows.flatMap(({ key, seq }) => (key === null || seq === null ? [] : [{ key, seq, type }])),
+    sent: rows.flatMap(({ key, seq, organization, delayMs }) =>
+      key === null || seq === null ? [] : [{ key, seq, type, organization, delayMs }],
+    ),
   }
 }
 
@@ -211,7 +216,7 @@ function creating(sql: Query, writes: readonly GuardedWrite[]) {
     ), mine as materialized (
       select * from updated
       union all
-      select w.n, w.id, w.organization, w.settings, w.has_news, c.version
+      select w.n, w.id, w.organization, w.settings, w.has_news, c.version, 0
       from created c
       join request w using (id)
     )`

@@ -208,9 +208,9 @@ function guarded({ plan, version }: Draft) {
 }
 
 function note({ known }: BatchDeps, { plan, highest, version: before }: Draft, version: number): void {
-  const { job, id, values, watermark, decision } = plan
+  const { job, id, values, watermark, erased, decision } = plan
   const sequences = decision.inserts.map(({ event }) => event.sequence)
-  const session = { id, ...values, watermark }
+  const session = { id, ...values, watermark, erased }
   const { creditsExhausted } = job
   known.note(
     job.key,

@@ -17,6 +17,7 @@ import {
 import * as store from './ingest.store.ts'
 import type { IngestResponse } from './model.ts'
 import { environmentRefusal } from './request.rules.ts'
+import type { SanitizedSession } from './sanitize.ts'
 import { mergeParticipants, nextStatus, processingStatusFor } from './session.rules.ts'
 
 /** Everything about one request that storing it needs. */
@@ -57,6 +58,7 @@ export interface Plan {
   readonly changesSession: boolean
   readonly decision: Decision
   readonly watermark: number
+  readonly erased: boolean
 }
 
 /** What has to be read of the session's events. */
@@ -74,6 +76,8 @@ export function assertAsJudged<A extends store.SeenApplication>(
     throw new StaleApplication()
 }
 
+const NOTHING_SAID: SanitizedSession = { participants: [] }
+
 /** @throws AppError where the request is refused. */
 export async function planJob(
   deps: PlanDeps,
@@ -84,14 +88,19 @@ export async function planJob(
   stored: readonly store.StoredEventRow[],
 ): Promise<Plan> {
   const { prepared, current } = job
-  const participants = mergeParticipants(
+  const merged = mergeParticipants(
     session?.participants ?? [],
     prepared.session.participants,
     current.settings.participantType,
   )
   const decision = await decideJob(deps, sql, job, session, stored)
+  const storesEvents = decision.acceptedEventCount + decision.revisedEventCount > 0
+  // A retry does not bring back who was erased. With a new event comes new data.
+  const isEmptyRetry = session?.erased === true && !storesEvents
+  const sent = isEmptyRetry ? NOTHING_SAID : prepared.session
+  const participants = isEmptyRetry ? session.participants : merged
   const status = nextStatus(session?.status ?? null, prepared.request.status)
-  const hasNews = decision.acceptedEventCount + decision.revisedEventCount > 0 || status !== session?.status
+  const hasNews = storesEvents || status !== session?.status
   const processingStatus =
     session !== null && !hasNews
       ? session.processingStatus
@@ -99,7 +108,7 @@ export async function planJob(
           captureContent: current.settings.captureContent,
           waitsForCredits: job.creditsExhausted && waitsForCredits(session, decision, stored),
         })
-  const values = nextValues(job, session, { status, processingStatus, participants })
+  const values = nextValues(sent, session, { status, processingStatus, participants })
   const changesValues = session === null || !isSameSession(session, values)
   return {
     index,
@@ -112,6 +121,7 @@ export async function planJob(
     changesSession: hasNews || changesValues,
     decision,
     watermark: session?.watermark ?? -1,
+    erased: session?.erased ?? false,
   }
 }
 
@@ -190,11 +200,10 @@ export function lateEvents({ job, id, decision, watermark }: Plan) {
 
 /** The session's row after the request: absent members leave what was there. */
 function nextValues(
-  { prepared }: Job,
+  sent: SanitizedSession,
   session: store.SessionRow | null,
   judged: Pick<store.SessionValues, 'status' | 'processingStatus' | 'participants'>,
 ): store.SessionValues {
-  const sent = prepared.session
   return {
     ...judged,
     agentVersion: sent.agentVersion ?? session?.agentVersion ?? null,

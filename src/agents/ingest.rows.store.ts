@@ -7,6 +7,7 @@ import type { PendingQuery, Row } from 'postgres'
 import { asMicroseconds } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
 import type { EventLookup, EventWrite, SessionKey, SessionValues, SessionWrite } from './ingest.store.ts'
+import { TURN_PAUSE_MS } from './session.rules.ts'
 
 /** A part of a statement. */
 type Fragment = PendingQuery<Row[]>
@@ -91,6 +92,22 @@ export function updateFrom(tx: Query, table: Fragment) {
  * moves it forward under the row's lock. Turns of the actor leave it.
  */
 export const versionOf = (tx: Query) => asMicroseconds(tx, 's.last_activity_at')
+
+/**
+ * Milliseconds that a message to the actor of a session `s` waits: until the pause after the session's last turn is over. A session
+ * that had none for so long does not wait.
+ */
+export const turnDelay = (tx: Query) => tx`
+  coalesce(
+    least(
+      ${TURN_PAUSE_MS}::int,
+      greatest(
+        0,
+        ceil(extract(epoch from s.turned_at - clock_timestamp()) * 1000 + ${TURN_PAUSE_MS}::int)
+      )
+    ),
+    0
+  )::int`
 
 /**
  * Sessions as a table `w`, numbered from 1. Nothing in a session ever becomes null again, so of `changes` what is absent

@@ -16,6 +16,7 @@ import {
   insertFrom,
   keyTable,
   sessionTable,
+  turnDelay,
   updateFrom,
 } from './ingest.rows.store.ts'
 import type { Context, Participant, ProcessingStatus, SessionStatus } from './model.ts'
@@ -36,10 +37,12 @@ export interface SessionRow {
   readonly environment: string | null
   readonly participants: readonly Participant[]
   readonly watermark: number
+  /** Somebody was erased from it. */
+  readonly erased: boolean
 }
 
 /** The members of a session that a request writes. */
-export type SessionValues = Omit<SessionRow, 'id' | 'watermark'>
+export type SessionValues = Omit<SessionRow, 'id' | 'watermark' | 'erased'>
 
 export interface StoredEventRow extends StoredEvent {
   readonly externalEventId: string
@@ -99,15 +102,21 @@ export async function readApplications(
   return new Map(rows.map((row) => [row.n - 1, row]))
 }
 
+/** A session in our hands, and how long a message to its actor waits for company. */
+export interface LockedSession extends SessionRow {
+  readonly turnDelayMs: number
+}
+
 /** Locks the sessions until the transaction ends, in the order of their ids. One that does not exist yet is absent. */
 export async function lockSessions(
   tx: Query,
   keys: readonly SessionKey[],
-): Promise<ReadonlyMap<number, SessionRow>> {
-  const rows = await tx<Numbered<SessionRow>[]>`
+): Promise<ReadonlyMap<number, LockedSession>> {
+  const rows = await tx<Numbered<LockedSession>[]>`
     select
       k.n::int, s.id, s.status, s.processing_status as "processingStatus", s.agent_version as "agentVersion", s.source,
-      s.context, s.environment, s.participants, s.watermark
+      s.context, s.environment, s.participants, s.watermark, s.erased_at is not null as erased,
+      ${turnDelay(tx)} as "turnDelayMs"
     from ${keyTable(tx, keys)}
     join agent_session s using (organization_id, application_id, external_session_id)
     order by s.id

@@ -56,7 +56,8 @@ export async function storeJobs(
       outcomes[index] = { kind: 'failed', error }
     }
   }
-  for (const plan of await writePlans(tx, outbox, plans)) outcomes[plan.index] = { kind: 'again' }
+  const delayOf = (plan: Plan) => sessions.get(plan.index)?.turnDelayMs ?? 0
+  for (const plan of await writePlans(tx, outbox, plans, delayOf)) outcomes[plan.index] = { kind: 'again' }
   return outcomes
 }
 
@@ -64,7 +65,12 @@ export async function storeJobs(
  * Writes what was decided. Domain rows first, the actors' rows last.
  * @returns the plans whose session somebody else created meanwhile; nothing of them was written.
  */
-async function writePlans(tx: Tx, outbox: Outbox, plans: readonly Plan[]): Promise<readonly Plan[]> {
+async function writePlans(
+  tx: Tx,
+  outbox: Outbox,
+  plans: readonly Plan[],
+  delayOf: (plan: Plan) => number,
+): Promise<readonly Plan[]> {
   const fresh = plans.filter((plan) => plan.isNew)
   // Before the events: which session they belong to depends on it.
   const created = await store.insertSessions(tx, fresh.map(sessionWrite))
@@ -79,7 +85,12 @@ async function writePlans(tx: Tx, outbox: Outbox, plans: readonly Plan[]): Promi
     outbox.sendUnlessWaiting(
       mine
         .filter((plan) => plan.hasNews)
-        .map((plan) => ({ key: `session:${plan.id}` as const, type: EVENTS_STORED })),
+        .map((plan) => ({
+          key: `session:${plan.id}` as const,
+          type: EVENTS_STORED,
+          organizationId: plan.job.key.organizationId,
+          delayMs: delayOf(plan),
+        })),
     ),
   ])
   return lost

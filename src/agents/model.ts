@@ -3,6 +3,16 @@
  * Limits are named here once and used by schema, code and documentation alike.
  */
 import { type Static, Type } from '@sinclair/typebox'
+import {
+  count,
+  described,
+  moment,
+  named,
+  oneOf,
+  STORABLE_NOT_BLANK,
+  text,
+  uuid,
+} from '../platform/validation/schema.ts'
 
 export const MAX_EVENTS_PER_REQUEST = 500
 export const MAX_REQUEST_BYTES = 2 * 1024 * 1024
@@ -32,56 +42,99 @@ export type Rating = (typeof RATINGS)[number]
 
 export const BOUNDARIES = ['external', 'internal'] as const
 
-/** One of a fixed list of words. */
-export const oneOf = <const T extends readonly string[]>(values: T) =>
-  Type.Unsafe<T[number]>(Type.Union(values.map((value) => Type.Literal(value))))
-
-const Identifier = Type.String({ minLength: 1, maxLength: MAX_NAME, pattern: '\\S' })
-const Label = Type.String({ minLength: 1, maxLength: MAX_NAME })
-/** Bounded by the size of its event, not here, so that a text too long gets the code of a large event. */
-const Text = Type.String()
+const Identifier = Type.String({
+  minLength: 1,
+  maxLength: MAX_NAME,
+  pattern: '\\S',
+  words: `a string of 1 to ${MAX_NAME} characters that are not all blank`,
+  documented: { pattern: STORABLE_NOT_BLANK },
+})
 const SafeInteger = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
-const NonNegative = Type.Number({ minimum: 0 })
+const label = (description: string) =>
+  text(`${description} 1 to ${MAX_NAME} characters.`, { minLength: 1, maxLength: MAX_NAME })
+const identifier = (description: string) =>
+  described(Identifier, `${description} 1 to ${MAX_NAME} characters.`)
+const place = (description: string) => text(`${description} At most 2048 characters.`, { maxLength: 2048 })
+const tokens = (description: string) => Type.Number({ minimum: 0, description })
 
 /** Session level; an event may carry one to override members of it. */
-export const Context = Type.Object({
-  productArea: Type.Optional(Label),
-  surface: Type.Optional(Label),
-  routeTemplate: Type.Optional(Type.String({ maxLength: 2048 })),
-  pathname: Type.Optional(Type.String({ maxLength: 2048 })),
-  entryPoint: Type.Optional(Label),
-  entityType: Type.Optional(Label),
-  entityId: Type.Optional(Label),
-  environment: Type.Optional(Label),
-  release: Type.Optional(Label),
-  properties: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
-      maxProperties: MAX_CONTEXT_PROPERTIES,
-      description: `At most ${MAX_CONTEXT_PROPERTIES} further JSON values`,
-    }),
+export const Context = named(
+  'AgentContext',
+  Type.Object(
+    {
+      productArea: Type.Optional(label('Part of the product, such as `billing`.')),
+      surface: Type.Optional(label('Where the agent is met, such as `help-widget`.')),
+      routeTemplate: Type.Optional(place('Route of the page, such as `/orders/:id`.')),
+      pathname: Type.Optional(place('Path of the page, such as `/orders/2041`.')),
+      entryPoint: Type.Optional(label('What opened the conversation, such as `help-button`.')),
+      entityType: Type.Optional(label('What the conversation is about, such as `order`.')),
+      entityId: Type.Optional(label('The caller’s id of what the conversation is about.')),
+      environment: Type.Optional(label('Environment of the application, such as `production`.')),
+      release: Type.Optional(label('Release of the application.')),
+      properties: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), {
+          maxProperties: MAX_CONTEXT_PROPERTIES,
+          description: `At most ${MAX_CONTEXT_PROPERTIES} further JSON values, by name.`,
+        }),
+      ),
+    },
+    { description: 'Where in the product the conversation takes place.' },
   ),
-})
+)
 export type Context = Static<typeof Context>
 
-export const Participant = Type.Object({
-  externalId: Type.Optional(Identifier),
-  displayName: Type.Optional(Label),
-  username: Type.Optional(Label),
-  email: Type.Optional(Label),
-  companyExternalId: Type.Optional(Label),
-  boundary: Type.Optional(oneOf(BOUNDARIES)),
-  personId: Type.Optional(Type.String({ description: 'UUID of the canonical person' })),
-})
+export const Participant = named(
+  'AgentParticipant',
+  Type.Object(
+    {
+      externalId: Type.Optional(identifier('The caller’s id of the participant.')),
+      displayName: Type.Optional(label('Name to show.')),
+      username: Type.Optional(label('Name to sign in with.')),
+      email: Type.Optional(label('E-mail address.')),
+      companyExternalId: Type.Optional(label('The caller’s id of the company.')),
+      boundary: Type.Optional(
+        oneOf(
+          BOUNDARIES,
+          '`external`: a customer; `internal`: somebody of the organization. Unless given, as the settings of the application say.',
+        ),
+      ),
+      personId: Type.Optional(uuid('Id of the canonical person.')),
+    },
+    {
+      description: 'Who takes part in a conversation.',
+      documented: {
+        dependentRequired: { displayName: ['externalId'], username: ['externalId'], email: ['externalId'] },
+      },
+    },
+  ),
+)
 export type Participant = Static<typeof Participant>
 
-export const Feedback = Type.Object({
-  targetEventExternalId: Type.Optional(
-    Type.String({ description: 'An earlier assistant_message of the same session' }),
+export const Feedback = named(
+  'AgentFeedback',
+  Type.Object(
+    {
+      targetEventExternalId: Type.Optional(
+        text('The `externalEventId` of an earlier `assistant_message` of the same session. Required.', {
+          documented: { minLength: 1 },
+        }),
+      ),
+      rating: Type.Optional(oneOf(RATINGS, 'Whether the response was liked.')),
+      labels: Type.Optional(
+        Type.Array(label('A word of the caller’s choice.'), {
+          maxItems: 50,
+          description: 'Why, in words of the caller’s choice: at most 50.',
+        }),
+      ),
+      comment: Type.Optional(text('What the user wrote about the response.')),
+    },
+    {
+      description:
+        'A rating, labels, a comment, or any combination. A revision above 1 with none of them retracts the feedback: its signal goes.',
+      documented: { required: ['targetEventExternalId'] },
+    },
   ),
-  rating: Type.Optional(oneOf(RATINGS)),
-  labels: Type.Optional(Type.Array(Label, { maxItems: 50 })),
-  comment: Type.Optional(Text),
-})
+)
 export type Feedback = Static<typeof Feedback>
 
 /** True for feedback with neither rating, labels nor comment. In a revision above 1 it retracts what was said before. */
@@ -90,68 +143,171 @@ export function saysNothing({ rating, labels = [], comment = '' }: Feedback): bo
 }
 
 export const EVENT_TYPE_PATTERN = '^[a-z][a-z0-9_]{0,63}$'
+const EVENT_TYPE_WORDS = 'at most 64 lower-case letters, digits and underscores that begin with a letter'
 
-export const Event = Type.Object({
-  externalEventId: Identifier,
-  sequence: SafeInteger,
-  revision: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-  occurredAt: Type.String({ description: 'RFC 3339 date-time with offset' }),
+const eventMembers = {
+  externalEventId: identifier('The caller’s id of the event, unique in its session.'),
+  sequence: described(SafeInteger, 'Position in the session, from 0 or from 1.'),
+  revision: Type.Integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'Version of the event, from 1. A higher one replaces lower ones.',
+  }),
+  occurredAt: moment('When it happened, RFC 3339 with offset.'),
   type: Type.String({
     pattern: EVENT_TYPE_PATTERN,
+    words: EVENT_TYPE_WORDS,
+    description:
+      'What happened: `user_message`, `assistant_message`, `feedback`, or a word of the caller’s own: at most 64 ' +
+      'lower-case letters, digits and underscores that begin with a letter.',
     examples: ['user_message', 'assistant_message', 'feedback'],
   }),
   final: Type.Optional(
-    Type.Boolean({ default: true, description: 'false: partial, to be finalized by a later revision' }),
+    Type.Boolean({
+      default: true,
+      description: '`false`: the event is partial, to be finalized by a later revision.',
+    }),
   ),
-  participantExternalId: Type.Optional(Identifier),
+  participantExternalId: Type.Optional(identifier('The `externalId` of the participant whose event it is.')),
   content: Type.Optional(
-    Type.Union([Type.String(), Type.Array(Type.Unknown()), Type.Record(Type.String(), Type.Unknown())], {
-      description: 'Text, or structured message parts',
-    }),
+    Type.Union(
+      [
+        text('Text.'),
+        Type.Array(Type.Unknown(), { description: 'Structured parts.' }),
+        Type.Record(Type.String(), Type.Unknown(), { description: 'One structured part.' }),
+      ],
+      { description: 'What was said: text, or structured message parts.' },
+    ),
   ),
-  model: Type.Optional(Type.Object({ provider: Type.Optional(Label), name: Type.Optional(Label) })),
+  model: Type.Optional(
+    Type.Object(
+      {
+        provider: Type.Optional(label('Who provides the model.')),
+        name: Type.Optional(label('Name of the model.')),
+      },
+      { description: 'The model that made the response.' },
+    ),
+  ),
   usage: Type.Optional(
-    Type.Object({
-      inputTokens: Type.Optional(NonNegative),
-      outputTokens: Type.Optional(NonNegative),
-      latencyMs: Type.Optional(NonNegative),
-    }),
+    Type.Object(
+      {
+        inputTokens: Type.Optional(tokens('Tokens that the model read.')),
+        outputTokens: Type.Optional(tokens('Tokens that the model wrote.')),
+        latencyMs: Type.Optional(tokens('Milliseconds that the response took.')),
+      },
+      { description: 'What the response cost.' },
+    ),
   ),
-  trace: Type.Optional(Type.Object({ traceId: Type.Optional(Label), spanId: Type.Optional(Label) })),
-  feedback: Type.Optional(
-    Type.Unsafe<Feedback>({
-      ...Feedback,
-      description:
-        'A rating, labels, a comment, or any combination. A revision above 1 with none of them retracts the feedback: its signal goes.',
-    }),
+  trace: Type.Optional(
+    Type.Object(
+      {
+        traceId: Type.Optional(label('Id of the trace.')),
+        spanId: Type.Optional(label('Id of the span.')),
+      },
+      { description: 'Where the event is found in the caller’s traces.' },
+    ),
   ),
-  context: Type.Optional(Context),
-})
+  feedback: Type.Optional(Feedback),
+  context: Type.Optional(
+    described(Context, 'Overrides members of the context of the session for this event.'),
+  ),
+}
+
+const SAYS_SOMETHING = {
+  title: 'With a rating, labels or a comment',
+  properties: {
+    feedback: {
+      properties: { targetEventExternalId: {}, rating: {}, labels: {}, comment: {} },
+      anyOf: [
+        { required: ['rating'], properties: { rating: {} } },
+        { required: ['labels'], properties: { labels: { minItems: 1 } } },
+        { required: ['comment'], properties: { comment: { pattern: '[^\\s\\u0000]' } } },
+      ],
+    },
+  },
+}
+
+export const Event = named(
+  'AgentEvent',
+  Type.Object(eventMembers, {
+    description: 'One message or other happening of a conversation.',
+    documented: {
+      oneOf: [
+        {
+          title: 'Feedback on a response',
+          required: ['type', 'feedback'],
+          properties: { type: { const: 'feedback' }, feedback: {} },
+        },
+        {
+          title: 'Any other event',
+          required: ['type'],
+          properties: { type: { not: { const: 'feedback' } }, feedback: false },
+        },
+      ],
+      anyOf: [
+        SAYS_SOMETHING,
+        { title: 'A revision, which may retract feedback', properties: { revision: { minimum: 2 } } },
+      ],
+    },
+  }),
+)
 export type Event = Static<typeof Event>
 
-/** `events` is bounded by the rules, not here, so that 501 events get their own stable code. */
-export const IngestRequest = Type.Object({
-  agentKey: Identifier,
-  externalSessionId: Identifier,
-  status: Type.Optional(oneOf(SESSION_STATUSES)),
-  agentVersion: Type.Optional(Label),
-  source: Type.Optional(Type.Object({ sdk: Type.Optional(Label), version: Type.Optional(Label) })),
-  context: Type.Optional(Context),
-  participants: Type.Optional(
-    Type.Array(Participant, {
-      maxItems: MAX_PARTICIPANTS_PER_REQUEST,
-      description: `Added to those of the session, which has at most ${MAX_PARTICIPANTS_PER_SESSION} of them`,
+/** `events` is bounded by the rules, not here, so that 501 events get their own stable code; likewise the size of an event. */
+export const IngestRequest = named(
+  'AgentIngestRequest',
+  Type.Object({
+    agentKey: identifier('Key of the application.'),
+    externalSessionId: identifier('The caller’s id of the session, unique in its application.'),
+    status: Type.Optional(
+      oneOf(
+        SESSION_STATUSES,
+        'Unless given, a new session is `open` and a known one stays as it is. `ended` and `abandoned` are final.',
+      ),
+    ),
+    agentVersion: Type.Optional(label('Version of the agent.')),
+    source: Type.Optional(
+      Type.Object(
+        {
+          sdk: Type.Optional(label('Name of the library.')),
+          version: Type.Optional(label('Version of the library.')),
+        },
+        { description: 'What sends the events.' },
+      ),
+    ),
+    context: Type.Optional(described(Context, 'Where in the product the session takes place.')),
+    participants: Type.Optional(
+      Type.Array(Participant, {
+        maxItems: MAX_PARTICIPANTS_PER_REQUEST,
+        description: `At most ${MAX_PARTICIPANTS_PER_REQUEST}, added to those of the session, which has at most ${MAX_PARTICIPANTS_PER_SESSION} of them.`,
+      }),
+    ),
+    events: Type.Array(Event, {
+      minItems: 1,
+      description: `1 to ${MAX_EVENTS_PER_REQUEST} events, in any order.`,
+      documented: { maxItems: MAX_EVENTS_PER_REQUEST },
     }),
-  ),
-  events: Type.Array(Event, { minItems: 1, description: `1 to ${MAX_EVENTS_PER_REQUEST} events` }),
-})
+  }),
+)
 export type IngestRequest = Static<typeof IngestRequest>
 
-export const IngestResponse = Type.Object({
-  sessionId: Type.String({ format: 'uuid' }),
-  acceptedEventCount: Type.Integer(),
-  deduplicatedEventCount: Type.Integer(),
-  revisedEventCount: Type.Integer(),
-  processingStatus: oneOf(PROCESSING_STATUSES),
-})
+export const ProcessingStatusWord = named(
+  'AgentProcessingStatus',
+  oneOf(
+    PROCESSING_STATUSES,
+    'Where the session stands. `pending`: to be processed; `processing`, `completed`, `failed`; `billing_blocked`: it waits for ' +
+      'credits; `capture_disabled`: content is not kept.',
+  ),
+)
+
+export const IngestResponse = named(
+  'AgentIngestResponse',
+  Type.Object({
+    sessionId: uuid('Id of the session.'),
+    acceptedEventCount: count('New events that were stored.'),
+    deduplicatedEventCount: count('Events that were stored already.'),
+    revisedEventCount: count('Events of which a newer revision was stored.'),
+    processingStatus: ProcessingStatusWord,
+  }),
+)
 export type IngestResponse = Static<typeof IngestResponse>

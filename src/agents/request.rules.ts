@@ -5,9 +5,8 @@
  * paths of the details, its id in `externalEventId` and in the message.
  */
 import { validate } from '../http/json.ts'
+import type { DetailCode, ErrorMembers } from '../platform/error-details.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../platform/errors.ts'
-import { isUuid } from '../platform/ids.ts'
-import { isRfc3339 } from '../platform/rfc3339.ts'
 import {
   type Event,
   IngestRequest,
@@ -61,12 +60,12 @@ export function checkRequest(request: IngestRequest, bodyBytes: number): void {
 
 /** An error about one event of a request. `path` is the member within the event, or empty for the event itself. */
 export function eventError(
-  code: ErrorCode,
+  code: ErrorCode & DetailCode,
   event: { readonly externalEventId: string },
   index: number,
   path: string,
   message: string,
-  extra: Readonly<Record<string, string | number>> = {},
+  extra: ErrorMembers = {},
 ): AppError {
   const place = path === '' ? `events[${index}]` : `events[${index}].${path}`
   return new AppError(code, `${place} (${event.externalEventId}): ${message}`, {
@@ -133,10 +132,6 @@ function checkTargetsAreNamed(events: readonly Event[]): void {
 
 function eventFindings(event: Event, path: string): ErrorDetail[] {
   const findings: ErrorDetail[] = []
-  if (!isRfc3339(event.occurredAt)) {
-    const message = 'must be an RFC 3339 date-time with offset, such as 2026-01-31T09:30:00Z'
-    findings.push({ path: `${path}.occurredAt`, code: 'date_time', message })
-  }
   if (event.type !== 'feedback') {
     if (event.feedback !== undefined) {
       const message = 'is allowed on events of type feedback only'
@@ -157,10 +152,7 @@ function participantFindings(participants: readonly Participant[]): ErrorDetail[
   const known = new Map<string, Participant>()
   for (const [index, participant] of participants.entries()) {
     const path = `participants[${index}]`
-    const { externalId, personId } = participant
-    if (personId !== undefined && !isUuid(personId)) {
-      findings.push({ path: `${path}.personId`, code: 'uuid', message: 'must be a UUID' })
-    }
+    const { externalId } = participant
     if (externalId === undefined) {
       const { displayName, username, email } = participant
       if ((displayName ?? username ?? email) === undefined) continue

@@ -37,12 +37,22 @@ export function isTerminal(status: SessionStatus): boolean {
   return status !== 'open'
 }
 
+/**
+ * Between two turns of a session, so that requests that follow one another closely share a turn. The first message after a pause
+ * goes at once.
+ */
+export const TURN_PAUSE_MS = 1_000
+
 /** How long the analysis of an open session waits for more responses, which it then reads together. */
 const ANALYSIS_DELAY_MS = 1_000
 
 /** The letter that has metered responses analysed: at once where no more will come, or more wait than one turn reads. */
-export function analyzeLetter(sessionId: string, atOnce: boolean): Letter {
-  return { key: `analysis:${sessionId}`, type: 'analyze', ...(atOnce ? {} : { delayMs: ANALYSIS_DELAY_MS }) }
+export function analyzeLetter(
+  { organizationId, sessionId }: { readonly organizationId: string; readonly sessionId: string },
+  atOnce: boolean,
+): Letter {
+  const delay = atOnce ? {} : { delayMs: ANALYSIS_DELAY_MS }
+  return { key: `analysis:${sessionId}`, type: 'analyze', organizationId, ...delay }
 }
 
 /** What ingest answers for a request that changed something. */

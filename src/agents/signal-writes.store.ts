@@ -5,13 +5,14 @@
 
 import type { Query } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
+import type { SignalKind } from './conversations.model.ts'
 import type { Rating } from './model.ts'
 import { numbered, type Of, type SessionScope, scopesOf, sessionTable } from './session-table.store.ts'
 
 /** Sequence, revision and time are those of the event that the signal was read from. */
 export interface NewSignal {
   readonly source: 'explicit_feedback' | 'qualitative_inference'
-  readonly kind: string
+  readonly kind: SignalKind
   readonly externalEventId: string
   readonly targetEventExternalId: string | null
   readonly rating: Rating | null

@@ -1,14 +1,18 @@
 /** Reading signals. The rule about readers is that of `conversations.store.ts`. */
-import { asMicroseconds, fromMicroseconds, type Slice, type TimeSlice } from '../platform/db/keyset.ts'
+import { asMoment, type MomentSlice, type Slice } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
-import type { Period, SignalSource } from './conversations.model.ts'
-import { type Reader, readable, within } from './conversations.store.ts'
+import type { Period, SignalKind, SignalSource } from './conversations.model.ts'
 import type { Rating } from './model.ts'
+import { type Fragment, newest, type Reader, readable, within } from './visible.store.ts'
 
-export interface SignalFilter extends Period {
+export interface SignalFilter {
+  /** Bounds on the moment that a signal is about. */
+  readonly occurred: Period
+  /** Bounds on the moment at which it arrived. */
+  readonly created: Period
   readonly source?: SignalSource | undefined
   readonly rating?: Rating | undefined
-  readonly kind?: string | undefined
+  readonly kind?: SignalKind | undefined
   readonly agentKey?: string | undefined
 }
 
@@ -18,7 +22,7 @@ export interface SignalRow {
   readonly sessionId: string
   readonly externalSessionId: string
   readonly source: SignalSource
-  readonly kind: string
+  readonly kind: SignalKind
   readonly rating: Rating | null
   readonly labels: readonly string[]
   readonly comment: string | null
@@ -29,11 +33,13 @@ export interface SignalRow {
   readonly participantExternalId: string | null
   readonly occurredAt: Date
   readonly createdAt: Date
-  readonly createdMicroseconds: number
+  readonly createdMoment: string
+  readonly occurredMoment: string
   readonly updatedAt: Date
 }
 
-const visibleSignals = (sql: Query, reader: Reader) => sql`
+/** `signals` is `agent_signal`, or a query of its rows. */
+const signalsOf = (sql: Query, signals: Fragment) => sql`
   select
     g.id,
     a.agent_key as "agentKey",
@@ -51,32 +57,37 @@ const visibleSignals = (sql: Query, reader: Reader) => sql`
     g.participant_external_id as "participantExternalId",
     g.occurred_at as "occurredAt",
     g.created_at as "createdAt",
-    ${asMicroseconds(sql, 'g.created_at')} as "createdMicroseconds",
+    ${asMoment(sql, 'g.created_at')} as "createdMoment",
+    ${asMoment(sql, 'g.occurred_at')} as "occurredMoment",
     g.updated_at as "updatedAt"
-  from agent_signal g
+  from ${signals} g
   join agent_session s on s.id = g.session_id
-  join agent_application a on a.id = g.application_id
-  where g.organization_id = ${reader.organizationId}
-    and ${readable(sql, reader)}`
+  join agent_application a on a.id = g.application_id`
 
-function matching(sql: Query, filter: SignalFilter) {
-  const { source, rating, kind, agentKey } = filter
+function matching(sql: Query, { source, rating, kind, occurred, created }: SignalFilter) {
   return sql`
     ${source === undefined ? sql`` : sql`and g.source = ${source}`}
     ${rating === undefined ? sql`` : sql`and g.rating = ${rating}`}
     ${kind === undefined ? sql`` : sql`and g.kind = ${kind}`}
-    ${agentKey === undefined ? sql`` : sql`and a.agent_key = ${agentKey}`}
-    ${within(sql, 'g.created_at', filter)}`
+    ${within(sql, 'g.occurred_at', occurred)}
+    ${within(sql, 'g.created_at', created)}`
 }
 
-/** Newest first. */
-export function listSignals(sql: Query, reader: Reader, filter: SignalFilter, { after, limit }: TimeSlice) {
+/** What a list of signals is ordered by, newest first: what it is bounded by, else when they arrived. */
+export function orderOfSignals({ occurred, created }: SignalFilter): 'createdMoment' | 'occurredMoment' {
+  const bounded = ({ since, until }: Period) => since !== undefined || until !== undefined
+  return bounded(occurred) && !bounded(created) ? 'occurredMoment' : 'createdMoment'
+}
+
+/** In the order of `orderOfSignals`. */
+export function listSignals(sql: Query, reader: Reader, filter: SignalFilter, slice: MomentSlice) {
+  const order = orderOfSignals(filter) === 'occurredMoment' ? 'occurred_at' : 'created_at'
+  const walk = { table: 'agent_signal', alias: 'g', order, agentKey: filter.agentKey } as const
+  const page = newest(sql, reader, { ...walk, conditions: matching(sql, filter) }, slice)
   return sql<SignalRow[]>`
-    ${visibleSignals(sql, reader)}
-      ${matching(sql, filter)}
-      ${after === null ? sql`` : sql`and (g.created_at, g.id) < (${fromMicroseconds(sql, after[0])}, ${after[1]}::uuid)`}
-    order by g.created_at desc, g.id desc
-    limit ${limit + 1}`
+    ${signalsOf(sql, sql`(${page})`)}
+    order by ${sql(`g.${order}`)} desc, g.id desc
+    limit ${slice.limit + 1}`
 }
 
 /** The signals of one session, in the order of its events. */
@@ -88,8 +99,11 @@ export function listSignalsOfSession(
   { after, limit }: Slice<readonly [sequence: number, id: string]>,
 ) {
   return sql<SignalRow[]>`
-    ${visibleSignals(sql, reader)}
+    ${signalsOf(sql, sql`agent_signal`)}
+    where g.organization_id = ${reader.organizationId}
       and g.session_id = ${sessionId}
+      and ${readable(sql, reader, 'g.application_id')}
+      ${filter.agentKey === undefined ? sql`` : sql`and a.agent_key = ${filter.agentKey}`}
       ${matching(sql, filter)}
       ${after === null ? sql`` : sql`and (g.sequence, g.id) > (${after[0]}, ${after[1]}::uuid)`}
     order by g.sequence, g.id
@@ -103,7 +117,9 @@ export async function findSignal(
   signalId: string,
 ): Promise<SignalRow | undefined> {
   const [row] = await sql<SignalRow[]>`
-    ${visibleSignals(sql, reader)}
-      and g.id = ${signalId}`
+    ${signalsOf(sql, sql`agent_signal`)}
+    where g.organization_id = ${reader.organizationId}
+      and g.id = ${signalId}
+      and ${readable(sql, reader, 'g.application_id')}`
   return row
 }

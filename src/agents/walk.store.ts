@@ -189,6 +189,7 @@ export async function saveWalks(tx: Query, walked: readonly Walked[]): Promise<R
         when c.failed > 0 then w.if_failed
         else w.otherwise
       end,
+      turned_at = clock_timestamp(),
       updated_at = now()
     from ${sessionTable(tx, scopesOf(walked))}
     join unnest(

@@ -4,7 +4,8 @@
  * The rule: what comes back is judged like any input: schema (see chat.ts), known exchanges, known kinds.
  */
 import { type Static, Type } from '@sinclair/typebox'
-import { oneOf, RATINGS } from '../agents/model.ts'
+import { RATINGS } from '../agents/model.ts'
+import { oneOf } from '../platform/validation/schema.ts'
 import { type Analyzer, type Exchange, FINDING_KINDS, type Finding } from './analyzer.ts'
 import { askChat, type ChatOptions } from './chat.ts'
 import { quote } from './text.ts'

@@ -5,6 +5,7 @@ import { agentCommands } from './commands/agents.ts'
 import { creditCommands } from './commands/credits.ts'
 import { feedbackCommands } from './commands/feedback.ts'
 import { folderCommands } from './commands/folders.ts'
+import { formCommands } from './commands/forms.ts'
 import { memberCommands } from './commands/members.ts'
 import { organizationCommands } from './commands/organizations.ts'
 import { recordingCommands } from './commands/recordings.ts'
@@ -20,6 +21,7 @@ export const COMMANDS: readonly Command[] = [
   ...agentCommands,
   ...creditCommands,
   ...feedbackCommands,
+  ...formCommands,
   ...actorCommands,
   ...uploadCommands,
 ]

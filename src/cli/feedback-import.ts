@@ -1,7 +1,7 @@
 /** The import of a feedback file as a command: its flags, its progress, its report. */
 
 import { type Reader, readCsv, readJsonLines } from '../feedback/import.reader.ts'
-import { importRecords } from '../feedback/import.ts'
+import { type Counts, importRecords } from '../feedback/import.ts'
 import {
   checkHeader,
   type Mapping,
@@ -36,6 +36,7 @@ export async function importFile(
   const report = createReport(input.flag('report'))
   const progress = createProgress(process.stderr, performance.now.bind(performance))
   const started = performance.now()
+  const dryRun = input.has('dry-run')
   try {
     const counts = await importRecords(
       { sql: container.sql, people: createPeople(container) },
@@ -44,7 +45,7 @@ export async function importFile(
         sourceId: source.id,
         rows: reader.rows,
         judge: createJudge(mapping),
-        dryRun: input.has('dry-run'),
+        dryRun,
         onRefused: report.add,
         async onProgress({ rows }, bytes) {
           progress.update({ done: bytes, total: file.size, rows })
@@ -63,13 +64,18 @@ export async function importFile(
     const lines = [
       ...report.first.map(({ line, reason }) => `line ${line}: ${reason}`),
       ...(counts.refused > report.first.length ? [`… and ${counts.refused - report.first.length} more`] : []),
-      ...pairs({ ...counts, seconds }),
+      ...pairs({ ...(dryRun ? wouldImport(counts) : counts), seconds }),
     ]
     return { json, lines, failed: counts.refused > 0 }
   } finally {
     progress.end()
     await report.close()
   }
+}
+
+/** The counts of a rehearsal, which must not read as if something had been stored. */
+function wouldImport({ imported, ...counts }: Counts) {
+  return { ...counts, 'would import': imported }
 }
 
 async function readMapping(input: Input): Promise<Mapping> {

@@ -10,7 +10,7 @@ import type { Input } from './command.ts'
 /** @returns names of the migrations that were applied now */
 export async function migrateDatabase(env: Input['env']): Promise<readonly string[]> {
   const config = loadConfig({ LOG_LEVEL: 'warn', ...env })
-  const servers = await openServers(config, createLog(config.logLevel, 'earshot-cli'))
+  const servers = await openServers(config, createLog(config.logLevel, 'earshot-cli'), { mayCreate: true })
   const sql = connect(servers.servers.database, {
     max: 1,
     applicationName: 'earshot-cli',

@@ -13,6 +13,7 @@ import { oneLine, StartError } from '../platform/start-error.ts'
 import { type Command, type Flag, type Input, Interrupted, type Output, UsageError } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { GLOBAL_FLAGS, help, usage } from './help.ts'
+import { didYouMean } from './suggest.ts'
 
 type Environment = Input['env']
 
@@ -63,13 +64,21 @@ function findCommand(words: readonly string[]): Command | null {
 }
 
 function unknownCommand(words: readonly string[]): UsageError {
-  const group = COMMANDS.filter(({ name }) => name.startsWith(`${words[0]} `)).map(({ name }) => name)
-  return new UsageError(
-    group.length > 0
-      ? `which one: ${group.join(', ')}?`
-      : `there is no command ${JSON.stringify(words[0])}: see earshot --help`,
-  )
+  const names = COMMANDS.map(({ name }) => name)
+  const group = names.filter((name) => name.startsWith(`${words[0]} `))
+  const typed = words.slice(0, 2).join(' ')
+  if (group.length > 0)
+    return new UsageError(
+      words.length === 1
+        ? `which one: ${group.join(', ')}?`
+        : `there is no command ${JSON.stringify(typed)}${didYouMean(typed, group)} There are: ${group.join(', ')}`,
+    )
+  const [first = ''] = words
+  const near = didYouMean(typed, names) || didYouMean(first, firstWords(names))
+  return new UsageError(`there is no command ${JSON.stringify(first)}${near || ': see earshot --help'}`)
 }
+
+const firstWords = (names: readonly string[]) => [...new Set(names.map((name) => name.split(' ')[0] ?? ''))]
 
 function readInput(command: Command, argv: readonly string[], env: Environment): Input {
   const flags = { ...GLOBAL_FLAGS, ...command.flags }
@@ -106,7 +115,11 @@ function parseStrictly(argv: readonly string[], flags: Readonly<Record<string, F
     return parseArgs({ args: [...argv], options: options(flags), allowPositionals: true })
   } catch (error) {
     // Only the first sentence: the second explains how to pass an argument that begins with a dash.
-    throw new UsageError(oneLine(error).replace(/\. .*/, ''))
+    const message = oneLine(error).replace(/\. .*/, '')
+    const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? []
+    throw new UsageError(
+      unknown === undefined ? message : `${message}${didYouMean(unknown, Object.keys(flags))}`,
+    )
   }
 }
 

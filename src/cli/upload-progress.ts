@@ -1,7 +1,7 @@
 /**
  * How far uploads are: one line that is drawn over itself on a terminal, now and then a line of its own elsewhere.
  */
-import { bar, duration, type Terminal } from './progress.ts'
+import { cut, duration, type Terminal, withBar, withoutBar } from './progress.ts'
 
 /** Over so much of the past the rate is taken: it shows what the line does now, without trembling. */
 const WINDOW_MS = 10_000
@@ -10,6 +10,8 @@ const DRAW_EVERY_MS = 100
 const TELL_EVERY_MS = 10_000
 /** On a line that has more to say. */
 const LONGEST_NAME = 24
+/** Characters that stay free for more than the name. */
+const SHORTEST_TEXT = 15
 
 export interface Rate {
   /** Bytes in all, at a time in milliseconds. */
@@ -65,12 +67,15 @@ export interface Transfer {
   readonly rate: number | null
 }
 
+/** How a file is, on a line of so many characters at most. */
+export type Line = (width?: number) => string
+
 /** Such as `[███···]  57 %   570 MB of 1.00 GB   11.2 MB/s   38 s left`. */
-export function transferLine({ sent, total, rate }: Transfer): string {
-  const parts = [bar(Math.min(1, sent / total)), `${size(sent)} of ${size(total)}`]
+export function transferLine({ sent, total, rate }: Transfer): Line {
+  const parts = ['', `${size(sent)} of ${size(total)}`]
   if (rate !== null) parts.push(`${size(Math.round(rate))}/s`)
   if (rate !== null && rate > 0 && sent < total) parts.push(`${duration((total - sent) / rate)} left`)
-  return parts.join('   ')
+  return (width) => withBar(Math.min(1, sent / total), parts.join('   '), width)
 }
 
 export interface Phase {
@@ -79,21 +84,17 @@ export interface Phase {
 }
 
 /** Such as `encoding [███···]  57 %`. */
-export function phaseLine({ phase, encodeProgress }: Phase): string {
-  return encodeProgress === null ? phase : `${phase} ${bar(encodeProgress / 100)}`
-}
-
-/** At most so many characters, the last one `…` where some are missing. */
-function cut(text: string, length: number): string {
-  const characters = [...text]
-  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`
+export function phaseLine({ phase, encodeProgress }: Phase): Line {
+  if (encodeProgress === null) return () => phase
+  return (width = Number.POSITIVE_INFINITY) =>
+    `${phase} ${withBar(encodeProgress / 100, '', width - phase.length - 1)}`
 }
 
 export interface Display {
   /** From now on only this one is shown. */
   focus(name: string): void
   /** How `name` is now: replaced by what comes next on a terminal. */
-  show(name: string, text: string): void
+  show(name: string, line: Line): void
   /** What stays on the screen. */
   say(name: string, text: string): void
   /** Is said in any case. */
@@ -101,14 +102,8 @@ export interface Display {
   end(): void
 }
 
-export interface DisplayOptions {
-  readonly now: () => number
-  /** Where there is no terminal: say nothing but failures. */
-  readonly quiet: boolean
-}
-
 /** Draws at most ten times a second; without a terminal, `show` speaks every ten seconds at most. */
-export function createDisplay(terminal: Terminal, { now, quiet }: DisplayOptions): Display {
+export function createDisplay(terminal: Terminal, now: () => number): Display {
   const isShown = terminal.isTTY === true
   // Not at once: what is over in ten seconds needs no line on the way.
   let drawn = isShown ? Number.NEGATIVE_INFINITY : now()
@@ -123,19 +118,21 @@ export function createDisplay(terminal: Terminal, { now, quiet }: DisplayOptions
     focus(name) {
       inFocus = name
     },
-    show(name, text) {
+    show(name, line) {
       const time = now()
       if (inFocus !== null && name !== inFocus) return
       if (time - drawn < (isShown ? DRAW_EVERY_MS : TELL_EVERY_MS)) return
       drawn = time
       // A line that wraps could not be taken away again.
-      if (isShown) terminal.write(`\r\u001b[K${cut(`${cut(name, LONGEST_NAME)}  ${text}`, columns - 1)}`)
-      else if (!quiet) terminal.write(`${name}: ${text.replace(/\[[^[\]]*\] */, '')}\n`)
+      const shown = cut(name, Math.min(LONGEST_NAME, Math.max(1, columns - SHORTEST_TEXT)))
+      const text = line(columns - 1 - [...shown].length - 2)
+      if (isShown) terminal.write(`\r\u001b[K${cut(`${shown}  ${text}`, columns - 1)}`)
+      else terminal.write(`${name}: ${withoutBar(line())}\n`)
       isDirty = isShown
     },
     say(name, text) {
       clear()
-      if (isShown || !quiet) terminal.write(`${name}: ${text}\n`)
+      terminal.write(`${name}: ${text}\n`)
     },
     fail(name, message) {
       clear()

@@ -44,7 +44,7 @@ export async function upload(input: Input): Promise<Output> {
   const credential = credentialOf(input)
   const wish = wishOf(input)
   const files = await findAll(input.rest)
-  const display = createDisplay(process.stderr, { now: () => performance.now(), quiet: input.json })
+  const display = createDisplay(process.stderr, () => performance.now())
   using stop = untilSignal()
   const onTrouble = (reason: string, waitMs: number) =>
     display.say('earshot', `${reason}; again in ${(waitMs / 1000).toFixed(1)} s`)

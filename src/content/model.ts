@@ -1,5 +1,6 @@
 /** Wire shapes of the pages of the website. */
 import { Type } from '@sinclair/typebox'
+import { named } from '../platform/validation/schema.ts'
 
 /** Path of the list. */
 export const CONTENT = '/api/content'
@@ -9,13 +10,23 @@ export const pagePath = ({ slug }: { readonly slug: string }) => `${CONTENT}/${s
 
 const summary = {
   slug: Type.String({ description: 'Names the page in its address' }),
-  title: Type.String(),
+  title: Type.String({ description: 'Title of the page' }),
   description: Type.String({ description: 'One sentence on what the page is about' }),
 }
 
-export const PageList = Type.Object({ data: Type.Array(Type.Object(summary)) })
+export const PageList = named(
+  'ContentPages',
+  Type.Object({
+    data: Type.Array(named('ContentPageSummary', Type.Object(summary)), {
+      description: 'Every page of the website.',
+    }),
+  }),
+)
 
-export const PageBody = Type.Object({
-  ...summary,
-  markdown: Type.String({ description: 'The text of the page (CommonMark)' }),
-})
+export const PageBody = named(
+  'ContentPage',
+  Type.Object({
+    ...summary,
+    markdown: Type.String({ description: 'The text of the page (CommonMark)' }),
+  }),
+)

@@ -18,6 +18,7 @@ const listContent = (content: Content) =>
     path: CONTENT,
     limit: 'reads',
     summary: 'List the pages of the website',
+    description: 'All pages, without their text.',
     query: Type.Object({}),
     success: { status: 200, description: 'All pages, without their text', schema: PageList },
     async handler({ query }) {
@@ -33,8 +34,10 @@ const getContent = (content: Content) =>
     id: 'getContent',
     method: 'GET',
     path: `${CONTENT}/{slug}`,
+    params: { slug: Type.String({ description: 'Names the page, as in the list of pages.' }) },
     limit: 'reads',
     summary: 'Read a page of the website',
+    description: 'One page with its text.',
     query: Type.Object({}),
     success: { status: 200, description: 'The page', schema: PageBody },
     errors: ['page_not_found'],

@@ -6,6 +6,8 @@ import type { Content } from '../content/service.ts'
 import { baseUrlOf } from '../http/base-url.ts'
 import { ok } from '../http/operation.ts'
 import { type WebsiteOperation, websiteOperation } from '../http/website-operation.ts'
+import { textResponse } from '../platform/net/compression.ts'
+import { readOnly } from '../platform/net/methods.ts'
 import { apiCatalog, CATALOG_TYPE, catalogLinks, discoveryDocument, llmsText } from './documents.ts'
 import { Discovery } from './model.ts'
 
@@ -20,6 +22,8 @@ export function discoveryOperation(
     path: '/api',
     limit: 'reads',
     summary: 'Discover the website API',
+    description:
+      'Versions, operations and links, for programs that know nothing but the address of the website.',
     query: Type.Object({}),
     success: { status: 200, description: 'Versions, operations and links', schema: Discovery },
     async handler({ request, query }) {
@@ -54,8 +58,10 @@ export function discovery(config: Pick<Config, 'publicBaseUrl'>, content: Conten
       '/llms.txt',
       ({ request }) => {
         const headers = { ...PUBLIC, 'content-type': 'text/plain; charset=utf-8' }
-        return new Response(llmsText(baseUrlOf(request, config), pages), { headers })
+        return textResponse(request, llmsText(baseUrlOf(request, config), pages), { status: 200, headers })
       },
       hidden,
     )
+    .all('/.well-known/api-catalog', readOnly, hidden)
+    .all('/llms.txt', readOnly, hidden)
 }

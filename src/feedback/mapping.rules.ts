@@ -134,5 +134,5 @@ export function checkHeader(mapping: Mapping, header: readonly string[]): void {
 }
 
 function trouble(column: string, message: string) {
-  return invalid([{ path: `column ${JSON.stringify(column)}`, code: 'mapping', message }])
+  return invalid([{ path: `column ${JSON.stringify(column)}`, code: 'not_allowed', message }])
 }

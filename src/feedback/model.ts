@@ -1,8 +1,19 @@
 /** Wire shapes and limits of feedback: sources, and records with typed fields. */
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { positionedPageOf, positionQuery } from '../http/paging.ts'
 import { momentParameter } from '../http/parameters.ts'
 import { MAX_NAME } from '../platform/names.ts'
+import {
+  createdAt,
+  integerId,
+  moment,
+  named,
+  oneOf,
+  optionalOrNull,
+  orNull,
+  text,
+  trimmedText,
+} from '../platform/validation/schema.ts'
 
 /** The `type` of every source that was made through this interface. */
 export const API_TYPE = 'api'
@@ -23,84 +34,119 @@ export type Category = (typeof CATEGORIES)[number]
 export const FIELD_TYPES = ['boolean', 'date', 'datetime', 'float', 'integer', 'json', 'string'] as const
 export type FieldType = (typeof FIELD_TYPES)[number]
 
-/** A member that may be left out; `null` says the same. */
-const optional = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]))
-const orNull = <S extends TSchema>(schema: S, description?: string) =>
-  Type.Union([schema, Type.Null()], description === undefined ? {} : { description })
-const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
-  Type.Union(
-    values.map((value) => Type.Literal(value as T[number])),
-    { description },
-  )
-const Moment = Type.String({ format: 'date-time' })
-
 export const CreateSource = Type.Object({
-  name: Type.String({ minLength: 1, description: `Stored trimmed: 1 to ${MAX_NAME} characters` }),
-  type: Type.Optional(Type.Literal(API_TYPE, { description: `\`${API_TYPE}\`, which is the default` })),
+  name: trimmedText('Where the feedback comes from.', MAX_NAME),
+  type: Type.Optional(Type.Literal(API_TYPE, { description: `\`${API_TYPE}\`, which is also the default.` })),
 })
 export type CreateSource = Static<typeof CreateSource>
 
-export const Source = Type.Object({
-  id: Type.Integer(),
-  name: Type.String(),
-  type: Type.String(),
-  created_at: Moment,
-})
+export const Source = named(
+  'FeedbackSource',
+  Type.Object({
+    id: integerId('Id of the source.'),
+    name: Type.String({ description: `Name of the source: 1 to ${MAX_NAME} characters.` }),
+    type: Type.String({ description: `\`${API_TYPE}\` for sources that were made through this interface.` }),
+    created_at: createdAt,
+  }),
+)
 export const SourcePage = positionedPageOf(Source)
 export const SourceQuery = Type.Object({
   ...positionQuery,
-  name: Type.Optional(Type.String({ description: 'The whole name, by case' })),
+  name: Type.Optional(Type.String({ description: 'The whole name, by case.' })),
 })
 
-export const Field = Type.Object({
-  category: oneOf(
-    CATEGORIES,
-    '`content`: the feedback itself; `created_at`: timestamps; `identifier`: external references; `identity`: users and ' +
-      'entities; `metadata`: additional context',
+const ANY_BUT_NULL = { not: { type: 'null' } } as const
+
+/** JSON Schema of the values of each type, for the document; `checkValue` judges them. */
+const VALUES: Readonly<Record<FieldType, object>> = {
+  boolean: { type: 'boolean' },
+  date: { type: 'string', format: 'date' },
+  datetime: { type: 'string', format: 'date-time' },
+  float: { type: 'number' },
+  integer: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+  json: ANY_BUT_NULL,
+  string: { type: 'string', pattern: '^[^\\u0000]*$', maxLength: MAX_VALUE_BYTES },
+}
+
+export const Field = named(
+  'FeedbackField',
+  Type.Object(
+    {
+      category: oneOf(
+        CATEGORIES,
+        '`content`: the feedback itself; `created_at`: timestamps; `identifier`: external references; `identity`: users and ' +
+          'entities; `metadata`: additional context.',
+      ),
+      type: oneOf(
+        FIELD_TYPES,
+        'JSON type of the value. `date` and `datetime` are strings as in RFC 3339, `datetime` with offset.',
+      ),
+      name: Type.String({
+        pattern: FIELD_NAME,
+        words: `at most ${MAX_FIELD_NAME} lower-case letters, digits and underscores that do not begin with an underscore`,
+        description: `Descriptive, in snake_case: 1 to ${MAX_FIELD_NAME} characters.`,
+      }),
+      value: Type.Unknown({
+        description: `JSON of the type, not \`null\`; at most ${MAX_VALUE_BYTES} bytes of UTF-8: of a string its text, else its JSON.`,
+        documented: ANY_BUT_NULL,
+      }),
+    },
+    {
+      description: 'One typed value of a record.',
+      examples: [{ category: 'content', type: 'string', name: 'comment', value: 'The export is slow.' }],
+      documented: {
+        oneOf: FIELD_TYPES.map((type) => ({
+          title: `${type} field`,
+          required: ['type', 'value'],
+          properties: { type: { const: type }, value: VALUES[type] },
+        })),
+      },
+    },
   ),
-  type: oneOf(FIELD_TYPES, '`date` and `datetime` are strings as in RFC 3339, `datetime` with offset'),
-  name: Type.String({ pattern: FIELD_NAME, description: 'Descriptive, in snake_case' }),
-  value: Type.Unknown({
-    description: `JSON of the type, not \`null\`; at most ${MAX_VALUE_BYTES} bytes of UTF-8: of a string its text, else its JSON`,
-  }),
-})
+)
 export type Field = Readonly<Static<typeof Field>>
 
-const PersonId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
-
 export const CreateRecord = Type.Object({
-  fields: Type.Array(Field, { minItems: 1, maxItems: MAX_FIELDS }),
-  person_id: optional(PersonId),
-  display_ts: optional(
-    Type.String({
-      maxLength: 64,
-      description: 'When the feedback was given: RFC 3339 date-time with offset. Default: now',
-    }),
-  ),
-  external_id: optional(
-    Type.String({
-      minLength: 1,
-      maxLength: MAX_EXTERNAL_ID,
-      description: "The caller's identifier; unique within its source",
-    }),
+  fields: Type.Array(Field, {
+    minItems: 1,
+    maxItems: MAX_FIELDS,
+    description: `The values of the record: 1 to ${MAX_FIELDS} fields.`,
+  }),
+  person_id: optionalOrNull(integerId('Id of a person.'), 'Id of the person who gave the feedback.'),
+  display_ts: optionalOrNull(moment('A moment.'), 'When the feedback was given; now unless given.'),
+  external_id: optionalOrNull(
+    text('An id.', { minLength: 1, maxLength: MAX_EXTERNAL_ID }),
+    `The caller’s identifier, unique within its source: 1 to ${MAX_EXTERNAL_ID} characters.`,
   ),
 })
 export type CreateRecord = Static<typeof CreateRecord>
 
-export const CreatedRecord = Type.Object({
-  id: Type.Integer(),
-  person_id: orNull(Type.Integer()),
-  feedback_source_id: Type.Integer(),
-  display_ts: Moment,
-  external_id: orNull(Type.String()),
-  created_at: Moment,
-})
-export const FeedbackRecord = Type.Composite([CreatedRecord, Type.Object({ fields: Type.Array(Field) })])
+const createdMembers = {
+  id: integerId('Id of the record.'),
+  person_id: orNull(
+    Type.Integer({ minimum: 1 }),
+    'Id of the person who gave the feedback; null where unknown.',
+  ),
+  feedback_source_id: integerId('Id of its source.'),
+  display_ts: moment('When the feedback was given, in UTC.'),
+  external_id: orNull(Type.String(), 'The caller’s identifier; null where none was given.'),
+  created_at: createdAt,
+}
+export const CreatedRecord = named('CreatedFeedbackRecord', Type.Object(createdMembers))
+export const FeedbackRecord = named(
+  'FeedbackRecord',
+  Type.Object({
+    ...createdMembers,
+    fields: Type.Array(Field, { description: 'The values of the record, as they were sent.' }),
+  }),
+)
 export const RecordPage = positionedPageOf(FeedbackRecord)
 export const RecordQuery = Type.Object({
   ...positionQuery,
-  external_id: Type.Optional(Type.String()),
-  person_id: Type.Optional(PersonId),
+  external_id: Type.Optional(Type.String({ description: 'The whole `external_id` of a record, by case.' })),
+  person_id: Type.Optional(integerId('Records of this person.')),
   since: Type.Optional(momentParameter('`display_ts` is this or later.')),
   until: Type.Optional(momentParameter('`display_ts` is before this.')),
+  created_after: Type.Optional(momentParameter('`created_at` is this or later.')),
+  created_before: Type.Optional(momentParameter('`created_at` is before this.')),
 })

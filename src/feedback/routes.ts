@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
-import { integerId, moment } from '../http/parameters.ts'
+import { integerId, integerIdOf, moment } from '../http/parameters.ts'
 import {
   CreatedRecord,
   CreateRecord,
@@ -15,7 +15,7 @@ import {
   SourcePage,
   SourceQuery,
 } from './model.ts'
-import type { CreatedRow, Feedback, RecordRow, SourceRow } from './service.ts'
+import { type CreatedRow, type Feedback, orderOfRecords, type RecordRow, type SourceRow } from './service.ts'
 
 const SOURCES = '/v3/rest/feedback-sources'
 const SOURCE = `${SOURCES}/{feedbackSourceId}`
@@ -26,8 +26,11 @@ const TAG = 'Feedback'
 const NO_SOURCE = 'feedback_source_not_found'
 const NO_RECORD = 'feedback_record_not_found'
 
-const sourceOrder = keyset('feedback-sources', ['integer'])
-const recordOrder = keyset('feedback-records', ['integer'])
+const sourceOrder = keyset('feedback-sources', ['moment', 'integer'])
+const recordOrders = {
+  createdMoment: keyset('feedback-records', ['moment', 'integer']),
+  displayMoment: keyset('feedback-records-by-display', ['moment', 'integer']),
+}
 
 /** Everything under `/v3/rest/feedback-sources`. */
 export function feedbackOperations(feedback: Feedback): readonly Operation[] {
@@ -80,7 +83,12 @@ const listSources = (feedback: Feedback) =>
       const { name, ...place } = query()
       const position = positionOf(sourceOrder, place)
       const rows = await feedback.listSources(principal.organizationId, { name }, position)
-      const page = toPage(rows, position.limit, ({ id }) => sourceOrder.encode([id]), sourceResource)
+      const page = toPage(
+        rows,
+        position.limit,
+        (row) => sourceOrder.encode([row.createdMoment, row.id]),
+        sourceResource,
+      )
       return ok({ ...page, page: position.page })
     },
   })
@@ -90,8 +98,10 @@ const getSource = (feedback: Feedback) =>
     id: 'getFeedbackSource',
     method: 'GET',
     path: SOURCE,
+    params: { feedbackSourceId: integerIdOf('feedback source') },
     tag: TAG,
     summary: 'Read a feedback source',
+    description: '404 where the organization has no such source.',
     access: 'organization',
     query: Type.Object({}),
     success: { status: 200, description: 'The source', schema: Source },
@@ -108,6 +118,7 @@ const createRecord = (feedback: Feedback) =>
     id: 'createFeedbackRecord',
     method: 'POST',
     path: RECORDS,
+    params: { feedbackSourceId: integerIdOf('feedback source') },
     tag: TAG,
     summary: 'Create a feedback record',
     description:
@@ -145,9 +156,12 @@ const listRecords = (feedback: Feedback) =>
     id: 'listFeedbackRecords',
     method: 'GET',
     path: RECORDS,
+    params: { feedbackSourceId: integerIdOf('feedback source') },
     tag: TAG,
     summary: 'List the records of a feedback source',
-    description: 'With their fields. What was stored last comes first, by `page` or by `cursor`.',
+    description:
+      'With their fields. What was stored last comes first; where only `since` or `until` bounds the list, the newest ' +
+      '`display_ts`. By `page` or by `cursor`.',
     access: 'organization',
     query: RecordQuery,
     success: { status: 200, description: 'A page of records', schema: RecordPage },
@@ -157,20 +171,22 @@ const listRecords = (feedback: Feedback) =>
         principal.organizationId,
         sourceIdOf(param),
         () => {
-          const { external_id, person_id, since, until, ...place } = query()
-          return {
-            position: positionOf(recordOrder, place),
-            filter: {
-              externalId: external_id,
-              personId: person_id,
-              since: moment('since', since),
-              until: moment('until', until),
-            },
+          const { external_id, person_id, since, until, created_after, created_before, ...place } = query()
+          const filter = {
+            externalId: external_id,
+            personId: person_id,
+            since: moment('since', since),
+            until: moment('until', until),
+            createdAfter: moment('created_after', created_after),
+            createdBefore: moment('created_before', created_before),
           }
+          return { position: positionOf(recordOrders[orderOfRecords(filter)], place), filter }
         },
       )
       const { limit, page } = asked.position
-      return ok({ ...toPage(rows, limit, ({ id }) => recordOrder.encode([id]), recordResource), page })
+      const moments = orderOfRecords(asked.filter)
+      const next = (row: RecordRow) => recordOrders[moments].encode([row[moments], row.id])
+      return ok({ ...toPage(rows, limit, next, recordResource), page })
     },
   })
 
@@ -179,8 +195,13 @@ const getRecord = (feedback: Feedback) =>
     id: 'getFeedbackRecord',
     method: 'GET',
     path: RECORD,
+    params: {
+      feedbackSourceId: integerIdOf('feedback source'),
+      feedbackRecordId: integerIdOf('feedback record'),
+    },
     tag: TAG,
     summary: 'Read a feedback record',
+    description: 'The record with its fields.',
     access: 'organization',
     query: Type.Object({}),
     success: { status: 200, description: 'The record with its fields', schema: FeedbackRecord },
@@ -197,6 +218,10 @@ const deleteRecord = (feedback: Feedback) =>
     id: 'deleteFeedbackRecord',
     method: 'DELETE',
     path: RECORD,
+    params: {
+      feedbackSourceId: integerIdOf('feedback source'),
+      feedbackRecordId: integerIdOf('feedback record'),
+    },
     tag: TAG,
     summary: 'Delete a feedback record',
     description: 'Its `external_id` is free again.',

@@ -13,20 +13,20 @@ import { API_TYPE, CreateRecord, type CreateSource } from './model.ts'
 import { personIdOf, recordDraft } from './rules.ts'
 import * as store from './store.ts'
 
-export type { CreatedRow, IdPosition, RecordFilter, RecordRow, SourceRow } from './store.ts'
+export type { CreatedRow, RecordFilter, RecordRow, SourceRow, TimePosition } from './store.ts'
 /** Erases the records of a person, in the transaction of the caller. */
-export { deleteRecordsOf } from './store.ts'
+export { deleteRecordsOf, orderOfRecords } from './store.ts'
 export type Feedback = ReturnType<typeof createFeedback>
 
-export type FeedbackDeps = Pick<Deps, 'sql' | 'log'> & {
+export type FeedbackDeps = Pick<Deps, 'sql' | 'reads' | 'log'> & {
   /** @throws AppError 404 `person_not_found` */
   readonly assertPerson: (organizationId: string, id: number) => Promise<unknown>
 }
 
 export function createFeedback(deps: FeedbackDeps) {
-  const { sql, log } = deps
+  const { sql, reads, log } = deps
   const sourceOf = async (organizationId: string, id: number) =>
-    (await store.findSource(sql, organizationId, id)) ?? noSource()
+    (await store.findSource(reads, organizationId, id)) ?? noSource()
   return {
     /** @throws AppError 400 */
     async createSource(organizationId: string, { name, type }: CreateSource): Promise<store.SourceRow> {
@@ -41,8 +41,8 @@ export function createFeedback(deps: FeedbackDeps) {
     /** @throws AppError 404 */
     getSource: sourceOf,
 
-    listSources: (organizationId: string, filter: { readonly name?: string }, position: store.IdPosition) =>
-      store.listSources(sql, organizationId, filter, position),
+    listSources: (organizationId: string, filter: { readonly name?: string }, position: store.TimePosition) =>
+      store.listSources(reads, organizationId, filter, position),
 
     /**
      * `readBody` gives the parsed JSON.
@@ -54,20 +54,22 @@ export function createFeedback(deps: FeedbackDeps) {
     /** @throws AppError 404 */
     async getRecord(organizationId: string, sourceId: number, id: number): Promise<store.RecordRow> {
       return (
-        (await store.findRecord(sql, organizationId, sourceId, id)) ??
+        (await store.findRecord(reads, organizationId, sourceId, id)) ??
         (await noRecord(sourceOf(organizationId, sourceId)))
       )
     },
 
     /** `readQuery` is asked when the source is known. @throws AppError 404; what `readQuery` throws */
-    async listRecords<T extends { readonly filter: store.RecordFilter; readonly position: store.IdPosition }>(
+    async listRecords<
+      T extends { readonly filter: store.RecordFilter; readonly position: store.TimePosition },
+    >(
       organizationId: string,
       sourceId: number,
       readQuery: () => T,
     ): Promise<{ readonly rows: readonly store.RecordRow[]; readonly query: T }> {
       await sourceOf(organizationId, sourceId)
       const query = readQuery()
-      const rows = await store.listRecords(sql, organizationId, sourceId, query.filter, query.position)
+      const rows = await store.listRecords(reads, organizationId, sourceId, query.filter, query.position)
       return { rows, query }
     },
 
@@ -104,7 +106,7 @@ async function createRecord(
   }
 }
 
-const FIRST: store.IdPosition = { after: null, offset: 0, limit: 1 }
+const FIRST: store.TimePosition = { after: null, offset: 0, limit: 1 }
 
 /** The person was there when it was looked for; an erasure in between is the same as one before. */
 async function unlessErased<T>(insert: () => Promise<T>): Promise<T> {

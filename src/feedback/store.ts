@@ -1,5 +1,5 @@
 /** The SQL of feedback sources and records. */
-import type { Position } from '../platform/db/keyset.ts'
+import { asMoment, behind, type Moment, type Position } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { Field } from './model.ts'
 
@@ -8,10 +8,14 @@ export interface SourceRow {
   readonly name: string
   readonly type: string
   readonly createdAt: Date
+  readonly createdMoment: string
 }
 
-/** Behind the newest of `after`; one row more than the limit. */
-export type IdPosition = Position<readonly [id: number]>
+/** Behind a moment of what the list is ordered by, and the id of those of one moment. */
+export type TimePosition = Position<readonly [moment: Moment, id: number]>
+
+const sourceColumns = (query: Query) => query`
+  id, name, type, created_at as "createdAt", ${asMoment(query, 'created_at')} as "createdMoment"`
 
 export async function insertSource(
   query: Query,
@@ -21,7 +25,7 @@ export async function insertSource(
   const [row] = await query<SourceRow[]>`
     insert into feedback_source (organization_id, name, type)
     values (${organizationId}, ${name}, ${type})
-    returning id, name, type, created_at as "createdAt"`
+    returning ${sourceColumns(query)}`
   if (row === undefined) throw new Error('a feedback source was not made')
   return row
 }
@@ -32,7 +36,7 @@ export async function findSource(
   id: number,
 ): Promise<SourceRow | undefined> {
   const [row] = await query<SourceRow[]>`
-    select id, name, type, created_at as "createdAt"
+    select ${sourceColumns(query)}
     from feedback_source
     where organization_id = ${organizationId}
       and id = ${id}`
@@ -44,15 +48,15 @@ export function listSources(
   query: Query,
   organizationId: string,
   { name }: { readonly name?: string | undefined },
-  { after, offset, limit }: IdPosition,
+  { after, offset, limit }: TimePosition,
 ) {
   return query<SourceRow[]>`
-    select id, name, type, created_at as "createdAt"
+    select ${sourceColumns(query)}
     from feedback_source
     where organization_id = ${organizationId}
       ${name === undefined ? query`` : query`and name = ${name}`}
-      ${after === null ? query`` : query`and id < ${after[0]}`}
-    order by id desc
+      ${behind(query, 'created_at', 'id', after)}
+    order by created_at desc, id desc
     limit ${limit + 1}
     offset ${offset}`
 }
@@ -75,12 +79,19 @@ export interface CreatedRow {
 }
 
 export interface RecordRow extends CreatedRow {
+  readonly displayMoment: string
+  readonly createdMoment: string
   readonly fields: readonly Field[]
 }
 
 const columns = (query: Query) => query`
   id, person_id as "personId", feedback_source_id as "sourceId", display_ts as "displayTs",
   external_id as "externalId", created_at as "createdAt"`
+
+const recordColumns = (query: Query) => query`
+  ${columns(query)}, fields,
+  ${asMoment(query, 'display_ts')} as "displayMoment",
+  ${asMoment(query, 'created_at')} as "createdMoment"`
 
 /** undefined where the source has a record with this external id. */
 export async function insertRecord(
@@ -106,7 +117,7 @@ export async function findRecord(
   id: number,
 ): Promise<RecordRow | undefined> {
   const [row] = await query<RecordRow[]>`
-    select ${columns(query)}, fields
+    select ${recordColumns(query)}
     from feedback_record
     where organization_id = ${organizationId}
       and feedback_source_id = ${sourceId}
@@ -119,18 +130,30 @@ export interface RecordFilter {
   readonly personId?: number | undefined
   readonly since?: string | undefined
   readonly until?: string | undefined
+  readonly createdAfter?: string | undefined
+  readonly createdBefore?: string | undefined
 }
 
-/** Newest first, by when they were stored. */
+/** What a list of records is ordered by, newest first: what it is bounded by, else when they were stored. */
+export function orderOfRecords(filter: RecordFilter): 'createdMoment' | 'displayMoment' {
+  const { since, until, createdAfter, createdBefore } = filter
+  const byDisplay = since !== undefined || until !== undefined
+  const byCreation = createdAfter !== undefined || createdBefore !== undefined
+  return byDisplay && !byCreation ? 'displayMoment' : 'createdMoment'
+}
+
+/** In the order of `orderOfRecords`, one row more than the limit. */
 export function listRecords(
   query: Query,
   organizationId: string,
   sourceId: number,
-  { externalId, personId, since, until }: RecordFilter,
-  { after, offset, limit }: IdPosition,
+  filter: RecordFilter,
+  { after, offset, limit }: TimePosition,
 ) {
+  const { externalId, personId, since, until, createdAfter, createdBefore } = filter
+  const order = orderOfRecords(filter) === 'displayMoment' ? 'display_ts' : 'created_at'
   return query<RecordRow[]>`
-    select ${columns(query)}, fields
+    select ${recordColumns(query)}
     from feedback_record
     where organization_id = ${organizationId}
       and feedback_source_id = ${sourceId}
@@ -138,8 +161,13 @@ export function listRecords(
       ${personId === undefined ? query`` : query`and person_id = ${personId}`}
       ${since === undefined ? query`` : query`and display_ts >= ${since}::text::timestamptz`}
       ${until === undefined ? query`` : query`and display_ts < ${until}::text::timestamptz`}
-      ${after === null ? query`` : query`and id < ${after[0]}`}
-    order by id desc
+      ${createdAfter === undefined ? query`` : query`and created_at >= ${createdAfter}::text::timestamptz`}
+      ${createdBefore === undefined ? query`` : query`and created_at < ${createdBefore}::text::timestamptz`}
+      ${behind(query, order, 'id', after)}
+    ${
+      // An external id is one record's: found by it, there is nothing to order.
+      externalId === undefined ? query`order by ${query(order)} desc, id desc` : query``
+    }
     limit ${limit + 1}
     offset ${offset}`
 }

@@ -2,16 +2,14 @@
 import { Type } from '@sinclair/typebox'
 import { pageQuery } from '../http/paging.ts'
 import { MAX_NAME } from '../platform/names.ts'
-
-const Uuid = Type.String({ format: 'uuid' })
-const Moment = Type.String({ format: 'date-time' })
+import { createdAt, named, trimmedText, uuid } from '../platform/validation/schema.ts'
 
 export const CreateFolder = Type.Object({
-  name: Type.String({ minLength: 1, description: `Stored trimmed: 1 to ${MAX_NAME} characters` }),
+  name: trimmedText('Name of the folder.', MAX_NAME),
   shared: Type.Optional(
     Type.Boolean({
       default: true,
-      description: 'true: everybody in the organization sees it; false: the user alone, and no API key',
+      description: '`true`: everybody in the organization sees it. `false`: the user alone, and no API key.',
     }),
   ),
 })
@@ -20,12 +18,17 @@ export interface CreateFolder {
   readonly shared?: boolean
 }
 
-export const Folder = Type.Object({
-  id: Uuid,
-  name: Type.String(),
-  shared: Type.Boolean(),
-  createdAt: Moment,
-})
+export const Folder = named(
+  'Folder',
+  Type.Object({
+    id: uuid('Id of the folder.'),
+    name: Type.String({ description: `Name of the folder, 1 to ${MAX_NAME} characters.` }),
+    shared: Type.Boolean({
+      description: '`true`: everybody in the organization sees it. `false`: its owner alone.',
+    }),
+    createdAt,
+  }),
+)
 export interface Folder {
   readonly id: string
   readonly name: string
@@ -35,7 +38,10 @@ export interface Folder {
 
 export const FolderQuery = Type.Object(pageQuery(100, 20))
 
-export const UploadBatch = Type.Object({ id: Uuid, createdAt: Moment })
+export const UploadBatch = named(
+  'UploadBatch',
+  Type.Object({ id: uuid('Id of the upload batch.'), createdAt }),
+)
 export interface UploadBatch {
   readonly id: string
   readonly createdAt: Date

@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { created, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, pageOf, toPage } from '../http/paging.ts'
+import { uuidOf } from '../http/parameters.ts'
 import { CreateFolder, Folder, FolderQuery, UploadBatch } from './model.ts'
 import type { FolderRow, Folders } from './service.ts'
 
@@ -67,8 +68,10 @@ const getFolder = (folders: Folders) =>
     id: 'getFolder',
     method: 'GET',
     path: `${FOLDERS}/{folderId}`,
+    params: { folderId: uuidOf('folder') },
     tag: TAG,
     summary: 'Read a folder',
+    description: '404 where the caller does not see the folder.',
     access: 'organizationOrUser',
     query: Type.Object({}),
     success: { status: 200, description: 'The folder', schema: Folder },
@@ -102,8 +105,10 @@ const getUploadBatch = (folders: Folders) =>
     id: 'getUploadBatch',
     method: 'GET',
     path: `${BATCHES}/{batchId}`,
+    params: { batchId: uuidOf('upload batch') },
     tag: TAG,
     summary: 'Read an upload batch',
+    description: '404 where the user has no such batch.',
     access: 'user',
     query: Type.Object({}),
     success: { status: 200, description: 'The batch', schema: UploadBatch },

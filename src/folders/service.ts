@@ -17,10 +17,11 @@ export type Folders = ReturnType<typeof createFolders>
 
 export interface FoldersDeps {
   readonly sql: Sql
+  readonly reads: Query
   readonly newId: NewId
 }
 
-export function createFolders({ sql, newId }: FoldersDeps) {
+export function createFolders({ sql, reads, newId }: FoldersDeps) {
   return {
     /** @throws AppError 400; 403 `user_required` where an API key asks for a private folder */
     async create(viewer: store.Viewer, { name, shared = true }: CreateFolder): Promise<store.FolderRow> {
@@ -31,11 +32,11 @@ export function createFolders({ sql, newId }: FoldersDeps) {
 
     /** @throws AppError 404 */
     async get(viewer: store.Viewer, id: string): Promise<store.FolderRow> {
-      return (await store.findFolder(sql, viewer, id)) ?? noFolder(id)
+      return (await store.findFolder(reads, viewer, id)) ?? noFolder(id)
     },
 
     /** Newest first, up to `limit + 1` rows. */
-    list: (viewer: store.Viewer, slice: TimeSlice) => store.listFolders(sql, viewer, slice),
+    list: (viewer: store.Viewer, slice: TimeSlice) => store.listFolders(reads, viewer, slice),
 
     /**
      * The folders that a request names, each once, in their order; they stay until the transaction ends.
@@ -69,7 +70,7 @@ export function createFolders({ sql, newId }: FoldersDeps) {
 
     /** The user's own, newest first. */
     listBatches: (user: UserPrincipal, limit: number): Promise<readonly UploadBatch[]> =>
-      store.listBatches(sql, user, limit),
+      store.listBatches(reads, user, limit),
 
     /** A batch of the user's own. @throws AppError 404 `batch_not_found` */
     async getBatch(user: UserPrincipal, id: string): Promise<UploadBatch> {

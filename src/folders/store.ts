@@ -5,7 +5,7 @@
  * every statement about either carries one of them.
  */
 import type { OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
-import { asMicroseconds, fromMicroseconds, type TimeSlice } from '../platform/db/keyset.ts'
+import { asMicroseconds, behind, type TimeSlice } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
 import type { Folder, UploadBatch } from './model.ts'
 
@@ -86,7 +86,7 @@ export function listFolders(sql: Query, viewer: Viewer, { after, limit }: TimeSl
     select ${folderColumns(sql)}
     from folder f
     where ${visibleFolder(sql, viewer)}
-      ${after === null ? sql`` : sql`and (f.created_at, f.id) < (${fromMicroseconds(sql, after[0])}, ${after[1]}::uuid)`}
+      ${behind(sql, 'f.created_at', 'f.id', after)}
     order by f.created_at desc, f.id desc
     limit ${limit + 1}`
 }

@@ -7,6 +7,7 @@ import type { TObject, TSchema } from '@sinclair/typebox'
 import type { Principal } from '../identity/principal.ts'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
+import { textResponse } from '../platform/net/compression.ts'
 import { queryOf } from './address.ts'
 import type { BodyLease } from './body-budget.ts'
 import { invalid, isStorableText, parseJson, validate } from './json.ts'
@@ -27,17 +28,25 @@ export function routePath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** The reply as it goes out. */
-export function toResponse(reply: Reply): Response {
-  if (reply.text !== undefined) {
-    const { mediaType, content } = reply.text
-    const headers = { ...reply.headers, 'content-type': `${mediaType}; charset=utf-8` }
-    return new Response(content, { status: reply.status, headers })
-  }
-  if (reply.body === undefined) return new Response(null, { status: reply.status, headers: reply.headers })
-  return new Response(JSON.stringify(reply.body), {
-    status: reply.status,
-    headers: { ...reply.headers, 'content-type': 'application/json' },
+/** The reply as it goes out, with the headers of `set` that it adds to. */
+export function toResponse(
+  reply: Reply,
+  request: Request,
+  set: { readonly headers: Readonly<Record<string, string | number | string[] | undefined>> },
+): Response | Promise<Response> {
+  const { status, text, body } = reply
+  // An answer's own `Vary` would hide the one that was set before.
+  const vary = set.headers.vary
+  const headers = { ...(typeof vary === 'string' ? { vary } : {}), ...reply.headers }
+  if (text !== undefined)
+    return textResponse(request, text.content, {
+      status,
+      headers: { ...headers, 'content-type': `${text.mediaType}; charset=utf-8` },
+    })
+  if (body === undefined) return new Response(null, { status, headers })
+  return textResponse(request, JSON.stringify(body), {
+    status,
+    headers: { ...headers, 'content-type': 'application/json' },
   })
 }
 

@@ -5,17 +5,13 @@
  * refuses deep nesting; a number such as 1e400 has become Infinity by the time it is parsed (RFC 8259 section 6
  * leaves its range open). All of these end as 400 here, never as 500 later.
  */
-import { FormatRegistry, type Static, type TSchema } from '@sinclair/typebox'
+import type { Static, TSchema } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
-import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
-import { isEmailAddress } from '../platform/email-address.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
+import { findingsOf } from '../platform/validation/findings.ts'
 
 /** Levels of arrays and objects in one body. */
 export const MAX_DEPTH = 64
-
-/** At most this many findings are reported for one request. */
-const MAX_DETAILS = 20
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -86,9 +82,6 @@ export function invalid(details: readonly ErrorDetail[]): AppError {
   return new AppError(code, message, { details })
 }
 
-// The library knows no format by itself and keeps those it learns for the whole process.
-FormatRegistry.Set('email', isEmailAddress)
-
 const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>()
 
 /**
@@ -102,84 +95,7 @@ export function validate<S extends TSchema>(schema: S, value: unknown): Static<S
     compiled.set(schema, check)
   }
   if (check.Check(value)) return value as Static<S>
-  const found = findings(check.Errors(value))
+  const found = findingsOf(check.Errors(value))
   if (found.length > 0) throw invalid(found)
   return value as Static<S>
-}
-
-function findings(errors: Iterable<ValueError>): readonly ErrorDetail[] {
-  const byPath = new Map<string, ErrorDetail>()
-  for (const error of errors) {
-    if (isShortEnough(error)) continue
-    const path = readablePath(error.path)
-    if (!byPath.has(path))
-      byPath.set(path, { path, code: findingCode(error), message: findingMessage(error) })
-    if (byPath.size >= MAX_DETAILS) break
-  }
-  return [...byPath.values()]
-}
-
-/** True for a text that the schema finds too long in UTF-16 units, while lengths count Unicode code points. */
-function isShortEnough({ type, schema, value }: ValueError): boolean {
-  if (type !== ValueErrorType.StringMaxLength || typeof value !== 'string') return false
-  let length = 0
-  for (const _ of value) length++
-  return length <= schema.maxLength
-}
-
-function findingCode(error: ValueError): string {
-  switch (error.type) {
-    case ValueErrorType.ObjectAdditionalProperties:
-      return 'unknown_member'
-    case ValueErrorType.ObjectRequiredProperty:
-      return 'required'
-    case ValueErrorType.StringMinLength:
-    case ValueErrorType.StringMaxLength:
-    case ValueErrorType.ArrayMinItems:
-    case ValueErrorType.ArrayMaxItems:
-      return 'length'
-    case ValueErrorType.NumberMinimum:
-    case ValueErrorType.NumberMaximum:
-    case ValueErrorType.IntegerMinimum:
-    case ValueErrorType.IntegerMaximum:
-      return 'range'
-    case ValueErrorType.StringPattern:
-      return 'pattern'
-    case ValueErrorType.StringFormat:
-      return 'format'
-    case ValueErrorType.Union:
-    case ValueErrorType.Literal:
-      return 'not_allowed'
-    default:
-      return 'type'
-  }
-}
-
-const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
-  email: 'must be an e-mail address, such as ann@example.com',
-}
-
-function findingMessage(error: ValueError): string {
-  const allowed = (error.schema.anyOf as { const?: unknown }[] | undefined)?.map((option) => option.const)
-  if (error.type === ValueErrorType.Union && allowed?.every((option) => option !== undefined)) {
-    return `must be one of ${allowed.map((option) => JSON.stringify(option)).join(', ')}`
-  }
-  if (error.type === ValueErrorType.StringMinLength && error.schema.minLength === 1)
-    return 'must not be empty'
-  if (error.type === ValueErrorType.StringFormat) return FORMAT_MESSAGES[error.schema.format] ?? error.message
-  if (error.type === ValueErrorType.ObjectRequiredProperty) return 'is required'
-  if (error.type === ValueErrorType.ObjectAdditionalProperties) return 'is not a member of this object'
-  return error.message.charAt(0).toLowerCase() + error.message.slice(1)
-}
-
-/** `/events/3/sequence` (RFC 6901) → `events[3].sequence`. */
-function readablePath(pointer: string): string {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce(
-      (path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`),
-      '',
-    )
 }

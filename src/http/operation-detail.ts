@@ -2,6 +2,7 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import type { ErrorCode } from '../platform/errors.ts'
 import { ERROR_STATUS } from '../platform/errors.ts'
+import { exampleOf } from './openapi/example.ts'
 import type { Access, Operation } from './operation.ts'
 import { problemStatus } from './problem.ts'
 
@@ -22,6 +23,7 @@ export function errorCodes(operation: Operation): readonly ErrorCode[] {
   if (operation.body !== undefined) {
     for (const code of [
       'malformed_json',
+      'malformed_encoding',
       'validation_failed',
       'payload_too_large',
       'body_too_slow',
@@ -46,19 +48,21 @@ export function operationDetail(operation: Operation, shape: ErrorShape = 'rest'
     summary: operation.summary,
     ...(operation.description === undefined ? {} : { description: operation.description }),
     security: SECURITY[operation.access].map((requirement) => ({ ...requirement })),
-    parameters: [...pathParameters(operation.path), ...queryParameters(operation.query)],
-    ...(operation.body === undefined ? {} : { requestBody: requestBody(operation.body, operation.example) }),
+    parameters: [...pathParameters(operation), ...queryParameters(operation.query)],
+    ...(operation.body === undefined
+      ? {}
+      : { requestBody: requestBody(nameless(operation.body, `${operation.id}Request`), operation) }),
     responses: responses(operation, shape),
     // biome-ignore lint/suspicious/noExplicitAny: Elysia's type of `detail` knows OpenAPI 3.0 only; the document is 3.1
   } as any
 }
 
-function pathParameters(path: string) {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+function pathParameters({ path, params = {} }: Operation) {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string' },
+    ...describedSchema(params[name] ?? { type: 'string' }),
   }))
 }
 
@@ -68,16 +72,31 @@ function queryParameters(query: TObject | undefined) {
     name,
     in: 'query',
     required: required.has(name) && schema.default === undefined,
-    ...(schema.description === undefined ? {} : { description: schema.description }),
-    schema,
+    ...describedSchema(schema),
   }))
 }
 
-function requestBody(schema: TSchema, example: unknown) {
+/** The description of a parameter stands beside its schema. */
+function describedSchema({ description, useDescription, ...schema }: Partial<TSchema>) {
+  const text = useDescription ?? description
   return {
-    required: true,
-    content: { 'application/json': { schema, ...(example === undefined ? {} : { example }) } },
+    ...(text === undefined ? {} : { description: text }),
+    // A named schema is shown as it is everywhere.
+    schema: schema.$id === undefined ? schema : { ...schema, description },
   }
+}
+
+/** A schema without a name of its own is named after its operation. */
+const nameless = (schema: TSchema, name: string): TSchema =>
+  schema.$id === undefined ? { ...schema, $id: name.charAt(0).toUpperCase() + name.slice(1) } : schema
+
+function requestBody(schema: TSchema, { example, unique }: Operation) {
+  const content = {
+    schema,
+    ...(example === undefined ? {} : { example }),
+    ...(unique === undefined ? {} : { 'x-unique-members': unique }),
+  }
+  return { required: true, content: { 'application/json': content } }
 }
 
 const FAILURE_CONTENT = {
@@ -91,10 +110,22 @@ const STATUS = {
 } as const
 
 function responses(operation: Operation, shape: ErrorShape) {
-  const { status, description, schema, texts = [] } = operation.success
+  const { status, description, schema, example, texts = {} } = operation.success
   const content = {
-    ...(schema === undefined ? {} : { 'application/json': { schema } }),
-    ...Object.fromEntries(texts.map((mediaType) => [mediaType, { schema: { type: 'string' } }])),
+    ...(schema === undefined
+      ? {}
+      : {
+          'application/json': {
+            schema: nameless(schema, `${operation.id}Response`),
+            example: example ?? exampleOf(schema),
+          },
+        }),
+    ...Object.fromEntries(
+      Object.entries(texts).map(([mediaType, text]) => [
+        mediaType,
+        { schema: { type: 'string' }, example: text },
+      ]),
+    ),
   }
   const success = { description, ...(Object.keys(content).length === 0 ? {} : { content }) }
   const byStatus = Map.groupBy(errorCodes(operation), STATUS[shape])

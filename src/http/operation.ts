@@ -67,6 +67,8 @@ export interface Operation<
   readonly method: Method
   /** With parameters in braces, as in OpenAPI: `/v3/rest/signals/{signalId}`. */
   readonly path: string
+  /** What is in those braces. */
+  readonly params?: Readonly<Record<string, TSchema>>
   readonly tag: string
   readonly summary: string
   readonly description?: string
@@ -78,13 +80,17 @@ export interface Operation<
   readonly maxBodyBytes?: number
   /** An example of the body that works against the demo data. */
   readonly example?: unknown
+  /** Paths of members of the example that must be new each time, such as `record.externalId`. */
+  readonly unique?: readonly string[]
   readonly query?: Q
   readonly success: {
-    readonly status: 200 | 201 | 204
+    readonly status: 200 | 201 | 202 | 204
     readonly description: string
     readonly schema?: TSchema
-    /** Media types other than JSON in which it is given where asked for. */
-    readonly texts?: readonly string[]
+    /** An answer as it may be; made from the schema unless given. */
+    readonly example?: unknown
+    /** Media types other than JSON in which it is given where asked for, with an example each. */
+    readonly texts?: Readonly<Record<string, string>>
   }
   /** Codes beyond those that follow from `access`, `body` and `query`. */
   readonly errors?: readonly ErrorCode[]
@@ -109,6 +115,12 @@ export const noContent = (): Reply => ({ status: 204 })
 /** 201 with `Location` (RFC 9110 section 10.2.2). */
 export const created = (location: string, body: unknown): Reply => ({
   status: 201,
+  body,
+  headers: { location },
+})
+/** 202: what was asked for goes on in the background, and `location` says how far it is. */
+export const accepted = (location: string, body: unknown): Reply => ({
+  status: 202,
   body,
   headers: { location },
 })

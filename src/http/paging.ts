@@ -6,19 +6,30 @@
  * of another list or order is refused instead of being misread.
  */
 import { type TSchema, Type } from '@sinclair/typebox'
-import type { Position } from '../platform/db/keyset.ts'
+import type { Moment, Position } from '../platform/db/keyset.ts'
 import { isUuid } from '../platform/ids.ts'
+import { toUtc } from '../platform/rfc3339.ts'
+import { orNull } from '../platform/validation/schema.ts'
 import { invalid } from './json.ts'
 
 /** The longest cursor ever made is far below; anything longer is not one of ours. */
 const MAX_CURSOR_LENGTH = 512
 
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
 const PARTS = {
-  integer: (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0,
+  integer: isCount,
+  moment: (value: unknown): value is Moment =>
+    isCount(value) || (typeof value === 'string' && toUtc(value) !== null),
   uuid: (value: unknown): value is string => typeof value === 'string' && isUuid(value),
 }
 type Part = keyof typeof PARTS
-type Values<P extends readonly Part[]> = { readonly [I in keyof P]: P[I] extends 'uuid' ? string : number }
+interface Types {
+  readonly integer: number
+  readonly moment: Moment
+  readonly uuid: string
+}
+type Values<P extends readonly Part[]> = { readonly [I in keyof P]: Types[P[I]] }
 
 /** What one list is ordered by, and how its cursors are read and written. */
 export interface Keyset<P extends readonly Part[]> {
@@ -79,16 +90,26 @@ export function toPage<R, T>(
 
 /** The query parameters `limit` and `cursor`, to be spread into the query schema of a list. */
 export const pageQuery = (maximum: number, fallback: number) => ({
-  limit: Type.Integer({ minimum: 1, maximum, default: fallback, description: `1 to ${maximum}` }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum,
+    default: fallback,
+    description: `Items a page: 1 to ${maximum}, ${fallback} unless given.`,
+  }),
   cursor: Type.Optional(
-    Type.String({ description: '`next_cursor` of the page before, with the other parameters unchanged' }),
+    Type.String({ description: '`next_cursor` of the page before, with the other parameters unchanged.' }),
   ),
 })
 
 /** The query parameters of a list by page number (specification, "Limits"), to be spread into its query schema. */
 export const numberedPageQuery = {
-  page: Type.Integer({ minimum: 1, default: 1, description: 'From 1' }),
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 10, description: '1 to 100' }),
+  page: Type.Integer({ minimum: 1, default: 1, description: 'Number of the page, from 1.' }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 10,
+    description: 'Items a page: 1 to 100, 10 unless given.',
+  }),
 }
 
 /** The query parameters of a list that is read by `page` or by `cursor`, to be spread into its query schema. */
@@ -96,14 +117,14 @@ export const positionQuery = {
   page: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: 'From 1, which is where a list begins; not together with `cursor`',
+      description: 'Number of the page, from 1. Not together with `cursor`.',
     }),
   ),
   limit: numberedPageQuery.limit,
   cursor: Type.Optional(
     Type.String({
       description:
-        '`next_cursor` of the page before, with the other parameters unchanged. Costs the same at any depth',
+        '`next_cursor` of the page before, with the other parameters unchanged. Costs the same at any depth.',
     }),
   ),
 }
@@ -124,20 +145,30 @@ export function positionOf<P extends readonly Part[]>(
   }
 }
 
-/** The answer of a list that is read by `page` or by `cursor`. */
+/** The answer of a list that is read by `page` or by `cursor`. Of a named item it is `<name>Page`. */
 export const positionedPageOf = <S extends TSchema>(item: S) =>
-  Type.Composite([
-    pageOf(item),
-    Type.Object({
-      page: Type.Union([Type.Integer(), Type.Null()], { description: 'null where a cursor was given' }),
-    }),
-  ])
+  Type.Object(
+    {
+      ...pageMembers(item),
+      page: orNull(
+        Type.Integer({ minimum: 1 }),
+        'Number of the page, from 1; null where a cursor was given.',
+      ),
+    },
+    pageOptions(item),
+  )
 
-/** The answer of a list: `{data, limit, has_more, next_cursor}`. */
-export const pageOf = <S extends TSchema>(item: S) =>
-  Type.Object({
-    data: Type.Array(item),
-    limit: Type.Integer(),
-    has_more: Type.Boolean(),
-    next_cursor: Type.Union([Type.String(), Type.Null()], { description: 'null on the last page' }),
-  })
+/** The answer of a list: `{data, limit, has_more, next_cursor}`. Of a named item it is `<name>Page`. */
+export const pageOf = <S extends TSchema>(item: S) => Type.Object(pageMembers(item), pageOptions(item))
+
+const pageMembers = <S extends TSchema>(item: S) => ({
+  data: Type.Array(item, { description: 'The items of the page, at most `limit`.' }),
+  limit: Type.Integer({ minimum: 1, description: 'The most items that the page may have.' }),
+  has_more: Type.Boolean({ description: 'Whether items follow those of the page.' }),
+  next_cursor: orNull(Type.String(), 'The `cursor` of the next page; null on the last one.'),
+})
+
+const pageOptions = ({ $id }: TSchema) => ({
+  description: 'One page of a list.',
+  ...($id === undefined ? {} : { $id: `${$id}Page` }),
+})

@@ -7,18 +7,27 @@
 import { Type } from '@sinclair/typebox'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
 import { toUtc } from '../platform/rfc3339.ts'
+import { integerId as integerIdSchema, uuid } from '../platform/validation/schema.ts'
 import { invalid } from './json.ts'
 
 /** A UUID in its text form, upper or lower case. */
-export const uuidParameter = (description: string) =>
-  Type.String({
-    pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$',
-    description,
-  })
+export const uuidParameter = uuid
 
 /** A moment, to be read with `moment`. */
 export const momentParameter = (description: string) =>
-  Type.String({ description: `${description} RFC 3339 date-time with offset`, maxLength: 64 })
+  Type.String({
+    description: `${description} RFC 3339 date-time with offset`,
+    format: 'date-time',
+    words: MOMENT,
+  })
+
+const MOMENT = 'an RFC 3339 date-time with offset, such as 2026-01-02T03:04:05Z (write + as %2B)'
+
+/** A path parameter that is the UUID of a thing, such as `recording`. */
+export const uuidOf = (thing: string) => uuid(`Id of the ${thing}.`)
+
+/** A path parameter that is the integer id of a thing, such as `person`. */
+export const integerIdOf = (thing: string) => integerIdSchema(`Id of the ${thing}.`)
 
 /**
  * An RFC 3339 date-time in UTC, with the microseconds that PostgreSQL keeps; a missing parameter stays undefined.
@@ -28,8 +37,7 @@ export function moment(path: string, value: string | undefined): string | undefi
   if (value === undefined) return undefined
   const utc = toUtc(value)
   if (utc !== null) return utc
-  const message = 'must be an RFC 3339 date-time with offset, such as 2026-01-02T03:04:05Z (write + as %2B)'
-  throw invalid([{ path, code: 'date_time', message }])
+  throw invalid([{ path, code: 'date_time', message: `must be ${MOMENT}` }])
 }
 
 /** A whole number of PostgreSQL's identity columns, as it stands in a path. */

@@ -1,14 +1,19 @@
-/** Reads the bytes of a JSON request body: a size limit while reading, the process's budget for bodies, and a deadline. */
+/**
+ * Reads the bytes of a JSON request body: a size limit while reading, the process's budget for bodies, and a deadline. All of them count the
+ * bytes that come out of a compressed body, and nothing more of it is decompressed than the limit allows.
+ */
 import { AppError } from '../platform/errors.ts'
+import { codingOfBody } from '../platform/net/content-coding.rules.ts'
 import type { BodyLease } from './body-budget.ts'
 import { ClientGone } from './client-gone.ts'
+import { type BodyReader, gunzip } from './gunzip.ts'
 
 /** Bodies up to this size are read in one call, which costs half as much. Their parts are not seen before the last one. */
 const SMALL_BYTES = 16 * 1024
 
 /**
  * Reads a body of at most `limit` bytes; the rest of a larger one is not read.
- * @throws AppError 400 `payload_too_large`; 408 `body_too_slow`; 503 where the process holds too much already
+ * @throws AppError 400 `payload_too_large`, `malformed_encoding`; 415 where it is coded in another way than gzip; 408 `body_too_slow`; 503 where the process holds too much already
  * @throws ClientGone
  */
 export async function readBytes(request: Request, limit: number, lease: BodyLease): Promise<Uint8Array> {
@@ -22,21 +27,32 @@ export async function readBytes(request: Request, limit: number, lease: BodyLeas
 
 async function readAll(request: Request, limit: number, lease: BodyLease): Promise<Uint8Array> {
   const declared = Number(request.headers.get('content-length') ?? 0)
+  const isCompressed = isGzip(request)
   if (declared > limit) throw tooLarge(limit, declared)
-  if (declared > 0 && declared <= SMALL_BYTES) {
+  if (!isCompressed && declared > 0 && declared <= SMALL_BYTES) {
     // The HTTP parser enforces a declared length: the body cannot be longer.
     return new Uint8Array(await lease.arrived(request.arrayBuffer(), declared))
   }
   if (request.body === null) return new Uint8Array()
   lease.check(declared)
-  return readParts(request.body.getReader(), limit, lease)
+  const reader = request.body.getReader()
+  return readParts(isCompressed ? gunzip(reader, (size) => assertSize(limit, size)) : reader, limit, lease)
 }
 
-async function readParts(
-  reader: Pick<ReadableStreamDefaultReader<Uint8Array>, 'read' | 'cancel'>,
-  limit: number,
-  lease: BodyLease,
-): Promise<Uint8Array> {
+/** @throws AppError 415 for another coding */
+function isGzip({ headers }: Request): boolean {
+  const coding = codingOfBody(headers.get('content-encoding'))
+  if (coding !== 'unknown') return coding === 'gzip'
+  throw new AppError(
+    'unsupported_media_type',
+    'The request body may be sent as Content-Encoding: gzip, or plain.',
+    {
+      headers: { 'accept-encoding': 'gzip' },
+    },
+  )
+}
+
+async function readParts(reader: BodyReader, limit: number, lease: BodyLease): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   let size = 0
   try {
@@ -44,7 +60,7 @@ async function readParts(
       const { done, value } = await lease.arrived(reader.read())
       if (done) break
       size += value.byteLength
-      if (size > limit) throw tooLarge(limit, size)
+      assertSize(limit, size)
       lease.take(value.byteLength)
       parts.push(value)
     }
@@ -54,6 +70,10 @@ async function readParts(
     throw error
   }
   return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts)
+}
+
+function assertSize(limit: number, size: number): void {
+  if (size > limit) throw tooLarge(limit, size)
 }
 
 function tooLarge(limit: number, actual: number): AppError {

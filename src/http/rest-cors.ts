@@ -38,7 +38,8 @@ export function preflightHeaders(request: Request, methods: string): Readonly<Re
   return {
     ...ANY_ORIGIN,
     'access-control-allow-methods': methods,
-    'access-control-allow-headers': 'Authorization, Content-Type, X-Request-Id, X-Service-Organization-Key',
+    'access-control-allow-headers':
+      'Authorization, Content-Encoding, Content-Type, X-Request-Id, X-Service-Organization-Key',
     'access-control-max-age': String(PREFLIGHT_SECONDS),
   }
 }

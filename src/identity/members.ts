@@ -100,6 +100,6 @@ async function assertOtherMember(
   if (transferTo !== userId && (await store.lockMember(tx, organizationId, transferTo))) return
   const message = 'must be another member of the organization'
   throw new AppError('validation_failed', `transferTo: ${message}`, {
-    details: [{ path: 'transferTo', code: 'member', message }],
+    details: [{ path: 'transferTo', code: 'not_a_member', message }],
   })
 }

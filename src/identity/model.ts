@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { pageOf, pageQuery } from '../http/paging.ts'
 import { uuidParameter } from '../http/parameters.ts'
 import { MAX_NAME } from '../platform/names.ts'
+import { named, trimmedText } from '../platform/validation/schema.ts'
 
 const SECONDS_A_DAY = 86_400
 const MIN_LIFETIME_SECONDS = 60
@@ -15,16 +16,19 @@ const Moment = (description: string) => Type.String({ format: 'date-time', descr
 const orNull = <S extends ReturnType<typeof Type.String>>(schema: S, description: string) =>
   Type.Union([schema, Type.Null()], { description })
 
-export const Member = Type.Object({
-  id: Uuid('The user’s id'),
-  email: Type.String({ description: 'The user’s e-mail address' }),
-  name: Type.String({ description: 'The user’s display name' }),
-  joinedAt: Moment('When the user became a member'),
-  removedAt: orNull(
-    Type.String({ format: 'date-time' }),
-    'When the member was removed; `null` for a present member',
-  ),
-})
+export const Member = named(
+  'Member',
+  Type.Object({
+    id: Uuid('The user’s id'),
+    email: Type.String({ description: 'The user’s e-mail address' }),
+    name: Type.String({ description: 'The user’s display name' }),
+    joinedAt: Moment('When the user became a member'),
+    removedAt: orNull(
+      Type.String({ format: 'date-time' }),
+      'When the member was removed; `null` for a present member',
+    ),
+  }),
+)
 
 export const MemberPage = pageOf(Member)
 
@@ -42,31 +46,32 @@ export const RemoveMemberQuery = Type.Object({
   ),
 })
 
-export const Removal = Type.Object({
-  id: Uuid('The user’s id'),
-  removedAt: Moment('When the member was removed'),
-  privateFolders: Type.Integer({ description: 'Private folders that the member owned when this was called' }),
-  privateRecordings: Type.Integer({
-    description:
-      'Recordings that only the member could see when this was called: they are in those folders only',
+export const Removal = named(
+  'MemberRemoval',
+  Type.Object({
+    id: Uuid('The user’s id'),
+    removedAt: Moment('When the member was removed'),
+    privateFolders: Type.Integer({
+      description: 'Private folders that the member owned when this was called',
+    }),
+    privateRecordings: Type.Integer({
+      description:
+        'Recordings that only the member could see when this was called: they are in those folders only',
+    }),
+    transferredTo: orNull(
+      Type.String({ format: 'uuid' }),
+      'The member who owns these folders now; `null`: they still belong to the former member, and nobody sees them',
+    ),
   }),
-  transferredTo: orNull(
-    Type.String({ format: 'uuid' }),
-    'The member who owns these folders now; `null`: they still belong to the former member, and nobody sees them',
-  ),
-})
+)
 
 export const CreateUserToken = Type.Object(
   {
     userId: uuidParameter('Id of the member who the token is for'),
     name: Type.Optional(
-      Type.Union(
-        [
-          Type.String({ minLength: 1, description: `Stored trimmed: 1 to ${MAX_NAME} characters` }),
-          Type.Null(),
-        ],
-        { description: `What the token is for: 1 to ${MAX_NAME} characters after trimming, or \`null\`` },
-      ),
+      Type.Union([trimmedText('What the token is for.', MAX_NAME), Type.Null()], {
+        description: `What the token is for: 1 to ${MAX_NAME} characters after trimming, or \`null\``,
+      }),
     ),
     expiresInSeconds: Type.Optional(
       Type.Integer({
@@ -81,7 +86,7 @@ export const CreateUserToken = Type.Object(
 )
 export type CreateUserToken = Static<typeof CreateUserToken>
 
-export const UserToken = Type.Object({
+const tokenMembers = {
   id: Uuid('Identifies the token: the `jti` claim in it'),
   userId: Uuid('The user who the token is for'),
   name: orNull(Type.String(), 'What the token is for; `null` where it was not said'),
@@ -99,16 +104,18 @@ export const UserToken = Type.Object({
     Type.String({ format: 'date-time' }),
     'Since when this organization refuses the token; `null`: it is good until it expires',
   ),
-})
+}
+export const UserToken = named('UserToken', Type.Object(tokenMembers))
 
-export const NewUserToken = Type.Composite([
-  UserToken,
+export const NewUserToken = named(
+  'NewUserToken',
   Type.Object({
+    ...tokenMembers,
     token: Type.String({
       description: 'The access token, for `Authorization: Bearer`. It is shown this once',
     }),
   }),
-])
+)
 
 export const UserTokenPage = pageOf(UserToken)
 

@@ -1,6 +1,7 @@
 /** Operations on the members of an organization and on their tokens: organization key only. */
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, toPage } from '../http/paging.ts'
+import { uuidOf } from '../http/parameters.ts'
 import type { MemberRow, Members } from './members.ts'
 import {
   CreateUserToken,
@@ -62,6 +63,7 @@ const removeMember = (members: Members) =>
     id: 'removeMember',
     method: 'DELETE',
     path: MEMBER,
+    params: { memberId: uuidOf('member') },
     tag: TAG,
     summary: 'Remove a member',
     description:
@@ -85,6 +87,7 @@ const revokeMemberTokens = (tokens: UserTokens) =>
     id: 'revokeMemberTokens',
     method: 'DELETE',
     path: `${MEMBER}/user-tokens`,
+    params: { memberId: uuidOf('member') },
     tag: TAG,
     summary: 'Revoke every token of a member',
     description:
@@ -151,6 +154,7 @@ const revokeUserToken = (tokens: UserTokens) =>
     id: 'revokeUserToken',
     method: 'DELETE',
     path: `${TOKENS}/{tokenId}`,
+    params: { tokenId: uuidOf('user token') },
     tag: TAG,
     summary: 'Revoke a user token',
     description:

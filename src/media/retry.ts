@@ -96,10 +96,15 @@ async function unlessWaiting(tx: Tx, message: Letter): Promise<Letter | 'under_w
 
 const actorOf = ({ recordingId }: store.Subject): ActorKey => `recording:${recordingId}`
 
-const fetching = (recording: store.Subject): Letter => ({ key: actorOf(recording), type: 'ingest_url' })
+const fetching = (recording: store.Subject): Letter => ({
+  key: actorOf(recording),
+  type: 'ingest_url',
+  organizationId: recording.organizationId,
+})
 
 const processing = (recording: store.Subject, uploadId: string): Letter => ({
   key: actorOf(recording),
   type: 'process_upload',
   payload: { uploadId },
+  organizationId: recording.organizationId,
 })

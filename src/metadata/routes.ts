@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { created, type Operation, ok, operation } from '../http/operation.ts'
 import { numberedPageQuery } from '../http/paging.ts'
+import { uuidOf } from '../http/parameters.ts'
 import { CreateField, CreateSource, Field, RenameField, RenameSource, Source } from './model.ts'
 import type { Metadata } from './service.ts'
 
@@ -71,8 +72,10 @@ const getSource = (metadata: Metadata) =>
     id: 'getMetadataSource',
     method: 'GET',
     path: `${SOURCES}/{sourceId}`,
+    params: { sourceId: uuidOf('metadata source') },
     tag: TAG,
     summary: 'Read a source',
+    description: '404 where the organization has no such source.',
     access: 'organizationOrUser',
     query: Type.Object({}),
     success: { status: 200, description: 'The source', schema: Source },
@@ -89,6 +92,7 @@ const renameSource = (metadata: Metadata) =>
     id: 'renameMetadataSource',
     method: 'PATCH',
     path: `${SOURCES}/{sourceId}`,
+    params: { sourceId: uuidOf('metadata source') },
     tag: TAG,
     summary: 'Rename a source',
     description:
@@ -110,6 +114,7 @@ const listFields = (metadata: Metadata) =>
     id: 'listMetadataFields',
     method: 'GET',
     path: `${SOURCES}/{sourceId}/fields`,
+    params: { sourceId: uuidOf('metadata source') },
     tag: TAG,
     summary: 'List the fields of a source',
     description: `Oldest first. ${PAGING_NOTE}`,
@@ -127,6 +132,7 @@ const createField = (metadata: Metadata) =>
     id: 'createMetadataField',
     method: 'POST',
     path: `${SOURCES}/{sourceId}/fields`,
+    params: { sourceId: uuidOf('metadata source') },
     tag: TAG,
     summary: 'Create a field',
     description:
@@ -147,8 +153,10 @@ const getField = (metadata: Metadata) =>
     id: 'getMetadataField',
     method: 'GET',
     path: `${FIELDS}/{fieldId}`,
+    params: { fieldId: uuidOf('metadata field') },
     tag: TAG,
     summary: 'Read a field',
+    description: '404 where the organization has no such field.',
     access: 'organizationOrUser',
     query: Type.Object({}),
     success: { status: 200, description: 'The field', schema: Field },
@@ -165,6 +173,7 @@ const renameField = (metadata: Metadata) =>
     id: 'renameMetadataField',
     method: 'PATCH',
     path: `${FIELDS}/{fieldId}`,
+    params: { fieldId: uuidOf('metadata field') },
     tag: TAG,
     summary: 'Rename a field',
     description: 'The body is exactly `{name}`: the type and the source of a field never change.',

@@ -26,6 +26,7 @@ export type Metadata = ReturnType<typeof createMetadata>
 
 export interface MetadataDeps {
   readonly sql: Sql
+  readonly reads: Query
   readonly newId: NewId
   readonly log: Log
 }
@@ -56,14 +57,14 @@ async function ensureCanonical(
 }
 
 function createSources(
-  { sql, newId, log }: MetadataDeps,
+  { sql, reads, newId, log }: MetadataDeps,
   ensureCanonicalSource: (query: Query, organizationId: string) => Promise<string>,
 ) {
   return {
     /** The canonical source first, then the oldest first. */
     async listSources(organizationId: string, page: store.NumberedPage): Promise<readonly Source[]> {
       await ensureCanonicalSource(sql, organizationId)
-      return store.listSources(sql, organizationId, page)
+      return store.listSources(reads, organizationId, page)
     },
 
     /** @throws AppError 404 */
@@ -95,7 +96,7 @@ function createSources(
   }
 }
 
-function createFields({ sql, newId, log }: MetadataDeps) {
+function createFields({ sql, reads, newId, log }: MetadataDeps) {
   async function sourceToChange(organizationId: string, id: string): Promise<void> {
     const source = (await store.findSource(sql, organizationId, id)) ?? noSource()
     if (!mayChangeFields(source)) readOnly('The source is managed by an integration, and so are its fields.')
@@ -108,8 +109,8 @@ function createFields({ sql, newId, log }: MetadataDeps) {
       sourceId: string,
       readPage: () => store.NumberedPage,
     ): Promise<readonly Field[]> {
-      const source = (await store.findSource(sql, organizationId, sourceId)) ?? noSource()
-      return store.listFields(sql, organizationId, source.id, readPage())
+      const source = (await store.findSource(reads, organizationId, sourceId)) ?? noSource()
+      return store.listFields(reads, organizationId, source.id, readPage())
     },
 
     /** @throws AppError 404 */

@@ -1,5 +1,6 @@
 /** Wire shapes of the caller's own organization. */
 import { type Static, Type } from '@sinclair/typebox'
+import { createdAt, named, uuid } from '../platform/validation/schema.ts'
 
 const agentChatsEnabled = Type.Boolean({
   description:
@@ -10,16 +11,19 @@ const recordingAllowed = Type.Boolean({
     'Whether meetings may be recorded; where not, a meeting join answers 401 `recording_not_permitted`',
 })
 
-export const Organization = Type.Object({
-  id: Type.String({ format: 'uuid' }),
-  name: Type.String(),
-  agentChatsEnabled,
-  recordingAllowed,
-  responseCredits: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-    description: '`agent_response_processed` units that are left; null: unlimited',
+export const Organization = named(
+  'Organization',
+  Type.Object({
+    id: uuid('Id of the organization.'),
+    name: Type.String({ description: 'Name of the organization.' }),
+    agentChatsEnabled,
+    recordingAllowed,
+    responseCredits: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+      description: '`agent_response_processed` units that are left; null: unlimited',
+    }),
+    createdAt,
   }),
-  createdAt: Type.String({ format: 'date-time' }),
-})
+)
 
 export const UpdateOrganization = Type.Object(
   { agentChatsEnabled: Type.Optional(agentChatsEnabled), recordingAllowed: Type.Optional(recordingAllowed) },

@@ -23,6 +23,7 @@ export function organizationOperations(organizations: Organizations): readonly O
       path: PATH,
       tag: TAG,
       summary: 'Read the organization of the key',
+      description: 'Its name, what is switched on for it, and the credits that are left.',
       access: 'organization',
       query: Type.Object({}),
       success: { status: 200, description: 'The organization', schema: Organization },

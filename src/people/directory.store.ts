@@ -1,5 +1,5 @@
 /** The SQL of people as they are put, read and erased one by one, and of their companies. */
-import type { Position } from '../platform/db/keyset.ts'
+import { asMicroseconds, behind, type Position } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { Boundary } from './model.ts'
 import type { Company, CompanyInput } from './rules.ts'
@@ -12,11 +12,13 @@ export interface PersonRow {
   readonly boundary: Boundary
   readonly companyId: number | null
   readonly createdAt: Date
+  readonly createdMicroseconds: number
 }
 
 const columns = (query: Query) => query`
   person.id, person.first_name as "firstName", person.last_name as "lastName", person.email, person.boundary,
-  person.company_id as "companyId", person.created_at as "createdAt"`
+  person.company_id as "companyId", person.created_at as "createdAt",
+  ${asMicroseconds(query, 'person.created_at')} as "createdMicroseconds"`
 
 /** Finds by address or makes; null stays as it is. The address is kept as it was first written. */
 export async function putPerson(
@@ -68,12 +70,15 @@ export interface PersonFilter {
   readonly until?: string | undefined
 }
 
+/** Behind a moment of creation, and the id of those of one moment. */
+export type PersonPosition = Position<readonly [microseconds: number, id: number]>
+
 /** Newest first, one row more than the limit. */
 export function listPeople(
   query: Query,
   organizationId: string,
   { email, since, until }: PersonFilter,
-  { after, offset, limit }: Position<readonly [id: number]>,
+  { after, offset, limit }: PersonPosition,
 ) {
   return query<PersonRow[]>`
     select ${columns(query)}
@@ -82,21 +87,31 @@ export function listPeople(
       ${email === undefined ? query`` : query`and lower(email) = lower(${email})`}
       ${since === undefined ? query`` : query`and created_at >= ${since}::text::timestamptz`}
       ${until === undefined ? query`` : query`and created_at < ${until}::text::timestamptz`}
-      ${after === null ? query`` : query`and id < ${after[0]}`}
-    order by id desc
+      ${behind(query, 'created_at', 'id', after)}
+    ${
+      // An address is one person's: found by it, there is nothing to order.
+      email === undefined ? query`order by created_at desc, id desc` : query``
+    }
     limit ${limit + 1}
     offset ${offset}`
 }
 
-/** Nobody refers to the person anew until the transaction ends. @returns false where there is no such person */
-export async function lockPerson(tx: Tx, organizationId: string, id: number): Promise<boolean> {
-  const rows = await tx`
-    select 1
+export interface LockedPerson {
+  readonly publicId: string
+  readonly email: string | null
+  readonly firstName: string | null
+  readonly lastName: string | null
+}
+
+/** Nobody refers to the person anew until the transaction ends. @returns null where there is no such person */
+export async function lockPerson(tx: Tx, organizationId: string, id: number): Promise<LockedPerson | null> {
+  const [row] = await tx<LockedPerson[]>`
+    select public_id as "publicId", email, first_name as "firstName", last_name as "lastName"
     from person
     where organization_id = ${organizationId}
       and id = ${id}
     for update`
-  return rows.length === 1
+  return row ?? null
 }
 
 export async function deletePerson(tx: Tx, organizationId: string, id: number): Promise<void> {

@@ -1,30 +1,38 @@
 /**
  * Use cases of people as a directory: put, read, list, erase.
  *
- * The rule: an erased person leaves nothing behind that names them. What other features keep of a person is erased in
- * the same transaction, by themselves, and what was erased is said once in the log.
+ * The rule: an erased person leaves nothing behind that names them. What refers to the person is erased with the person's row, in
+ * one transaction; what names the person in conversations and recordings is erased by an actor (erasure-actor.ts), which
+ * that transaction starts.
  */
+import { transactionWithMail } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
-import type { Position } from '../platform/db/keyset.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import * as store from './directory.store.ts'
+import { termsOf } from './erasure.rules.ts'
+import { type Erasure, findErasure, insertErasure } from './erasure.store.ts'
+import type { ErasureKind } from './erasure.ts'
 import type { PutPerson } from './model.ts'
 import { type CompanyInput, decideCompany, personDraft } from './rules.ts'
 
 export type { PersonFilter, PersonRow } from './directory.store.ts'
+export type { Erasure } from './erasure.store.ts'
 export type Directory = ReturnType<typeof createDirectory>
 
 /** Erases what one feature keeps of a person. @returns how many things there were */
 export type Eraser = (tx: Tx, organizationId: string, personId: number) => Promise<number>
 
-export type DirectoryDeps = Pick<Deps, 'sql' | 'newId' | 'log'> & {
+export type DirectoryDeps = Pick<Deps, 'sql' | 'reads' | 'newId' | 'log' | 'doorbell'> & {
   /** By the name under which the receipt counts what they erased. */
-  readonly erasers: Readonly<Record<string, Eraser>>
+  readonly erasers: Readonly<Partial<Record<ErasureKind, Eraser>>>
+  /** The recordings that the person took part in. */
+  readonly recordingsOf: (tx: Tx, organizationId: string, personId: number) => Promise<readonly string[]>
 }
 
-export function createDirectory({ sql, newId, log, erasers }: DirectoryDeps) {
+export function createDirectory(deps: DirectoryDeps) {
+  const { sql, reads, newId, log, doorbell, erasers, recordingsOf } = deps
   return {
     /** Finds by address (case-insensitively) or makes; absent members never overwrite. @throws AppError 400 */
     async put(organizationId: string, body: PutPerson): Promise<store.PersonRow> {
@@ -39,24 +47,43 @@ export function createDirectory({ sql, newId, log, erasers }: DirectoryDeps) {
 
     /** @throws AppError 404 `person_not_found` */
     async get(organizationId: string, id: number): Promise<store.PersonRow> {
-      return (await store.findPerson(sql, organizationId, id)) ?? noPerson()
+      return (await store.findPerson(reads, organizationId, id)) ?? noPerson()
     },
 
     /** Newest first, one row more than the limit. */
-    list: (organizationId: string, filter: store.PersonFilter, position: Position<readonly [id: number]>) =>
-      store.listPeople(sql, organizationId, filter, position),
+    list: (organizationId: string, filter: store.PersonFilter, position: store.PersonPosition) =>
+      store.listPeople(reads, organizationId, filter, position),
 
-    /** The person and all that is kept of them: all or nothing. @throws AppError 404 `person_not_found` */
-    async erase(organizationId: string, id: number): Promise<void> {
-      const erased = await transaction(sql, async (tx) => {
-        if (!(await store.lockPerson(tx, organizationId, id))) noPerson()
-        const counts: Record<string, number> = {}
+    /**
+     * The person's row, feedback records and participations at once, all or nothing; what names the person elsewhere in the
+     * background, from here on without fail.
+     * @throws AppError 404 `person_not_found`
+     */
+    async erase(organizationId: string, id: number): Promise<Erasure> {
+      const erasure = await transactionWithMail({ sql, doorbell }, async (tx, outbox) => {
+        const person = await store.lockPerson(tx, organizationId, id)
+        if (person === null) return noPerson()
+        const recordingIds = await recordingsOf(tx, organizationId, id)
+        const counts: Partial<Record<ErasureKind, number>> = {}
         for (const [name, erase] of Object.entries(erasers))
-          counts[name] = await erase(tx, organizationId, id)
+          counts[name as ErasureKind] = await erase(tx, organizationId, id)
         await store.deletePerson(tx, organizationId, id)
-        return counts
+        const terms = { ...termsOf(person), recordingIds }
+        const { publicId } = person
+        const row = { id: newId(), organizationId, personId: id, publicId, terms, counts }
+        const inserted = await insertErasure(tx, row)
+        await outbox.send([{ key: `erasure:${row.id}`, type: 'erase' }])
+        return inserted
       })
-      log.info({ organizationId, personId: id, erased }, 'person erased')
+      log.info({ organizationId, personId: id, erased: erasure.counts }, 'person erased')
+      return erasure
+    },
+
+    /** How far an erasure is. @throws AppError 404 `person_erasure_not_found` */
+    async getErasure(organizationId: string, id: string): Promise<Erasure> {
+      const erasure = await findErasure(sql, organizationId, id)
+      if (erasure === null) throw new AppError('person_erasure_not_found', 'There is no such erasure.')
+      return erasure
     },
   }
 }

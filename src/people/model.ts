@@ -1,8 +1,21 @@
 /** Wire shapes of people: the customers that feedback and recordings are about. */
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { positionedPageOf, positionQuery } from '../http/paging.ts'
 import { momentParameter } from '../http/parameters.ts'
 import { MAX_NAME } from '../platform/names.ts'
+import {
+  count,
+  createdAt,
+  integerId,
+  moment,
+  named,
+  oneOf,
+  optionalOrNull,
+  orNull,
+  text,
+  trimmedText,
+  uuid,
+} from '../platform/validation/schema.ts'
 
 /** RFC 5321: 64 of the local part, `@`, and 255 of the domain. */
 export const MAX_EMAIL = 320
@@ -16,52 +29,121 @@ export const EMAIL = '^\\s*[^\\s@]+@[^\\s@]+\\s*$'
 /** Labels with dots between them, in Unicode or as in DNS; no scheme, port or path. */
 const DOMAIN = '^\\s*[^\\s@:/?#.]+(?:\\.[^\\s@:/?#.]+)+\\s*$'
 
-/** A member that may be left out; `null` says the same. */
-const optional = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]))
-const orNull = <S extends TSchema>(schema: S, description?: string) =>
-  Type.Union([schema, Type.Null()], description === undefined ? {} : { description })
-const Boundary = Type.Union(BOUNDARIES.map((boundary) => Type.Literal(boundary)))
+const BoundaryWord = oneOf(BOUNDARIES, '`external`: a customer; `internal`: somebody of the organization.')
+const PersonName = text('A name.', { maxLength: MAX_NAME })
 
 export const PutPerson = Type.Object({
   email: Type.String({
     pattern: EMAIL,
+    words: 'an e-mail address, such as ann@example.com',
     maxLength: MAX_EMAIL,
-    description: 'Finds the person in the organization, by case or not, or makes one',
+    description: `Finds the person in the organization, by case or not, or makes one. At most ${MAX_EMAIL} characters.`,
+    documented: { format: 'email' },
   }),
-  first_name: optional(Type.String({ maxLength: MAX_NAME })),
-  last_name: optional(Type.String({ maxLength: MAX_NAME })),
-  boundary: optional(Boundary),
-  company: optional(
+  first_name: optionalOrNull(PersonName, `First name, at most ${MAX_NAME} characters.`),
+  last_name: optionalOrNull(PersonName, `Last name, at most ${MAX_NAME} characters.`),
+  boundary: optionalOrNull(BoundaryWord, '`external`: a customer; `internal`: somebody of the organization.'),
+  company: optionalOrNull(
     Type.Object(
       {
-        name: optional(
-          Type.String({ minLength: 1, description: `1 to ${MAX_NAME} characters after trimming` }),
+        name: optionalOrNull(
+          trimmedText('Name of the company.', MAX_NAME),
+          `1 to ${MAX_NAME} characters after trimming.`,
         ),
-        domain: optional(
-          Type.String({ pattern: DOMAIN, maxLength: MAX_DOMAIN, description: 'Such as `example.com`' }),
+        domain: optionalOrNull(
+          Type.String({
+            pattern: DOMAIN,
+            words: 'a domain such as example.com, without scheme, port or path',
+            maxLength: MAX_DOMAIN,
+          }),
+          `Domain such as \`example.com\`, at most ${MAX_DOMAIN} characters.`,
         ),
       },
-      { description: 'Found by `domain`, else by `name`, or made; one of them is required' },
+      {
+        documented: {
+          anyOf: [
+            { required: ['name'], properties: { name: { type: 'string' } } },
+            { required: ['domain'], properties: { domain: { type: 'string' } } },
+          ],
+        },
+      },
     ),
+    'The person’s company: found by `domain`, else by `name`, or made.',
   ),
 })
 export type PutPerson = Static<typeof PutPerson>
 
-export const Person = Type.Object({
-  id: Type.Integer(),
-  first_name: orNull(Type.String()),
-  last_name: orNull(Type.String()),
-  email: orNull(Type.String()),
-  boundary: Boundary,
-  company_id: orNull(Type.Integer()),
-  created_at: Type.String({ format: 'date-time' }),
-})
+export const Person = named(
+  'Person',
+  Type.Object({
+    id: integerId('Id of the person.'),
+    first_name: orNull(Type.String(), 'First name; null where unknown.'),
+    last_name: orNull(Type.String(), 'Last name; null where unknown.'),
+    email: orNull(Type.String(), 'E-mail address; null where unknown.'),
+    boundary: BoundaryWord,
+    company_id: orNull(Type.Integer({ minimum: 1 }), 'Id of the company; null where unknown.'),
+    created_at: createdAt,
+  }),
+)
 
 export const PersonPage = positionedPageOf(Person)
 
 export const PersonQuery = Type.Object({
   ...positionQuery,
-  email: Type.Optional(Type.String({ description: 'The whole address, by case or not' })),
+  email: Type.Optional(Type.String({ description: 'The whole address, by case or not.' })),
   since: Type.Optional(momentParameter('`created_at` is this or later.')),
   until: Type.Optional(momentParameter('`created_at` is before this.')),
 })
+
+/** What is left where it is, whatever it says: the answer names it, so that nobody believes it gone. */
+export const LEFT_BY_ERASURE = [
+  'ids_of_the_sender',
+  'fingerprints',
+  'other_conversations',
+  'other_recordings',
+  'media',
+  'website_forms',
+] as const
+
+const erased = (description: string) => Type.Optional(count(description))
+
+export const PersonErasure = named(
+  'PersonErasure',
+  Type.Object({
+    id: uuid('Id of the erasure.'),
+    person_id: integerId('The `id` that the person had.'),
+    status: oneOf(
+      ['running', 'completed'],
+      '`running`: conversations and recordings are being searched. `completed`: what is counted in `erased` is gone, and the ' +
+        'service no longer knows whom the erasure was about.',
+    ),
+    requested_at: moment('When the erasure was requested. What arrives later is new data.'),
+    finished_at: orNull(moment('When it was completed.'), 'When it was completed; null while it is running.'),
+    erased: Type.Object(
+      {
+        feedbackRecords: erased('Feedback records of the person that were deleted.'),
+        participations: erased('Places among the participants of recordings that were deleted.'),
+        sessions: erased(
+          'Agent conversations in which the person took part. The participant stays, without name, address and ids.',
+        ),
+        events: erased('Messages of these conversations in which something was replaced by `[erased]`.'),
+        signals: erased('Signals of these conversations in which something was replaced.'),
+        recordings: erased('Recordings of the person whose name or summary was changed.'),
+        utterances: erased('Utterances of the transcripts of these recordings that were changed.'),
+        values: erased('Metadata values of these recordings that were changed.'),
+        fileNames: erased('Names of uploaded files of these recordings that were changed.'),
+      },
+      {
+        description:
+          'How much was erased so far. A kind that was not reached yet is absent while the erasure is running.',
+      },
+    ),
+    left: Type.Array(oneOf(LEFT_BY_ERASURE), {
+      description:
+        'What an erasure does not change. `ids_of_the_sender`: `externalSessionId`, `externalEventId`, external ids of records. ' +
+        '`fingerprints`: SHA-256 digests of messages, by which retries are recognised. `other_conversations` and ' +
+        '`other_recordings`: those in which the person is not a participant, though somebody may mention the person there. ' +
+        '`media`: sound and pictures, and the addresses they came from. `website_forms`: submissions to the operator of the service.',
+    }),
+  }),
+)

@@ -5,11 +5,14 @@
  * for people and may change. Nothing internal (SQL text, stack, secret, path of a machine) goes into an `AppError`.
  */
 
+import type { DetailCode, ErrorMembers } from './error-details.ts'
+
 /** Code → HTTP status. The closed enumeration of the OpenAPI document. */
 export const ERROR_STATUS = {
   invalid_host: 400,
   validation_failed: 400,
   malformed_json: 400,
+  malformed_encoding: 400,
   unknown_member: 400,
   payload_too_large: 400,
   too_many_events: 400,
@@ -45,6 +48,7 @@ export const ERROR_STATUS = {
   batch_not_found: 404,
   recording_not_found: 404,
   person_not_found: 404,
+  person_erasure_not_found: 404,
   page_not_found: 404,
   feedback_source_not_found: 404,
   feedback_record_not_found: 404,
@@ -84,14 +88,14 @@ export type ErrorCode = keyof typeof ERROR_STATUS
 /** One finding about one place of the input. `path` reads like `events[3].sequence`. */
 export interface ErrorDetail {
   readonly path: string
-  readonly code: string
+  readonly code: DetailCode
   readonly message: string
 }
 
 export interface AppErrorOptions {
   readonly details?: readonly ErrorDetail[]
   /** Additional members of the error body, such as the id of the object that already exists. */
-  readonly extra?: Readonly<Record<string, string | number>>
+  readonly extra?: ErrorMembers
   readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown
 }
@@ -101,7 +105,7 @@ export class AppError extends Error {
   override readonly name = 'AppError'
   readonly status: number
   readonly details: readonly ErrorDetail[]
-  readonly extra: Readonly<Record<string, string | number>>
+  readonly extra: ErrorMembers
   readonly headers: Readonly<Record<string, string>>
 
   constructor(

@@ -12,6 +12,8 @@ import { assertMigrated } from './db/migrate.ts'
 import type { Sql } from './db/pool.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import { textResponse } from './net/compression.ts'
+import { readOnly } from './net/methods.ts'
 import type { Redis } from './redis.ts'
 import type { Servers } from './servers.ts'
 import { oneLine } from './start-error.ts'
@@ -30,6 +32,8 @@ interface HealthDeps {
   readonly storage: Pick<ObjectStore, 'name' | 'assertWritable'>
   readonly metrics: Metrics
   readonly log: Log
+  /** Resolves when the process has warmed up: `/ready` answers no sooner, but waits no longer than for its checks. */
+  readonly warmedUp?: Promise<unknown> | undefined
 }
 
 interface Check {
@@ -50,7 +54,10 @@ export function healthRoutes(deps: HealthDeps) {
     .get(
       '/ready',
       async () => {
-        const checks = await runChecks(deps, assertWritable)
+        const [checks] = await Promise.all([
+          runChecks(deps, assertWritable),
+          deps.warmedUp === undefined ? null : Promise.race([deps.warmedUp, Bun.sleep(CHECK_BUDGET_MS)]),
+        ])
         const isReady = Object.values(checks).every(({ status }) => status === 'ok')
         return json(isReady ? 200 : 503, {
           status: isReady ? 'ready' : 'not_ready',
@@ -60,7 +67,10 @@ export function healthRoutes(deps: HealthDeps) {
       },
       hidden,
     )
-    .get('/metrics', () => metricsText(deps), hidden)
+    .get('/metrics', ({ request }) => metricsText(deps, request), hidden)
+    .all('/health', readOnly, hidden)
+    .all('/ready', readOnly, hidden)
+    .all('/metrics', readOnly, hidden)
 }
 
 async function runChecks(
@@ -123,11 +133,14 @@ async function check({ log }: HealthDeps, kind: string, ask: () => PromiseLike<u
 }
 
 /** This thread's registry and those of the worker threads, merged. */
-async function metricsText({ metrics }: HealthDeps): Promise<Response> {
+async function metricsText({ metrics }: HealthDeps, request: Request): Promise<Response> {
   const own = await metrics.registry.getMetricsAsJSON()
   const others = await Promise.all(metrics.sources.map((source) => source()))
   const text = await AggregatorRegistry.aggregate([own, ...others.flat()]).metrics()
-  return new Response(text, { headers: { 'content-type': metrics.registry.contentType } })
+  return textResponse(request, text, {
+    status: 200,
+    headers: { 'content-type': metrics.registry.contentType },
+  })
 }
 
 function json(status: number, body: unknown): Response {

@@ -60,3 +60,23 @@ function watch(redis: Redis, log: Log): Redis {
   })
   return redis
 }
+
+/** True where Redis answers, for which a connection that is being made is waited for. Never rejects, and ends after 2 s. */
+export async function answers(redis: Redis): Promise<boolean> {
+  const connected = Promise.withResolvers<void>()
+  if (redis.status === 'ready') connected.resolve()
+  redis.once('ready', connected.resolve)
+  redis.once('error', connected.resolve)
+  const timer = setTimeout(connected.resolve, COMMAND_TIMEOUT_MS)
+  try {
+    await connected.promise
+    await redis.ping()
+    return true
+  } catch {
+    return false
+  } finally {
+    clearTimeout(timer)
+    redis.off('ready', connected.resolve)
+    redis.off('error', connected.resolve)
+  }
+}

@@ -3,13 +3,20 @@
  *
  * The rule: what one recording looks like is camelCase, what a list shows of it is snake_case, as the specification has it.
  */
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
-import { positionedPageOf, positionQuery } from '../http/paging.ts'
-import { momentParameter, uuidParameter } from '../http/parameters.ts'
-import { CanonicalRecord, RecordInput, TypedValue, ValueInput } from '../metadata/model.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import { RecordInput, ValueInput } from '../metadata/model.ts'
 import { MAX_NAME } from '../platform/names.ts'
+import {
+  described,
+  moment,
+  named,
+  orNull,
+  STORABLE_NOT_BLANK,
+  text,
+  trimmedText,
+  uuid,
+} from '../platform/validation/schema.ts'
 import { MAX_TRANSCRIPT_BYTES, SuppliedTranscript } from '../transcripts/model.ts'
-import { MAX_SEARCH_LENGTH } from '../transcripts/search.rules.ts'
 
 export const DEFAULT_SOURCE = 'api'
 /** Code points. */
@@ -38,69 +45,105 @@ export type TranscriptStatus = (typeof TRANSCRIPT_STATUSES)[number]
 export const TRANSCRIPT_SOURCES = ['api', 'automatic'] as const
 export type TranscriptSource = (typeof TRANSCRIPT_SOURCES)[number]
 
-const oneOf = <const T extends readonly string[]>(values: T, description?: string) =>
-  Type.Unsafe<T[number]>(
-    Type.Union(
-      values.map((value) => Type.Literal(value)),
-      description === undefined ? {} : { description },
-    ),
-  )
-const orNull = <S extends TSchema>(schema: S, description?: string) =>
-  Type.Union([schema, Type.Null()], description === undefined ? {} : { description })
-
-const Uuid = Type.String({ format: 'uuid' })
-const Moment = Type.String({ format: 'date-time' })
-const DisplayName = orNull(Type.String(), `Stored trimmed: 1 to ${MAX_NAME} characters`)
-const Name = orNull(Type.String(), 'Another name of `displayName`')
-const Instant = (description: string) => orNull(Type.String({ maxLength: 64 }), description)
-const Summary = orNull(Type.String({ minLength: 1, maxLength: MAX_SUMMARY }))
-const FolderIds = Type.Array(uuidParameter('Of a folder that the caller sees'), {
-  maxItems: MAX_FOLDERS,
-  description: 'Repeated ids count once',
-})
+const DisplayName = orNull(
+  trimmedText('Name of the recording.', MAX_NAME),
+  `Name of the recording, stored trimmed: 1 to ${MAX_NAME} characters; null for none.`,
+)
+const Name = described(DisplayName, 'Another name of `displayName`, for callers that know it so.')
+const Instant = (description: string) => orNull(moment(description), description)
+const Summary = orNull(
+  text('A text.', { minLength: 1, maxLength: MAX_SUMMARY }),
+  `What the recording is about: 1 to ${MAX_SUMMARY} characters; null for none.`,
+)
+const FolderId = uuid('Id of a folder that the caller sees.')
 
 /**
  * A person of the recording. Which members go together is judged by `rules.ts`, which can name the wrong one.
  */
-export const ParticipantInput = Type.Object({
-  speaker: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-  personId: Type.Optional(uuidParameter('A known person; not together with the other members')),
-  email: Type.Optional(
-    Type.String({
-      pattern: '^\\s*[^\\s@]+@[^\\s@]+\\s*$',
-      maxLength: MAX_EMAIL,
-      description: 'Finds the person in the organization, by case or not, or makes one',
-    }),
+export const ParticipantInput = named(
+  'RecordingParticipantInput',
+  Type.Object(
+    {
+      speaker: Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'The speaker of the transcript who this person is.',
+      }),
+      personId: Type.Optional(uuid('The `uuid` of a known person; not together with the other members.')),
+      email: Type.Optional(
+        Type.String({
+          pattern: '^\\s*[^\\s@]+@[^\\s@]+\\s*$',
+          words: 'an e-mail address, such as ann@example.com',
+          maxLength: MAX_EMAIL,
+          description: `Finds the person in the organization, by case or not, or makes one. At most ${MAX_EMAIL} characters.`,
+          documented: { format: 'email' },
+        }),
+      ),
+      firstName: Type.Optional(
+        text(`First name, at most ${MAX_NAME} characters; only with \`email\`.`, { maxLength: MAX_NAME }),
+      ),
+      lastName: Type.Optional(
+        text(`Last name, at most ${MAX_NAME} characters; only with \`email\`.`, { maxLength: MAX_NAME }),
+      ),
+    },
+    {
+      description: 'A known person by `personId`, or anybody by `email`.',
+      documented: {
+        oneOf: [
+          {
+            title: 'By personId',
+            required: ['personId'],
+            properties: { email: false, firstName: false, lastName: false },
+          },
+          { title: 'By email', required: ['email'], properties: { personId: false } },
+        ],
+      },
+    },
   ),
-  firstName: Type.Optional(Type.String({ maxLength: MAX_NAME, description: 'Only with `email`' })),
-  lastName: Type.Optional(Type.String({ maxLength: MAX_NAME, description: 'Only with `email`' })),
-})
+)
 export type ParticipantInput = Readonly<Static<typeof ParticipantInput>>
 
 export const CreateRecording = Type.Object({
   displayName: Type.Optional(DisplayName),
   name: Type.Optional(Name),
-  startedAt: Type.Optional(Instant('RFC 3339 date-time with offset')),
-  completedAt: Type.Optional(Instant('RFC 3339 date-time with offset; not before `startedAt`')),
+  startedAt: Type.Optional(Instant('When the recording began; null where unknown.')),
+  completedAt: Type.Optional(
+    Instant('When the recording ended, not before `startedAt`; null where unknown.'),
+  ),
   source: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: MAX_SOURCE,
       pattern: '\\S',
+      words: `a string of 1 to ${MAX_SOURCE} characters that are not all blank`,
       default: DEFAULT_SOURCE,
-      description: 'Where the recording comes from, in the words of the caller',
+      description: `Where the recording comes from, in the words of the caller: 1 to ${MAX_SOURCE} characters.`,
+      documented: { pattern: STORABLE_NOT_BLANK },
     }),
   ),
-  record: Type.Optional(RecordInput),
-  folderIds: Type.Optional(FolderIds),
+  record: Type.Optional(described(RecordInput, 'The canonical metadata record of the recording.')),
+  folderIds: Type.Optional(
+    Type.Array(FolderId, {
+      maxItems: MAX_FOLDERS,
+      description: `The folders of the recording: at most ${MAX_FOLDERS}. Repeated ids count once.`,
+    }),
+  ),
   assetUrl: Type.Optional(
     orNull(
-      Type.String(),
-      'HTTP or HTTPS, without credentials, of a public host; fetched later with an unauthenticated GET',
+      Type.String({
+        words: 'an absolute URL',
+        documented: { format: 'uri', pattern: '^[hH][tT]{2}[pP][sS]?://' },
+      }),
+      'URL of the media: HTTP or HTTPS, without credentials, of a public host. It is fetched later with an unauthenticated GET.',
     ),
   ),
   transcript: Type.Optional(SuppliedTranscript),
-  participants: Type.Optional(Type.Array(ParticipantInput, { maxItems: MAX_PARTICIPANTS })),
+  participants: Type.Optional(
+    Type.Array(ParticipantInput, {
+      maxItems: MAX_PARTICIPANTS,
+      description: `Who speaks: at most ${MAX_PARTICIPANTS} people, each once. With a \`transcript\`, each speaks in it.`,
+    }),
+  ),
   summary: Type.Optional(Summary),
 })
 export type CreateRecording = Readonly<Static<typeof CreateRecording>>
@@ -110,10 +153,9 @@ export const UpdateRecording = Type.Object(
     displayName: Type.Optional(DisplayName),
     name: Type.Optional(Name),
     folderIds: Type.Optional(
-      Type.Array(uuidParameter('Of a folder that the caller sees'), {
+      Type.Array(FolderId, {
         maxItems: MAX_FOLDERS,
-        description:
-          'Replaces the folders that the caller sees; the recording stays in those the caller does not see',
+        description: `Replaces the folders that the caller sees: at most ${MAX_FOLDERS}. The recording stays in those the caller does not see.`,
       }),
     ),
     record: Type.Optional(
@@ -121,16 +163,16 @@ export const UpdateRecording = Type.Object(
         {
           values: Type.Optional(
             Type.Array(ValueInput, {
-              description: 'Set or changed; other values stay. `null` is a value like any other',
+              description: 'Values to set or change; others stay. `null` is a value like any other.',
             }),
           ),
           removeFieldIds: Type.Optional(
-            Type.Array(uuidParameter('Of a field'), {
-              description: 'Values to be removed; a field without a value is passed over',
+            Type.Array(uuid('Id of a field.'), {
+              description: 'Fields whose values are removed. A field without a value is passed over.',
             }),
           ),
         },
-        { additionalProperties: false },
+        { additionalProperties: false, description: 'Changes of the canonical metadata record.' },
       ),
     ),
     summary: Type.Optional(Summary),
@@ -138,117 +180,3 @@ export const UpdateRecording = Type.Object(
   { additionalProperties: false },
 )
 export type UpdateRecording = Readonly<Static<typeof UpdateRecording>>
-
-const Asset = Type.Object({
-  status: oneOf(ASSET_STATUSES),
-  url: orNull(Type.String(), 'A temporary playback URL'),
-  urlExpiresAt: orNull(Moment),
-  errorCode: orNull(Type.String(), 'Why the media failed, where known'),
-  durationSeconds: orNull(Type.Number()),
-  isAudio: orNull(Type.Boolean()),
-  contentType: orNull(Type.String()),
-  fileSize: orNull(Type.Integer()),
-  waveformUrl: orNull(
-    Type.String(),
-    'A temporary URL of the outline of the sound, as JSON of audiowaveform version 2; null where there is none',
-  ),
-  posterUrl: orNull(
-    Type.String(),
-    'A temporary URL of a picture of the video, as JPEG; null where there is none',
-  ),
-})
-
-const Participant = Type.Object({
-  speaker: Type.Integer(),
-  personId: Uuid,
-  firstName: orNull(Type.String()),
-  lastName: orNull(Type.String()),
-  email: orNull(Type.String()),
-})
-
-export const Recording = Type.Object({
-  id: Uuid,
-  displayName: orNull(Type.String()),
-  source: Type.String(),
-  startedAt: orNull(Moment),
-  completedAt: orNull(Moment),
-  createdAt: Moment,
-  updatedAt: Moment,
-  summary: orNull(Type.String()),
-  folderIds: Type.Array(Uuid, { description: 'Those that the caller sees' }),
-  asset: orNull(Asset, 'null where no media was ever asked for and none is awaited'),
-  transcript: Type.Object({
-    status: oneOf(
-      TRANSCRIPT_STATUSES,
-      '`waiting`: for media, or for something that transcribes it; `completed` without utterances: nothing was said in it',
-    ),
-    source: orNull(oneOf(TRANSCRIPT_SOURCES), '`api`: supplied; `automatic`: transcribed; null: none yet'),
-  }),
-  participants: Type.Array(Participant, { description: 'In the order of `speaker`' }),
-  record: orNull(CanonicalRecord, 'The canonical metadata record; null for recordings older than it'),
-  metadata: Type.Array(
-    Type.Object({
-      id: Uuid,
-      sourceId: Uuid,
-      externalEntityName: Type.String(),
-      type: Type.String({ description: 'Of the source' }),
-      isCanonicalRecordingSource: Type.Boolean(),
-      externalId: orNull(Type.String()),
-      values: Type.Array(TypedValue),
-    }),
-    { description: 'Metadata records of every source, the canonical one first' },
-  ),
-})
-export type Recording = Static<typeof Recording>
-
-export const RecordingItem = Type.Object({
-  id: Uuid,
-  display_name: orNull(Type.String()),
-  source: Type.String(),
-  started_at: orNull(Moment),
-  completed_at: orNull(Moment),
-  asset_url: orNull(Type.String(), 'A temporary playback URL'),
-  asset_duration_seconds: orNull(Type.Number()),
-  transcript_status: oneOf(TRANSCRIPT_STATUSES),
-  summary: orNull(Type.String()),
-  metadata: Type.Array(
-    Type.Object({
-      id: Uuid,
-      source_id: Uuid,
-      external_entity_name: Type.String(),
-      type: Type.String({ description: 'Of the source' }),
-      is_canonical_recording_source: Type.Boolean(),
-      external_id: orNull(Type.String()),
-      values: Type.Array(
-        Type.Object({
-          field_id: Uuid,
-          name: Type.String(),
-          type: TypedValue.properties.type,
-          value: TypedValue.properties.value,
-        }),
-      ),
-    }),
-    { description: 'Metadata records of every source, the canonical one first' },
-  ),
-})
-
-export const RecordingPage = positionedPageOf(RecordingItem)
-
-export const RecordingQuery = Type.Object({
-  ...positionQuery,
-  external_id: Type.Optional(Type.String({ description: '`record.externalId` of the recording' })),
-  source: Type.Optional(Type.String()),
-  transcript_status: Type.Optional(oneOf(TRANSCRIPT_STATUSES)),
-  asset_status: Type.Optional(oneOf(ASSET_STATUSES)),
-  started_after: Type.Optional(momentParameter('`started_at` is this or later.')),
-  started_before: Type.Optional(momentParameter('`started_at` is before this.')),
-  folder_id: Type.Optional(uuidParameter('Recordings in this folder, which the caller must see')),
-  q: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: MAX_SEARCH_LENGTH,
-      description:
-        'Words of the transcript or the name, by case or not: `"a phrase"`, `this or that`, `-without`',
-    }),
-  ),
-})

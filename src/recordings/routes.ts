@@ -2,17 +2,11 @@
 import { Type } from '@sinclair/typebox'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
-import { moment } from '../http/parameters.ts'
-import {
-  CreateRecording,
-  MAX_CREATE_BYTES,
-  Recording,
-  RecordingPage,
-  RecordingQuery,
-  UpdateRecording,
-} from './model.ts'
+import { moment, uuidOf } from '../http/parameters.ts'
+import { CreateRecording, MAX_CREATE_BYTES, UpdateRecording } from './model.ts'
 import type { Playback, PlaybackUrl, PlayerUrls } from './playback.ts'
-import type { Found, Listed, Recordings } from './service.ts'
+import { Recording, RecordingPage, RecordingQuery } from './resource.model.ts'
+import { type Found, type Listed, orderOfList, type Recordings } from './service.ts'
 
 const RECORDINGS = '/v3/rest/recordings'
 const RECORDING = `${RECORDINGS}/{recordingId}`
@@ -20,7 +14,10 @@ const TAG = 'Recordings'
 
 const NOT_FOUND = 'recording_not_found'
 
-const order = keyset('recordings', ['integer', 'uuid'])
+const orders = {
+  createdMoment: keyset('recordings', ['moment', 'uuid']),
+  startedMoment: keyset('recordings_by_start', ['moment', 'uuid']),
+}
 
 const VISIBILITY_NOTE =
   'A recording is seen by everybody in the organization where it has no folder or a shared one, else by the owners of ' +
@@ -58,14 +55,13 @@ const listRecordings = (recordings: Recordings, playback: Playback) =>
     path: RECORDINGS,
     tag: TAG,
     summary: 'List recordings',
-    description: `Newest first, by \`page\` or by \`cursor\`. ${VISIBILITY_NOTE}`,
+    description: `Newest first, by \`page\` or by \`cursor\`. Bounded by \`started_after\` or \`started_before\`, those that began last come first. ${VISIBILITY_NOTE}`,
     access: 'organizationOrUser',
     query: RecordingQuery,
     success: { status: 200, description: 'A page of recordings', schema: RecordingPage },
     errors: ['folder_not_found'],
     async handler({ request, principal, query }) {
       const { page, limit, cursor, ...filter } = query()
-      const position = positionOf(order, { page, limit, cursor })
       const wanted = {
         externalId: filter.external_id,
         source: filter.source,
@@ -76,8 +72,11 @@ const listRecordings = (recordings: Recordings, playback: Playback) =>
         folderId: filter.folder_id,
         text: filter.q,
       }
+      const moments = orderOfList(wanted)
+      const order = orders[moments]
+      const position = positionOf(order, { page, limit, cursor })
       const rows = await recordings.list(principal, wanted, position)
-      const next = (row: Listed) => order.encode([row.createdMicroseconds, row.id])
+      const next = (row: Listed) => order.encode([row[moments], row.id])
       const { data, ...rest } = toPage(rows, limit, next, (row) => row)
       const items = await Promise.all(
         data.map(async (row) => itemOf(row, await playback.urlOf(row, request))),
@@ -132,6 +131,7 @@ const getRecording = (recordings: Recordings, playback: Playback) =>
     id: 'getRecording',
     method: 'GET',
     path: RECORDING,
+    params: { recordingId: uuidOf('recording') },
     tag: TAG,
     summary: 'Read a recording',
     description: VISIBILITY_NOTE,
@@ -151,6 +151,7 @@ const updateRecording = (recordings: Recordings, playback: Playback) =>
     id: 'updateRecording',
     method: 'PATCH',
     path: RECORDING,
+    params: { recordingId: uuidOf('recording') },
     tag: TAG,
     summary: 'Change a recording',
     description: [
@@ -180,6 +181,7 @@ const deleteRecording = (recordings: Recordings) =>
     id: 'deleteRecording',
     method: 'DELETE',
     path: RECORDING,
+    params: { recordingId: uuidOf('recording') },
     tag: TAG,
     summary: 'Delete a recording',
     description: 'With its transcript, participants and metadata. Its `record.externalId` is free again.',

@@ -19,21 +19,23 @@ import type { People } from '../people/service.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
-import { deleteTranscript, matchesSearch, writeUtterances } from '../transcripts/service.ts'
+import { deleteTranscript, recordingsFound, writeUtterances } from '../transcripts/service.ts'
 import { discardUploads } from '../uploads/garbage.ts'
+import * as lists from './list.store.ts'
 import type { CreateRecording, UpdateRecording } from './model.ts'
 import { resolveParticipants } from './participants.ts'
 import { changeOf, draftOf, type RecordingChange, type RecordingDraft } from './rules.ts'
 import * as store from './store.ts'
 
+export { orderOfList } from './list.store.ts'
 /**
  * In the transaction of the caller: taking a person out of the participants of every recording, and putting a recording into
  * folders.
  */
-export { deleteParticipationsOf, insertFolders } from './store.ts'
+export { deleteParticipationsOf, insertFolders, recordingsOfPerson } from './store.ts'
 export type Recordings = ReturnType<typeof createRecordings>
 
-export type RecordingsDeps = Pick<Deps, 'sql' | 'doorbell' | 'newId' | 'log' | 'storage'> & {
+export type RecordingsDeps = Pick<Deps, 'sql' | 'reads' | 'doorbell' | 'newId' | 'log' | 'storage'> & {
   readonly folders: Folders
   readonly people: People
   readonly metadata: Metadata
@@ -41,10 +43,10 @@ export type RecordingsDeps = Pick<Deps, 'sql' | 'doorbell' | 'newId' | 'log' | '
 
 /** A recording with its metadata. */
 export type Found = store.RecordingRow & { readonly metadata: RecordingMetadata }
-export type Listed = store.ListRow & { readonly metadata: RecordingMetadata }
+export type Listed = lists.ListRow & { readonly metadata: RecordingMetadata }
 
 /** What narrows a list, besides what is a column. */
-export interface ListRequest extends Omit<store.ListFilter, 'ids'> {
+export interface ListRequest extends Omit<lists.ListFilter, 'id'> {
   readonly externalId?: string | undefined
   readonly text?: string | undefined
 }
@@ -55,7 +57,7 @@ const MEDIA_DELETE_MS = 5_000
 const actorOf = (recordingId: string): ActorKey => `recording:${recordingId}`
 
 export function createRecordings(deps: RecordingsDeps) {
-  const { sql, folders, newId, log } = deps
+  const { sql, reads, folders, newId, log } = deps
   return {
     /**
      * @throws AppError 400; 404 `folder_not_found`, `person_not_found`; 422 of metadata; 409 `recording_external_id_exists`
@@ -76,13 +78,13 @@ export function createRecordings(deps: RecordingsDeps) {
 
     /** @throws AppError 404 */
     async get(viewer: Viewer, id: string): Promise<Found> {
-      return (await find(deps, sql, viewer, id, folders.visibleRecording(sql, viewer))) ?? noRecording()
+      return (await find(deps, reads, viewer, id, folders.visibleRecording(reads, viewer))) ?? noRecording()
     },
 
     /** The names of the participants of a recording that the caller was found to see. */
-    speakersOf: (organizationId: string, id: string) => store.speakersOf(sql, organizationId, id),
+    speakersOf: (organizationId: string, id: string) => store.speakersOf(reads, organizationId, id),
 
-    list: (viewer: Viewer, request: ListRequest, slice: store.ListSlice) =>
+    list: (viewer: Viewer, request: ListRequest, slice: lists.ListSlice) =>
       list(deps, viewer, request, slice),
 
     /** `readBody` is asked when the recording is known. @throws AppError 404; what `readBody` throws; 400; 422 */
@@ -145,8 +147,9 @@ async function write(
     writeUtterances(tx, organizationId, id, transcript ?? []),
   ])
   // In this order: a transcript that is there must not wait for media that may take hours.
-  if (transcript !== null) await outbox.send([{ key: actorOf(id), type: 'transcript_completed' }])
-  if (draft.assetUrl !== null) await outbox.send([{ key: actorOf(id), type: 'ingest_url' }])
+  const key = actorOf(id)
+  if (transcript !== null) await outbox.send([{ key, type: 'transcript_completed', organizationId }])
+  if (draft.assetUrl !== null) await outbox.send([{ key, type: 'ingest_url', organizationId }])
   return readBack(deps, tx, viewer, id)
 }
 
@@ -179,26 +182,25 @@ async function applyChange(
 
 /** One page with the metadata of its recordings: two statements, however many there are. */
 async function list(
-  { sql, folders, metadata }: RecordingsDeps,
+  { reads, folders, metadata }: RecordingsDeps,
   viewer: Viewer,
   { externalId, text, ...filter }: ListRequest,
-  slice: store.ListSlice,
+  slice: lists.ListSlice,
 ): Promise<readonly Listed[]> {
   const { organizationId } = viewer
   if (filter.folderId !== undefined) await folders.get(viewer, filter.folderId)
   const holder =
-    externalId === undefined ? null : await metadata.recordingWith(sql, organizationId, externalId)
+    externalId === undefined ? null : await metadata.recordingWith(reads, organizationId, externalId)
   if (externalId !== undefined && holder === null) return []
-  const rows = await store.listRecordings(
-    sql,
-    folders.visibleRecording(sql, viewer),
-    { ...filter, ids: holder === null ? undefined : [holder] },
-    text === undefined ? null : matchesSearch(sql, organizationId, text),
-    slice,
-  )
+  const scope = {
+    organizationId,
+    visible: folders.visibleRecording(reads, viewer),
+    found: text === undefined ? null : recordingsFound(reads, organizationId, text),
+  }
+  const rows = await lists.listRecordings(reads, scope, { ...filter, id: holder ?? undefined }, slice)
   if (rows.length === 0) return []
   const records = await metadata.recordsOf(
-    sql,
+    reads,
     organizationId,
     rows.map(({ id }) => id),
   )

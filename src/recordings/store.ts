@@ -5,7 +5,6 @@
  * in the same transaction, is read back without it.
  */
 import type { PendingQuery, Row } from 'postgres'
-import { asMicroseconds, fromMicroseconds } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { AssetStatus, TranscriptSource, TranscriptStatus } from './model.ts'
 
@@ -239,6 +238,21 @@ export async function deleteRecording(tx: Tx, organizationId: string, recordingI
       and id = ${recordingId}`
 }
 
+/** Ids of the recordings that the person takes part in. */
+export async function recordingsOfPerson(
+  tx: Tx,
+  organizationId: string,
+  personId: number,
+): Promise<readonly string[]> {
+  const rows = await tx<{ id: string }[]>`
+    select recording_id as id
+    from recording_participant
+    where organization_id = ${organizationId}
+      and person_id = ${personId}
+    order by recording_id`
+  return rows.map(({ id }) => id)
+}
+
 /** @returns how many there were */
 export async function deleteParticipationsOf(
   tx: Tx,
@@ -250,81 +264,4 @@ export async function deleteParticipationsOf(
     where organization_id = ${organizationId}
       and person_id = ${personId}`
   return count
-}
-
-export interface ListFilter {
-  readonly ids?: readonly string[] | undefined
-  readonly source?: string | undefined
-  readonly transcriptStatus?: TranscriptStatus | undefined
-  readonly assetStatus?: AssetStatus | undefined
-  readonly startedAfter?: string | undefined
-  readonly startedBefore?: string | undefined
-  readonly folderId?: string | undefined
-}
-
-/** Where a page begins: behind a row, or behind a number of rows. */
-export interface ListSlice {
-  readonly after: readonly [microseconds: number, id: string] | null
-  readonly offset: number
-  readonly limit: number
-}
-
-export interface ListRow {
-  readonly id: string
-  readonly displayName: string | null
-  readonly source: string
-  readonly startedAt: Date | null
-  readonly completedAt: Date | null
-  readonly assetStatus: AssetStatus | null
-  readonly assetObjectKey: string | null
-  readonly assetContentType: string | null
-  readonly assetDurationSeconds: number | null
-  readonly transcriptStatus: TranscriptStatus
-  readonly summary: string | null
-  readonly createdMicroseconds: number
-}
-
-/** Newest first, one row more than the limit. `visible` and `search` are conditions on `r`. */
-export function listRecordings(
-  query: Query,
-  visible: Condition,
-  filter: ListFilter,
-  search: Condition | null,
-  { after, offset, limit }: ListSlice,
-) {
-  return query<ListRow[]>`
-    select
-      r.id, r.display_name as "displayName", r.source, r.started_at as "startedAt", r.completed_at as "completedAt",
-      r.asset_status as "assetStatus", r.asset_object_key as "assetObjectKey", r.asset_content_type as "assetContentType",
-      r.asset_duration_seconds as "assetDurationSeconds", r.transcript_status as "transcriptStatus", r.summary,
-      ${asMicroseconds(query, 'r.created_at')} as "createdMicroseconds"
-    from recording r
-    where ${visible}
-      ${filterConditions(query, filter)}
-      ${search === null ? query`` : query`and ${search}`}
-      ${after === null ? query`` : query`and (r.created_at, r.id) < (${fromMicroseconds(query, after[0])}, ${after[1]}::uuid)`}
-    order by r.created_at desc, r.id desc
-    limit ${limit + 1}
-    offset ${offset}`
-}
-
-function filterConditions(query: Query, filter: ListFilter): Condition {
-  const { ids, source, transcriptStatus, assetStatus, startedAfter, startedBefore, folderId } = filter
-  return query`
-    ${ids === undefined ? query`` : query`and r.id = any(${ids as string[]}::uuid[])`}
-    ${source === undefined ? query`` : query`and r.source = ${source}`}
-    ${transcriptStatus === undefined ? query`` : query`and r.transcript_status = ${transcriptStatus}`}
-    ${assetStatus === undefined ? query`` : query`and r.asset_status = ${assetStatus}`}
-    ${startedAfter === undefined ? query`` : query`and r.started_at >= ${startedAfter}::text::timestamptz`}
-    ${startedBefore === undefined ? query`` : query`and r.started_at < ${startedBefore}::text::timestamptz`}
-    ${
-      folderId === undefined
-        ? query``
-        : query`and exists (
-            select 1
-            from recording_folder filed
-            where filed.recording_id = r.id
-              and filed.folder_id = ${folderId}
-          )`
-    }`
 }

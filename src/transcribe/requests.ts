@@ -43,7 +43,7 @@ export async function requestTranscription(
 ): Promise<boolean> {
   if (!(await queueTranscription(tx, recording, from))) return false
   const key: ActorKey = `recording:${recording.recordingId}`
-  await send([{ key, type: 'transcribe' }])
+  await send([{ key, type: 'transcribe', organizationId: recording.organizationId }])
   return true
 }
 

@@ -1,5 +1,6 @@
 /** Wire shapes and limits of transcripts (specification, "Utterance", "Transcript" and "Limits"). */
 import { type Static, Type } from '@sinclair/typebox'
+import { named, STORABLE_NOT_BLANK, text, uuid } from '../platform/validation/schema.ts'
 
 export const MAX_UTTERANCES = 10_000
 /** Code points, of all utterances together. */
@@ -14,18 +15,31 @@ export const MAX_UTTERANCE_CHARACTERS = 20_000
 export const MAX_TRANSCRIPT_BYTES = 12 * MAX_TRANSCRIPT_CHARACTERS + 256 * MAX_UTTERANCES
 
 /** What somebody said, as supplied and as stored. Seconds since the recording began. */
-export const Utterance = Type.Object({
-  startSec: Type.Number({ minimum: 0, description: 'Seconds since the beginning of the recording' }),
-  endSec: Type.Number({ minimum: 0, description: 'Not before `startSec`' }),
-  text: Type.String({
-    minLength: 1,
-    description: `Not blank, at most ${MAX_UTTERANCE_CHARACTERS} characters`,
+export const Utterance = named(
+  'Utterance',
+  Type.Object({
+    startSec: Type.Number({ minimum: 0, description: 'Seconds from the beginning of the recording.' }),
+    endSec: Type.Number({
+      minimum: 0,
+      description: 'Seconds from the beginning of the recording; not before `startSec`.',
+    }),
+    text: text(`What is said: 1 to ${MAX_UTTERANCE_CHARACTERS} characters, not all blank.`, {
+      minLength: 1,
+      documented: { pattern: STORABLE_NOT_BLANK, maxLength: MAX_UTTERANCE_CHARACTERS },
+    }),
+    speaker: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Who speaks, as a number of the caller’s choice, from 0.',
+    }),
   }),
-  speaker: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-})
+)
 export type Utterance = Readonly<Static<typeof Utterance>>
 
-const Utterances = Type.Array(Utterance, { maxItems: MAX_UTTERANCES })
+const Utterances = Type.Array(Utterance, {
+  maxItems: MAX_UTTERANCES,
+  description: `In the order of \`startSec\`: at most ${MAX_UTTERANCES}.`,
+})
 
 /**
  * A supplied transcript in a request body: the utterances, or an object that holds them. The schema is there to be
@@ -37,6 +51,7 @@ export const SuppliedTranscript = Type.Unsafe<unknown>({
   description:
     `Ordered by \`startSec\`; utterances of one speaker must not overlap. At most ${MAX_UTTERANCES} utterances and ` +
     `${MAX_TRANSCRIPT_CHARACTERS} characters of text. An object \`{utterances: […]}\` is taken as well.`,
+  $id: 'SuppliedTranscript',
 })
 
 export const TRANSCRIPT_TYPES = ['utterance', 'monologue'] as const
@@ -45,34 +60,50 @@ export type TranscriptType = (typeof TRANSCRIPT_TYPES)[number]
 export const EXPORT_FORMATS = ['json', 'vtt', 'srt', 'txt'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
-/** One entry of a transcript as it is read. */
-export const TranscriptEntry = Type.Object({
-  recordingId: Type.String({ format: 'uuid' }),
-  startSec: Type.Number(),
-  endSec: Type.Number(),
-  speaker: Type.Integer(),
-  text: Type.String(),
-})
+const recordingId = uuid('Id of the recording.')
 
-export const Transcript = Type.Union([
+/** One entry of a transcript as it is read. */
+export const TranscriptEntry = named(
+  'TranscriptEntry',
   Type.Object({
-    type: Type.Literal('utterance'),
-    recordingId: Type.String({ format: 'uuid' }),
-    utterances: Type.Array(TranscriptEntry),
+    recordingId,
+    startSec: Type.Number({ minimum: 0, description: 'Seconds from the beginning of the recording.' }),
+    endSec: Type.Number({ minimum: 0, description: 'Seconds from the beginning of the recording.' }),
+    speaker: Type.Integer({ minimum: 0, description: 'Who speaks; the same number is the same speaker.' }),
+    text: Type.String({ description: 'What is said.' }),
   }),
-  Type.Object({
-    type: Type.Literal('monologue'),
-    recordingId: Type.String({ format: 'uuid' }),
-    monologues: Type.Array(TranscriptEntry),
-  }),
-])
+)
+
+export const Transcript = named(
+  'Transcript',
+  Type.Union([
+    named(
+      'UtteranceTranscript',
+      Type.Object({
+        type: Type.Literal('utterance', { description: 'As it was asked for.' }),
+        recordingId,
+        utterances: Type.Array(TranscriptEntry, { description: 'In stored order.' }),
+      }),
+    ),
+    named(
+      'MonologueTranscript',
+      Type.Object({
+        type: Type.Literal('monologue', { description: 'As it was asked for.' }),
+        recordingId,
+        monologues: Type.Array(TranscriptEntry, {
+          description: 'Neighbouring utterances of one speaker, joined, in stored order.',
+        }),
+      }),
+    ),
+  ]),
+)
 
 export const TranscriptQuery = Type.Object({
   // Any text passes, so that an unsupported one gets a code of its own.
   type: Type.Unsafe<string>({
     ...Type.String({
       default: 'utterance',
-      description: '`monologue` joins neighbouring utterances of one speaker',
+      description: '`monologue` joins neighbouring utterances of one speaker.',
     }),
     enum: [...TRANSCRIPT_TYPES],
   }),
@@ -80,7 +111,7 @@ export const TranscriptQuery = Type.Object({
     Type.Unsafe<ExportFormat>(
       Type.Union(
         EXPORT_FORMATS.map((format) => Type.Literal(format)),
-        { description: 'Goes before the `Accept` header' },
+        { description: 'Format of the answer. It goes before the header `Accept`.' },
       ),
     ),
   ),

@@ -1,5 +1,6 @@
 /** The transcript of a recording: as JSON, and as what players and people read. */
 import { type Operation, ok, operation, type Reply, text } from '../http/operation.ts'
+import { uuidOf } from '../http/parameters.ts'
 import type { OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
 import { AppError } from '../platform/errors.ts'
 import { formatOf, MEDIA_TYPES, type Speaker, toFormat } from './export.rules.ts'
@@ -11,6 +12,13 @@ import {
   type Utterance,
 } from './model.ts'
 import type { Transcripts } from './service.ts'
+
+/** Of the example in JSON. */
+const TEXT_EXAMPLES = {
+  [MEDIA_TYPES.vtt]: 'WEBVTT\n\n00:00:00.000 --> 00:00:02.500\n<v Speaker 0>Good morning!\n',
+  [MEDIA_TYPES.srt]: '1\n00:00:00,000 --> 00:00:02,500\nSpeaker 0: Good morning!\n',
+  [MEDIA_TYPES.txt]: 'Speaker 0: Good morning!\n',
+}
 
 /** @throws AppError 404 `recording_not_found` where the caller does not see the recording */
 export type AssertVisible = (
@@ -30,6 +38,7 @@ export function transcriptOperations(
       id: 'getRecordingTranscript',
       method: 'GET',
       path: '/v3/rest/recordings/{recordingId}/transcript',
+      params: { recordingId: uuidOf('recording') },
       tag: 'Recordings',
       summary: 'Read the transcript of a recording',
       description:
@@ -44,7 +53,7 @@ export function transcriptOperations(
         status: 200,
         description: 'The transcript',
         schema: Transcript,
-        texts: [MEDIA_TYPES.vtt, MEDIA_TYPES.srt, MEDIA_TYPES.txt],
+        texts: TEXT_EXAMPLES,
       },
       errors: ['recording_not_found', 'unsupported_transcript_type'],
       async handler({ principal, id, query, request }) {

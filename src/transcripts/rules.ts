@@ -4,6 +4,7 @@
  * The rule: every finding names its place, and a limit that is exceeded has a code of its own.
  */
 import { invalid } from '../http/json.ts'
+import type { DetailCode } from '../platform/error-details.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../platform/errors.ts'
 import {
   MAX_TRANSCRIPT_CHARACTERS,
@@ -54,7 +55,7 @@ export function checkSpeakers(
   participants: readonly { readonly speaker: number }[],
 ): void {
   const speaking = new Set(utterances.map(({ speaker }) => speaker))
-  const details = participants.flatMap(({ speaker }, index) =>
+  const details = participants.flatMap(({ speaker }, index): ErrorDetail[] =>
     speaking.has(speaker)
       ? []
       : [
@@ -80,7 +81,7 @@ function checkUtterance(value: unknown, path: string, details: ErrorDetail[]): U
   }
   const { startSec, endSec, text, speaker } = value
   const before = details.length
-  const refuse = (member: string, code: string, message: string) =>
+  const refuse = (member: string, code: DetailCode, message: string) =>
     void details.push({ path: `${path}.${member}`, code, message })
   if (!isSecond(startSec)) refuse('startSec', ...secondFinding(startSec))
   if (!isSecond(endSec)) refuse('endSec', ...secondFinding(endSec))
@@ -98,12 +99,12 @@ function isSecond(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
-function secondFinding(value: unknown): [code: string, message: string] {
+function secondFinding(value: unknown): [code: DetailCode, message: string] {
   if (typeof value !== 'number') return typeFinding(value, 'a number')
   return ['range', 'must be a finite number of seconds, at least 0']
 }
 
-function typeFinding(value: unknown, wanted: string): [code: string, message: string] {
+function typeFinding(value: unknown, wanted: string): [code: DetailCode, message: string] {
   return value === undefined ? ['required', 'is required'] : ['type', `must be ${wanted}`]
 }
 

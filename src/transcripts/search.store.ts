@@ -2,10 +2,11 @@
  * Full-text search over transcripts and the names of recordings.
  *
  * The rule: the configuration is `simple`: words as they are, in lower case. Recordings are in many languages and do not say
- * which; stemming and stop words of one would lose words of all others.
+ * which; stemming and stop words of one would lose words of all others. Other forms of a word are found by what they begin with.
  */
+import type { PendingQuery, Row } from 'postgres'
 import type { Query, Tx } from '../platform/db/pool.ts'
-import { parseSearch } from './search.rules.ts'
+import { parseSearch, type Term } from './search.rules.ts'
 
 /**
  * A part ends with the utterance that passes this many characters, so it has at most 60,000. That keeps a tsvector far below its
@@ -35,27 +36,45 @@ export async function indexTranscript(tx: Tx, organizationId: string, recordingI
   ])
 }
 
-/**
- * The condition under which a recording matches a search text, for the list's `q`: every term occurs in the transcript or in the
- * name. The recording has the alias `r`.
- */
-export function matchesSearch(query: Query, organizationId: string, text: string) {
-  const search = parseSearch(text)
-  if (search === null) return query`false`
-  const conditions = [
-    ...search.all.map((term) => query`r.id in (${recordingsWith(query, organizationId, term)})`),
-    ...search.none.map((term) => query`r.id not in (${recordingsWith(query, organizationId, term)})`),
-  ]
-  return conditions.reduce((all, condition) => query`${all} and ${condition}`)
+/** What a search text finds: a set, or everything but a set. */
+export interface Found {
+  /** A query of `recording_id`; null where every recording is meant. */
+  readonly among: Fragment | null
+  /** A further condition on the recording `r`, beginning with `and`. */
+  readonly except: Fragment
 }
 
-const recordingsWith = (query: Query, organizationId: string, term: string) => query`
+type Fragment = PendingQuery<Row[]>
+
+/** The recordings in which every term occurs, in the transcript or in the name: for the list's `q`. */
+export function recordingsFound(query: Query, organizationId: string, text: string): Found {
+  const search = parseSearch(text)
+  if (search === null) return { among: query`select null::uuid as recording_id where false`, except: query`` }
+  const sets = search.all.map((term) => query`(${recordingsWith(query, organizationId, term)})`)
+  const excluded = search.none.map(
+    (term) => query`and r.id not in (${recordingsWith(query, organizationId, term)})`,
+  )
+  return {
+    among: sets.length === 0 ? null : sets.reduce((both, set) => query`${both} intersect ${set}`),
+    except: excluded.reduce((every, condition) => query`${every} ${condition}`, query``),
+  }
+}
+
+/** Both indexes hold every organization's words, so whose a row is is asked of what was found, and of no other index. */
+const recordingsWith = (query: Query, organizationId: string, term: Term) => query`
   select s.recording_id
   from transcript_search s
-  where s.organization_id = ${organizationId}
-    and s.document @@ websearch_to_tsquery('simple', ${term})
-  union all
+  where s.document @@ ${wanted(query, term)}
+    and (s.organization_id = ${organizationId}) is true
+  union
   select n.id
   from recording n
-  where n.organization_id = ${organizationId}
-    and to_tsvector('simple', coalesce(n.display_name, '')) @@ websearch_to_tsquery('simple', ${term})`
+  where to_tsvector('simple', coalesce(n.display_name, '')) @@ ${wanted(query, term)}
+    and (n.organization_id = ${organizationId}) is true`
+
+function wanted(query: Query, { exact, beginnings }: Term): Fragment {
+  const words = query`websearch_to_tsquery('simple', ${exact})`
+  const begun = query`to_tsquery('simple', ${beginnings.map((word) => `'${word}':*`).join(' | ')})`
+  if (beginnings.length === 0) return words
+  return exact === '' ? begun : query`(${words} || ${begun})`
+}

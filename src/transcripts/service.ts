@@ -3,18 +3,18 @@
  *
  * A transcript has no visibility of its own: whoever sees the recording sees it, and asks about the recording first.
  */
-import type { Sql } from '../platform/db/pool.ts'
+import type { Query } from '../platform/db/pool.ts'
 import type { TranscriptType, Utterance } from './model.ts'
 import { toMonologues } from './monologue.rules.ts'
 import { readUtterances } from './store.ts'
 
 export type { Utterance } from './model.ts'
-export { matchesSearch } from './search.store.ts'
+export { type Found, recordingsFound } from './search.store.ts'
 export { deleteTranscript, writeUtterances } from './store.ts'
 
 export type Transcripts = ReturnType<typeof createTranscripts>
 
-export function createTranscripts({ sql }: { readonly sql: Sql }) {
+export function createTranscripts({ reads }: { readonly reads: Query }) {
   return {
     /** What there is of a recording that the caller has been found to see, in stored order; nothing where there is none yet. */
     async read(
@@ -22,7 +22,7 @@ export function createTranscripts({ sql }: { readonly sql: Sql }) {
       recordingId: string,
       type: TranscriptType,
     ): Promise<readonly Utterance[]> {
-      const utterances = await readUtterances(sql, organizationId, recordingId)
+      const utterances = await readUtterances(reads, organizationId, recordingId)
       return type === 'monologue' ? toMonologues(utterances) : utterances
     },
   }

@@ -1,68 +1,69 @@
 /** Wire shapes of uploads (specification, "Create upload", "Upload attempt"). */
 import { type Static, Type } from '@sinclair/typebox'
-import { uuidParameter } from '../http/parameters.ts'
 import { MAX_NAME } from '../platform/names.ts'
+import { moment, named, oneOf, orNull, trimmedText, uuid } from '../platform/validation/schema.ts'
 import { PHASES, UPLOAD_ERROR_CODES } from './rules.ts'
 
-const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
-  Type.Unsafe<T[number]>(
-    Type.Union(
-      values.map((value) => Type.Literal(value)),
-      { description },
-    ),
-  )
-
-const Uuid = Type.String({ format: 'uuid' })
-const Moment = (description: string) => Type.String({ format: 'date-time', description })
-
 export const CreateUpload = Type.Object({
-  fileName: Type.String({
-    description: `Stored trimmed: 1 to ${MAX_NAME} characters. A recording without a \`displayName\` is called so, without path and extension, when every byte is there`,
-  }),
+  fileName: trimmedText(
+    'Name of the file. An unnamed recording takes it, without path and extension, once the upload is complete.',
+    MAX_NAME,
+  ),
   fileSize: Type.Integer({
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Bytes; the upload is complete when exactly as many have arrived',
+    description: 'Size of the file in bytes. The upload is complete when exactly as many have arrived.',
   }),
-  folderId: Type.Optional(
-    uuidParameter('Of a folder that the caller sees; the recording is put into it, too'),
-  ),
-  batchId: Type.Optional(
-    uuidParameter("Of an upload batch of the user's own; a key of the organization has none"),
-  ),
+  folderId: Type.Optional(uuid('Id of a folder that the caller sees. The recording is put into it, too.')),
+  batchId: Type.Optional(uuid('Id of an upload batch of the user; an API key has none.')),
   source: Type.Optional(
     Type.String({
       pattern: '^[a-z0-9_.-]{1,64}$',
-      description: 'What sends the file; `api` for keys and `web` for users where absent',
+      words: 'at most 64 lower-case letters, digits, underscores, dots and hyphens',
+      description:
+        'What sends the file: at most 64 characters. Unless given, `api` for keys and `web` for users.',
     }),
   ),
   inMobileApp: Type.Optional(
-    Type.Boolean({ default: false, description: "Reserved for the service's mobile clients" }),
+    Type.Boolean({ default: false, description: 'Reserved for mobile clients of the service.' }),
   ),
 })
 export type CreateUpload = Readonly<Static<typeof CreateUpload>>
 
-export const Upload = Type.Object({
-  uploadId: Uuid,
-  recordingId: Uuid,
+const members = {
+  uploadId: uuid('Id of the upload.'),
+  recordingId: uuid('Id of the recording that the media is for.'),
   phase: oneOf(
     PHASES,
-    'It ends as `ready`, `failed` or `cancelled`; `waiting` is also the phase while bytes arrive',
+    '`waiting`: for bytes, also while they arrive; `processing`: the file is examined; `encoding`: playback formats are made. ' +
+      'It ends as `ready`, `failed` or `cancelled`.',
   ),
-  expiresAt: Moment('The deadline for the next bytes while `waiting`; it slides while they arrive'),
-  fileName: Type.String(),
-  fileSize: Type.Integer(),
-  encodeProgress: Type.Union([Type.Integer({ minimum: 0, maximum: 100 }), Type.Null()], {
-    description: 'Percent; null outside of `encoding`',
-  }),
-  errorCode: Type.Union([oneOf(UPLOAD_ERROR_CODES, 'Why it failed'), Type.Null()]),
-})
+  expiresAt: moment('The deadline for the next bytes while `waiting`, in UTC. It slides while they arrive.'),
+  fileName: Type.String({ description: `Name of the file: 1 to ${MAX_NAME} characters.` }),
+  fileSize: Type.Integer({ minimum: 1, description: 'Size of the file in bytes.' }),
+  encodeProgress: orNull(
+    Type.Integer({ minimum: 0, maximum: 100 }),
+    'Percent of the encoding; null outside of `encoding`.',
+  ),
+  errorCode: orNull(
+    oneOf(UPLOAD_ERROR_CODES),
+    'Why the upload failed; null where it did not. `upload_failed`: its bytes could not be kept; `upload_expired`: they did not ' +
+      'come in time; `processing_failed`: no playable media could be made of the file.',
+  ),
+}
+export const Upload = named('Upload', Type.Object(members))
 
-export const CreatedUpload = Type.Object({
-  ...Upload.properties,
-  uploadUrl: Type.String({
-    format: 'uri',
-    description: 'Where the file is sent. It is a secret for this one file: neither log nor keep it',
+export const CreatedUpload = named(
+  'CreatedUpload',
+  Type.Object({
+    ...members,
+    uploadUrl: Type.String({
+      format: 'uri',
+      description: 'Where the file is sent. It is a secret for this one file: neither log nor keep it.',
+    }),
+    timeoutSeconds: Type.Integer({
+      minimum: 1,
+      description: 'Seconds until `expiresAt`, each time bytes arrive.',
+    }),
   }),
-  timeoutSeconds: Type.Integer({ description: 'Until `expiresAt`, where no more bytes arrive' }),
-})
+)

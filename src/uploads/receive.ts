@@ -198,8 +198,9 @@ class Sink {
     const recorded = await transactionWithMail(this.#context, async (tx, outbox) => {
       if (!isLast) return store.recordProgress(tx, hold, record)
       if (!(await store.complete(tx, hold, record))) return false
+      const key = `recording:${hold.recordingId}` as const
       const payload = { uploadId: hold.id }
-      await outbox.send([{ key: `recording:${hold.recordingId}`, type: 'process_upload', payload }])
+      await outbox.send([{ key, type: 'process_upload', payload, organizationId: hold.organizationId }])
       return true
     })
     if (!recorded) throw await refusal(this.#context, hold)

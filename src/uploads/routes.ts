@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { Config } from '../config.ts'
 import { baseUrlOf } from '../http/base-url.ts'
 import { created, type Operation, ok, operation } from '../http/operation.ts'
+import { uuidOf } from '../http/parameters.ts'
 import { CreatedUpload, type CreateUpload, CreateUpload as CreateUploadSchema, Upload } from './model.ts'
 import type { Uploads } from './service.ts'
 import type { UploadRow } from './store.ts'
@@ -28,6 +29,7 @@ const createUpload = (uploads: Uploads, config: Pick<Config, 'publicBaseUrl'>) =
     id: 'createUpload',
     method: 'POST',
     path: UPLOADS,
+    params: { recordingId: uuidOf('recording') },
     tag: TAG,
     summary: 'Create an upload',
     description: [
@@ -73,6 +75,7 @@ const getUpload = (uploads: Uploads) =>
     id: 'getUpload',
     method: 'GET',
     path: UPLOAD,
+    params: { recordingId: uuidOf('recording'), uploadId: uuidOf('upload') },
     tag: TAG,
     summary: 'Read an upload',
     description: 'Ask again until the phase is `ready`, `failed` or `cancelled`.',
@@ -93,6 +96,7 @@ const cancelUpload = (uploads: Uploads) =>
     id: 'cancelUpload',
     method: 'DELETE',
     path: UPLOAD,
+    params: { recordingId: uuidOf('recording'), uploadId: uuidOf('upload') },
     tag: TAG,
     summary: 'Cancel an upload',
     description:

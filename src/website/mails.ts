@@ -43,7 +43,7 @@ export function notificationMail(submission: Submission, teamEmail: string): Mai
   const rows = rowsOf(submission, form?.body.properties ?? {})
   const htmlRows = rows.map(({ label, value }) => fillHtml(rowHtml, { label, value: textAsHtml(value) }))
   return {
-    id: `form-team.${submission.id}`,
+    id: teamMailId(submission.id),
     to: teamEmail,
     replyTo: submission.email,
     subject: title,
@@ -63,13 +63,19 @@ export function confirmationMail(submission: Submission): Mail {
   const [title = '', ...paragraphs] = source.trim().split(/\n{2,}/)
   const content = paragraphs.map((text) => fillHtml(paragraphHtml, { text: textAsHtml(text) })).join('')
   return {
-    id: `form-confirmation.${submission.id}`,
+    id: confirmationMailId(submission.id),
     to: submission.email,
     subject: title,
     text: fillText(confirmationText, { paragraphs: paragraphs.join('\n\n'), footer: CONFIRMATION_FOOTER }),
     html: fillHtml(layout, { title, content, footer: CONFIRMATION_FOOTER }),
   }
 }
+
+const teamMailId = (submissionId: string) => `form-team.${submissionId}`
+const confirmationMailId = (submissionId: string) => `form-confirmation.${submissionId}`
+
+/** Ids of the mails that a submission can make. */
+export const mailIds = (submissionId: string) => [teamMailId(submissionId), confirmationMailId(submissionId)]
 
 interface Row {
   readonly label: string

@@ -5,6 +5,7 @@
  * character. Members that a form does not know are ignored.
  */
 import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { named, STORABLE_NOT_BLANK, text } from '../platform/validation/schema.ts'
 
 const MAX_NAME = 200
 const MAX_WORD = 100
@@ -12,15 +13,38 @@ const MAX_EMAIL = 254
 const MAX_TEXT = 10_000
 
 const ONE_LINE = '^[^\\x00-\\x1f\\x7f]*$'
+const ONE_LINE_NOT_BLANK = '^[^\\x00-\\x1f\\x7f]*[^\\s\\x00-\\x1f\\x7f][^\\x00-\\x1f\\x7f]*$'
 
 const line = (title: string, maxLength: number) =>
-  Type.String({ title, minLength: 1, maxLength, pattern: ONE_LINE })
+  Type.String({
+    title,
+    description: `${title}: one line of 1 to ${maxLength} characters.`,
+    minLength: 1,
+    maxLength,
+    pattern: ONE_LINE,
+    documented: { pattern: ONE_LINE_NOT_BLANK },
+    words: `one line of 1 to ${maxLength} characters`,
+  })
 const optionalLine = (title: string, maxLength: number) =>
-  Type.Optional(Type.String({ title, maxLength, pattern: ONE_LINE }))
-const optionalText = (title: string) => Type.Optional(Type.String({ title, maxLength: MAX_TEXT }))
+  Type.Optional(
+    Type.String({
+      title,
+      description: `${title}: one line of at most ${maxLength} characters.`,
+      maxLength,
+      pattern: ONE_LINE,
+      words: `one line of at most ${maxLength} characters`,
+    }),
+  )
+const optionalText = (title: string) =>
+  Type.Optional(text(`${title}: at most ${MAX_TEXT} characters.`, { title, maxLength: MAX_TEXT }))
 
 const name = line('Name', MAX_NAME)
-const email = Type.String({ title: 'E-mail', maxLength: MAX_EMAIL, format: 'email' })
+const email = Type.String({
+  title: 'E-mail',
+  description: `E-mail address: at most ${MAX_EMAIL} characters.`,
+  maxLength: MAX_EMAIL,
+  format: 'email',
+})
 const company = optionalLine('Company', MAX_NAME)
 const useCase = optionalText('Use case')
 const source = optionalLine('Source', MAX_NAME)
@@ -55,7 +79,12 @@ export const FORMS: readonly Form[] = [
       name,
       email,
       inquiryType: line('Kind of inquiry', MAX_WORD),
-      message: Type.String({ title: 'Message', minLength: 1, maxLength: MAX_TEXT }),
+      message: text(`Message: 1 to ${MAX_TEXT} characters.`, {
+        title: 'Message',
+        minLength: 1,
+        maxLength: MAX_TEXT,
+        documented: { pattern: STORABLE_NOT_BLANK },
+      }),
       company,
     }),
     example: {
@@ -129,7 +158,10 @@ export const FORMS: readonly Form[] = [
   },
 ]
 
-export const Accepted = Type.Object({ success: Type.Literal(true) })
+export const Accepted = named(
+  'Accepted',
+  Type.Object({ success: Type.Literal(true, { description: 'The submission was accepted and is stored.' }) }),
+)
 export type Accepted = Static<typeof Accepted>
 
 /** A stored submission. */

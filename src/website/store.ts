@@ -44,3 +44,12 @@ export async function saveRefusal(tx: Tx, id: string, reason: string): Promise<v
     update form_submission set confirmation_refused = ${reason}
     where id = ${id}`
 }
+
+/** Those with the address, by case or not. @returns their ids */
+export async function deleteSubmissions(tx: Tx, email: string): Promise<readonly string[]> {
+  const rows = await tx<{ id: string }[]>`
+    delete from form_submission
+    where lower(email) = lower(${email})
+    returning id`
+  return rows.map(({ id }) => id)
+}

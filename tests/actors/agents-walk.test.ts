@@ -121,15 +121,14 @@ describe('the walk', () => {
   })
 
   test('lets the analysis of an open session wait for more responses, and that of an ended one begin at once', async () => {
+    const letter = { type: 'analyze', unlessWaiting: true, organizationId: expect.any(String) }
     const open = await sessionWith(user(0), assistant(1))
     expect((await run(open)).letters).toEqual([
-      { key: `analysis:${open}`, type: 'analyze', delayMs: expect.any(Number), unlessWaiting: true },
+      { ...letter, key: `analysis:${open}`, delayMs: expect.any(Number) },
     ])
     const ended = await sessionWith(user(0), assistant(1))
     await setStatus(ended, 'ended')
-    expect((await run(ended)).letters).toEqual([
-      { key: `analysis:${ended}`, type: 'analyze', unlessWaiting: true },
-    ])
+    expect((await run(ended)).letters).toEqual([{ ...letter, key: `analysis:${ended}` }])
   })
 
   test('of a deleted session is done', async () => {

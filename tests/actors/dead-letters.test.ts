@@ -146,3 +146,31 @@ test('the gauges show the oldest due message, dead letters and the lag of the st
     expect(text).toMatch(/^earshot_stream_lag\{pool="short"\} \d+$/m)
   })
 })
+
+test('the oldest due message is the oldest that waits: not one in hand, but one whose worker has died', async () => {
+  const fresh = testDeps(database.url, null)
+  try {
+    registerActorGauges(fresh)
+    const gauge = async () => {
+      const text = await fresh.metrics.registry.metrics()
+      return Number(/^earshot_actor_oldest_due_seconds (.*)$/m.exec(text)?.[1])
+    }
+    const [inHand, waiting] = [newKey(), newKey()]
+    const { sql } = database
+    await send(
+      sql,
+      [inHand, waiting].map((key) => ({ key, type: 'nobody_knows' })),
+    )
+    await sql`insert into worker (id) values ('encoding')`
+    await sql`update actor set owner = 'encoding' where key = ${inHand}`
+    await sql`update actor_message set available_at = now() - interval '1 hour' where key = ${inHand}`
+    await sql`update actor_message set available_at = now() - interval '20 seconds' where key = ${waiting}`
+    expect(await gauge()).toBeWithin(20, 60)
+    await sql`update worker set heartbeat_at = now() - interval '1 minute' where id = 'encoding'`
+    expect(await gauge()).toBeWithin(3_600, 3_700)
+    await sql`delete from actor`
+    expect(await gauge()).toBe(0)
+  } finally {
+    await fresh.close()
+  }
+})

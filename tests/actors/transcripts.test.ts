@@ -78,6 +78,27 @@ describe('search', () => {
     expect(await found(`${a} or ${b} ${c}`)).toEqual([turned])
   })
 
+  test('finds other forms of a word, and what begins with it', async () => {
+    const word = unique()
+    const id = await completed([`${word}ending The companies were invoiced; we are running Rechnungen`])
+    for (const q of [
+      'invoice',
+      'invoices',
+      'INVOICING',
+      'invoi',
+      'company',
+      'compan',
+      'run',
+      'runs',
+      'Rechnung',
+    ])
+      expect([q, await found(`${word} ${q}`)]).toEqual([q, [id]])
+    // As it stands: in quotation marks, and where it is excluded.
+    expect(await found(`${word} "invoice"`)).toEqual([])
+    expect(await found(`${word} -invoice`)).toEqual([id])
+    expect(await found(`${word} -invoiced`)).toEqual([])
+  })
+
   test('finds words of any language, also short and common ones', async () => {
     const word = unique()
     const id = await completed([`${word} Die Rechnung für Müller ist nicht da`, 'это счёт', 'the'])

@@ -1,6 +1,6 @@
 /** The command line as a program: arguments in, one JSON object or text out, exit codes. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -122,6 +122,29 @@ test('a token is listed and revoked, all tokens of a user are, and a user is rem
   expect((await earshot(['folder', 'list', '--owner', heir.id ?? ''])).out).toContain(own.id ?? 'none')
 })
 
+test('an address is erased from form submissions and from files of mails', async () => {
+  const { sql } = database
+  const [mine, other] = [crypto.randomUUID(), crypto.randomUUID()]
+  for (const [id, email] of [
+    [mine, 'Zoe@Example.com'],
+    [other, 'bob@example.com'],
+  ] as const) {
+    await sql`insert into form_submission (id, form, email, fields) values (${id}, 'contact', ${email}, '{}')`
+    await sql`insert into actor (key) values (${`form:${id}`})`
+    await sql`insert into actor_message (key, seq, type) values (${`form:${id}`}, 1, 'confirm')`
+    await Bun.write(join(dataDir, 'mail', `form-team.${id}.eml`), `From: ${email}`)
+  }
+  expect(await json('form', 'erase', ' zoe@example.com')).toEqual({
+    submissions: 1 as never,
+    mails: 1 as never,
+  })
+  expect((await sql`select id from form_submission`).map(({ id }) => id)).toEqual([other])
+  expect((await sql`select key from actor_message`).map(({ key }) => key)).toEqual([`form:${other}`])
+  expect(readdirSync(join(dataDir, 'mail'))).toEqual([`form-team.${other}.eml`])
+  expect((await earshot(['form', 'erase', 'zoe@example.com'])).out).toContain('submissions  0')
+  await json('form', 'erase', 'bob@example.com')
+})
+
 test('folders are shared or private to their owner, and batches belong to a user', async () => {
   const { id: userId = '' } = await service.identity.createUser(org, {
     email: 'eve@example.com',
@@ -229,6 +252,63 @@ describe('a failure is one line and exit code 1', () => {
     expect(code).toBe(1)
     expect(JSON.parse(out)).toMatchObject({ error: { code: 'not_found' } })
   })
+})
+
+test('init makes everything that a first request needs, once', async () => {
+  const empty = await createTestDatabase({ migrated: false })
+  try {
+    const env = { DATABASE_URL: empty.url }
+    const made = await earshot(['init', '--name', 'Acme', '--email', 'ann@example.com', '--json'], env)
+    expect(made.code).toBe(0)
+    const credentials = JSON.parse(made.out)
+    const { identity, close } = openIdentity({ databaseUrl: empty.url, dataDir })
+    try {
+      const { organizationId, userId } = credentials
+      expect(await identity.byApiKey(credentials.apiKey)).toMatchObject({ organizationId })
+      expect(await identity.byAgentSecret(credentials.agentSecret)).toMatchObject({ organizationId })
+      expect(await identity.byToken(credentials.userToken, null)).toMatchObject({ organizationId, userId })
+    } finally {
+      await close()
+    }
+    expect(Object.keys(credentials).toSorted()).toEqual([
+      'agentKey',
+      'agentSecret',
+      'apiKey',
+      'folderId',
+      'organizationId',
+      'userId',
+      'userToken',
+    ])
+    const again = await earshot(['init'], env)
+    expect([again.code, again.err]).toEqual([2, expect.stringContaining('an organization already (Acme)')])
+  } finally {
+    await empty.drop()
+  }
+})
+
+test.each([
+  [['doctro'], 'there is no command "doctro"; did you mean "doctor"?'],
+  [['orgs', 'list'], 'there is no command "orgs"; did you mean "org list"?'],
+  [['org', 'lst'], 'there is no command "org lst"; did you mean "org list"? There are: '],
+  [['feedback', 'import', 'x.csv', '--dryrun'], 'Unknown option \'--dryrun\'; did you mean "dry-run"?'],
+  [['zzzzzzzz'], 'there is no command "zzzzzzzz": see earshot --help'],
+])('%j is a mistake that is answered with what was probably meant', async (words, message) => {
+  const { code, err } = await earshot(words)
+  expect([code, err]).toEqual([2, expect.stringContaining(message)])
+})
+
+test('a command in a folder without a database says so, and creates nothing', async () => {
+  const folder = join(dataDir, 'mistyped')
+  for (const words of [['org', 'list'], ['doctor']]) {
+    const { code, out, err } = await earshot(words, { DATA_DIR: folder, DATABASE_URL: '' })
+    expect([code, out + err]).toEqual([1, expect.stringContaining('but holds no database')])
+    expect(existsSync(folder)).toBe(false)
+  }
+})
+
+test('transcribe-all says where nothing transcribes', async () => {
+  const { out } = await earshot(['recording', 'transcribe-all'])
+  expect(out).toStartWith('0 queued\nThe settings of this command name nothing that transcribes')
 })
 
 test('an empty database is named as such, migrated, and then up to date', async () => {

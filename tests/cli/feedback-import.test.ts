@@ -29,8 +29,10 @@ beforeEach(async () => {
   sourceId = (await run('feedback', 'source-create', 'Help desk')).json.id
 })
 
-function start(...args: readonly string[]) {
-  return Bun.spawn([process.execPath, 'src/cli.ts', ...args, '--json'], {
+const start = (...args: readonly string[]) => spawn(...args, '--json')
+
+function spawn(...args: readonly string[]) {
+  return Bun.spawn([process.execPath, 'src/cli.ts', ...args], {
     cwd: ROOT,
     env: { PATH: process.env.PATH ?? '', DATA_DIR: folder, DATABASE_URL: database.url },
     stdin: 'ignore',
@@ -242,6 +244,11 @@ describe('again', () => {
       imported: 3,
     })
     expect((await stored()).length).toBe(0)
+    const path = file('dry.csv', rows(3))
+    const child = spawn('feedback', 'import', path, '--source', 'Help desk', '--dry-run')
+    const out = await new Response(child.stdout).text()
+    expect(out).toMatch(/^would import +3$/m)
+    expect(out).not.toContain('imported')
   })
 })
 

@@ -154,7 +154,8 @@ describe('earshot upload', () => {
     writeFileSync(bad, 'These are not media.')
     const { code, err, uploads } = await uploadJson(bad, talk)
     expect(code).toBe(1)
-    expect(err).toMatch(/^earshot: notes\.mp4: .*unsupported_media_type.*\n$/)
+    expect(err).toMatch(/^earshot: notes\.mp4: .*unsupported_media_type.*$/m)
+    expect(err).toContain('talk.mp4: ready\n')
     expect(uploads).toEqual([
       {
         file: bad,

@@ -22,7 +22,7 @@ test('every signal filter narrows the list, alone and together', async () => {
   const negative = await application.signal(session, { rating: 'negative', ...at('2026-01-02T00:00:00Z') })
   const inferred = await application.signal(other, {
     source: 'qualitative_inference',
-    kind: 'sentiment',
+    kind: 'user_sentiment',
     rating: 'negative',
     ...at('2026-01-03T00:00:00Z'),
   })
@@ -32,10 +32,10 @@ test('every signal filter narrows the list, alone and together', async () => {
   expect(await list('&source=qualitative_inference')).toEqual([inferred])
   expect(await list('&rating=positive')).toEqual([positive])
   expect(await list('&rating=negative')).toEqual([inferred, negative])
-  expect(await list('&kind=sentiment')).toEqual([inferred])
+  expect(await list('&kind=user_sentiment')).toEqual([inferred])
   expect(await list(`&sessionId=${other.toUpperCase()}`)).toEqual([inferred])
-  expect(await list('&since=2026-01-02T00:00:00Z')).toEqual([inferred, negative])
-  expect(await list('&until=2026-01-02T00:00:00Z')).toEqual([positive])
+  expect(await list('&createdAfter=2026-01-02T00:00:00Z')).toEqual([inferred, negative])
+  expect(await list('&createdBefore=2026-01-02T00:00:00Z')).toEqual([positive])
   expect(await list(`&rating=negative&sessionId=${session}&source=explicit_feedback`)).toEqual([negative])
   expect(ids(await get(`${SIGNALS}?agentKey=nobody`))).toEqual([])
 })
@@ -62,7 +62,7 @@ test('a signal names its session, its event, its target and what was said', asyn
     sessionId,
     externalSessionId: 'chat-9',
     source: 'explicit_feedback',
-    kind: 'feedback',
+    kind: 'message_feedback',
     rating: 'positive',
     labels: ['accurate'],
     comment: 'Thanks',
@@ -88,16 +88,56 @@ test('signals are paged newest first, and in the order of sequence within a sess
   )
   expect(newest).toHaveLength(7)
   expect(new Set(newest.map((item) => item.id))).toEqual(all)
-  const inOrder = await readAll(agents, `${SIGNALS}?sessionId=${session}&until=2026-02-02T00:00:00Z&limit=2`)
+  const inOrder = await readAll(
+    agents,
+    `${SIGNALS}?sessionId=${session}&createdBefore=2026-02-02T00:00:00Z&limit=2`,
+  )
   expect(inOrder.map((item) => item.sequence)).toEqual([1, 2, 2, 2, 5, 7, 9])
 })
 
-test.each(['source=explicit', 'rating=neutral', 'sessionId=x', 'limit=101', 'status=open', 'kind=a&kind=b'])(
-  'the list of signals refuses the query %s with 400',
-  async (query) => {
-    expect((await get(`${SIGNALS}?${query}`)).status).toBe(400)
-  },
-)
+test('since and until mean when it occurred, createdAfter and createdBefore when it arrived', async () => {
+  const application = await createApplication()
+  const session = await application.session()
+  const signal = (occurred_at: string, created_at: string) =>
+    application.signal(session, { occurred_at, created_at })
+  // Arrived in the reverse of the order in which they occurred, at the ends of what a moment may be.
+  const third = await signal('9999-12-31T23:59:59Z', '2026-03-01T00:00:00Z')
+  const second = await signal('2026-01-02T00:00:00Z', '2026-03-02T00:00:00Z')
+  const first = await signal('0001-01-01T00:00:00Z', '2026-03-03T00:00:00Z')
+  const list = async (query: string) => ids(await get(`${SIGNALS}?agentKey=${application.agentKey}${query}`))
+  expect(await list('')).toEqual([first, second, third])
+  expect(await list('&since=2026-01-02T00:00:00Z')).toEqual([third, second])
+  expect(await list('&until=2026-01-02T00:00:00Z')).toEqual([first])
+  expect(await list('&createdAfter=2026-03-02T00:00:00Z')).toEqual([first, second])
+  expect(await list('&createdBefore=2026-03-03T00:00:00Z&since=2026-01-02T00:00:00Z')).toEqual([
+    second,
+    third,
+  ])
+  const all = `${SIGNALS}?agentKey=${application.agentKey}&since=0001-01-01T00:00:00Z&limit=1`
+  expect((await readAll(agents, all)).map(({ id }) => id)).toEqual([third, second, first])
+})
+
+test('a cursor of signals by arrival is refused where they are listed by occurrence', async () => {
+  const application = await createApplication()
+  const session = await application.session()
+  await application.signal(session)
+  await application.signal(session)
+  const { body } = await get(`${SIGNALS}?agentKey=${application.agentKey}&limit=1`)
+  const query = `since=2000-01-01T00:00:00Z&cursor=${body.next_cursor}`
+  expect((await get(`${SIGNALS}?${query}`)).status).toBe(400)
+})
+
+test.each([
+  'source=explicit',
+  'rating=neutral',
+  'sessionId=x',
+  'limit=101',
+  'status=open',
+  'kind=resolved&kind=unresolved',
+  'kind=nope',
+])('the list of signals refuses the query %s with 400', async (query) => {
+  expect((await get(`${SIGNALS}?${query}`)).status).toBe(400)
+})
 
 test('a cursor of signals by time is refused within a session', async () => {
   const application = await createApplication()

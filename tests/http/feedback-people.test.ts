@@ -193,11 +193,16 @@ describe('erasure of a person', () => {
     return { email, person, sourceId, recordId, recordingId: recording.id }
   }
 
-  test('204: the person, their records and participations are gone, the recording stays', async () => {
+  test('202: the person, their records and participations are gone, the recording stays', async () => {
     const { email, person, sourceId, recordId, recordingId } = await personWithTraces()
     const other = await createRecord(key, sourceId, { fields: [field()] })
     const { status, body } = await key.delete(`${PEOPLE}/${person.id}`)
-    expect([status, body]).toEqual([204, null])
+    expect(status).toBe(202)
+    expect(body).toMatchObject({
+      person_id: person.id,
+      status: 'running',
+      erased: { feedbackRecords: 1, participations: 1 },
+    })
     expect((await key.get(`${PEOPLE}/${person.id}`)).status).toBe(404)
     expect((await key.get(`${recordsOf(sourceId)}/${recordId}`)).body.code).toBe('feedback_record_not_found')
     expect((await key.get(`${recordsOf(sourceId)}/${other.id}`)).status).toBe(200)
@@ -247,7 +252,7 @@ describe('erasure of a person', () => {
         key.post(recordsOf(sourceId), { person_id: person.id, fields: [field()] }),
       ),
     ])
-    expect(erased?.status).toBe(204)
+    expect(erased?.status).toBe(202)
     for (const { status, body } of answers)
       if (status !== 201) expect([status, body.code]).toEqual([404, 'person_not_found'])
     const [left] = await server.database.sql`

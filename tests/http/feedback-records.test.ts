@@ -293,7 +293,7 @@ describe('failures', () => {
 })
 
 describe('GET records', () => {
-  test('filters by external_id, person_id, since and until; newest first by page and cursor', async () => {
+  test('filters by external_id, person_id and moments; newest first by page and cursor', async () => {
     const source = await createSource(key)
     const path = recordsOf(source)
     const { id: person_id } = await putPerson(key, { email: 'list@example.com' })
@@ -311,13 +311,23 @@ describe('GET records', () => {
     expect(await list('')).toEqual([c, b, a])
     expect(await list('external_id=e1')).toEqual([b])
     expect(await list(`person_id=${person_id}`)).toEqual([b])
-    expect(await list('since=2026-01-02T00:00:00Z')).toEqual([c, a])
+    expect(await list('since=2026-01-02T00:00:00Z')).toEqual([a, c])
     expect(await list('until=2026-01-02T00:00:00Z')).toEqual([b])
+    expect(await list('since=2026-01-02T00:00:00Z&created_after=2026-01-02T00:00:00Z')).toEqual([c, a])
+    expect(await list('created_before=2026-01-02T00:00:00Z')).toEqual([])
     expect(await list('page=2&limit=2')).toEqual([a])
     const first = (await key.get(`${path}?limit=2`)).body
     expect(first.data[0]).toMatchObject({ feedback_source_id: source, fields: [field()] })
     expect(await list(`limit=2&cursor=${first.next_cursor}`)).toEqual([a])
-    for (const query of ['since=2026-02-30T00:00:00Z', 'person_id=x', 'colour=red', 'limit=0'])
+    const byDisplay = (await key.get(`${path}?limit=1&since=2026-01-02T00:00:00Z`)).body
+    expect(await list(`since=2026-01-02T00:00:00Z&cursor=${byDisplay.next_cursor}`)).toEqual([c])
+    for (const query of [
+      'since=2026-02-30T00:00:00Z',
+      'created_after=x',
+      'person_id=x',
+      'colour=red',
+      'limit=0',
+    ])
       expect((await key.get(`${path}?${query}`)).status).toBe(400)
     expect((await key.get(`${recordsOf(9007199254740991)}?colour=red`)).status).toBe(404)
   })

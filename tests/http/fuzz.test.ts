@@ -14,12 +14,13 @@ import type { Operation } from '../../src/http/operation.ts'
 import { errorCodes } from '../../src/http/operation-detail.ts'
 import { problemStatus } from '../../src/http/problem.ts'
 import { asOperation } from '../../src/http/website-operation.ts'
+import { DETAIL_CODES, ERROR_MEMBERS } from '../../src/platform/error-details.ts'
 import { ERROR_STATUS, type ErrorCode } from '../../src/platform/errors.ts'
+import { oneOf } from '../../src/platform/validation/schema.ts'
 import { bodyOf } from '../support/body-arbitrary.ts'
 import { eventually } from '../support/eventually.ts'
-import { createSource } from '../support/metadata.ts'
-import { createCanonicalField, createFolder, createRecording, utterance } from '../support/recordings.ts'
-import { type Credential, startTestServer, type TestServer } from '../support/server.ts'
+import { createKnownObjects, filledPath, type KnownObjects } from '../support/known-objects.ts'
+import { type Credential, credentialHeaders, startTestServer, type TestServer } from '../support/server.ts'
 
 const RUNS = Number(process.env.EARSHOT_FUZZ_RUNS ?? 10_000)
 const SEED = Number(process.env.EARSHOT_FUZZ_SEED ?? 1)
@@ -29,64 +30,44 @@ const CONCURRENCY = 16
 let server: TestServer
 let operations: readonly Operation[]
 /** Existing objects, by the names of path parameters and members. */
-let known: Readonly<Record<string, unknown>>
-let credentials: Readonly<Record<Operation['access'], readonly Credential[]>>
+let known: KnownObjects['known']
+let credentials: KnownObjects['credentials']
 
 beforeAll(async () => {
   server = await startTestServer({ env: { DATABASE_POOL_SIZE: '20' } })
   const { operations: rest, website } = server.features
   operations = [...rest, ...website.map(asOperation)].filter(({ body }) => body !== undefined)
-  const { organizationId, apiKey, userToken } = await server.createTenant()
-  const { agentSecret } = await server.createApplication(organizationId)
-  credentials = {
-    public: ['nobody'],
-    agent: [{ agentSecret }],
-    organization: [{ apiKey }],
-    user: [{ userToken }],
-    organizationOrUser: [{ apiKey }, { userToken }],
-  }
-  known = await createObjects(organizationId, apiKey)
+  ;({ known, credentials } = await createKnownObjects(server))
 })
 afterAll(() => server?.stop())
 
-async function createObjects(organizationId: string, apiKey: string) {
-  const client = server.as({ apiKey })
-  // Another one than that which ingests: its settings will be anything.
-  const application = await server.createApplication(organizationId, { agentKey: 'changing' })
-  const feedbackSource = await client.post('/v3/rest/feedback-sources', { name: 'Help desk', type: 'api' })
-  const recording = await createRecording(client, {
-    transcript: [utterance(0, 1)],
-    participants: [{ speaker: 0, email: 'ada@example.com' }],
-  })
-  const person = await client.put('/v3/rest/people', { email: 'grace@example.com' })
-  return {
-    applicationId: application.applicationId,
-    sourceId: await createSource(client),
-    fieldId: await createCanonicalField(client),
-    folderIds: [await createFolder(client)],
-    recordingId: recording.id,
-    personId: recording.participants[0].personId,
-    feedbackSourceId: feedbackSource.body.id,
-    person_id: person.body.id,
-  }
-}
-
 const Detail = Type.Object(
-  { path: Type.String(), code: Type.String(), message: Type.String() },
+  { path: Type.String(), code: oneOf(Object.keys(DETAIL_CODES)), message: Type.String({ minLength: 1 }) },
   { additionalProperties: false },
 )
-/** The members of every failure of the REST API; an error may have more that say which object it means. */
+/** Members that say which object or limit an error means. */
+const ErrorMembers = Object.fromEntries(
+  Object.entries(ERROR_MEMBERS).map(([name, { type }]) => [
+    name,
+    Type.Optional(type === 'string' ? Type.String() : Type.Integer()),
+  ]),
+)
+/** The members of every failure of the REST API, and no other. */
 const RestError = TypeCompiler.Compile(
-  Type.Object({
-    statusCode: Type.Integer(),
-    timestamp: Type.String({ format: 'date-time' }),
-    path: Type.String(),
-    error: Type.String({ minLength: 1 }),
-    code: Type.String(),
-    message: Type.String({ minLength: 1 }),
-    requestId: Type.String({ minLength: 1 }),
-    details: Type.Optional(Type.Array(Detail, { minItems: 1 })),
-  }),
+  Type.Object(
+    {
+      ...ErrorMembers,
+      statusCode: Type.Integer(),
+      timestamp: Type.String({ format: 'date-time' }),
+      path: Type.String(),
+      error: Type.String({ minLength: 1 }),
+      code: Type.String(),
+      message: Type.String({ minLength: 1 }),
+      requestId: Type.String({ minLength: 1 }),
+      details: Type.Optional(Type.Array(Detail, { minItems: 1 })),
+    },
+    { additionalProperties: false },
+  ),
 )
 const Problem = TypeCompiler.Compile(
   Type.Object(
@@ -132,7 +113,7 @@ const contentType = fc.oneof(
 /** Requests of one operation. */
 function requestOf(operation: Operation): fc.Arbitrary<Request> {
   const facts = { schema: operation.body!, example: operation.example, known }
-  const filled = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(known[name]))
+  const filled = filledPath(operation.path, known)
   return fc.record({
     operation: fc.constant(operation),
     path: fc.constant(filled),
@@ -183,13 +164,6 @@ function fault({ operation, path }: Request, response: Response, body: unknown):
   return response.status >= 500 ? 'a server error' : null
 }
 
-function headersOf(credential: Credential): Record<string, string> {
-  if (credential === 'nobody') return {}
-  if ('apiKey' in credential) return { 'x-service-api-key': credential.apiKey }
-  if ('agentSecret' in credential) return { 'x-service-agent-key': credential.agentSecret }
-  return { authorization: `Bearer ${credential.userToken}` }
-}
-
 test(
   `${RUNS} generated bodies to every operation that takes one: no server error, no undocumented answer`,
   async () => {
@@ -200,7 +174,7 @@ test(
       const { operation, path, credential, type, bytes } = request
       const response = await fetch(`${server.baseUrl}${path}`, {
         method: operation.method,
-        headers: { ...headersOf(credential), 'content-type': type },
+        headers: { ...credentialHeaders(credential), 'content-type': type },
         body: new Uint8Array(bytes),
       })
       const text = await response.text()

@@ -45,6 +45,7 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   recordingId: 'recording_not_found',
   feedbackSourceId: 'feedback_source_not_found',
   personId: 'person_not_found',
+  erasureId: 'person_erasure_not_found',
   memberId: 'member_not_found',
   tokenId: 'user_token_not_found',
 }
@@ -99,8 +100,16 @@ async function feedbackObjects(key: Client): Promise<Readonly<Record<string, str
     external_id: 'x',
     fields: [{ category: 'content', type: 'string', name: 'comment', value: name }],
   })
+  const gone = (await key.put('/v3/rest/people', { email: 'gone@example.com' })).body
+  const { id: erasureId } = (await key.delete(`/v3/rest/people/${gone.id}`)).body
   const [feedbackSourceId, personId] = [String(source.id), String(person.id)]
-  return { feedbackSourceId, personId, feedbackRecordId: String(record.body.id), feedbackName: name }
+  return {
+    feedbackSourceId,
+    personId,
+    erasureId,
+    feedbackRecordId: String(record.body.id),
+    feedbackName: name,
+  }
 }
 
 const fill = (path: string, value: (name: string) => string) =>

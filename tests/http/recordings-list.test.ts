@@ -182,6 +182,7 @@ describe('filters', () => {
     ['?asset_status=queued', ['media']],
     ['?asset_status=failed', []],
     ['?started_after=2026-01-01T00:00:00Z', ['late', 'early']],
+    ['?started_before=2027-01-01T00:00:00Z&q=late&folder_id=FOLDER', ['late']],
     ['?started_after=2026-01-01T01:00:00.000001%2B01:00', ['late']],
     ['?started_before=2026-01-01T00:00:00.000001Z', ['early']],
     ['?source=crm&asset_status=queued', ['media']],
@@ -189,7 +190,7 @@ describe('filters', () => {
     ['?q=PLAIN', ['plain']],
     ['?q=nowhere', []],
   ])('%s', async (query, names) => {
-    const answer = await tenant.key.get(`${RECORDINGS}${query}`)
+    const answer = await tenant.key.get(`${RECORDINGS}${query.replace('FOLDER', folderId)}`)
     expect(answer.status).toBe(200)
     expect(ids(answer)).toEqual(names.map((name) => made[name] as string))
   })
@@ -204,6 +205,29 @@ describe('filters', () => {
       expect([status, body.code]).toEqual([404, 'folder_not_found'])
     }
     expect(ids(await tenant.user.get(`${RECORDINGS}?folder_id=${mine}`))).toEqual([])
+  })
+
+  test('bounded by started_after, those that began last come first, page by page', async () => {
+    const own = await createTenant(server)
+    const begin = async (startedAt: string) => (await createRecording(own.key, { startedAt })).id
+    const [last, first] = [await begin('9999-12-31T00:00:00Z'), await begin('0001-01-01T00:00:00Z')]
+    await createRecording(own.key, {})
+    const page = (cursor = '') =>
+      own.key.get(`${RECORDINGS}?started_after=0001-01-01T00:00:00Z&limit=1${cursor}`)
+    const one = await page()
+    const two = await page(`&cursor=${one.body.next_cursor}`)
+    expect([...ids(one), ...ids(two), two.body.has_more]).toEqual([last, first, false])
+  })
+
+  test('a folder is listed newest first, page by page', async () => {
+    const folder = await createFolder(tenant.key)
+    const create = async () => (await createRecording(tenant.key, { folderIds: [folder] })).id
+    const [oldest, middle, newest] = [await create(), await create(), await create()]
+    const page = (more = '') => tenant.key.get(`${RECORDINGS}?folder_id=${folder}&limit=2${more}`)
+    const one = await page()
+    expect(ids(one)).toEqual([newest, middle])
+    expect(ids(await page(`&cursor=${one.body.next_cursor}`))).toEqual([oldest])
+    expect(ids(await page('&page=2'))).toEqual([oldest])
   })
 
   test('a filter holds on every page of a cursor', async () => {

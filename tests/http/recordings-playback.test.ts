@@ -94,6 +94,10 @@ describe('playback of a recording', () => {
       [{ range: 'bytes=0-1,4-5' }, 200, CONTENT],
       [{ range: 'bytes=5-4' }, 200, CONTENT],
       [{ range: 'lines=1-2' }, 200, CONTENT],
+      [{ 'if-none-match': etag }, 304, ''],
+      [{ 'if-none-match': `"another", W/${etag}` }, 304, ''],
+      [{ 'if-none-match': '*', range: 'bytes=2-3' }, 304, ''],
+      [{ 'if-none-match': '"another"' }, 200, CONTENT],
       [{}, 200, CONTENT],
     ]
     for (const [sent, status, body] of asked) {

@@ -36,11 +36,11 @@ async function stage(): Promise<Stage> {
   )
   const { config, sql, identity } = process
   const log = createLog('silent', 'test')
-  const applications = createApplications({ sql, newId, clock: systemClock, log, identity })
+  const applications = createApplications({ sql, reads: sql, newId, clock: systemClock, log, identity })
   return {
     process,
     folder,
-    deps: { config, sql, newId, identity, applications, folders: createFolders({ sql, newId }) },
+    deps: { config, sql, newId, identity, applications, folders: createFolders({ sql, reads: sql, newId }) },
     read() {
       if (!readdirSync(folder).includes('credentials.json')) return null
       return JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8'))
@@ -58,7 +58,7 @@ async function expectUsable(
   const key = await identity.byApiKey(apiKey)
   if (key === null) throw new Error('the API key opens nothing')
   expect(key).toMatchObject({ organizationId })
-  const folders = await createFolders({ sql, newId }).list(key, { after: null, limit: 10 })
+  const folders = await createFolders({ sql, reads: sql, newId }).list(key, { after: null, limit: 10 })
   expect(folders).toMatchObject([{ id: folderId, name: 'demo', shared: true }])
   expect(await identity.byAgentSecret(agentSecret)).toMatchObject({ organizationId })
   expect(await identity.byToken(userToken ?? '', null)).toMatchObject({ organizationId, userId })

@@ -19,6 +19,7 @@ export type CoalescedMistake =
   | 'the turn reads before it locks'
   | 'the turn reads in the statement that locks'
   | 'a turn without news leaves the row as it was'
+  | 'the letter of a session that just had a turn is not sent'
   | 'the long turn does not look at what came in meanwhile'
 
 /** `guarded`: one statement on condition of what was read or is remembered; `locked`: a transaction that starts with the row lock. */
@@ -41,6 +42,8 @@ export interface CoalescedOptions {
   readonly serverCrashes?: boolean
   /** What was remembered wrongly is trusted again at once. Slow where processes take turns, and no mistake. */
   readonly neverDoubts?: boolean
+  /** A letter that is sent after a turn is not due at once. */
+  readonly pauses?: boolean
   readonly mistake?: CoalescedMistake
 }
 
@@ -62,6 +65,8 @@ export interface Database extends Seen {
   /** Events that a turn has dealt with. */
   readonly read: number
   readonly letters: number
+  /** Those of them that wait for company: they were sent soon after a turn. */
+  readonly early: number
   readonly mail: number
   /** Of the actor: 0 is nobody. */
   readonly owner: number
@@ -134,6 +139,7 @@ export const START: Database = {
   revisits: 0,
   read: 0,
   letters: 0,
+  early: 0,
   mail: 0,
   owner: 0,
   epoch: 0,
@@ -193,8 +199,8 @@ export function canonicalCoalesced(state: State): string {
   const seenText = (seen: Seen | null) =>
     seen === null ? '-' : `${name(seen.version)},${seen.events},${seen.watermark}`
   const text = (database: Database) => {
-    const { writer, revisits, read, letters, mail, owner } = database
-    return [seenText(database), name(writer), revisits, read, letters, mail, owner].join()
+    const { writer, revisits, read, letters, early, mail, owner } = database
+    return [seenText(database), name(writer), revisits, read, letters, early, mail, owner].join()
   }
   const snapshotText = (snapshot: Database | null) =>
     snapshot === null

@@ -29,7 +29,8 @@ function act(options: CoalescedOptions, state: State, index: number): readonly S
   })
   switch (worker.place) {
     case 'idle':
-      return database.letters !== 0 && (database.owner === 0 || database.owner === index + 1)
+      // Whoever claims before the letter is due gives the actor back: nothing but the epoch changes.
+      return dueHead(database) !== 0 && (database.owner === 0 || database.owner === index + 1)
         ? [claim(state, index)]
         : []
     case 'held':
@@ -80,6 +81,12 @@ function isLeft({ mistake }: CoalescedOptions, { database }: State, { seen }: Wo
   )
 }
 
+/** The first letter. One that is not due yet is no reason to keep the actor, and hides what is behind it: 0. */
+function dueHead({ letters, early }: State['database']): number {
+  const first = letters & -letters
+  return (first & early) === 0 ? first : 0
+}
+
 function claim(state: State, index: number): Step<State> {
   const epoch = state.database.epoch + 1
   const database = { ...state.database, epoch, owner: index + 1 }
@@ -91,7 +98,7 @@ function claim(state: State, index: number): Step<State> {
 
 function lookAtHead(state: State, index: number): Step<State> {
   const { database } = state
-  const head = database.letters & -database.letters
+  const head = dueHead(database)
   if (!isOurs(state, index))
     return { label: `worker ${index + 1} has lost the actor`, next: setWorker(state, index, OVER) }
   if (head === 0) {

@@ -25,6 +25,7 @@ const REMEMBERED: CoalescedOptions = { ...IN_TURN, senders: [...IN_TURN.senders,
 const LOCKED_BESIDE: CoalescedOptions = { ...GUARDED, senders: [guarded(0), locked(1), guarded(0)] }
 const MIXED: CoalescedOptions = { ...GUARDED, senders: [locked(1), guarded(0)], workers: 2, faults: 2 }
 const CRASHES: CoalescedOptions = { ...LOCKED_BESIDE, serverCrashes: true }
+const PAUSES: CoalescedOptions = { ...LOCKED_BESIDE, pauses: true }
 const LONG: CoalescedOptions = {
   ...MIXED,
   senders: [locked(0), locked(1), locked(2)],
@@ -40,6 +41,7 @@ const REAL: readonly (readonly [string, CoalescedOptions])[] = [
   ['a process that remembers, and a transaction beside it', LOCKED_BESIDE],
   ['guarded writes beside transactions, two workers and two faults', MIXED],
   ['a crash of the server that takes turns back', CRASHES],
+  ['letters that wait for company after a turn', PAUSES],
   ['long turns, which read without a lock and look again under it', LONG],
 ]
 
@@ -56,6 +58,7 @@ const MISTAKES: readonly (readonly [CoalescedMistake, CoalescedOptions, string])
   ['the turn reads before it locks', MIXED, STUCK],
   ['the turn reads in the statement that locks', MIXED, STUCK],
   ['a turn without news leaves the row as it was', MIXED, STUCK],
+  ['the letter of a session that just had a turn is not sent', PAUSES, STUCK],
   ['the long turn does not look at what came in meanwhile', LONG, STUCK],
 ]
 

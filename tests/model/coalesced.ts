@@ -125,7 +125,7 @@ function lockedSteps(
 
 /** COMMIT of either way. */
 function commitRequest(
-  { mistake }: CoalescedOptions,
+  { mistake, pauses = false }: CoalescedOptions,
   state: State,
   { seen, tells }: Sender,
   index: number,
@@ -135,9 +135,14 @@ function commitRequest(
   const wasGuarded = seen !== null
   // The guarded statement does not know of revisits: it is for events beyond the watermark.
   const isLate = !wasGuarded && index <= database.watermark
+  const hadTurn = pauses && database.read !== 0
+  const sends = tells && !(hadTurn && mistake === 'the letter of a session that just had a turn is not sent')
+  const letter = sends ? 1 << database.mail : 0
   const stored = {
-    letters: tells ? database.letters | (1 << database.mail) : database.letters,
-    mail: database.mail + (tells ? 1 : 0),
+    letters: database.letters | letter,
+    // Which turns count as lately is a matter of time: the letter may become due at once.
+    early: hadTurn ? database.early | letter : database.early,
+    mail: database.mail + (sends ? 1 : 0),
     events: database.events | bit,
     revisits: isLate ? database.revisits | bit : database.revisits,
   }
@@ -184,6 +189,11 @@ function serverSteps({ serverCrashes }: CoalescedOptions, state: State): readonl
     mail: database.mail + 1,
   }
   const steps: Step<State>[] = []
+  if (database.early !== 0)
+    steps.push({
+      label: 'the letter has waited long enough',
+      next: { ...state, database: { ...database, early: 0 }, durable: { ...durable, early: 0 } },
+    })
   if (faults > 0 && database.version !== 0 && database.letters === 0 && database.mail < 6)
     steps.push({
       label: 'FAULT: an operator sends the letter again',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { MIGRATIONS } from '../../sql/migrations.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, type TestDatabase, testServer } from '../support/database.ts'
 import { useServices } from '../support/process.ts'
 
 setDefaultTimeout(60_000)
@@ -49,6 +49,18 @@ describe('with DATABASE_URL', () => {
       expect(await service.kill('SIGINT')).toBe(0)
     },
   )
+
+  test('a Redis that does not answer is said in the banner, once; all the rest goes on', async () => {
+    const env = { DATABASE_URL: database.url, REDIS_URL: 'redis://127.0.0.1:1', LOG_LEVEL: 'silent' }
+    const service = await services.start({ env, ready: /Transcribes/ })
+    expect(service.output().match(/Redis does not answer/g)).toHaveLength(1)
+    const address = /Address +(\S+)/.exec(service.output())?.[1]
+    expect((await fetch(`${address}/health`)).status).toBe(200)
+    const well = await services.start({ env: { ...env, REDIS_URL: testServer('TEST_REDIS_URL') } })
+    expect(well.output()).toContain('Redis at ')
+    expect(well.output()).not.toContain('does not answer')
+    expect(await Promise.all([service, well].map((one) => one.kill()))).toEqual([0, 0])
+  })
 
   test('nothing is started or written beside it: no server of our own, no folder', () => {
     expect(existsSync(join(services.folder, 'data', 'postgres'))).toBe(false)

@@ -118,7 +118,7 @@ export async function insertSignal(
     application_id: session.applicationId,
     session_id: session.sessionId,
     source: 'explicit_feedback',
-    kind: 'feedback',
+    kind: 'message_feedback',
     external_event_id: id,
     sequence: 1,
     revision: 1,

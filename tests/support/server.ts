@@ -13,6 +13,7 @@ import { loadConfig } from '../../src/config.ts'
 import { type Container, createContainer } from '../../src/container.ts'
 import { createFeatures, type Features } from '../../src/features.ts'
 import type { WebsiteOptions } from '../../src/http/website-mount.ts'
+import type { Query } from '../../src/platform/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
 export interface TestServerOptions {
@@ -24,6 +25,8 @@ export interface TestServerOptions {
   readonly actors?: boolean | Partial<RuntimeOptions>
   /** Versions and window of the website API. */
   readonly website?: WebsiteOptions
+  /** Sees the statements of lists; see plans.ts. */
+  readonly reads?: (reads: Query) => Query
   /** Another server, which is stopped later: this one is a second process on its database. */
   readonly beside?: TestServer
 }
@@ -82,7 +85,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const database = options.beside?.database ?? (await createTestDatabase())
   const config = loadConfig({ LOG_LEVEL: 'silent', DATA_DIR: dataDir, ...LIMITS_OFF, ...options.env })
   const servers = { database: { url: database.url }, redis: options.redis ?? null }
-  const deps = createContainer(config, servers, 'test')
+  const container = createContainer(config, servers, 'test')
+  const deps = { ...container, reads: options.reads?.(container.reads) ?? container.reads }
   const features = createFeatures(deps)
   const app = createApp(deps, { website: options.website ?? {} }).listen({ hostname: '127.0.0.1', port: 0 })
   const runtime = await startActors(deps, features, options.actors ?? false)
@@ -184,7 +188,7 @@ export function clientOf(baseUrl: string, credential: Credential): Client {
   }
 }
 
-function credentialHeaders(credential: Credential): Record<string, string> {
+export function credentialHeaders(credential: Credential): Record<string, string> {
   if (credential === 'nobody') return {}
   if ('apiKey' in credential) return { 'x-service-api-key': credential.apiKey }
   if ('agentSecret' in credential) return { 'x-service-agent-key': credential.agentSecret }

@@ -15,6 +15,7 @@ function known(version: number, agentVersion = '1'): KnownSession {
     environment: null,
     participants: [],
     watermark: -1,
+    erased: false,
   } as const
   return { session, version, highest: version, creditsExhausted: false }
 }

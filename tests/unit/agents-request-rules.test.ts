@@ -6,7 +6,7 @@ import {
   MAX_EVENTS_PER_REQUEST,
   type Participant,
 } from '../../src/agents/model.ts'
-import { checkRequest, environmentRefusal } from '../../src/agents/request.rules.ts'
+import { checkRequest, environmentRefusal, parseRequest } from '../../src/agents/request.rules.ts'
 import { validate } from '../../src/http/json.ts'
 import { AppError } from '../../src/platform/errors.ts'
 
@@ -26,9 +26,9 @@ const request = (events: Event[], members: Partial<IngestRequest> = {}): IngestR
   ...members,
 })
 
-/** What `checkRequest` says about a request as large as a request may be. */
+/** What is wrong with a request as large as a request may be. */
 function refusal(sent: IngestRequest, bodyBytes = Number.MAX_SAFE_INTEGER): AppError | null {
-  return caught(() => checkRequest(sent, bodyBytes))
+  return caught(() => checkRequest(parseRequest(sent), bodyBytes))
 }
 
 function caught(work: () => void): AppError | null {

@@ -40,7 +40,22 @@ describe('progress', () => {
     expect(written.at(-1)).toBe('\r\u001b[K')
   })
 
-  test('says nothing where there is no terminal', () => {
-    expect(draw(false, [0, 200])).toEqual([])
+  test('without a terminal is a line every ten seconds, without a bar', () => {
+    expect(draw(false, [0, 200, 9_999, 10_000, 15_000, 20_000])).toEqual([
+      'earshot: 50 %   1 rows   0 rows/s   10 s left\n',
+      'earshot: 50 %   1 rows   0 rows/s   20 s left\n',
+    ])
+  })
+
+  test.each([20, 50, 80, 120])('never fills a terminal of %d columns', (columns) => {
+    const written: string[] = []
+    let time = 0
+    const terminal = { isTTY: true, columns, write: (text: string) => written.push(text) }
+    const progress = createProgress(terminal, () => time)
+    time = 123_000
+    progress.update({ done: 12, total: 1000, rows: 1_234_567 })
+    const line = (written[0] ?? '').replace('\r\u001b[K', '')
+    expect([...line].length).toBeLessThan(columns)
+    if (columns >= 80) expect(line).toEndWith(' left')
   })
 })

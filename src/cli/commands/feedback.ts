@@ -34,7 +34,10 @@ const IMPORT_FLAGS: Readonly<Record<string, Flag>> = {
 const service = async ({ container }: Services) => {
   const { createFeedback } = await import('../../feedback/service.ts')
   const { createDirectory } = await import('../../people/directory.ts')
-  return createFeedback({ ...container, assertPerson: createDirectory({ ...container, erasers: {} }).get })
+  return createFeedback({
+    ...container,
+    assertPerson: createDirectory({ ...container, erasers: {}, recordingsOf: async () => [] }).get,
+  })
 }
 
 export const feedbackCommands: readonly Command[] = [

@@ -82,10 +82,17 @@ const transcription: readonly Command[] = [
         const { requestAll } = await load()
         const statuses = input.has('failed') ? (['waiting', 'failed'] as const) : (['waiting'] as const)
         const queued = await requestAll(container, organizationId, statuses)
-        return { json: { organizationId, queued }, lines: [`${queued} queued`] }
+        const isOff = container.config.transcribe === null
+        return {
+          json: { organizationId, queued, transcribes: !isOff },
+          lines: [`${queued} queued`, ...(isOff ? [NOTHING_TRANSCRIBES] : [])],
+        }
       })
     },
   },
 ]
+
+const NOTHING_TRANSCRIBES =
+  'The settings of this command name nothing that transcribes: workers need TRANSCRIBE_URL or TRANSCRIBE_COMMAND.'
 
 export const recordingCommands: readonly Command[] = [...media, ...transcription]

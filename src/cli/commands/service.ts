@@ -14,6 +14,19 @@ export const serviceCommands: readonly Command[] = [
     },
   },
   {
+    name: 'init',
+    args: [],
+    summary: 'Prepare an empty database: an organization with a user, a key, an agent and a folder',
+    flags: {
+      name: { value: 'text', summary: 'of the organization (default: default)' },
+      email: { value: 'address', summary: 'of its first user (default: admin@localhost.localdomain)' },
+    },
+    async run(input) {
+      const { initialize } = await import('../init.ts')
+      return initialize(input)
+    },
+  },
+  {
     name: 'migrate',
     args: [],
     summary: 'Bring the database schema up to date',

@@ -1,4 +1,5 @@
 /** The parts of the OpenAPI document that operations share: who may call, how errors look, which headers come back. */
+import { DETAIL_CODES, ERROR_MEMBERS } from '../../platform/error-details.ts'
 import { ERROR_STATUS } from '../../platform/errors.ts'
 
 /** Every tag that an operation may carry, in the order of the document. */
@@ -48,18 +49,18 @@ export const TAGS = [
     description: 'The users of an organization and their access tokens: list, create, revoke and remove.',
   },
   {
-    name: 'Website',
-    description:
-      'The public website: forms, content and the assistant. No credential; requests are counted for the client’s address. ' +
-      'A form is sent only when its user asked for that. `success` says that a submission was accepted, not that anybody has read it.',
-  },
-  {
     name: 'Feedback',
     description:
       'Support tickets, survey answers and chat messages as records of typed fields: create a source once, put the person, ' +
       'send the record.',
   },
   { name: 'Service', description: 'Whether the service is alive and ready, and its metrics.' },
+  {
+    name: 'Website',
+    description:
+      'The public website: forms, content and the assistant. No credential; requests are counted for the client’s address. ' +
+      'A form is sent only when its user asked for that. `success` says that a submission was accepted, not that anybody has read it.',
+  },
 ] as const
 
 export const SECURITY_SCHEMES = {
@@ -86,6 +87,10 @@ export const SECURITY_SCHEMES = {
   },
 } as const
 
+/** Words with their meanings, as a list in Markdown. */
+const listOf = (meanings: Readonly<Record<string, string>>) =>
+  ['', ...Object.entries(meanings).map(([word, meaning]) => `- \`${word}\`: ${meaning}`)].join('\n')
+
 /** The error body of the REST API. `code` is closed: clients may branch on it. */
 export const ERROR_SCHEMA = {
   type: 'object',
@@ -93,26 +98,36 @@ export const ERROR_SCHEMA = {
     'Why a request was refused. Branch on `code` or the status; `message` is for people and may change.',
   required: ['statusCode', 'timestamp', 'path', 'error', 'code', 'message', 'requestId'],
   properties: {
-    statusCode: { type: 'integer' },
-    timestamp: { type: 'string', format: 'date-time' },
+    statusCode: { type: 'integer', description: 'The HTTP status.' },
+    timestamp: { type: 'string', format: 'date-time', description: 'When the request was refused.' },
     path: { type: 'string', description: 'Path of the request, without its query.' },
     error: { type: 'string', description: 'Reason phrase of the status.' },
-    code: { type: 'string', enum: Object.keys(ERROR_STATUS) },
-    message: { type: 'string' },
+    code: {
+      type: 'string',
+      description: 'Why, as a word out of this list. The operation names those that it can answer with.',
+      enum: Object.keys(ERROR_STATUS),
+    },
+    message: { type: 'string', description: 'Why, in a sentence for people.' },
     requestId: {
       type: 'string',
       description: 'Same as the header `X-Request-Id`; quote it when asking for help.',
     },
+    ...ERROR_MEMBERS,
     details: {
       type: 'array',
       description: 'What is wrong with the input, place by place.',
       items: {
         type: 'object',
+        description: 'One wrong place.',
         required: ['path', 'code', 'message'],
         properties: {
           path: { type: 'string', description: 'Such as `events[3].sequence`.' },
-          code: { type: 'string' },
-          message: { type: 'string' },
+          code: {
+            type: 'string',
+            description: `What is wrong there. ${listOf(DETAIL_CODES)}`,
+            enum: Object.keys(DETAIL_CODES),
+          },
+          message: { type: 'string', description: 'The rule, in words.' },
         },
       },
     },
@@ -128,8 +143,8 @@ export const PROBLEM_SCHEMA = {
   properties: {
     type: { type: 'string', description: 'A registered problem type (a URI), or `about:blank`.' },
     title: { type: 'string', description: 'Reason phrase of the status.' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
+    status: { type: 'integer', description: 'The HTTP status.' },
+    detail: { type: 'string', description: 'Why, in a sentence for people.' },
     instance: { type: 'string', description: 'Path of the request, without its query.' },
     error: { type: 'string', description: 'Same as `detail`.' },
     code: ERROR_SCHEMA.properties.code,
@@ -139,10 +154,11 @@ export const PROBLEM_SCHEMA = {
       description: 'What is wrong with the input, place by place.',
       items: {
         type: 'object',
+        description: 'One wrong place.',
         required: ['pointer', 'detail'],
         properties: {
           pointer: { type: 'string', description: 'JSON pointer as a URI fragment, such as `#/email`.' },
-          detail: { type: 'string' },
+          detail: { type: 'string', description: 'The rule, in words.' },
         },
       },
     },

@@ -16,13 +16,16 @@ import {
   SECURITY_SCHEMES,
   TAGS,
 } from './components.ts'
-import { readable } from './schema.ts'
+import { type NamedSchemas, readable } from './schema.ts'
+import { sharePaths } from './shared.ts'
 
 interface Response31 {
+  readonly description: string
   readonly headers?: Record<string, { $ref: string }>
 }
 interface Operation31 {
-  readonly parameters?: readonly unknown[]
+  readonly operationId: string
+  readonly parameters?: readonly { readonly name: string }[]
   readonly tags?: readonly string[]
   readonly responses: Record<string, Response31>
 }
@@ -51,7 +54,9 @@ export async function buildDocument(
   routes: readonly InternalRoute[],
   config: Pick<Config, 'publicBaseUrl'>,
 ): Promise<Record<string, unknown>> {
-  const paths = withSharedHeaders(readable(await collectPaths(routes)) as Paths31)
+  const schemas: NamedSchemas = {}
+  const collected = readable(await collectPaths(routes), schemas) as Paths31
+  const { paths, components } = sharePaths(withSharedHeaders(collected))
   const used = new Set(
     Object.values(paths).flatMap((item) => Object.values(item).flatMap((one) => one.tags ?? [])),
   )
@@ -63,8 +68,9 @@ export async function buildDocument(
     paths,
     components: {
       securitySchemes: SECURITY_SCHEMES,
-      schemas: { Error: ERROR_SCHEMA, Problem: PROBLEM_SCHEMA },
-      headers: usedHeaders(paths),
+      schemas: { Error: ERROR_SCHEMA, Problem: PROBLEM_SCHEMA, ...schemas },
+      ...components,
+      headers: usedHeaders({ paths, components }),
     },
   }
 }
@@ -79,7 +85,8 @@ const INFO = {
     '',
     'Every response carries `X-Request-Id`. Errors have one shape, `Error`, whose `code` is stable.',
   ].join('\n'),
-  license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+  contact: { name: 'Operator of this service' },
+  license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
 }
 
 /** An application of its own with the same routes: the plugin would otherwise serve a page that loads from elsewhere. */
@@ -123,8 +130,8 @@ function withHeaders(operation: Operation31, more: readonly HeaderName[]): Opera
   }
 }
 
-function usedHeaders(paths: Paths31): Record<string, unknown> {
-  const text = JSON.stringify(paths)
+function usedHeaders(document: unknown): Record<string, unknown> {
+  const text = JSON.stringify(document)
   return Object.fromEntries(
     Object.entries(HEADERS).filter(([name]) => text.includes(`"#/components/headers/${name}"`)),
   )

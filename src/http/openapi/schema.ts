@@ -5,12 +5,67 @@
 
 type Node = Record<string, unknown>
 
-/** Rewrites a whole document, bottom up. */
-export function readable(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(readable)
+/** Component schemas by name. */
+export type NamedSchemas = Record<string, Node>
+
+const EXAMPLES: ReadonlySet<string> = new Set(['example', 'examples'])
+
+/** Rewrites a whole document, bottom up. Named schemas are moved to `schemas`. @throws Error where two have one name */
+export function readable(value: unknown, schemas: NamedSchemas): unknown {
+  if (Array.isArray(value)) return value.map((item) => readable(item, schemas))
   if (typeof value !== 'object' || value === null) return value
-  const node = Object.fromEntries(Object.entries(value).map(([key, member]) => [key, readable(member)]))
-  return [mergeAlternatives, openRecord, typeOfConstant].reduce((current, rewrite) => rewrite(current), node)
+  const node = Object.fromEntries(
+    // An example is a value, and stays what it is.
+    Object.entries(value).map(([key, member]) => [
+      key,
+      EXAMPLES.has(key) ? member : readable(member, schemas),
+    ]),
+  )
+  const rewrites = [mergeAlternatives, openRecord, typeOfConstant, withoutOwnKeywords, defaultsInWords]
+  const rewritten = rewrites.reduce((current, rewrite) => rewrite(current), node)
+  return moveNamed(rewritten, schemas)
+}
+
+/** A member may be called like a keyword; only a schema has one of these. */
+const isSchema = (node: Node) =>
+  typeof node.type === 'string' ||
+  Array.isArray(node.type) ||
+  Array.isArray(node.anyOf) ||
+  typeof node.description === 'string'
+
+/** See `OwnKeywords`. */
+function withoutOwnKeywords(node: Node): Node {
+  if (!isSchema(node)) return node
+  const { words: _, documented, ...rest } = node
+  return { ...rest, ...(documented as Node | undefined) }
+}
+
+/**
+ * The defaults of members as part of their descriptions: generators take a member with a `default` for one that is always
+ * there, and so ask callers for it.
+ */
+function defaultsInWords(node: Node): Node {
+  const { properties } = node
+  if (!isSchema(node) || typeof properties !== 'object' || properties === null) return node
+  const members = Object.entries(properties as Record<string, Node>).map(([name, member]) => {
+    if (member.default === undefined) return [name, member] as const
+    const { default: value, description = '', ...rest } = member
+    const said = /\b(?:default|unless given)\b/i.test(String(description))
+    const words = said ? description : `${description} Unless given: \`${JSON.stringify(value)}\`.`.trim()
+    return [name, { ...rest, description: words }] as const
+  })
+  return { ...node, properties: Object.fromEntries(members) }
+}
+
+function moveNamed(node: Node, schemas: NamedSchemas): Node {
+  if (!isSchema(node) || typeof node.$id !== 'string') return node
+  const { $id: name, useDescription, ...schema } = node
+  const known = schemas[name]
+  if (known !== undefined && !Bun.deepEquals(known, schema))
+    throw new Error(`two different schemas are named ${name}`)
+  schemas[name] = schema
+  const reference = { $ref: `#/components/schemas/${name}` }
+  return useDescription === undefined ? reference : { ...reference, description: useDescription }
 }
 
 /**

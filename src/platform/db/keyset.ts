@@ -25,3 +25,28 @@ export const asMicroseconds = (sql: Query, column: string) =>
 /** The timestamptz of `asMicroseconds`. */
 export const fromMicroseconds = (sql: Query, microseconds: number) =>
   sql`(timestamptz 'epoch' + ${microseconds}::bigint * interval '1 microsecond')`
+
+/**
+ * A moment as a keyset has it: RFC 3339 text with microseconds (`asMoment`), for what callers date in any year from 1 to 9999; or
+ * microseconds since 1970, where the service has set it.
+ */
+export type Moment = string | number
+export type MomentSlice = Slice<readonly [moment: Moment, id: string]>
+
+/** Selects a timestamptz as RFC 3339 text with microseconds. */
+export const asMoment = (sql: Query, column: string) =>
+  sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+
+/** The further condition of the next page of a list in descending order of `column` and `id`; nothing on the first page. */
+export function behind(
+  sql: Query,
+  column: string,
+  id: string,
+  after: readonly [moment: Moment, id: string | number] | null,
+) {
+  if (after === null) return sql``
+  const moment =
+    typeof after[0] === 'number' ? fromMicroseconds(sql, after[0]) : sql`${after[0]}::text::timestamptz`
+  const last = typeof after[1] === 'number' ? sql`${after[1]}::bigint` : sql`${after[1]}::uuid`
+  return sql`and (${sql(column)}, ${sql(id)}) < (${moment}, ${last})`
+}

@@ -54,9 +54,9 @@ export async function joinPostgres(
   }
 }
 
-/** Enough for the pool of this process and of each of its threads, and some for people and commands. */
+/** Enough for the pools of this process and of each of its threads (reads have half a pool more), and some for people and commands. */
 function maxConnections({ databasePoolSize, workerThreads }: Config): number {
-  return Math.max(100, (workerThreads + 1) * (databasePoolSize + 2) + 20)
+  return Math.max(100, (workerThreads + 1) * (Math.ceil(1.5 * databasePoolSize) + 2) + 20)
 }
 
 export interface KeptPostgres extends Joined {

@@ -6,12 +6,13 @@
  * not even Redis: other processes of the same service could not see it.
  */
 import { mkdirSync, realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import type { Log } from '../log.ts'
 import type { Servers } from '../servers.ts'
 import { oneLine, StartError } from '../start-error.ts'
 import { joinPostgres, type KeptPostgres, keepPostgres } from './kept-postgres.ts'
-import { postgresFolders, type RunningPostgres, stopPostgres } from './postgres.ts'
+import { hasDatabase, postgresFolders, type RunningPostgres, stopPostgres } from './postgres.ts'
 import { type EmbeddedRedis, endOrphans, findRedis, startRedis } from './redis.ts'
 import type { Folders } from './runner.ts'
 import { startWatchdog, type Watchdog } from './watchdog.ts'
@@ -65,10 +66,21 @@ async function redisOrNone(dataDir: string, log: Log): Promise<EmbeddedRedis | n
 
 /**
  * Connects the servers of a command: joins a running embedded server, else starts one and stops it at the end unless
- * somebody else uses it by then.
+ * somebody else uses it by then. A folder without a database gets one only where the command `mayCreate` it: with a mistyped
+ * `DATA_DIR`, other commands would answer from an empty database.
+ * @throws StartError
  */
-export async function openServers(config: Config, log: Log): Promise<StartedServers> {
+export async function openServers(
+  config: Config,
+  log: Log,
+  { mayCreate = false }: { readonly mayCreate?: boolean } = {},
+): Promise<StartedServers> {
   if (config.databaseUrl !== null) return external(config, config.databaseUrl)
+  if (!mayCreate && !hasDatabase(postgresFolders(resolve(config.dataDir))))
+    throw new StartError(
+      `DATA_DIR is ${JSON.stringify(config.dataDir)}, but holds no database: start the service there once, ` +
+        'name the right folder, or set DATABASE_URL',
+    )
   const dataDir = prepareDataDir(config)
   const folders = postgresFolders(dataDir)
   const watchdog = startWatchdog(dataDir, log)

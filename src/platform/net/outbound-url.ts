@@ -39,7 +39,7 @@ export function assertOutboundUrl(text: string, path = 'assetUrl'): URL {
   const reason =
     url === null ? `must be an absolute URL of at most ${MAX_LENGTH} characters` : refusalOf(url, text)
   if (url !== null && reason === null) return url
-  const details = [{ path, code: 'url_not_allowed', message: reason ?? 'is not allowed' }]
+  const details = [{ path, code: 'url_not_allowed', message: reason ?? 'is not allowed' }] as const
   throw new AppError('url_not_allowed', `${path}: ${reason}`, { details })
 }
 

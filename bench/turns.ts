@@ -1,0 +1,103 @@
+/**
+ * What the turns behind ingestion cost: sessions are sent and worked off until nothing waits any more, analysis included.
+ *
+ * CPU counts from the first request to the last turn, by process, because on a busy machine a rate says little. Callers, service and
+ * PostgreSQL share the cores of this machine.
+ */
+import { cpuOfSelf, cpuOfTree, postgresPid } from './support/cpu.ts'
+import { type Environment, openEnvironment, startService } from './support/environment.ts'
+import { CALLERS, createTenant, event, overHttp, type Tenant } from './support/ingestion.ts'
+import { inParallel, table } from './support/measure.ts'
+
+const ROUNDS = 3
+const POLL_MS = 20
+
+interface Load {
+  readonly name: string
+  /** What `run` takes the number of, and what a cost is of. */
+  readonly unit: string
+  readonly amount: number
+  run(amount: number): Promise<void>
+}
+
+/** One request a session, of 6 events. */
+function sessionsOfSix(baseUrl: string, { agentSecret }: Tenant, status: string): Load['run'] {
+  return (amount) =>
+    inParallel(amount, CALLERS, async () => {
+      const response = await fetch(`${baseUrl}/v3/rest/agent-conversations/ingest`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-service-agent-key': agentSecret },
+        body: JSON.stringify({
+          agentKey: 'bench',
+          externalSessionId: Bun.randomUUIDv7(),
+          status,
+          events: Array.from({ length: 6 }, (_, index) => event(index + 1)),
+        }),
+      })
+      if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
+      await response.arrayBuffer()
+    })
+}
+
+async function untilDrained({ sql }: Environment): Promise<void> {
+  for (;;) {
+    const [row] = await sql`select 1 from actor_message limit 1`
+    if (row === undefined) return
+    await Bun.sleep(POLL_MS)
+  }
+}
+
+/** Measures each load with workers in the process. */
+export async function benchTurns(): Promise<void> {
+  await using environment = await openEnvironment(4)
+  const tenant = await createTenant(environment)
+  await using service = await startService(environment)
+  const { baseUrl, pid } = service
+  const single = overHttp(baseUrl, tenant, 1)
+  const loads: readonly Load[] = [
+    { name: 'one event a request', unit: 'event', amount: 8_000, run: (amount) => single.run(amount) },
+    {
+      name: '6 events a session, open',
+      unit: 'session',
+      amount: 2_000,
+      run: sessionsOfSix(baseUrl, tenant, 'open'),
+    },
+    {
+      name: '6 events a session, ended',
+      unit: 'session',
+      amount: 2_000,
+      run: sessionsOfSix(baseUrl, tenant, 'ended'),
+    },
+  ]
+  const server = postgresPid(environment.databaseUrl)
+  const parts = () => [cpuOfSelf(), cpuOfTree(pid), cpuOfTree(server)]
+  const rows: string[][] = []
+  for (const { name, unit, amount, run } of loads) {
+    await run(amount / 4)
+    await untilDrained(environment)
+    const rounds = []
+    for (let round = 0; round < ROUNDS; round++) {
+      const [before, started] = [parts(), performance.now()]
+      await run(amount)
+      await untilDrained(environment)
+      const rate = (amount / (performance.now() - started)) * 1_000
+      const used = parts().map((ms, index) => ((ms - (before[index] ?? 0)) / amount) * 1_000)
+      rounds.push({ rate, used, sum: (used[1] ?? 0) + (used[2] ?? 0) })
+    }
+    const best = rounds.reduce((one, other) => (other.sum < one.sum ? other : one))
+    const rate = Math.max(...rounds.map((round) => round.rate))
+    rows.push([`${name}, a ${unit}`, ...[rate, ...best.used, best.sum].map((part) => part.toFixed(0))])
+  }
+  console.log(`\nUntil everything is worked off, ROLE=all, ${CALLERS} callers, best of ${ROUNDS}\n`)
+  console.log(
+    table(
+      ['', 'a second', 'callers, µs', 'service, µs', 'PostgreSQL, µs', 'service and PostgreSQL, µs'],
+      rows,
+    ),
+  )
+}
+
+if (import.meta.main) {
+  await benchTurns()
+  process.exit(0)
+}

@@ -1,0 +1,63 @@
+/**
+ * `earshot init`: from an empty database to everything that a first request needs. It makes what the first start makes by itself
+ * in embedded mode, under names of one's own, and also works with `DATABASE_URL`.
+ */
+import { createFolders } from '../folders/service.ts'
+import { type Input, type Output, UsageError } from './command.ts'
+import { migrateDatabase } from './migrate.ts'
+import { pairs } from './output.ts'
+import { type Services, withServices } from './services.ts'
+
+const TOKEN_SECONDS = 365 * 24 * 60 * 60
+const AGENT_KEY = 'default'
+
+/** @throws UsageError where there is an organization already */
+export async function initialize(input: Input): Promise<Output> {
+  await migrateDatabase(input.env)
+  return withServices(input, async (services) => {
+    const [existing] = await services.identity.listOrganizations()
+    if (existing !== undefined)
+      throw new UsageError(
+        `there is an organization already (${existing.name}): see earshot api-key create, user create and agent create`,
+      )
+    const credentials = await createAll(services, input)
+    const shown = {
+      organization: credentials.organizationId,
+      'API key': credentials.apiKey,
+      'agent key': credentials.agentKey,
+      'agent secret': credentials.agentSecret,
+      user: credentials.userId,
+      'user token': credentials.userToken ?? 'made by OIDC_ISSUER',
+      folder: credentials.folderId,
+    }
+    return {
+      json: { ...credentials },
+      lines: [...pairs(shown), 'Keys, secrets and tokens are shown this once: keep them now.'],
+    }
+  })
+}
+
+/** The members of `credentials.json`. */
+async function createAll({ identity, applications, container }: Services, input: Input) {
+  const { id: organizationId } = await identity.createOrganization(input.flag('name') ?? 'default')
+  const email = input.flag('email') ?? 'admin@localhost.localdomain'
+  const user = await identity.createUser(organizationId, { email, name: email })
+  const { apiKey } = await identity.createApiKey(organizationId, 'init')
+  const application = await applications.create(organizationId, { agentKey: AGENT_KEY, name: AGENT_KEY })
+  const { agentSecret } = await applications.createSecret(organizationId, application.id)
+  const folder = await createFolders(container).create(
+    { kind: 'organization', organizationId },
+    { name: 'Calls', shared: true },
+  )
+  const userToken =
+    container.config.oidc === null ? await identity.createUserToken(user.id, TOKEN_SECONDS, 'init') : null
+  return {
+    organizationId,
+    apiKey,
+    agentKey: AGENT_KEY,
+    agentSecret,
+    userId: user.id,
+    userToken,
+    folderId: folder.id,
+  }
+}

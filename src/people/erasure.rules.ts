@@ -1,0 +1,114 @@
+/**
+ * Finding a person by name and e-mail address in free text. Pure.
+ *
+ * The rule: rather too much than too little, within what belongs to the person. Names count as whole words in any case and
+ * with any white space, and each longer word of a name by itself. The expression is made of literals only, so it takes linear time.
+ */
+
+/** Stands in place of what named the person. */
+export const ERASED = '[erased]'
+
+/** Words of a name that are looked for by themselves. Shorter ones ("de", "J.") are part of ordinary text. */
+const MIN_WORD_LENGTH = 3
+/** A name of one letter alone would erase that letter everywhere. */
+const MIN_NAME_LENGTH = 2
+
+export interface Terms {
+  readonly email: string | null
+  readonly names: readonly string[]
+}
+
+export interface Eraser {
+  /** The text without the person. */
+  text(text: string): string
+  /** The JSON value without the person, in texts and in member names. The value itself where nothing changes. */
+  value<T>(value: T): T
+}
+
+/** What names a person: first and last name together in either order, and each of them. */
+export function termsOf(person: {
+  readonly email: string | null
+  readonly firstName: string | null
+  readonly lastName: string | null
+}): Terms {
+  const first = person.firstName?.trim() ?? ''
+  const last = person.lastName?.trim() ?? ''
+  const whole =
+    first === '' || last === '' ? [] : [`${first} ${last}`, `${last} ${first}`, `${last}, ${first}`]
+  return {
+    email: person.email?.trim() || null,
+    names: [...whole, ...[first, last].filter((name) => name !== '')],
+  }
+}
+
+/** Scripts that write words without spaces between them, or join endings to a name. */
+const WITHOUT_SPACES =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+
+export function createEraser({ email, names }: Terms): Eraser {
+  const expression = expressionOf(email, names)
+  const text = (value: string) => (expression === null ? value : value.replaceAll(expression, ERASED))
+  return { text, value: (value) => eraseValue(text, value) as typeof value }
+}
+
+function expressionOf(email: string | null, names: readonly string[]): RegExp | null {
+  const words = names.flatMap((name) => [
+    ...(length(name) < MIN_NAME_LENGTH ? [] : [name]),
+    ...name.split(/[\s,]+/u).filter((word) => length(word) >= MIN_WORD_LENGTH),
+  ])
+  const forms = new Set(words.flatMap((word) => [word.normalize('NFC'), word.normalize('NFD')]))
+  // Longer ones first: an alternation takes the first that fits.
+  const sorted = [...forms].sort((a, b) => b.length - a.length || (a < b ? -1 : 1))
+  const alternatives = [...(email === null ? [] : emailPatterns(email)), ...sorted.map(namePattern)]
+  return alternatives.length === 0 ? null : new RegExp(alternatives.join('|'), 'giu')
+}
+
+const length = (text: string) => [...text].length
+
+function emailPatterns(email: string): readonly string[] {
+  const forms = new Set([email, encodeURIComponent(email)])
+  return [...forms].map((form) => `(?<![\\p{L}\\p{N}._+-])${literal(form)}(?![\\p{L}\\p{N}])`)
+}
+
+function namePattern(name: string): string {
+  const pattern = name.split(/\s+/u).map(literal).join('\\s+')
+  return WITHOUT_SPACES.test(name) ? pattern : `(?<![\\p{L}\\p{M}\\p{N}])${pattern}(?![\\p{L}\\p{M}\\p{N}])`
+}
+
+function literal(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+}
+
+function eraseValue(text: (value: string) => string, value: unknown): unknown {
+  if (typeof value === 'string') return text(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const items = value.map((item) => eraseValue(text, item))
+    return items.some((item, index) => item !== value[index]) ? items : value
+  }
+  return eraseMembers(text, value as Record<string, unknown>)
+}
+
+/** Members whose names become the same get a counter, so that none is lost. */
+function eraseMembers(text: (value: string) => string, value: Record<string, unknown>): unknown {
+  const taken = new Set(Object.keys(value))
+  const counters = new Map<string, number>()
+  const unique = (base: string) => {
+    let name = base
+    while (taken.has(name)) {
+      const next = (counters.get(base) ?? 1) + 1
+      counters.set(base, next)
+      name = `${base} ${next}`
+    }
+    taken.add(name)
+    return name
+  }
+  let changed = false
+  const members = Object.entries(value).map(([name, member]) => {
+    const erased = text(name)
+    const kept = eraseValue(text, member)
+    changed ||= erased !== name || kept !== member
+    return [erased === name ? name : unique(erased), kept] as const
+  })
+  return changed ? Object.fromEntries(members) : value
+}

@@ -1,0 +1,99 @@
+/** The SQL of erasures: what is looked for, how far the work is, and what was erased. */
+import type { Json, Query, Tx } from '../platform/db/pool.ts'
+import type { ErasureKind } from './erasure.ts'
+
+export interface ErasureTerms {
+  readonly email: string | null
+  readonly names: readonly string[]
+  readonly recordingIds: readonly string[]
+}
+
+export type Counts = Readonly<Partial<Record<ErasureKind, number>>>
+
+export interface Erasure {
+  readonly id: string
+  readonly personId: number
+  readonly counts: Counts
+  readonly requestedAt: Date
+  readonly finishedAt: Date | null
+}
+
+export interface Progress {
+  /** Name of the reach whose turn it is. */
+  readonly reach: string
+  readonly from: Json | null
+}
+
+export interface OpenErasure extends Erasure {
+  readonly organizationId: string
+  readonly publicId: string
+  readonly terms: ErasureTerms
+  readonly progress: Progress | null
+}
+
+const columns = (sql: Query) => sql`
+  id, person_id as "personId", counts, requested_at as "requestedAt", finished_at as "finishedAt"`
+
+export async function insertErasure(
+  tx: Tx,
+  row: {
+    readonly id: string
+    readonly organizationId: string
+    readonly personId: number
+    readonly publicId: string
+    readonly terms: ErasureTerms
+    readonly counts: Counts
+  },
+): Promise<Erasure> {
+  const { id, organizationId, personId, publicId, terms, counts } = row
+  const [inserted] = await tx<Erasure[]>`
+    insert into person_erasure (id, organization_id, person_id, public_id, terms, counts)
+    values (
+      ${id}, ${organizationId}, ${personId}, ${publicId}, ${JSON.stringify(terms)}::text::jsonb,
+      ${JSON.stringify(counts)}::text::jsonb
+    )
+    returning ${columns(tx)}`
+  return inserted as Erasure
+}
+
+export async function findErasure(query: Query, organizationId: string, id: string): Promise<Erasure | null> {
+  const [row] = await query<Erasure[]>`
+    select ${columns(query)}
+    from person_erasure
+    where organization_id = ${organizationId} and id = ${id}`
+  return row ?? null
+}
+
+/** By the id that the actor's key has. @returns null where it is finished, or gone with its organization */
+export async function lockOpenErasure(tx: Tx, id: string): Promise<OpenErasure | null> {
+  const [row] = await tx<OpenErasure[]>`
+    select ${columns(tx)}, organization_id as "organizationId", public_id as "publicId", terms, progress
+    from person_erasure
+    where id = ${id} and finished_at is null
+    for update`
+  return row ?? null
+}
+
+export async function saveErasure(
+  tx: Tx,
+  { organizationId, id }: Pick<OpenErasure, 'organizationId' | 'id'>,
+  progress: Progress,
+  counts: Counts,
+): Promise<void> {
+  await tx`
+    update person_erasure
+    set progress = ${JSON.stringify(progress)}::text::jsonb, counts = ${JSON.stringify(counts)}::text::jsonb
+    where organization_id = ${organizationId} and id = ${id}`
+}
+
+/** From now on nothing here names the person. */
+export async function finishErasure(
+  tx: Tx,
+  { organizationId, id }: Pick<OpenErasure, 'organizationId' | 'id'>,
+  counts: Counts,
+): Promise<void> {
+  await tx`
+    update person_erasure
+    set progress = null, terms = null, finished_at = clock_timestamp(), counts = ${JSON.stringify(counts)}::text::jsonb
+    where organization_id = ${organizationId} and id = ${id}`
+}

@@ -1,0 +1,33 @@
+/** The `format`s of JSON Schema that schemas of this service use. The library knows none by itself and keeps them for the process. */
+import { FormatRegistry } from '@sinclair/typebox'
+import { isEmailAddress } from '../email-address.ts'
+import { isFullDate, isRfc3339 } from '../rfc3339.ts'
+
+interface Format {
+  readonly accepts: (text: string) => boolean
+  /** Completes "must be …". */
+  readonly words: string
+}
+
+/** Any version and variant: an id that no object can have is not found, rather than malformed. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+const FORMATS: Readonly<Record<string, Format>> = {
+  email: { accepts: isEmailAddress, words: 'an e-mail address, such as ann@example.com' },
+  uuid: { accepts: (text) => UUID.test(text), words: 'a UUID' },
+  'date-time': {
+    accepts: isRfc3339,
+    words: 'an RFC 3339 date-time with offset, such as 2026-01-31T09:30:00Z',
+  },
+  date: { accepts: isFullDate, words: 'an RFC 3339 full-date, such as 2026-01-31' },
+  uri: { accepts: (text) => URL.canParse(text), words: 'an absolute URL' },
+  // Judged by the code that compiles it, which can say what is wrong.
+  regex: { accepts: () => true, words: 'a regular expression' },
+}
+
+for (const [name, { accepts }] of Object.entries(FORMATS)) FormatRegistry.Set(name, accepts)
+
+/** What a text of the format is, to complete "must be …". */
+export function wordsOfFormat(name: string): string {
+  return FORMATS[name]?.words ?? `a text of the format ${name}`
+}

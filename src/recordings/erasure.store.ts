@@ -1,0 +1,31 @@
+/** The SQL of erasing a person from what recordings are called and how they are summarised. */
+import type { Tx } from '../platform/db/pool.ts'
+
+export interface RecordingTexts {
+  readonly id: string
+  readonly displayName: string | null
+  readonly summary: string | null
+}
+
+/** Locks the recordings until the transaction ends. */
+export function readTexts(tx: Tx, organizationId: string, ids: readonly string[]) {
+  return tx<RecordingTexts[]>`
+    select id, display_name as "displayName", summary
+    from recording
+    where organization_id = ${organizationId} and id = any(${ids as string[]}::uuid[])
+    order by id
+    for no key update`
+}
+
+export async function writeTexts(
+  tx: Tx,
+  organizationId: string,
+  rows: readonly RecordingTexts[],
+): Promise<void> {
+  if (rows.length === 0) return
+  await tx`
+    update recording r
+    set display_name = c."displayName", summary = c.summary, updated_at = now()
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as c (id uuid, "displayName" text, summary text)
+    where r.organization_id = ${organizationId} and r.id = c.id`
+}

@@ -1,0 +1,149 @@
+/**
+ * The list of recordings.
+ *
+ * The rule: a page is read from an index that has its order, so it costs what it shows. Where a filter names a set of its own (one
+ * external id, a folder, what a search finds), that set is where the page begins. Other filters are applied to what is walked.
+ */
+import { asMoment, behind, type Moment, type Position } from '../platform/db/keyset.ts'
+import type { Query } from '../platform/db/pool.ts'
+import type { Found } from '../transcripts/service.ts'
+import type { AssetStatus, TranscriptStatus } from './model.ts'
+import type { Condition } from './store.ts'
+
+export interface ListFilter {
+  /** By external id: the list has this recording at most. */
+  readonly id?: string | undefined
+  readonly source?: string | undefined
+  readonly transcriptStatus?: TranscriptStatus | undefined
+  readonly assetStatus?: AssetStatus | undefined
+  readonly startedAfter?: string | undefined
+  readonly startedBefore?: string | undefined
+  readonly folderId?: string | undefined
+}
+
+/** Where a page begins: behind a row, or behind a number of rows. */
+export type ListSlice = Position<readonly [moment: Moment, id: string]>
+
+export interface ListRow {
+  readonly id: string
+  readonly displayName: string | null
+  readonly source: string
+  readonly startedAt: Date | null
+  readonly completedAt: Date | null
+  readonly assetStatus: AssetStatus | null
+  readonly assetObjectKey: string | null
+  readonly assetContentType: string | null
+  readonly assetDurationSeconds: number | null
+  readonly transcriptStatus: TranscriptStatus
+  readonly summary: string | null
+  readonly createdMoment: string
+  /** Empty where it is not known when it began: such a recording is in no list that is ordered by it. */
+  readonly startedMoment: string
+}
+
+/** What a list is ordered by, newest first: by when recordings began where that bounds it, else by when they were created. */
+export function orderOfList(filter: ListFilter): 'createdMoment' | 'startedMoment' {
+  const bounded = filter.startedAfter !== undefined || filter.startedBefore !== undefined
+  return bounded ? 'startedMoment' : 'createdMoment'
+}
+
+export interface ListScope {
+  readonly organizationId: string
+  /** A condition on the recording `r`, which names the organization. */
+  readonly visible: Condition
+  /** What a search finds; null where there is none. */
+  readonly found: Found | null
+}
+
+/** In the order of `orderOfList`, one row more than the limit. */
+export function listRecordings(query: Query, scope: ListScope, filter: ListFilter, slice: ListSlice) {
+  const order = orderOfList(filter) === 'startedMoment' ? 'r.started_at' : 'r.created_at'
+  const source = sourceOf(query, scope, filter, order, slice)
+  return query<ListRow[]>`
+    select
+      r.id, r.display_name as "displayName", r.source, r.started_at as "startedAt", r.completed_at as "completedAt",
+      r.asset_status as "assetStatus", r.asset_object_key as "assetObjectKey", r.asset_content_type as "assetContentType",
+      r.asset_duration_seconds as "assetDurationSeconds", r.transcript_status as "transcriptStatus", r.summary,
+      ${asMoment(query, 'r.created_at')} as "createdMoment",
+      coalesce(${asMoment(query, 'r.started_at')}, '') as "startedMoment"
+    from ${source.rows}
+    where ${scope.visible}
+      ${source.where}
+      ${filterConditions(query, filter)}
+      ${scope.found?.except ?? query``}
+    ${source.order}
+    limit ${slice.limit + 1}
+    offset ${slice.offset}`
+}
+
+interface Source {
+  /** Rows with the alias `r`. */
+  readonly rows: Condition
+  readonly where: Condition
+  readonly order: Condition
+}
+
+function sourceOf(
+  query: Query,
+  { organizationId, found }: ListScope,
+  filter: ListFilter,
+  column: 'r.created_at' | 'r.started_at',
+  { after }: ListSlice,
+): Source {
+  const further = behind(query, column, 'r.id', after)
+  const newest = query`order by ${query(column)} desc, r.id desc`
+  const filed =
+    filter.folderId === undefined
+      ? query``
+      : query`
+          and exists (
+            select 1
+            from recording_folder filed
+            where filed.recording_id = r.id
+              and filed.folder_id = ${filter.folderId}
+          )`
+  const walk = { rows: query`recording r`, where: query`${filed} ${further}`, order: newest }
+  // One recording has no order. With one, its index would be walked for it.
+  if (filter.id !== undefined) return { ...walk, order: query`` }
+  const among = found?.among ?? null
+  if (among !== null) {
+    // Found one by one (OFFSET keeps it so), then ordered; whether the caller sees a recording is asked in this order, so for no
+    // more than a page.
+    const rows = query`(
+      select r.*
+      from (${among}) as found
+      cross join lateral (
+        select *
+        from recording
+        where id = found.recording_id
+          and organization_id = ${organizationId}
+        offset 0
+      ) as r
+      where true
+        ${further}
+      ${newest}
+      offset 0
+    ) as r`
+    return { rows, where: filed, order: newest }
+  }
+  if (filter.folderId !== undefined && column === 'r.created_at')
+    return {
+      rows: query`recording_folder listed join recording r on r.id = listed.recording_id`,
+      where: query`
+        and listed.folder_id = ${filter.folderId}
+        ${behind(query, 'listed.recording_created_at', 'listed.recording_id', after)}`,
+      order: query`order by listed.recording_created_at desc, listed.recording_id desc`,
+    }
+  return walk
+}
+
+function filterConditions(query: Query, filter: ListFilter): Condition {
+  const { id, source, transcriptStatus, assetStatus, startedAfter, startedBefore } = filter
+  return query`
+    ${id === undefined ? query`` : query`and r.id = ${id}`}
+    ${source === undefined ? query`` : query`and r.source = ${source}`}
+    ${transcriptStatus === undefined ? query`` : query`and r.transcript_status = ${transcriptStatus}`}
+    ${assetStatus === undefined ? query`` : query`and r.asset_status = ${assetStatus}`}
+    ${startedAfter === undefined ? query`` : query`and r.started_at >= ${startedAfter}::text::timestamptz`}
+    ${startedBefore === undefined ? query`` : query`and r.started_at < ${startedBefore}::text::timestamptz`}`
+}

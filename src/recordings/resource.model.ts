@@ -1,0 +1,191 @@
+/** Wire shapes of recordings as they are read: one by one in camelCase, in lists in snake_case (specification, "Recordings"). */
+import { type Static, Type } from '@sinclair/typebox'
+import { positionedPageOf, positionQuery } from '../http/paging.ts'
+import { momentParameter } from '../http/parameters.ts'
+import { CanonicalRecord, TypedValue } from '../metadata/model.ts'
+import {
+  createdAt,
+  described,
+  moment,
+  named,
+  oneOf,
+  orNull,
+  updatedAt,
+  uuid,
+} from '../platform/validation/schema.ts'
+import { MAX_SEARCH_LENGTH } from '../transcripts/search.rules.ts'
+import { ASSET_STATUSES, TRANSCRIPT_SOURCES, TRANSCRIPT_STATUSES } from './model.ts'
+
+const PLAYBACK_URL = 'A temporary URL to play the media from; null where there is none.'
+const DURATION = 'Seconds of the media; null where unknown.'
+
+const Asset = named(
+  'RecordingAsset',
+  Type.Object({
+    status: oneOf(
+      ASSET_STATUSES,
+      '`waiting` and `uploading`: for bytes; `queued`: to be fetched; `processing`: playback formats are made. It ends as ' +
+        '`completed`, `failed` or `cancelled`.',
+    ),
+    url: orNull(Type.String({ format: 'uri' }), PLAYBACK_URL),
+    urlExpiresAt: orNull(moment('A moment.'), 'When the URLs stop working, in UTC; null without a URL.'),
+    errorCode: orNull(Type.String(), 'Why the media failed, where known; null where it did not.'),
+    durationSeconds: orNull(Type.Number({ minimum: 0 }), DURATION),
+    isAudio: orNull(Type.Boolean(), 'Whether there is sound only; null where unknown.'),
+    contentType: orNull(Type.String(), 'Media type of what `url` answers; null where unknown.'),
+    fileSize: orNull(Type.Integer({ minimum: 0 }), 'Bytes of the file as it came; null where unknown.'),
+    waveformUrl: orNull(
+      Type.String({ format: 'uri' }),
+      'A temporary URL of the waveform, as JSON of audiowaveform version 2; null where there is none.',
+    ),
+    posterUrl: orNull(
+      Type.String({ format: 'uri' }),
+      'A temporary URL of a picture of the video, as JPEG; null where there is none.',
+    ),
+  }),
+)
+
+const Participant = named(
+  'RecordingParticipant',
+  Type.Object({
+    speaker: Type.Integer({ minimum: 0, description: 'The speaker of the transcript who this person is.' }),
+    personId: uuid('The `uuid` of the person.'),
+    firstName: orNull(Type.String(), 'First name; null where unknown.'),
+    lastName: orNull(Type.String(), 'Last name; null where unknown.'),
+    email: orNull(Type.String(), 'E-mail address; null where unknown.'),
+  }),
+)
+
+const NAME = 'Name of the recording; null where it has none.'
+const SOURCE = 'Where the recording comes from, in the words of the caller.'
+const STARTED = 'When the recording began, in UTC; null where unknown.'
+const COMPLETED = 'When the recording ended, in UTC; null where unknown.'
+const SUMMARY = 'What the recording is about; null where there is no summary.'
+const Instants = (description: string) => orNull(moment('A moment.'), description)
+
+const TranscriptStatus = named(
+  'TranscriptStatus',
+  oneOf(
+    TRANSCRIPT_STATUSES,
+    '`waiting`: for media, or for something that transcribes it; `completed` without utterances: nothing was said.',
+  ),
+)
+
+const METADATA = 'Metadata records of every source, the canonical one first.'
+const recordMembers = {
+  id: uuid('Id of the metadata record.'),
+  type: Type.String({ description: 'Type of its source: `api`, or the provider of an integration.' }),
+}
+
+export const Recording = named(
+  'Recording',
+  Type.Object({
+    id: uuid('Id of the recording.'),
+    displayName: orNull(Type.String(), NAME),
+    source: Type.String({ description: SOURCE }),
+    startedAt: Instants(STARTED),
+    completedAt: Instants(COMPLETED),
+    createdAt,
+    updatedAt,
+    summary: orNull(Type.String(), SUMMARY),
+    folderIds: Type.Array(uuid('Id of a folder.'), { description: 'Folders that the caller sees.' }),
+    asset: orNull(Asset, 'The media; null where none was ever asked for and none is awaited.'),
+    transcript: Type.Object(
+      {
+        status: TranscriptStatus,
+        source: orNull(
+          oneOf(TRANSCRIPT_SOURCES),
+          '`api`: supplied by a caller; `automatic`: transcribed; null: none yet.',
+        ),
+      },
+      { description: 'Where the transcript stands.' },
+    ),
+    participants: Type.Array(Participant, { description: 'Who speaks, in the order of `speaker`.' }),
+    record: orNull(
+      CanonicalRecord,
+      'The canonical metadata record; null for recordings that are older than it.',
+    ),
+    metadata: Type.Array(
+      named(
+        'MetadataRecord',
+        Type.Object({
+          ...recordMembers,
+          sourceId: uuid('Id of its source.'),
+          externalEntityName: Type.String({ description: 'Name of its source.' }),
+          isCanonicalRecordingSource: Type.Boolean({
+            description: 'Whether its source is the canonical one.',
+          }),
+          externalId: orNull(Type.String(), 'The caller’s identifier; null where none was given.'),
+          values: Type.Array(TypedValue, { description: 'Values of its fields.' }),
+        }),
+      ),
+      { description: METADATA },
+    ),
+  }),
+)
+export type Recording = Static<typeof Recording>
+
+export const RecordingItem = named(
+  'RecordingItem',
+  Type.Object({
+    id: uuid('Id of the recording.'),
+    display_name: orNull(Type.String(), NAME),
+    source: Type.String({ description: SOURCE }),
+    started_at: Instants(STARTED),
+    completed_at: Instants(COMPLETED),
+    asset_url: orNull(Type.String({ format: 'uri' }), PLAYBACK_URL),
+    asset_duration_seconds: orNull(Type.Number({ minimum: 0 }), DURATION),
+    transcript_status: TranscriptStatus,
+    summary: orNull(Type.String(), SUMMARY),
+    metadata: Type.Array(
+      named(
+        'MetadataRecordItem',
+        Type.Object({
+          ...recordMembers,
+          source_id: uuid('Id of its source.'),
+          external_entity_name: Type.String({ description: 'Name of its source.' }),
+          is_canonical_recording_source: Type.Boolean({
+            description: 'Whether its source is the canonical one.',
+          }),
+          external_id: orNull(Type.String(), 'The caller’s identifier; null where none was given.'),
+          values: Type.Array(
+            named(
+              'MetadataValueItem',
+              Type.Object({
+                field_id: uuid('Id of the field.'),
+                name: TypedValue.properties.name,
+                type: TypedValue.properties.type,
+                value: TypedValue.properties.value,
+              }),
+            ),
+            { description: 'Values of its fields.' },
+          ),
+        }),
+      ),
+      { description: METADATA },
+    ),
+  }),
+)
+
+export const RecordingPage = positionedPageOf(RecordingItem)
+
+export const RecordingQuery = Type.Object({
+  ...positionQuery,
+  external_id: Type.Optional(
+    Type.String({ description: 'The whole `record.externalId` of the recording, by case.' }),
+  ),
+  source: Type.Optional(Type.String({ description: 'The whole `source` of the recording, by case.' })),
+  transcript_status: Type.Optional(described(TranscriptStatus, 'Status of the transcript.')),
+  asset_status: Type.Optional(oneOf(ASSET_STATUSES, 'Status of the media.')),
+  started_after: Type.Optional(momentParameter('`started_at` is this or later.')),
+  started_before: Type.Optional(momentParameter('`started_at` is before this.')),
+  folder_id: Type.Optional(uuid('Recordings in this folder, which the caller must see.')),
+  q: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_SEARCH_LENGTH,
+      description:
+        'Words of the transcript or the name, by case or not: `"a phrase"`, `this or that`, `-without`',
+    }),
+  ),
+})

@@ -1,0 +1,47 @@
+/** The SQL of erasing a person from what was said. */
+import type { Tx } from '../platform/db/pool.ts'
+
+export interface Spoken {
+  readonly ordinal: number
+  readonly text: string
+}
+
+/** Locks the recording until the transaction ends: nobody replaces its transcript. @returns false where it was deleted */
+export async function lockRecording(tx: Tx, organizationId: string, recordingId: string): Promise<boolean> {
+  const rows = await tx`
+    select 1
+    from recording
+    where organization_id = ${organizationId} and id = ${recordingId}
+    for no key update`
+  return rows.length > 0
+}
+
+/** Utterances behind `after`, in stored order. */
+export function readSpoken(
+  tx: Tx,
+  organizationId: string,
+  recordingId: string,
+  after: number,
+  limit: number,
+) {
+  return tx<Spoken[]>`
+    select ordinal, text
+    from transcript_utterance
+    where organization_id = ${organizationId} and recording_id = ${recordingId} and ordinal > ${after}
+    order by ordinal
+    limit ${limit}`
+}
+
+export async function writeSpoken(
+  tx: Tx,
+  organizationId: string,
+  recordingId: string,
+  rows: readonly Spoken[],
+): Promise<void> {
+  if (rows.length === 0) return
+  await tx`
+    update transcript_utterance u
+    set text = c.text
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as c (ordinal int, text text)
+    where u.organization_id = ${organizationId} and u.recording_id = ${recordingId} and u.ordinal = c.ordinal`
+}

@@ -1,0 +1,41 @@
+/**
+ * Erasing a person from the transcripts of the recordings that the person took part in. Search and an automatic summary are made
+ * again out of what is left, by the recording's actor.
+ */
+import type { ErasureReach } from '../people/erasure.ts'
+import type { Json } from '../platform/db/pool.ts'
+import { lockRecording, readSpoken, writeSpoken } from './erasure.store.ts'
+
+/** Utterances of one step. */
+const UTTERANCES = 500
+
+interface State {
+  /** Place in the person's recordings. */
+  readonly place: number
+  readonly after: number
+  readonly changed: boolean
+}
+
+const START: State = { place: 0, after: -1, changed: false }
+
+export const transcriptErasure: ErasureReach = {
+  name: 'transcripts',
+  async step(tx, { organizationId, recordingIds, eraser }, from, send) {
+    const { place, after, changed } = (from as State | null) ?? START
+    const id = recordingIds[place]
+    if (id === undefined) return { next: null, counts: {} }
+    const following = { ...START, place: place + 1 } as unknown as Json
+    if (!(await lockRecording(tx, organizationId, id))) return { next: following, counts: {} }
+    const rows = await readSpoken(tx, organizationId, id, after, UTTERANCES)
+    const erased = rows.flatMap(({ ordinal, text }) => {
+      const next = eraser.text(text)
+      return next === text ? [] : [{ ordinal, text: next }]
+    })
+    await writeSpoken(tx, organizationId, id, erased)
+    const state = { place, after: rows.at(-1)?.ordinal ?? after, changed: changed || erased.length > 0 }
+    const counts = { utterances: erased.length }
+    if (rows.length === UTTERANCES) return { next: state as unknown as Json, counts }
+    if (state.changed) await send([{ key: `recording:${id}`, type: 'transcript_completed' }])
+    return { next: following, counts }
+  },
+}

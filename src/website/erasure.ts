@@ -1,0 +1,41 @@
+/** Erasing an address from what the forms of the website took in: for the operator, whom submissions belong to. */
+import { rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { deleteActors } from '../actors/mailbox.ts'
+import type { Deps } from '../container.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { mailIds } from './mails.ts'
+import { deleteSubmissions } from './store.ts'
+
+export interface ErasedSubmissions {
+  readonly submissions: number
+  /** Files of mails in `DATA_DIR/mail`. Mail that left over SMTP is out of reach. */
+  readonly mails: number
+}
+
+/** Deletes every submission with this address (by case or not), mails that were not sent yet, and files of mails. */
+export async function eraseSubmissions(
+  { sql, config }: Pick<Deps, 'sql' | 'config'>,
+  email: string,
+): Promise<ErasedSubmissions> {
+  const ids = await transaction(sql, async (tx) => {
+    const deleted = await deleteSubmissions(tx, email.trim())
+    await deleteActors(
+      tx,
+      deleted.map((id) => `form:${id}` as const),
+    )
+    return deleted
+  })
+  const files = ids.flatMap(mailIds).map((id) => join(config.dataDir, 'mail', `${id}.eml`))
+  const removed = await Promise.all(files.map(removeFile))
+  return { submissions: ids.length, mails: removed.filter(Boolean).length }
+}
+
+async function removeFile(path: string): Promise<boolean> {
+  const exists = await stat(path).then(
+    () => true,
+    () => false,
+  )
+  await rm(path, { force: true })
+  return exists
+}

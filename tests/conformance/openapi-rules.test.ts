@@ -1,0 +1,149 @@
+/**
+ * What every operation owes to those who read the document and to those who generate clients from it. A new operation is judged
+ * by itself; the failure names what it lacks.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type RulesetDefinition, Spectral } from '@stoplight/spectral-core'
+import { oas } from '@stoplight/spectral-rulesets'
+import { ERROR_MEMBERS } from '../../src/platform/error-details.ts'
+import { startTestServer, type TestServer } from '../support/server.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is what is being judged here
+type Json = any
+
+let server: TestServer
+let document: Json
+
+beforeAll(async () => {
+  server = await startTestServer()
+  document = (await server.as('nobody').get('/openapi.json')).body
+})
+afterAll(() => server?.stop())
+
+/** What a `$ref` refers to; anything else as it is. */
+function resolved(value: Json): Json {
+  if (typeof value?.$ref !== 'string') return value
+  const path = value.$ref.slice('#/'.length).split('/')
+  return resolved(path.reduce((node: Json, name: string) => node[name], document))
+}
+
+const operations = (): readonly { readonly id: string; readonly path: string; readonly operation: Json }[] =>
+  Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+    Object.values<Json>(item).map((operation) => ({ id: operation.operationId, path, operation })),
+  )
+
+/** Every member of every component schema, as `Schema.member`. */
+function* members(schema: Json, place: string): Generator<{ readonly place: string; readonly member: Json }> {
+  for (const [name, member] of Object.entries<Json>(schema.properties ?? {})) {
+    yield { place: `${place}.${name}`, member }
+    yield* members(member, `${place}.${name}`)
+  }
+  if (schema.items !== undefined) yield* members(schema.items, `${place}[]`)
+  for (const option of schema.anyOf ?? []) if (option.type !== undefined) yield* members(option, place)
+}
+
+const everyMember = () =>
+  Object.entries<Json>(document.components.schemas).flatMap(([name, schema]) => [...members(schema, name)])
+
+describe('the document', () => {
+  test('has no warning of spectral with its rules for OpenAPI', async () => {
+    const spectral = new Spectral()
+    spectral.setRuleset({
+      // Its type is of another build of the same package.
+      extends: [[oas as unknown as RulesetDefinition, 'all']],
+      rules: {
+        // The order is that in which a reader needs them.
+        'openapi-tags-alphabetical': 'off',
+        // Whoever runs the service is its contact; the document does not know their address.
+        'contact-properties': 'off',
+      },
+    })
+    const found = await spectral.run(structuredClone(document))
+    expect(found.map(({ code, path, message }) => `${code} ${path.join('.')}: ${message}`)).toEqual([])
+  }, 120_000)
+
+  test('describes every operation, parameter and tag', () => {
+    const silent = operations().flatMap(({ id, operation }) => [
+      ...(operation.description ? [] : [`${id} needs a description`]),
+      ...(operation.parameters ?? [])
+        .map(resolved)
+        .filter((parameter: Json) => !parameter.description)
+        .map((parameter: Json) => `${id}: the parameter ${parameter.name} needs a description`),
+    ])
+    expect(silent).toEqual([])
+  })
+
+  test('describes every member of every schema', () => {
+    const silent = everyMember()
+      .filter(({ member }) => typeof member === 'object' && Object.keys(member).length > 0)
+      .filter(({ member }) => !member.description && !resolved(member).description)
+      .map(({ place }) => `${place} needs a description`)
+    expect(silent).toEqual([])
+  })
+
+  test('gives every path parameter a type: a UUID, an integer from 1, or a described text', () => {
+    const untyped = operations().flatMap(({ id, operation }) =>
+      (operation.parameters ?? [])
+        .map(resolved)
+        .filter((parameter: Json) => parameter.in === 'path')
+        .filter(({ name, schema }: Json) =>
+          name.endsWith('Id') && name !== 'externalEventId'
+            ? !(schema.format === 'uuid' || (schema.type === 'integer' && schema.minimum === 1))
+            : schema.type !== 'string',
+        )
+        .map(({ name }: Json) => `${id}: say in \`params\` what ${name} is (uuidOf, integerIdOf)`),
+    )
+    expect(untyped).toEqual([])
+    const { schema } = document.components.parameters.feedbackSourceId
+    expect(schema).toMatchObject({ type: 'integer', minimum: 1 })
+  })
+
+  test('gives an example of every answer, in every media type', () => {
+    const missing = operations().flatMap(({ id, operation }) =>
+      Object.entries<Json>(operation.responses)
+        .filter(([status]) => Number(status) < 300)
+        .flatMap(([status, response]) =>
+          Object.entries<Json>(resolved(response).content ?? {})
+            .filter(([, { example }]) => example === undefined || JSON.stringify(example).includes(':"text"'))
+            .map(
+              ([type]) =>
+                `${id}: ${status} ${type} needs an example (success.example, or \`examples\` of its members)`,
+            ),
+        ),
+    )
+    expect(missing).toEqual([])
+  })
+
+  test('names every schema of a body and of an answer', () => {
+    const inline = operations().flatMap(({ id, operation }) =>
+      [operation.requestBody, ...Object.values<Json>(operation.responses).map(resolved)]
+        .flatMap((part) => Object.entries<Json>(part?.content ?? {}))
+        .filter(([type, { schema }]) => type.includes('json') && schema.$ref === undefined)
+        .map(([type]) => `${id}: ${type} is not a component`),
+    )
+    expect(inline).toEqual([])
+  })
+
+  test('writes what operations share once: parameters, and failures with their headers', () => {
+    const written = new Map<string, string[]>()
+    for (const { id, operation } of operations()) {
+      const failures = Object.entries(operation.responses).filter(([status]) => Number(status) >= 400)
+      for (const part of [...(operation.parameters ?? []), ...failures.map(([, response]) => response)]) {
+        if (part.$ref !== undefined) continue
+        const json = JSON.stringify(part)
+        written.set(json, [...(written.get(json) ?? []), id])
+      }
+    }
+    expect([...written].filter(([, ids]) => ids.length > 1)).toEqual([])
+  })
+
+  test('has the members of errors that name an object or a limit', () => {
+    expect(document.components.schemas.Error.properties).toMatchObject(ERROR_MEMBERS)
+  })
+
+  test('has no keyword of the validator', () => {
+    const text = JSON.stringify(document)
+    for (const word of ['"words"', '"documented"', '"$id"', '"useDescription"'])
+      expect(text).not.toContain(word)
+  })
+})

@@ -1,0 +1,21 @@
+/**
+ * `bun generate.ts DOCUMENT TARGET`: TypeScript types of an OpenAPI document, with openapi-typescript.
+ *
+ * It is written against the API of TypeScript 5, which TypeScript 7 does not have; so it is given the former.
+ */
+import { plugin } from 'bun'
+import typescript from 'typescript-5'
+
+plugin({
+  name: 'typescript-5',
+  setup(build) {
+    build.module('typescript', () => ({
+      exports: { ...typescript, default: typescript },
+      loader: 'object',
+    }))
+  },
+})
+
+const [source = '', target = ''] = process.argv.slice(2)
+const { default: generate, astToString } = await import('openapi-typescript')
+await Bun.write(target, astToString(await generate(await Bun.file(source).text())))

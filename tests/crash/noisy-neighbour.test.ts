@@ -1,0 +1,243 @@
+/**
+ * One organization floods the service, another one uses it: what the second asks for is done within fixed bounds, and none of its
+ * messages is blamed for the death of a worker.
+ *
+ * The bounds are generous, for a machine that does other things besides. What they tell apart is a turn of one's own from a wait
+ * behind all that the other one has sent, which takes minutes or, with media, hours.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { send } from '../../src/actors/mailbox.ts'
+import { media, picture, tone } from '../media/support/ffmpeg.ts'
+import { slowFfmpeg } from '../media/support/slow.ts'
+import {
+  type Agent,
+  assistantMessage,
+  feedbackOn,
+  INGEST,
+  openAgent,
+  userMessage,
+} from '../support/agents.ts'
+import { eventually } from '../support/eventually.ts'
+import { wav } from '../support/media.ts'
+import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
+import { type Service, useServices } from '../support/process.ts'
+import { openRequest } from '../support/raw-request.ts'
+import { RECORDINGS } from '../support/recordings.ts'
+import { type Client, clientOf, startTestServer, type TestServer } from '../support/server.ts'
+import { createUpload } from '../support/uploads.ts'
+
+setDefaultTimeout(180_000)
+
+const [INGEST_MS, SIGNAL_MS, UPLOAD_MS] = [2_000, 5_000, 20_000]
+/** Conversations of the quiet one that are measured. */
+const ROUNDS = 8
+/** Sessions that the noisy one has waiting when the measuring begins, and how many of its requests are under way at any moment. */
+const [BACKLOG, REQUESTS] = [3_000, 8]
+
+describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) => {
+  let programs: string
+  let redis: PrivateRedis | null = null
+  /** A database and its tenants; it has neither workers nor callers. */
+  let server: TestServer
+  let service: Service
+  let quiet: Agent
+  let noisy: Agent
+  let caller: Client
+
+  afterAll(async () => {
+    await service?.kill()
+    await redis?.stop()
+    await server?.stop()
+    rmSync(programs, { recursive: true, force: true })
+  })
+  // Registered later: it looks for what is left when the service has ended.
+  const services = useServices()
+
+  beforeAll(async () => {
+    programs = mkdtempSync(join(tmpdir(), 'earshot-programs-'))
+    redis = bell === 'redis' ? await startPrivateRedis() : null
+    server = await startTestServer(redis === null ? {} : { redis: redis.url })
+    await server.database.sql`create table death (organization_id uuid not null)`
+    await server.database.sql.unsafe(`
+      create function note_death() returns trigger language plpgsql as
+        'begin insert into death values (new.organization_id); return null; end';
+      create trigger note_death after update of deaths on actor_message
+        for each row when (new.deaths > old.deaths) execute function note_death();`)
+    const limits = ['READS', 'WRITES', 'AGENT_INGEST', 'FAILED_AUTHENTICATION']
+    service = await services.start({
+      env: {
+        DATABASE_URL: server.database.url,
+        ...(redis === null ? {} : { REDIS_URL: redis.url }),
+        FFMPEG_PATH: slowFfmpeg(programs, 0.01),
+        WORKER_THREADS: '2',
+        MAX_BODIES_MB: '16',
+        LOG_LEVEL: 'error',
+        ...Object.fromEntries(limits.map((name) => [`RATE_LIMIT_${name}`, '0'])),
+      },
+    })
+    quiet = await openAgent(server)
+    noisy = await openAgent(server)
+    caller = clientOf(service.baseUrl, { apiKey: quiet.tenant.apiKey })
+  })
+  /** A conversation of its own, with an answer that somebody did not like. */
+  const conversation = (agent: Agent, text?: string) =>
+    agent.request(
+      [userMessage(1, text === undefined ? {} : { content: text }), assistantMessage(2), feedbackOn('a2', 3)],
+      { externalSessionId: crypto.randomUUID(), status: 'ended' },
+    )
+  const ingest = (agent: Agent, body: unknown) =>
+    clientOf(service.baseUrl, { agentSecret: agent.agentSecret }).post(INGEST, body)
+
+  async function timed<T>(work: () => Promise<T>): Promise<{ readonly ms: number; readonly value: T }> {
+    const begun = performance.now()
+    const value = await work()
+    return { ms: performance.now() - begun, value }
+  }
+
+  /** Half of the rounds within the bound, and all within four times as much: the machine pauses, too. */
+  function expectWithin(boundMs: number, times: readonly number[]): void {
+    const sorted = times.toSorted((a, b) => a - b)
+    expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(boundMs)
+    expect(sorted.at(-1)).toBeLessThan(boundMs * 4)
+  }
+
+  /** Sends conversations until its signal is there, one after the other. */
+  async function expectSignals(): Promise<void> {
+    const [sent, seen]: [number[], number[]] = [[], []]
+    for (let round = 0; round < ROUNDS; round++) {
+      const { ms, value: answer } = await timed(() => ingest(quiet, conversation(quiet)))
+      expect(answer.status).toBe(200)
+      sent.push(ms)
+      const path = `/v3/rest/signals?sessionId=${answer.body.sessionId}`
+      const signal = await timed(() =>
+        eventually(async () => (await caller.get(path)).body.data.length > 0, { deadlineMs: 60_000 }),
+      )
+      seen.push(signal.ms)
+    }
+    expectWithin(INGEST_MS, sent)
+    expectWithin(SIGNAL_MS, seen)
+  }
+
+  /** Sound that every browser plays, from the first byte until it is ready. */
+  async function expectUpload(): Promise<void> {
+    const bytes = wav(1)
+    const { ms, value } = await timed(async () => {
+      const upload = await createUpload(service.baseUrl, quiet.tenant.apiKey, { fileSize: bytes.byteLength })
+      await fetch(upload.uploadUrl, { method: 'PUT', body: bytes })
+      const path = `${RECORDINGS}/${upload.recordingId}/uploads/${upload.uploadId}`
+      return eventually(
+        async () => {
+          const { phase } = (await caller.get(path)).body
+          return ['ready', 'failed'].includes(phase) && phase
+        },
+        { deadlineMs: 90_000 },
+      )
+    })
+    expect(value).toBe('ready')
+    expect(ms).toBeLessThan(UPLOAD_MS)
+  }
+
+  async function expectNobodyBlamed(): Promise<void> {
+    const { sql } = server.database
+    expect([...(await sql`select * from death where organization_id = ${quiet.organizationId}`)]).toEqual([])
+    const parked = await sql`
+      select * from actor_dead_letter join actor using (key) where organization_id = ${quiet.organizationId}`
+    expect([...parked]).toEqual([])
+  }
+
+  /** Does `work` beside so many requests of the noisy one at any moment. */
+  async function beside(flood: () => Promise<unknown>, work: () => Promise<void>): Promise<void> {
+    let isOver = false
+    const clients = Array.from({ length: REQUESTS }, async () => {
+      while (!isOver) await flood()
+    })
+    try {
+      await work()
+    } finally {
+      isOver = true
+      await Promise.all(clients)
+    }
+  }
+
+  const waiting = async () => {
+    const { sql } = server.database
+    const [row] = await sql<{ count: number }[]>`
+      select count(*) from actor_message where organization_id = ${noisy.organizationId}`
+    return row?.count ?? 0
+  }
+  /** Messages to sessions and analyses that are not there, as many as a large import leaves behind. */
+  async function backlog(kind: 'session' | 'analysis', type: string): Promise<void> {
+    const { organizationId } = noisy
+    for (let first = 0; first < BACKLOG; first += 1_000) {
+      const letters = Array.from({ length: 1_000 }, () => {
+        return { key: `${kind}:${crypto.randomUUID()}` as const, type, organizationId }
+      })
+      server.deps.doorbell.ring(await send(server.database.sql, letters))
+    }
+  }
+
+  test('thousands of conversations: sessions, analysis, and texts that tools find hard', async () => {
+    const hard = ['http://a.b/'.repeat(1_800), btoa('a'.repeat(14_000)), 'Why does this not work?']
+    let count = 0
+    await beside(
+      () => ingest(noisy, conversation(noisy, hard[count++ % hard.length])),
+      async () => {
+        await backlog('session', 'events_stored')
+        await backlog('analysis', 'analyze')
+        await expectSignals()
+        await expectUpload()
+      },
+    )
+    await expectNobodyBlamed()
+  })
+
+  test('films that take hours', async () => {
+    const film = media('mov', ...picture('160x120', 60, 2), ...tone(60), '-c:v', 'mjpeg', '-c:a', 'pcm_s16le')
+    for (let number = 0; number < 12; number++) {
+      const upload = await createUpload(service.baseUrl, noisy.tenant.apiKey, { fileSize: film.byteLength })
+      expect((await fetch(upload.uploadUrl, { method: 'PUT', body: film })).ok).toBe(true)
+    }
+    const inHand = async () => {
+      const { sql } = server.database
+      return (
+        await sql`select from actor where organization_id = ${noisy.organizationId} and key like 'recording:%' and owner is not null`
+      ).length
+    }
+    await eventually(async () => (await inHand()) === 4, { deadlineMs: 60_000 })
+    await expectUpload()
+    await expectUpload()
+    await expectSignals()
+    expect(await inHand()).toBe(4)
+    expect(await waiting()).toBeGreaterThanOrEqual(12)
+    await expectNobodyBlamed()
+  })
+
+  test('bodies that are slow, and bodies that are large', async () => {
+    const url = `${service.baseUrl}${INGEST}`
+    const headers = { 'content-type': 'application/json', 'x-service-agent-key': noisy.agentSecret }
+    const slow = Array.from({ length: 400 }, () =>
+      openRequest('POST', url, { ...headers, 'content-length': '15360' }),
+    )
+    await Promise.all(slow.map((request) => request.write(Buffer.from('{'))))
+    const dripping = setInterval(() => {
+      for (const request of slow) void request.write(Buffer.from(' '))
+    }, 1_000)
+    const large = JSON.stringify(conversation(noisy)).padEnd(1_500_000, ' ')
+    try {
+      await beside(
+        () => ingest(noisy, large).catch(() => {}),
+        async () => {
+          await expectSignals()
+          await expectUpload()
+        },
+      )
+    } finally {
+      clearInterval(dripping)
+      for (const request of slow) request.reset()
+    }
+    await expectNobodyBlamed()
+  })
+})

@@ -1,0 +1,57 @@
+/** An organization with one object of every kind that an address or a body names, and every credential. */
+import type { Operation } from '../../src/http/operation.ts'
+import { createSource } from './metadata.ts'
+import { createCanonicalField, createFolder, createRecording, utterance } from './recordings.ts'
+import type { Credential, TestServer } from './server.ts'
+
+export interface KnownObjects {
+  /** Ids of existing objects, by the names of path parameters and members. */
+  readonly known: Readonly<Record<string, unknown>>
+  readonly credentials: Readonly<Record<Operation['access'], readonly Credential[]>>
+}
+
+export async function createKnownObjects(server: TestServer): Promise<KnownObjects> {
+  const { organizationId, apiKey, userToken } = await server.createTenant()
+  const { agentSecret } = await server.createApplication(organizationId)
+  return {
+    known: await createObjects(server, organizationId, apiKey),
+    credentials: {
+      public: ['nobody'],
+      agent: [{ agentSecret }],
+      organization: [{ apiKey }],
+      user: [{ userToken }],
+      organizationOrUser: [{ apiKey }, { userToken }],
+    },
+  }
+}
+
+async function createObjects(server: TestServer, organizationId: string, apiKey: string) {
+  const client = server.as({ apiKey })
+  // Another one than that which ingests: its settings will be anything.
+  const application = await server.createApplication(organizationId, { agentKey: 'changing' })
+  const feedbackSource = await client.post('/v3/rest/feedback-sources', { name: 'Help desk', type: 'api' })
+  const recording = await createRecording(client, {
+    transcript: [utterance(0, 1)],
+    participants: [{ speaker: 0, email: 'ada@example.com' }],
+  })
+  // Not the user who sends requests.
+  const { userId } = await server.createUser(organizationId)
+  const person = await client.put('/v3/rest/people', { email: 'grace@example.com' })
+  return {
+    applicationId: application.applicationId,
+    userId,
+    memberId: userId,
+    sourceId: await createSource(client),
+    fieldId: await createCanonicalField(client),
+    folderIds: [await createFolder(client)],
+    recordingId: recording.id,
+    personId: recording.participants[0].personId,
+    feedbackSourceId: feedbackSource.body.id,
+    person_id: person.body.id,
+  }
+}
+
+/** The path with known ids in its braces. */
+export function filledPath(path: string, known: KnownObjects['known']): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(known[name]))
+}
