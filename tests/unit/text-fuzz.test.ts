@@ -27,11 +27,13 @@ import { shownPath } from '../../src/http/shown-path.ts'
 import { progressOf } from '../../src/media/encode.rules.ts'
 import { isAcceptedType } from '../../src/media/rules.ts'
 import { accepts } from '../../src/metadata/rules.ts'
+import { createEraser } from '../../src/people/erasure.rules.ts'
 import { decideCompany, isEmail } from '../../src/people/rules.ts'
 import { splitCommandLine } from '../../src/platform/command-line.ts'
 import { isEmailAddress } from '../../src/platform/email-address.ts'
 import { fillHtml, fillText, textAsHtml } from '../../src/platform/mail/template.ts'
 import { nameOf } from '../../src/platform/names.ts'
+import { chooseCoding, codingOfBody } from '../../src/platform/net/content-coding.rules.ts'
 import { assertOutboundUrl, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
 import { isFullDate, isRfc3339, toUtc } from '../../src/platform/rfc3339.ts'
 import { oneLine } from '../../src/platform/start-error.ts'
@@ -235,6 +237,12 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       },
     },
   },
+  'people/erasure.rules.ts': {
+    createEraser: {
+      length: EVENT,
+      read: (text) => createEraser({ email: 'a@b.c', names: ['aaa', 'Ada, Lovelace'] }).text(text),
+    },
+  },
   'people/rules.ts': {
     isEmail: { length: BODY, starts: ['', 'a@'], read: isEmail },
     decideCompany: { length: BODY, read: (text) => decideCompany([], { name: text, domain: text }) },
@@ -247,6 +255,10 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     textAsHtml: { length: FORM, read: textAsHtml },
   },
   'platform/names.ts': { nameOf: { length: BODY, read: (text) => attempt(() => nameOf('name', text)) } },
+  'platform/net/content-coding.rules.ts': {
+    chooseCoding: { length: HEADER, starts: ['', 'gzip;q=0', 'br,'], read: chooseCoding },
+    codingOfBody: { length: HEADER, read: codingOfBody },
+  },
   'platform/net/outbound-url.ts': {
     assertOutboundUrl: {
       length: FORM,
@@ -354,6 +366,7 @@ function attempt(read: () => unknown): void {
 /** Exported functions of files of rules that read no text, or only what was checked before, or hand it on to one that is here. */
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'agents/applications.rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
+  'agents/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'isPerson'],
   'agents/event.rules.ts': ['decide', 'idsToLoad', 'revisionKey'],
   'agents/request.rules.ts': [
     'checkRequest',
@@ -386,6 +399,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'media/rules.ts': ['sniff', 'verdictOf'],
   'media/waveform.rules.ts': ['createPeaks'],
   'metadata/rules.ts': ['checkValues', 'mayChangeFields', 'mayRename'],
+  'people/erasure.rules.ts': ['termsOf'],
   'people/rules.ts': ['personDraft'],
   'recordings/rules.ts': ['changeOf', 'draftOf', 'samePerson'],
   'transcribe/pieces.rules.ts': ['quietestMoment'],
