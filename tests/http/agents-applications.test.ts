@@ -270,7 +270,8 @@ test('failures come in the order 401, 404, 400, 409', async () => {
 })
 
 test('administration needs the organization key: a user token alone is 401', async () => {
-  expect((await agents.call(agents.organization.ada.caller, 'GET', PATH)).status).toBe(401)
+  const body = { agentKey: newId(), name: 'x' }
+  expect((await agents.call(agents.organization.ada.caller, 'POST', PATH, body)).status).toBe(401)
 })
 
 test('loadForIngest tells what ingestion needs in one look', async () => {
@@ -348,7 +349,7 @@ test('deleted while conversations arrive: it has them, or they are refused', asy
 
 test('users read applications, and change none', async () => {
   const created = (await createApplication()).body
-  const user = agents.organization.user
+  const user = agents.organization.ada.caller
   expect((await agents.call(user, 'GET', `${PATH}/${created.id}`)).body).toEqual(created)
   expect((await agents.call(user, 'GET', PATH)).status).toBe(200)
   for (const [method, path] of [

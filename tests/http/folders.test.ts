@@ -197,7 +197,7 @@ describe('an upload batch', () => {
 describe('every operation', () => {
   test('is 401 without a credential, before anything else', async () => {
     const operations = server.features.operations.filter(({ tag }) => tag === 'Folders')
-    expect(operations).toHaveLength(5)
+    expect(operations).toHaveLength(7)
     for (const { id, method, path } of operations) {
       const answer = await server.as('nobody').send(method, `${path.replace(/\{\w+\}/, 'x')}?colour=red`)
       expect([id, answer.status]).toEqual([id, 401])

@@ -114,8 +114,8 @@ describe('PATCH', () => {
   })
 
   test.each([
-    [() => ({ startedAt: '2026-01-02T00:00:00Z' }), 400, 'unknown_member', 'startedAt'],
-    [() => ({ record: { externalId: 'x' } }), 400, 'unknown_member', 'record.externalId'],
+    [() => ({ source: 'crm' }), 400, 'unknown_member', 'source'],
+    [() => ({ record: { colour: 'x' } }), 400, 'unknown_member', 'record.colour'],
     [() => ({ displayName: '  ' }), 400, 'validation_failed', 'displayName'],
     [() => ({ summary: 7 }), 400, 'validation_failed', 'summary'],
     [
