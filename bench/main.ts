@@ -2,6 +2,7 @@
 import { benchActors } from './actors.ts'
 import { benchHttp } from './http.ts'
 import { benchIngest } from './ingest.ts'
+import { benchReads } from './reads.ts'
 import { benchRecordingsList } from './recordings-list.ts'
 import { benchScale } from './scale.ts'
 import { benchTranscripts } from './transcripts.ts'
@@ -11,7 +12,11 @@ import { benchUploadMemory } from './upload-memory.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   actors: benchActors,
-  http: benchHttp,
+  async http() {
+    await benchHttp()
+    await benchReads()
+  },
+  reads: benchReads,
   ingest: benchIngest,
   async recordings() {
     await benchTranscripts()

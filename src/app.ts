@@ -18,13 +18,17 @@ import { uploadEndpoint } from './uploads/http/endpoint.ts'
 /** The whole HTTP interface over one `Deps`. Not listening yet. */
 export function createApp(
   deps: Deps,
-  options: { readonly website?: WebsiteOptions; readonly features?: Features } = {},
+  options: {
+    readonly website?: WebsiteOptions
+    readonly features?: Features
+    readonly warmedUp?: Promise<unknown>
+  } = {},
 ) {
   const features = options.features ?? createFeatures(deps)
   const { config } = deps
   const bodies = createBodyBudget({ maxBytes: config.maxBodyBytesAtOnce, deadlineMs: config.bodyTimeoutMs })
   return createHttpApp(deps)
-    .use(healthRoutes(deps))
+    .use(healthRoutes({ ...deps, warmedUp: options.warmedUp }))
     .use(docs(deps.config))
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))

@@ -9,7 +9,7 @@ import { createTextProcess } from './analyze/text-process.ts'
 import type { TextWork } from './analyze/text-work.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
-import { connect, type Sql } from './platform/db/pool.ts'
+import { connect, type Query, type Sql } from './platform/db/pool.ts'
 import { type NewId, newId } from './platform/ids.ts'
 import { createLog, type Log } from './platform/log.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
@@ -25,7 +25,7 @@ export interface Deps {
   readonly servers: Servers
   readonly sql: Sql
   /** For lists and single objects that are shown to a caller: its connections plan by index and cannot write. */
-  readonly reads: Sql
+  readonly reads: Query
   readonly redis: Redis | null
   readonly doorbell: Doorbell
   readonly storage: ObjectStore

@@ -13,6 +13,7 @@ import { sessionErasure } from './agents/erasure.ts'
 import { ingestOperations } from './agents/ingest.routes.ts'
 import { createIngest } from './agents/ingest.ts'
 import { agentMaintenance } from './agents/maintenance.ts'
+import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
 import type { Deps } from './container.ts'
@@ -68,6 +69,7 @@ export interface Features {
   readonly website: readonly WebsiteOperation[]
   readonly actors: readonly ActorDefinition[]
   readonly maintenance: readonly MaintenanceTask[]
+  readonly warmUp: WarmUp
 }
 
 export function createFeatures(deps: Deps): Features {
@@ -132,6 +134,7 @@ export function createFeatures(deps: Deps): Features {
       ...mediaMaintenance(deps),
       ...uploadMaintenance(deps),
     ],
+    warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
   }
 }
 

@@ -13,7 +13,7 @@ import { startThreads, type Threads } from './actors/threads.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
 import { type Container, createContainer } from './container.ts'
-import { createFeatures } from './features.ts'
+import { createFeatures, type Features } from './features.ts'
 import { createHttpApp } from './http/http-app.ts'
 import { bootstrapDemo } from './identity/demo.ts'
 import { findPrograms, missingPrograms } from './media/programs.ts'
@@ -52,11 +52,15 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   if (shutdown.signal.aborted) return
   let threads: Threads | null = null
   shutdown.add('threads', BUDGET_MS.threads, () => threads?.stop(BUDGET_MS.threads - FORCE_MS))
-  const port = listen(container, shutdown)
+  const warm = Promise.withResolvers<unknown>()
+  const features = createFeatures(container)
+  const port = listen(container, features, warm.promise, shutdown)
   process.stdout.write(banner(config, servers, port, await whyRedisIsAway(container)))
   if (applied.length > 0) log.info({ applied }, 'database migrated')
-  if (config.role === 'api') return
+  const requests = config.role === 'worker' ? null : warmUpRequests(features, log)
+  if (config.role === 'api') return warm.resolve(requests)
   threads = await startThreads(container)
+  warm.resolve(Promise.all([requests, threads.warm()]))
   const source = threads
   container.metrics.sources.push(() => source.metricsJson())
 }
@@ -92,11 +96,23 @@ async function migrateOnce({ servers: { database } }: StartedServers): Promise<r
   }
 }
 
+/** What it cannot do is done by the first request that needs it. */
+async function warmUpRequests({ warmUp }: Features, log: Log): Promise<void> {
+  await warmUp.requests().catch((error: unknown) => log.debug({ err: error }, 'not warmed up'))
+}
+
 /** Opens the port. A worker answers only what machines ask of it. @returns the port */
-function listen(container: Container, shutdown: Shutdown): number {
+function listen(
+  container: Container,
+  features: Features,
+  warmedUp: Promise<unknown>,
+  shutdown: Shutdown,
+): number {
   const { config } = container
-  const features = createFeatures(container)
-  const app = config.role === 'worker' ? createProbeApp(container) : createApp(container, { features })
+  const app =
+    config.role === 'worker'
+      ? createProbeApp({ ...container, warmedUp })
+      : createApp(container, { features, warmedUp })
   try {
     // Without this two processes would share one port without a word.
     app.listen({ hostname: config.host, port: config.port, reusePort: false })
@@ -113,7 +129,7 @@ function listen(container: Container, shutdown: Shutdown): number {
   return server.port ?? config.port
 }
 
-function createProbeApp(container: Container) {
+function createProbeApp(container: Container & { readonly warmedUp: Promise<unknown> }) {
   return createHttpApp(container).use(healthRoutes(container))
 }
 

@@ -14,11 +14,12 @@ serveThread(parentPort, ({ config, servers, index }) => {
   const databasePoolSize = Math.min(config.databasePoolSize, connectionsNeeded(DEFAULT_OPTIONS))
   const name = `earshot-thread-${index}`
   const container = createContainer({ ...config, databasePoolSize }, servers, name, { redoable: true })
-  const { actors, maintenance } = createFeatures(container)
+  const { actors, maintenance, warmUp } = createFeatures(container)
   return {
     container,
     actors,
     maintenance,
+    warmUp: warmUp.turns,
     options: { statementTimeoutMs: config.databaseStatementTimeoutMs },
   }
 })

@@ -21,6 +21,8 @@ export type ToThread =
 export type FromThread =
   /** The runtime works; `worker` is its row. */
   | { readonly type: 'ready'; readonly worker: string }
+  /** It has practised its first turns. */
+  | { readonly type: 'warm' }
   | { readonly type: 'pong' }
   | { readonly type: 'metrics'; readonly request: number; readonly json: object }
   | { readonly type: 'stopped' }

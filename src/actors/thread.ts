@@ -28,6 +28,8 @@ export interface ThreadContents {
   readonly actors: readonly ActorDefinition[]
   readonly maintenance: readonly MaintenanceTask[]
   readonly options?: Partial<RuntimeOptions>
+  /** Readies the thread for its first turns, in the background. */
+  readonly warmUp?: () => Promise<void>
 }
 
 /** Serves the main thread on `port` until it says stop. */
@@ -38,6 +40,8 @@ export function serveThread(port: ThreadPort, build: (order: StartOrder) => Thre
       case 'start':
         running = start(build(message), message)
         port.postMessage({ type: 'ready', worker: (await running).runtime.worker })
+        await warmUp((await running).contents)
+        port.postMessage({ type: 'warm' })
         break
       case 'ping':
         port.postMessage({ type: 'pong' })
@@ -70,6 +74,11 @@ async function start(contents: ThreadContents, { index, running: memory }: Start
   const stopping = new AbortController()
   const tasks = index === 0 ? contents.maintenance : []
   return { contents, runtime, stopping, maintenance: keepMaintaining(container, tasks, stopping.signal) }
+}
+
+/** Turns are taken meanwhile. What it cannot do is done when it is needed. */
+async function warmUp({ container, warmUp: work }: ThreadContents): Promise<void> {
+  await work?.().catch((error: unknown) => container.log.debug({ err: error }, 'not warmed up'))
 }
 
 async function stop({ contents, runtime, stopping, maintenance }: Running, budgetMs: number): Promise<void> {

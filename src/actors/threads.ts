@@ -16,6 +16,8 @@ import { endWorker, removeWorker } from './worker-statements.ts'
 export interface Threads {
   /** Resolves when every thread works. */
   ready(): Promise<void>
+  /** Resolves when every thread has practised its first turns; see `agents/warm-up.ts`. */
+  warm(): Promise<void>
   /** Stops all threads in order; those that take longer than `budgetMs` are ended by force. */
   stop(budgetMs: number): Promise<void>
   /** The metrics of each thread that answers, as its registry gives them. */
@@ -63,6 +65,7 @@ export async function startThreads(
   const seats = Array.from({ length: deps.config.workerThreads }, (_, index) => new Seat(deps, all, index))
   return {
     ready: async () => void (await Promise.all(seats.map((seat) => seat.ready))),
+    warm: async () => void (await Promise.all(seats.map((seat) => seat.warm))),
     stop: async (budgetMs) => void (await Promise.all(seats.map((seat) => seat.stop(budgetMs)))),
     metricsJson: async () =>
       (await Promise.all(seats.map((seat) => seat.metrics()))).filter((json) => json !== null),
@@ -72,6 +75,7 @@ export async function startThreads(
 /** The place of one thread, whichever thread sits there at the moment. */
 class Seat {
   readonly #ready = Promise.withResolvers<void>()
+  readonly #warm = Promise.withResolvers<void>()
   readonly #metricsRequests = new Map<number, (json: object) => void>()
   #thread: Worker | null = null
   #worker: string | null = null
@@ -94,6 +98,10 @@ class Seat {
 
   get ready(): Promise<void> {
     return this.#ready.promise
+  }
+
+  get warm(): Promise<void> {
+    return this.#warm.promise
   }
 
   async stop(budgetMs: number): Promise<void> {
@@ -150,6 +158,8 @@ class Seat {
       this.#worker = message.worker
       this.#failures = 0
       this.#ready.resolve()
+    } else if (message.type === 'warm') {
+      this.#warm.resolve()
     } else if (message.type === 'metrics') {
       this.#metricsRequests.get(message.request)?.(message.json)
     } else if (message.type === 'stopped') {

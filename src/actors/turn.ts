@@ -99,7 +99,7 @@ export async function commitTurns(
  * say. They know the average actor; the longest one would be read and sorted as a whole for each of its rows, and a plan that
  * was made while a table was empty would scan it long after. So plans can be kept, and are made once a connection.
  */
-export function limitStatements(tx: Tx, context: Context, timeoutMs: number): void {
+export function limitStatements(tx: Tx, context: Pick<Context, 'options'>, timeoutMs: number): void {
   const { statementTimeoutMs, leaseMs } = context.options
   tx`
     select

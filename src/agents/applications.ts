@@ -8,7 +8,7 @@
 import type { Identity } from '../identity/service.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
-import type { Sql } from '../platform/db/pool.ts'
+import type { Query, Sql } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
@@ -31,7 +31,7 @@ export type Applications = ReturnType<typeof createApplications>
 
 export interface ApplicationsDeps {
   readonly sql: Sql
-  readonly reads: Sql
+  readonly reads: Query
   readonly newId: NewId
   readonly clock: Clock
   readonly log: Log

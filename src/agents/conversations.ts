@@ -5,7 +5,7 @@
  * access) does not exist for it: 404, and it is in no list.
  */
 import type { MomentSlice, Slice, TimeSlice } from '../platform/db/keyset.ts'
-import type { Sql } from '../platform/db/pool.ts'
+import type { Query, Sql } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
@@ -22,7 +22,7 @@ import type { Reader } from './visible.store.ts'
 
 export interface ConversationsDeps {
   readonly sql: Sql
-  readonly reads: Sql
+  readonly reads: Query
   readonly log: Log
 }
 

@@ -7,6 +7,7 @@ import { baseUrlOf } from '../http/base-url.ts'
 import { ok } from '../http/operation.ts'
 import { type WebsiteOperation, websiteOperation } from '../http/website-operation.ts'
 import { textResponse } from '../platform/net/compression.ts'
+import { readOnly } from '../platform/net/methods.ts'
 import { apiCatalog, CATALOG_TYPE, catalogLinks, discoveryDocument, llmsText } from './documents.ts'
 import { Discovery } from './model.ts'
 
@@ -61,4 +62,6 @@ export function discovery(config: Pick<Config, 'publicBaseUrl'>, content: Conten
       },
       hidden,
     )
+    .all('/.well-known/api-catalog', readOnly, hidden)
+    .all('/llms.txt', readOnly, hidden)
 }

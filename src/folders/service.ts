@@ -18,7 +18,7 @@ export type Folders = ReturnType<typeof createFolders>
 
 export interface FoldersDeps {
   readonly sql: Sql
-  readonly reads: Sql
+  readonly reads: Query
   readonly newId: NewId
 }
 

@@ -4,6 +4,7 @@
  */
 import { Elysia, type InternalRoute } from 'elysia'
 import type { Config } from '../config.ts'
+import { readOnly } from '../platform/net/methods.ts'
 import { pathOf } from './address.ts'
 import { buildDocument } from './openapi/document.ts'
 import { type Representation, representation } from './openapi/representation.ts'
@@ -53,10 +54,13 @@ export function docs(config: Pick<Config, 'publicBaseUrl'>) {
     },
     hidden,
   )
+  app.all('/openapi.json', readOnly, hidden)
+  app.all('/docs', readOnly, hidden)
   for (const [name, { type, read }] of Object.entries(ASSETS)) {
     const load = async () =>
       representation(await read(), { 'content-type': type, 'x-content-type-options': 'nosniff' })
     app.get(`/docs/${name}`, async ({ request }) => (await keep(name, load)).respond(request), hidden)
+    app.all(`/docs/${name}`, readOnly, hidden)
   }
   return app
 }

@@ -39,7 +39,8 @@ export function createHttpApp(deps: HttpDeps) {
     })
       .wrap((next) => (request: Request) => {
         completeAddress(request)
-        return next(request)
+        const answer: Response | Promise<Response> = next(request) as never
+        return request.method === 'HEAD' ? dated(answer, deps) : answer
       })
       // First, so that a request that the next hook refuses is logged too.
       .use(requestLog(deps))
@@ -67,6 +68,13 @@ export function createHttpApp(deps: HttpDeps) {
         return response
       })
   )
+}
+
+/** The runtime puts `Date` (RFC 9110, section 6.6.1) on every answer but that to HEAD. */
+async function dated(answer: Response | Promise<Response>, { clock }: HttpDeps): Promise<Response> {
+  const response = await answer
+  if (!response.headers.has('date')) response.headers.set('date', clock.now().toUTCString())
+  return response
 }
 
 /** Interfaces whose answers belong to one caller: no cache between may keep them (RFC 9111, section 5.2.2). */

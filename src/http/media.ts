@@ -8,6 +8,7 @@
 import { Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
 import { AppError } from '../platform/errors.ts'
+import { methodNotAllowed, READ_METHODS } from '../platform/net/methods.ts'
 import { contentDisposition } from '../platform/storage/disposition.ts'
 import { PLAYBACK_PATH } from '../platform/storage/signature.ts'
 import { InvalidKey, ObjectMissing, type Playable } from '../platform/storage/storage.ts'
@@ -23,6 +24,8 @@ export function mediaRoutes({ storage, clock }: Pick<Deps, 'storage' | 'clock'>,
   const { playback } = storage
   if (playback === null) return app
   const answer = async ({ request }: { readonly request: Request }) => {
+    if (!READ_METHODS.includes(request.method))
+      throw methodNotAllowed(request.method, READ_METHODS.join(', '))
     const key = keyOf(pathOf(request))
     const playable = await playback(key, queryOf(request), clock.now()).catch(asNotFound)
     if (playable === null)
@@ -31,7 +34,8 @@ export function mediaRoutes({ storage, clock }: Pick<Deps, 'storage' | 'clock'>,
     return answerWith(playable, key, request)
   }
   const hidden = { detail: { hide: true } }
-  return app.get(`${PLAYBACK_PATH}*`, answer, hidden).head(`${PLAYBACK_PATH}*`, answer, hidden)
+  // Not as `get`: the router would answer HEAD by reading the whole file to learn its length.
+  return app.all(`${PLAYBACK_PATH}*`, answer, hidden)
 }
 
 function keyOf(pathname: string): string {
@@ -73,8 +77,10 @@ function answerWith(
   }
   if (matchesEtag(request.headers.get('if-none-match'), etag))
     return new Response(null, { status: 304, headers: withoutContent(headers) })
+  if (request.method === 'HEAD')
+    return new Response(null, { headers: { ...headers, 'content-length': String(size) } })
   const file = Bun.file(path)
-  const part = request.method === 'GET' ? partOf(request.headers, size, etag) : 'whole'
+  const part = partOf(request.headers, size, etag)
   if (part === 'whole') return new Response(file, { headers })
   if (part === 'unsatisfiable')
     return new Response(null, { status: 416, headers: { ...headers, 'content-range': `bytes */${size}` } })

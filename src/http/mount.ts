@@ -7,8 +7,8 @@
  */
 import { Elysia } from 'elysia'
 import type { Principal } from '../identity/principal.ts'
-import { AppError } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
+import { methodNotAllowed } from '../platform/net/methods.ts'
 import type { BodyBudget } from './body-budget.ts'
 import { allowHeader, createCall, routePath, toResponse } from './call.ts'
 import type { Access, Method, Operation } from './operation.ts'
@@ -73,11 +73,7 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
       ({ request }) => {
         const preflight = forPages.size === 0 ? null : preflightHeaders(request, allowHeader(forPages))
         if (preflight !== null) return new Response(null, { status: 204, headers: preflight })
-        throw new AppError(
-          'method_not_allowed',
-          `${request.method} is not allowed here. Allowed: ${allow}.`,
-          { headers: { allow } },
-        )
+        throw methodNotAllowed(request.method, allow)
       },
       { parse: 'none', detail: { hide: true } },
     )

@@ -8,6 +8,7 @@
 import { type Context, Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
 import { AppError } from '../platform/errors.ts'
+import { methodNotAllowed } from '../platform/net/methods.ts'
 import { API_VERSIONS, type ApiVersion, type ChosenVersion, createChooseVersion } from './api-version.ts'
 import type { BodyBudget } from './body-budget.ts'
 import { allowHeader, createCall, routePath, toResponse } from './call.ts'
@@ -109,9 +110,7 @@ function createGate(deps: MountDeps, options: WebsiteOptions) {
       Object.assign(set.headers, await meters[limit].look(keyOf(context)))
       const headers = cors.preflight(request, allow)
       if (headers !== null) return new Response(null, { status: 204, headers })
-      throw new AppError('method_not_allowed', `${request.method} is not allowed here. Allowed: ${allow}.`, {
-        headers: { allow },
-      })
+      throw methodNotAllowed(request.method, allow)
     },
   }
 }

@@ -26,7 +26,8 @@ export type IdentityDeps = Pick<Deps, 'sql' | 'doorbell' | 'config' | 'clock' | 
 export interface Identity extends Authentication, UserTokens {
   /** Makes this process look a user up again at once; the others are notified by whoever changed the user. */
   forgetUser(userId: string): void
-  createOrganization(name: string): Promise<store.Organization>
+  /** In the caller's transaction where it gives one. */
+  createOrganization(name: string, query?: Query): Promise<store.Organization>
   listOrganizations(): Promise<readonly store.Organization[]>
   /** By id or exact name. @throws AppError 404 where none or, by name, more than one matches */
   findOrganization(idOrName: string): Promise<store.Organization>
@@ -84,8 +85,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
 
 function organizations({ sql, newId }: IdentityDeps) {
   return {
-    createOrganization: async (name: string) =>
-      store.insertOrganization(sql, { id: newId(), name: trimmed('name', name) }),
+    createOrganization: async (name: string, query: Query = sql) =>
+      store.insertOrganization(query, { id: newId(), name: trimmed('name', name) }),
     listOrganizations: () => store.selectOrganizations(sql),
     async findOrganization(idOrName: string) {
       const [organization, another] = await store.selectOrganizationsNamed(sql, idOrName)

@@ -26,7 +26,7 @@ export type Metadata = ReturnType<typeof createMetadata>
 
 export interface MetadataDeps {
   readonly sql: Sql
-  readonly reads: Sql
+  readonly reads: Query
   readonly newId: NewId
   readonly log: Log
 }

@@ -13,6 +13,7 @@ import type { Sql } from './db/pool.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { textResponse } from './net/compression.ts'
+import { readOnly } from './net/methods.ts'
 import type { Redis } from './redis.ts'
 import type { Servers } from './servers.ts'
 import { oneLine } from './start-error.ts'
@@ -31,6 +32,8 @@ interface HealthDeps {
   readonly storage: Pick<ObjectStore, 'name' | 'assertWritable'>
   readonly metrics: Metrics
   readonly log: Log
+  /** Resolves when the process has warmed up: `/ready` answers no sooner, but waits no longer than for its checks. */
+  readonly warmedUp?: Promise<unknown> | undefined
 }
 
 interface Check {
@@ -51,7 +54,10 @@ export function healthRoutes(deps: HealthDeps) {
     .get(
       '/ready',
       async () => {
-        const checks = await runChecks(deps, assertWritable)
+        const [checks] = await Promise.all([
+          runChecks(deps, assertWritable),
+          deps.warmedUp === undefined ? null : Promise.race([deps.warmedUp, Bun.sleep(CHECK_BUDGET_MS)]),
+        ])
         const isReady = Object.values(checks).every(({ status }) => status === 'ok')
         return json(isReady ? 200 : 503, {
           status: isReady ? 'ready' : 'not_ready',
@@ -62,6 +68,9 @@ export function healthRoutes(deps: HealthDeps) {
       hidden,
     )
     .get('/metrics', ({ request }) => metricsText(deps, request), hidden)
+    .all('/health', readOnly, hidden)
+    .all('/ready', readOnly, hidden)
+    .all('/metrics', readOnly, hidden)
 }
 
 async function runChecks(

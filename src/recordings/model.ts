@@ -42,6 +42,10 @@ export type AssetStatus = (typeof ASSET_STATUSES)[number]
 export const TRANSCRIPT_STATUSES = ['waiting', 'queued', 'processing', 'completed', 'failed'] as const
 export type TranscriptStatus = (typeof TRANSCRIPT_STATUSES)[number]
 
+/** What a transcript that is `waiting` waits for. */
+export const AWAITED = ['media', 'transcriber'] as const
+export type Awaited = (typeof AWAITED)[number]
+
 export const TRANSCRIPT_SOURCES = ['api', 'automatic'] as const
 export type TranscriptSource = (typeof TRANSCRIPT_SOURCES)[number]
 

@@ -6,6 +6,7 @@ import { moment, uuidOf } from '../http/parameters.ts'
 import { CreateRecording, MAX_CREATE_BYTES, UpdateRecording } from './model.ts'
 import type { Playback, PlaybackUrl, PlayerUrls } from './playback.ts'
 import { Recording, RecordingPage, RecordingQuery } from './resource.model.ts'
+import { awaitedOf } from './rules.ts'
 import { type Found, type Listed, orderOfList, type Recordings } from './service.ts'
 
 const RECORDINGS = '/v3/rest/recordings'
@@ -101,7 +102,8 @@ const createRecording = (recordings: Recordings, playback: Playback) =>
       'every speaker needs a participant. Media of `assetUrl` is fetched later.',
       '',
       'Without one, media is transcribed where the service has something that does: `transcript.status` is `waiting` until the',
-      'media is there, then `queued`, `processing` and `completed` or `failed`.',
+      'media is there, then `queued`, `processing` and `completed` or `failed`. Where nothing transcribes it stays `waiting`, and',
+      '`transcript.waitingFor` is `transcriber`: do not poll for it.',
     ].join('\n'),
     access: 'organizationOrUser',
     body: CreateRecording,
@@ -223,7 +225,11 @@ function resourceOf({ metadata, ...row }: Found, urls: PlayerUrls | null) {
             waveformUrl: urls?.waveformUrl ?? null,
             posterUrl: urls?.posterUrl ?? null,
           },
-    transcript: { status: row.transcriptStatus, source: row.transcriptSource },
+    transcript: {
+      status: row.transcriptStatus,
+      source: row.transcriptSource,
+      ...awaitedOf(row.transcriptStatus, row.assetStatus),
+    },
     participants: row.participants,
     record: metadata.canonical,
     metadata: metadata.all,

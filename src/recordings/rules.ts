@@ -12,7 +12,15 @@ import { assertOutboundUrl } from '../platform/net/outbound-url.ts'
 import { toUtc } from '../platform/rfc3339.ts'
 import type { Utterance } from '../transcripts/model.ts'
 import { checkSpeakers, checkTranscript } from '../transcripts/rules.ts'
-import { type CreateRecording, DEFAULT_SOURCE, type ParticipantInput, type UpdateRecording } from './model.ts'
+import {
+  type AssetStatus,
+  type Awaited,
+  type CreateRecording,
+  DEFAULT_SOURCE,
+  type ParticipantInput,
+  type TranscriptStatus,
+  type UpdateRecording,
+} from './model.ts'
 
 /** Findings that are reported of one request. */
 const MAX_FINDINGS = 20
@@ -208,4 +216,16 @@ function participantOf(input: ParticipantInput, path: string, details: ErrorDeta
     ...(first ? { firstName: first } : {}),
     ...(last ? { lastName: last } : {}),
   }
+}
+
+/**
+ * What a transcript waits for; nothing where it does not. Media that is published is queued for transcription in the same
+ * transaction, if anything transcribes. So a transcript that is `waiting` beside complete media waits for an operator.
+ */
+export function awaitedOf(
+  transcript: TranscriptStatus,
+  asset: AssetStatus | null,
+): { readonly waitingFor?: Awaited } {
+  if (transcript !== 'waiting') return {}
+  return { waitingFor: asset === 'completed' ? 'transcriber' : 'media' }
 }

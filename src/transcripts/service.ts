@@ -3,7 +3,7 @@
  *
  * A transcript has no visibility of its own: whoever sees the recording sees it, and asks about the recording first.
  */
-import type { Sql } from '../platform/db/pool.ts'
+import type { Query } from '../platform/db/pool.ts'
 import type { TranscriptType, Utterance } from './model.ts'
 import { toMonologues } from './monologue.rules.ts'
 import { readUtterances } from './store.ts'
@@ -14,7 +14,7 @@ export { deleteTranscript, readUtterances, writeUtterances } from './store.ts'
 
 export type Transcripts = ReturnType<typeof createTranscripts>
 
-export function createTranscripts({ reads }: { readonly reads: Sql }) {
+export function createTranscripts({ reads }: { readonly reads: Query }) {
   return {
     /** What there is of a recording that the caller has been found to see, in stored order; nothing where there is none yet. */
     async read(

@@ -5,8 +5,7 @@
  * The disk is a small file system in memory, which only root may mount. Elsewhere the test is skipped, and says so.
  */
 import { afterAll, expect, test } from 'bun:test'
-import { appendFileSync, chmodSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from '../../src/platform/db/pool.ts'
 import { postgresFolders } from '../../src/platform/embedded/postgres.ts'
@@ -14,20 +13,16 @@ import { type Demo, demoCredentials } from '../startup/facts.ts'
 import { INGEST } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Service, useServices } from '../support/process.ts'
+import { fill, mountSmallDisk, unmount } from './support/small-disk.ts'
 
 const SIZE = '192m'
-const BALLAST_STEP_BYTES = 1 << 20
 /** Refusals in a row after which the disk counts as full for the service, too. */
 const MIN_REFUSALS = 10
 const CLIENTS = 4
 
-const disk = mountSmallDisk()
+const disk = mountSmallDisk(SIZE)
 const services = useServices()
-afterAll(() => {
-  if (disk === null) return
-  Bun.spawnSync(['umount', '-l', disk])
-  rmdirSync(disk)
-})
+afterAll(() => unmount(disk))
 
 if (disk === null) console.log('SKIPPED: only root, where it may mount a file system, can test a full disk')
 test.skipIf(disk === null)(
@@ -119,26 +114,4 @@ async function expectKept(dataDir: string, accepted: ReadonlySet<string>): Promi
   } finally {
     await sql.end({ timeout: 1 })
   }
-}
-
-/** Takes all the room there is. */
-function fill(file: string): void {
-  const step = Buffer.alloc(BALLAST_STEP_BYTES, 1)
-  try {
-    for (;;) appendFileSync(file, step)
-  } catch (error) {
-    expect(error).toMatchObject({ code: 'ENOSPC' })
-  }
-}
-
-function mountSmallDisk(): string | null {
-  if (process.platform !== 'linux' || process.geteuid?.() !== 0) return null
-  const folder = mkdtempSync(join(tmpdir(), 'earshot-disk-'))
-  const { success } = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', `size=${SIZE}`, 'earshot', folder])
-  if (success) {
-    chmodSync(folder, 0o711)
-    return folder
-  }
-  rmdirSync(folder)
-  return null
 }

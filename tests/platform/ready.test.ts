@@ -89,19 +89,21 @@ describe('GET /ready', () => {
   let close: () => Promise<void> = async () => {}
   afterEach(() => close())
 
-  async function serve(assertWritable: ObjectStore['assertWritable']) {
+  async function serve(assertWritable: ObjectStore['assertWritable'], warmedUp?: Promise<unknown>) {
     const database = await createTestDatabase()
     const config = loadConfig({ LOG_LEVEL: 'silent', DATA_DIR: scratch })
     const container = createContainer(config, { database: { url: database.url }, redis: null }, 'test')
-    const routes = healthRoutes({ ...container, storage: { name: 'folder', assertWritable } })
+    const routes = healthRoutes({ ...container, storage: { name: 'folder', assertWritable }, warmedUp })
     close = async () => {
       await container.close()
       await database.drop()
     }
-    return async () => {
+    const ready = async () => {
       const answer = await routes.handle(new Request('http://localhost/ready'))
       return { status: answer.status, body: (await answer.json()) as { checks: Record<string, unknown> } }
     }
+    /** Resolves when the database has answered once more than before. */
+    return Object.assign(ready, { database: () => container.sql`select 1` })
   }
 
   test('answers 200 with the store among the checks, which is asked once for many requests', async () => {
@@ -113,6 +115,27 @@ describe('GET /ready', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
     expect((await ready()).body.checks.storage).toEqual({ status: 'ok', kind: 'folder' })
     expect(asked).toBe(1)
+  })
+
+  test('is answered when the process has warmed up, and at once from then on', async () => {
+    const warm = Promise.withResolvers<void>()
+    const asked = Promise.withResolvers<void>()
+    const ready = await serve(async () => asked.resolve(), warm.promise)
+    let isAnswered = false
+    const answer = ready().finally(() => {
+      isAnswered = true
+    })
+    await asked.promise
+    await ready.database()
+    expect(isAnswered).toBe(false)
+    warm.resolve()
+    expect((await answer).status).toBe(200)
+    expect((await ready()).status).toBe(200)
+  })
+
+  test('waits no longer for that than for its checks', async () => {
+    const ready = await serve(async () => {}, new Promise(() => {}))
+    expect((await ready()).status).toBe(200)
   })
 
   test('answers 503 where the store cannot be written to, and does not say why to strangers', async () => {

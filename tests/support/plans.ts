@@ -1,5 +1,5 @@
 /** What statements read: they are noted as the service sends them, and explained on a connection of their own. */
-import type { Sql } from '../../src/platform/db/pool.ts'
+import type { Query, Sql } from '../../src/platform/db/pool.ts'
 
 export interface Statement {
   readonly text: string
@@ -7,7 +7,7 @@ export interface Statement {
 }
 
 /** Hands every statement that leaves through `sql` to `note`. */
-export function noting(sql: Sql, note: (statement: () => Statement | null) => void): Sql {
+export function noting(sql: Query, note: (statement: () => Statement | null) => void): Query {
   return new Proxy(sql, {
     apply(target, self, args: unknown[]) {
       const made: unknown = Reflect.apply(target, self, args)

@@ -13,7 +13,7 @@ import { loadConfig } from '../../src/config.ts'
 import { type Container, createContainer } from '../../src/container.ts'
 import { createFeatures, type Features } from '../../src/features.ts'
 import type { WebsiteOptions } from '../../src/http/website-mount.ts'
-import type { Sql } from '../../src/platform/db/pool.ts'
+import type { Query } from '../../src/platform/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
 export interface TestServerOptions {
@@ -26,7 +26,7 @@ export interface TestServerOptions {
   /** Versions and window of the website API. */
   readonly website?: WebsiteOptions
   /** Sees the statements of lists; see plans.ts. */
-  readonly reads?: (reads: Sql) => Sql
+  readonly reads?: (reads: Query) => Query
   /** Another server, which is stopped later: this one is a second process on its database. */
   readonly beside?: TestServer
 }

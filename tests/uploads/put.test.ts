@@ -230,7 +230,7 @@ describe('connections', () => {
     await expectWhole(upload)
   })
 
-  test('a large chunk that is taken does not close the connection; a large body that nobody needs is not waited for', async () => {
+  test('no chunk closes the connection, taken or not; a large body that nobody needs is not waited for', async () => {
     const file = noise(3 * 1024 ** 2)
     const { uploadUrl } = await create(file.byteLength)
     const half = file.byteLength / 2
@@ -248,20 +248,18 @@ describe('connections', () => {
     const range = { 'content-range': `bytes 0-${file.byteLength - 1}/${file.byteLength}` }
     for (const headers of [length, { ...length, ...range }]) {
       const again = openRequest('PUT', uploadUrl, headers)
-      expect(await again.response).toMatchObject({ status: 200, headers: { connection: 'close' } })
-      await again.closed
+      const answer = await again.response
+      expect([answer?.status, answer?.headers.connection]).toEqual([200, undefined])
+      again.reset()
     }
   })
 
-  test('a refusal does not wait for a large body, and closes behind itself', async () => {
+  test('a refusal does not wait for a large body', async () => {
     const { uploadUrl } = await create()
     const request = openRequest('PUT', uploadUrl, { 'content-length': String(6 * 1024 ** 3) })
-    const response = await request.response
-    expect(response).toMatchObject({ status: 413, headers: { connection: 'close' } })
-    await request.closed
-    // One that fits: the connection goes on.
-    const small = await fetch(uploadUrl, { method: 'PUT', body: noise(SIZE + 1) })
-    expect([small.status, small.headers.get('connection')]).not.toContain('close')
+    const answer = await request.response
+    expect([answer?.status, answer?.headers.connection]).toEqual([413, undefined])
+    request.reset()
   })
 })
 

@@ -73,10 +73,11 @@ const READ_ONLY = {
 }
 
 /**
- * Statements that wait behind another one on a connection for reads. Further ones wait in the queue of the pool, in which the
- * first to come is the first to get a connection that is free: a short read is not held up by the long one of somebody else.
+ * Statements that are sent on a connection for reads behind the one that is under way: none. They wait in the queue of the pool, in
+ * which the first to come gets the first connection that is free: a short read is not held up by a long one of somebody else. The
+ * driver opens no transactions on such a pool, which reads have no use for: a handle to it is a `Query`.
  */
-const READS_BEHIND = 1
+const READS_BEHIND = 0
 
 const bigint = {
   to: 20,

@@ -2,11 +2,12 @@
  * `/uploads/{token}`: one address for the bytes of one upload, in three dialects (tus, `PUT` with `Content-Range`, plain `PUT`).
  *
  * The rule: the token is the credential, so nothing else is asked for, and it appears in no log line, metric or body. Whatever
- * can be refused is refused before the body is read.
+ * can be refused is refused before the body is read. The connection stays open behind such an answer: the runtime takes the rest of the
+ * body off it and throws it away. Were it closed, the network would drop the answer of a client that is still sending.
  */
 import { type Context, Elysia } from 'elysia'
 import { CLIENT_GONE } from '../../http/client-gone.ts'
-import { AppError } from '../../platform/errors.ts'
+import { methodNotAllowed } from '../../platform/net/methods.ts'
 import type { Receiving } from '../receiving.ts'
 import { UPLOAD_PATH } from '../token.ts'
 import { corsHeaders, METHODS, preflightHeaders } from './answer.rules.ts'
@@ -17,9 +18,6 @@ import { assertVersion, describeTus, head, patch, TUS_HEADERS, terminate } from 
 
 /** A client that sends nothing for so long has gone, although its connection stands: what came of it is stored. */
 const IDLE_SECONDS = 60
-
-/** A body that is not taken is read up to here, so that the connection can be used again; else it is closed. */
-const DRAINED_BYTES = 1024 * 1024
 
 type Arrived = Pick<Context, 'request' | 'set' | 'server'> & { readonly params: { readonly token: string } }
 
@@ -42,9 +40,7 @@ async function answer({ request, params, set, server }: Arrived, receiving: Rece
   Object.assign(set.headers, { 'cache-control': 'no-store', vary: 'Origin' })
   if (dialect === 'tus') Object.assign(set.headers, TUS_HEADERS)
   const length = lengthOf(request)
-  let isTaken = false
   const takeBody = () => {
-    isTaken = true
     const onWait = (isForClient: boolean) => allow(isForClient ? IDLE_SECONDS : 0)
     return { body: request.body, signal: request.signal, onWait }
   }
@@ -54,10 +50,8 @@ async function answer({ request, params, set, server }: Arrived, receiving: Rece
     Object.assign(set.headers, corsHeaders(request.headers.get('origin'), found.origin))
     const response = await perform({ request, found, length, takeBody, receiving }, method, dialect)
     if (request.signal.aborted) return new Response(null, { status: CLIENT_GONE })
-    if (!isTaken) closeBehind(length, set)
     return response
   } catch (error) {
-    closeBehind(length, set)
     throw translated(error)
   } finally {
     allow(IDLE_SECONDS)
@@ -79,13 +73,7 @@ function perform(exchange: Exchange, method: string, dialect: Dialect): Response
     case 'plain':
       return putWhole(exchange)
     case 'none':
-      throw new AppError(
-        'method_not_allowed',
-        `${request.method} is not allowed here. Allowed: ${METHODS}.`,
-        {
-          headers: { allow: METHODS },
-        },
-      )
+      throw methodNotAllowed(request.method, METHODS)
   }
 }
 
@@ -100,9 +88,4 @@ function speakTus(exchange: Exchange, method: string): Response | Promise<Respon
 function lengthOf({ headers, body }: Request): number | null {
   if (headers.has('content-length')) return parseBytes(headers.get('content-length'))
   return body === null ? 0 : null
-}
-
-/** The answer does not wait for a body that nobody wants. */
-function closeBehind(length: number | null, set: Context['set']): void {
-  if (length === null || length > DRAINED_BYTES) set.headers.connection = 'close'
 }

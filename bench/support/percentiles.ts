@@ -1,0 +1,41 @@
+/** Times of requests that a number of callers send, each one after the other. */
+
+export interface Percentiles {
+  readonly p50: number
+  readonly p99: number
+  readonly p999: number
+  /** Requests a second. */
+  readonly rate: number
+}
+
+/** Requests of a measurement at least, so that one in a thousand can be told. */
+const AT_LEAST = 2_000
+
+/**
+ * Milliseconds of `send` with so many callers, for `ms` and as long as it takes for `AT_LEAST` requests, but for no more than five
+ * times as long. The first tenth of the time warms up and does not count.
+ */
+export async function percentilesOf(
+  callers: number,
+  ms: number,
+  send: () => Promise<void>,
+): Promise<Percentiles> {
+  const times: number[] = []
+  const warmUntil = performance.now() + ms / 10
+  const started = warmUntil
+  const goesOn = (now: number) => now < started + ms || (times.length < AT_LEAST && now < started + 5 * ms)
+  const caller = async () => {
+    for (let now = performance.now(); goesOn(now); ) {
+      await send()
+      const end = performance.now()
+      if (now >= warmUntil) times.push(end - now)
+      now = end
+    }
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+  const seconds = (performance.now() - started) / 1_000
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (share: number) =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+  return { p50: at(0.5), p99: at(0.99), p999: at(0.999), rate: times.length / seconds }
+}

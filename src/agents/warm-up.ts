@@ -1,0 +1,144 @@
+/**
+ * Readies a process for its first conversations: a conversation is stored and has its turns in a transaction that is rolled back. Then
+ * connections are open, their statements are parsed and planned, and the code has run, so that the first request finds what the
+ * thousandth finds.
+ *
+ * The rule: it runs in the background, when the process serves already; it leaves nothing behind, and nothing waits for it.
+ */
+import type { ActorKey, LongTurn } from '../actors/types.ts'
+import { practiseTurn } from '../actors/warm-up.ts'
+import type { Analyzer } from '../analyze/analyzer.ts'
+import type { Deps } from '../container.ts'
+import type { Query, Tx } from '../platform/db/pool.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { sessionActor } from './actor.ts'
+import { analysisActor } from './analysis-actor.ts'
+import { insertApplication } from './applications.store.ts'
+import { readSessions, writeGuarded } from './ingest.guarded.store.ts'
+import { type Job, lookupOf, planJob } from './ingest.plan.ts'
+import { createSettingsVersions, prepare } from './ingest.prepare.ts'
+import { EVENTS_STORED, sessionWrite } from './ingest.transaction.ts'
+import { checkRequest, parseRequest } from './request.rules.ts'
+import { DEFAULT_SETTINGS } from './settings.ts'
+import { listSignals, listSignalsOfSession } from './signals.store.ts'
+
+export interface WarmUpDeps extends Pick<Deps, 'sql' | 'reads' | 'newId' | 'config' | 'textWork' | 'log'> {
+  /** Makes an organization in the caller's transaction. */
+  createOrganization(name: string, query: Query): Promise<{ readonly id: string }>
+}
+
+export interface WarmUp {
+  /** For a process that takes requests. */
+  requests(): Promise<void>
+  /** For a worker thread. */
+  turns(): Promise<void>
+}
+
+/** As many as ingestion, and the turns of a thread, use at a time. */
+const CONNECTIONS = 2
+/** On each connection. The engine compiles code that has run several times. */
+const ROUNDS = 5
+
+const NAME = 'warm-up'
+
+/** Ends the transaction: nothing of it is kept. */
+class Practised extends Error {
+  override readonly name = 'Practised'
+}
+
+export function createWarmUp(deps: WarmUpDeps): WarmUp {
+  return {
+    async requests() {
+      await Promise.all([practise(deps, async () => {}), practiseReads(deps)])
+    },
+    turns: () => practise(deps, (tx, sessionId) => takeTurns(deps, tx, sessionId)),
+  }
+}
+
+async function practise(deps: WarmUpDeps, then: (tx: Tx, sessionId: string) => Promise<void>): Promise<void> {
+  const once = () =>
+    transaction(deps.sql, async (tx) => {
+      await then(tx, await storeConversation(deps, tx))
+      throw new Practised()
+    }).catch((error: unknown) => {
+      if (!(error instanceof Practised)) throw error
+    })
+  const rounds = async () => {
+    for (let round = 0; round < ROUNDS; round++) await once()
+  }
+  await Promise.all(Array.from({ length: CONNECTIONS }, rounds))
+}
+
+/** @returns the id of the session, which has messages of both sides, feedback, and a message to its actor. */
+async function storeConversation(deps: WarmUpDeps, tx: Tx): Promise<string> {
+  const { newId } = deps
+  const { id: organizationId } = await deps.createOrganization(NAME, tx)
+  const applicationId = newId()
+  const application = { id: applicationId, organizationId, agentKey: NAME, name: NAME }
+  await insertApplication(tx, { ...application, settings: DEFAULT_SETTINGS })
+  const versions = createSettingsVersions()
+  const request = parseRequest({ agentKey: NAME, externalSessionId: NAME, events: EVENTS })
+  checkRequest(request, 0)
+  const current = versions.get(applicationId, 1, DEFAULT_SETTINGS)
+  const key = { organizationId, applicationId, externalSessionId: NAME }
+  const job: Job = { key, prepared: prepare(request, current), current, bytes: 0 }
+  const seen = (await readSessions(tx, [key], [lookupOf(job)])).get(0)
+  const creditsExhausted = seen?.creditsExhausted ?? false
+  const plan = await planJob({ newId, versions }, tx, 0, { ...job, creditsExhausted }, null, [])
+  const write = {
+    ...sessionWrite(plan),
+    settingsVersion: 1,
+    creditsExhausted,
+    events: plan.decision.inserts,
+  }
+  const { done } = await writeGuarded(tx, [{ ...write, version: null }], EVENTS_STORED)
+  // A second request, as one of a session that is remembered.
+  await writeGuarded(tx, [{ ...write, version: done.get(0) ?? 0, events: [] }], EVENTS_STORED)
+  return plan.id
+}
+
+async function takeTurns(deps: WarmUpDeps, tx: Tx, sessionId: string): Promise<void> {
+  const session = sessionActor(deps)
+  await practiseTurn(tx, `session:${sessionId}`, async (message, send) => {
+    const handler = session.pool === 'short' ? session.handlers[message.type] : undefined
+    if (typeof handler !== 'object') throw new Error(`no handler for ${message.type}`)
+    await handler.visit([{ key: message.key, id: message.id, messages: [message] }], tx, send)
+  })
+  const analysis = analysisActor(deps, FINDS_NOTHING)
+  const key: ActorKey = `analysis:${sessionId}`
+  const turn: LongTurn = {
+    message: { key, id: sessionId, seq: 1, type: 'analyze', payload: {}, attempts: 0 },
+    signal: new AbortController().signal,
+    log: deps.log,
+    read: (work) => work(tx),
+    step: (work) => work(tx, async () => {}),
+    finish: (work) => work(tx, async () => {}),
+  }
+  if (analysis.pool !== 'short') await analysis.handlers.analyze?.(turn)
+}
+
+async function practiseReads({ reads, newId }: WarmUpDeps): Promise<void> {
+  const reader = { organizationId: newId(), userId: null }
+  await Promise.all([
+    listSignals(reads, reader, NO_FILTER, { after: null, limit: 1 }),
+    listSignalsOfSession(reads, reader, newId(), NO_FILTER, { after: null, limit: 1 }),
+  ])
+}
+
+const NO_FILTER = { occurred: {}, created: {} }
+const FINDS_NOTHING: Analyzer = { name: NAME, analyze: async () => [] }
+
+const event = (sequence: number, type: string, members: object) => ({
+  externalEventId: `${sequence}`,
+  sequence,
+  revision: 1,
+  occurredAt: '2026-01-02T09:00:00Z',
+  type,
+  ...members,
+})
+
+const EVENTS = [
+  event(1, 'user_message', { content: 'How do I export my data?' }),
+  event(2, 'assistant_message', { content: 'Under Settings, Export.' }),
+  event(3, 'feedback', { feedback: { targetEventExternalId: '2', rating: 'positive' } }),
+]

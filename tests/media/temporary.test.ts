@@ -1,0 +1,63 @@
+/** Folders of turns: gone when the turn is over, and swept when its process was killed. */
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { withTemporaryFolder } from '../../src/media/temporary.ts'
+import { eventually } from '../support/eventually.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'earshot-temporary-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const place = (recordingId: string) => ({
+  folder,
+  recordingId,
+  attempt: crypto.randomUUID(),
+  now: Date.now(),
+})
+const agoSeconds = (minutes: number) => Date.now() / 1_000 - minutes * 60
+
+/** What a process that was killed so many minutes ago has left. */
+function litter(recordingId: string, minutes: number): string {
+  const path = join(folder, `ingest-${recordingId}-${crypto.randomUUID()}`)
+  mkdirSync(path)
+  writeFileSync(join(path, 'source'), 'bytes')
+  utimesSync(path, agoSeconds(minutes), agoSeconds(minutes))
+  return path
+}
+
+test('a folder goes with its work, also when it fails', async () => {
+  await withTemporaryFolder(place('a'), async (path) => writeFileSync(join(path, 'source'), 'bytes'))
+  const failed = withTemporaryFolder(place('a'), async () => {
+    throw new Error('no')
+  })
+  await expect(failed).rejects.toThrow('no')
+  expect(readdirSync(folder)).toEqual([])
+})
+
+test('what a killed process has left goes with the next work on the recording, or with any a quarter of an hour later', async () => {
+  const [mine, old, fresh] = [litter('a', 1), litter('b', 16), litter('c', 5)]
+  await withTemporaryFolder(place('a'), async () => {
+    expect([mine, old, fresh].map((path) => existsSync(path))).toEqual([false, false, true])
+  })
+})
+
+test('a folder in use is touched, however long its work takes', async () => {
+  await withTemporaryFolder({ ...place('a'), touchMs: 10 }, async (path) => {
+    utimesSync(path, agoSeconds(20), agoSeconds(20))
+    await eventually(() => Date.now() - statSync(path).mtimeMs < 60_000)
+    await withTemporaryFolder(place('b'), async () => expect(existsSync(path)).toBe(true))
+  })
+})
