@@ -70,6 +70,7 @@ function collectionOperations(applications: Applications): readonly Operation[] 
         name: 'Support assistant',
         settings: { retentionDays: 365, redactedFields: ['password'] },
       },
+      unique: ['agentKey'],
       success: { status: 201, description: 'The application', schema: Application },
       errors: ['unknown_member', 'name_exists'],
       async handler({ principal, body }) {

@@ -171,6 +171,7 @@ const createRecord = (feedback: Feedback) =>
     limit: 'feedback',
     body: CreateRecord,
     maxBodyBytes: MAX_RECORD_BYTES,
+    unique: ['external_id'],
     example: {
       display_ts: '2026-01-02T09:00:00Z',
       external_id: 'ticket-2041',

@@ -109,6 +109,7 @@ const createRecording = (recordings: Recordings, playback: Playback) =>
     body: CreateRecording,
     maxBodyBytes: MAX_CREATE_BYTES,
     example: CREATE_EXAMPLE,
+    unique: ['record.externalId'],
     success: { status: 201, description: 'The recording', schema: Recording },
     errors: [
       'url_not_allowed',
