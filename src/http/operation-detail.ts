@@ -33,7 +33,8 @@ export function errorCodes(operation: Operation): readonly ErrorCode[] {
     if (operation.body.additionalProperties === false) codes.add('unknown_member')
   }
   if (operation.query !== undefined) codes.add('validation_failed').add('unknown_member')
-  for (const code of ['rate_limited', 'internal_error', 'unavailable'] as const) codes.add(code)
+  for (const code of ['invalid_host', 'rate_limited', 'internal_error', 'unavailable'] as const)
+    codes.add(code)
   return [...codes]
 }
 
@@ -96,7 +97,9 @@ function requestBody(schema: TSchema, { example, unique }: Operation) {
     ...(example === undefined ? {} : { example }),
     ...(unique === undefined ? {} : { 'x-unique-members': unique }),
   }
-  return { required: true, content: { 'application/json': content } }
+  const description =
+    'JSON in UTF-8. May be sent with `Content-Encoding: gzip`; limits count the bytes that come out.'
+  return { required: true, description, content: { 'application/json': content } }
 }
 
 const FAILURE_CONTENT = {

@@ -14,7 +14,7 @@ import {
   uuid,
 } from '../platform/validation/schema.ts'
 import { MAX_SEARCH_LENGTH } from '../transcripts/search.rules.ts'
-import { ASSET_STATUSES, TRANSCRIPT_SOURCES, TRANSCRIPT_STATUSES } from './model.ts'
+import { ASSET_STATUSES, AWAITED, TRANSCRIPT_SOURCES, TRANSCRIPT_STATUSES } from './model.ts'
 
 const PLAYBACK_URL = 'A temporary URL to play the media from; null where there is none.'
 const DURATION = 'Seconds of the media; null where unknown.'
@@ -96,6 +96,13 @@ export const Recording = named(
         source: orNull(
           oneOf(TRANSCRIPT_SOURCES),
           '`api`: supplied by a caller; `automatic`: transcribed; null: none yet.',
+        ),
+        waitingFor: Type.Optional(
+          described(
+            oneOf(AWAITED),
+            'Only of a transcript that is `waiting`: `media`, until the media is there; or `transcriber`: the media is there and ' +
+              'nothing transcribes it, so there is nothing to wait for until an operator asks for transcripts.',
+          ),
         ),
       },
       { description: 'Where the transcript stands.' },

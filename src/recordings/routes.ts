@@ -6,6 +6,7 @@ import { moment, uuidOf } from '../http/parameters.ts'
 import { CreateRecording, MAX_CREATE_BYTES, UpdateRecording } from './model.ts'
 import type { Playback, PlaybackUrl, PlayerUrls } from './playback.ts'
 import { Recording, RecordingPage, RecordingQuery } from './resource.model.ts'
+import { awaitedOf } from './rules.ts'
 import { type Found, type Listed, orderOfList, type Recordings } from './service.ts'
 
 const RECORDINGS = '/v3/rest/recordings'
@@ -101,12 +102,14 @@ const createRecording = (recordings: Recordings, playback: Playback) =>
       'every speaker needs a participant. Media of `assetUrl` is fetched later.',
       '',
       'Without one, media is transcribed where the service has something that does: `transcript.status` is `waiting` until the',
-      'media is there, then `queued`, `processing` and `completed` or `failed`.',
+      'media is there, then `queued`, `processing` and `completed` or `failed`. Where nothing transcribes it stays `waiting`, and',
+      '`transcript.waitingFor` is `transcriber`: do not poll for it.',
     ].join('\n'),
     access: 'organizationOrUser',
     body: CreateRecording,
     maxBodyBytes: MAX_CREATE_BYTES,
     example: CREATE_EXAMPLE,
+    unique: ['record.externalId'],
     success: { status: 201, description: 'The recording', schema: Recording },
     errors: [
       'url_not_allowed',
@@ -157,7 +160,8 @@ const updateRecording = (recordings: Recordings, playback: Playback) =>
     description: [
       'Only the members given are changed. `folderIds` replaces the folders that the caller sees. `record.values` are set or',
       'changed one by one, `null` being a value; `record.removeFieldIds` takes values away. A `summary` (or `null` for none) is',
-      'kept from now on: none is made automatically.',
+      'kept from now on: none is made automatically. `participants` replaces who speaks; `record.externalId` (or `null` for none),',
+      '`startedAt` and `completedAt` are corrected likewise.',
     ].join('\n'),
     access: 'organizationOrUser',
     body: UpdateRecording,
@@ -166,6 +170,8 @@ const updateRecording = (recordings: Recordings, playback: Playback) =>
     errors: [
       NOT_FOUND,
       'folder_not_found',
+      'person_not_found',
+      'recording_external_id_exists',
       'metadata_value_type_mismatch',
       'metadata_field_not_canonical',
       'metadata_field_duplicate',
@@ -220,7 +226,11 @@ function resourceOf({ metadata, ...row }: Found, urls: PlayerUrls | null) {
             waveformUrl: urls?.waveformUrl ?? null,
             posterUrl: urls?.posterUrl ?? null,
           },
-    transcript: { status: row.transcriptStatus, source: row.transcriptSource },
+    transcript: {
+      status: row.transcriptStatus,
+      source: row.transcriptSource,
+      ...awaitedOf(row.transcriptStatus, row.assetStatus),
+    },
     participants: row.participants,
     record: metadata.canonical,
     metadata: metadata.all,

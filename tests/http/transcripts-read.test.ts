@@ -87,7 +87,7 @@ describe('type', () => {
 describe('a known recording is always 200', () => {
   test('with nothing where there is no transcript yet', async () => {
     const { id, transcript } = await createRecording(client)
-    expect(transcript).toEqual({ status: 'waiting', source: null })
+    expect(transcript).toEqual({ status: 'waiting', source: null, waitingFor: 'media' })
     expect((await client.get(pathOf(id))).body).toEqual({
       type: 'utterance',
       recordingId: id,

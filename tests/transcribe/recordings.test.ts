@@ -191,12 +191,12 @@ describe('media without a transcript', () => {
     expect([await utterancesOf(id), command.runs()]).toEqual([[], 0])
   })
 
-  test('goes on waiting where nothing transcribes', async () => {
+  test('says that it waits for a transcriber where nothing transcribes', async () => {
     await transcribeBy(null)
     const id = await create()
     const { transcript } = await reached(id, 'waiting')
     await idle(id)
-    expect(transcript).toEqual({ status: 'waiting', source: null })
+    expect(transcript).toEqual({ status: 'waiting', source: null, waitingFor: 'transcriber' })
   })
 
   test('waits again where nothing transcribes any more', async () => {

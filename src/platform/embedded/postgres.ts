@@ -90,8 +90,10 @@ export async function ensurePostgres(
 /** Fast shutdown (sessions are ended, everything is written), and if that takes too long an immediate one. */
 export async function stopPostgres(folders: Folders, pid: number, log: Log): Promise<void> {
   // Without its folder a server has nothing to write to.
-  if (hasDatabase(folders) && (await endWith('SIGINT', folders, pid, FAST_STOP_BUDGET_MS))) return
-  log.warn({ pid }, 'the embedded PostgreSQL does not stop: ending it at once')
+  if (hasDatabase(folders)) {
+    if (await endWith('SIGINT', folders, pid, FAST_STOP_BUDGET_MS)) return
+    log.warn({ pid }, 'the embedded PostgreSQL does not stop: ending it at once')
+  }
   if (!(await endWith('SIGQUIT', folders, pid, IMMEDIATE_STOP_BUDGET_MS)))
     log.error({ pid }, 'the embedded PostgreSQL could not be stopped')
 }
