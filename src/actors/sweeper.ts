@@ -74,20 +74,23 @@ export async function sweepOnce(context: Context, dispatcher: Dispatcher): Promi
 }
 
 /**
+ * What does not fit is rung for. In a pool of long turns only when its bell must be lost: there messages wait in a queue for seconds,
+ * and a second ring for one of them is a claim for nothing.
+ *
  * @returns how many short turns are among them. Those that did not fit count: what was rung for them may have filled this
  * worker before the sweep did, and there is more of the same behind them.
  */
 function take(context: Context, dispatcher: Dispatcher, due: readonly Due[]): number {
   const rest: Envelope[] = []
   let found = 0
-  for (const { key, seq, type, organization, state } of due) {
+  for (const { key, seq, type, organization, state, isOverdue } of due) {
     const kind = kindOf(key)
     if (kind === null) continue
     const pool = ACTOR_POOLS[kind]
     if (pool === 'short') found += 1
     if (state !== 'idle' || dispatcher.free(pool) > 0) {
       dispatcher.offer({ key, seq, organization }, state === 'dead')
-    } else rest.push({ key, seq, type, organization })
+    } else if (isOverdue || pool === 'short') rest.push({ key, seq, type, organization })
   }
   if (rest.length > 0) context.doorbell.ring(rest)
   return found

@@ -71,7 +71,14 @@ export interface Due {
   readonly organization: string
   /** `idle`: nobody owns it. `mine`: this worker does, but is not running it. `dead`: its owner's lease has run out. */
   readonly state: 'idle' | 'mine' | 'dead'
+  /** Due for so long that its bell is taken for lost. */
+  readonly isOverdue: boolean
 }
+
+/** A message that is due for less waits in a queue, which its bell has reached. Seconds. */
+const BELL_LOST_AFTER = 10
+
+const isOverdue = (sql: Query) => sql`m.available_at < now() - make_interval(secs => ${BELL_LOST_AFTER})`
 
 export interface SweepOptions {
   readonly worker: string
@@ -93,7 +100,8 @@ export async function sweep(sql: Query, options: SweepOptions): Promise<readonly
   const { worker, leaseMs } = options
   return sql<Due[]>`
     select m.key, m.seq, m.type, m.organization_id as organization,
-      case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state
+      case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state,
+      ${isOverdue(sql)} as "isOverdue"
     from actor_message m
     join actor a on a.key = m.key
     left join worker w
@@ -119,11 +127,12 @@ export async function sweep(sql: Query, options: SweepOptions): Promise<readonly
 export async function sweepByKind(sql: Query, options: SweepOptions): Promise<readonly Due[]> {
   const { worker, leaseMs, kinds } = options
   return sql<Due[]>`
-    select due.key, due.seq, due.type, due.organization, due.state
+    select due.key, due.seq, due.type, due.organization, due.state, due."isOverdue"
     from unnest(${kinds as ActorKind[]}::text[], ${kinds.map(endOf)}::text[]) as k (kind, kind_end)
     cross join lateral (
       select m.key, m.seq, m.type, m.organization_id as organization,
-        case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state
+        case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state,
+        ${isOverdue(sql)} as "isOverdue"
       from actor_message m
       join actor a on a.key = m.key
       left join worker w
@@ -188,12 +197,13 @@ export async function sweepByOrganization(
   { worker, leaseMs, kinds, running, limit }: SweepOptions,
 ): Promise<readonly Due[]> {
   return sql<Due[]>`
-    select due.key, due.seq, due.type, due.organization, due.state
+    select due.key, due.seq, due.type, due.organization, due.state, due."isOverdue"
     from unnest(${organizations as string[]}::uuid[]) as o (id)
     cross join unnest(${kinds as ActorKind[]}::text[]) as k (kind)
     cross join lateral (
       select m.key, m.seq, m.type, m.available_at, m.organization_id as organization,
-        case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state
+        case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state,
+        ${isOverdue(sql)} as "isOverdue"
       from (
         select *
         from actor_message

@@ -39,7 +39,7 @@ export interface ApplicationsDeps {
   readonly newId: NewId
   readonly clock: Clock
   readonly log: Log
-  readonly identity: Pick<Identity, 'createSecret' | 'listSecrets' | 'revokeSecret'>
+  readonly identity: Pick<Identity, 'createSecret' | 'listSecrets' | 'revokeSecret' | 'forgetSecret'>
 }
 
 export function createApplications(deps: ApplicationsDeps) {
@@ -64,6 +64,20 @@ export function createApplications(deps: ApplicationsDeps) {
     /** One query. @throws AppError 404 */
     async loadForIngest(organizationId: string, id: string): Promise<store.IngestApplication> {
       return (await store.findForIngest(deps.sql, organizationId, id)) ?? notFound()
+    },
+
+    /** With its settings and secrets. @throws AppError 404; 409 `not_empty` where it has sessions */
+    async remove(organizationId: string, id: string): Promise<void> {
+      const revoked = await transaction(deps.sql, async (tx) => {
+        if (!(await store.lockForDeletion(tx, organizationId, id))) notFound()
+        const present = await deps.identity.listSecrets(organizationId, id, tx)
+        for (const secret of present) await deps.identity.revokeSecret(organizationId, id, secret.id, tx)
+        if (await store.deleteUnusedApplication(tx, organizationId, id)) return present
+        const message = 'The application has sessions: delete them first, or let their retention end.'
+        throw new AppError('not_empty', message)
+      })
+      for (const secret of revoked) deps.identity.forgetSecret(secret.id)
+      deps.log.info({ organizationId, applicationId: id }, 'agent application deleted')
     },
 
     ...secrets(deps),

@@ -58,6 +58,7 @@ export const ERROR_STATUS = {
   method_not_allowed: 405,
   body_too_slow: 408,
   name_exists: 409,
+  not_empty: 409,
   external_token_issuer: 409,
   external_id_exists: 409,
   recording_external_id_exists: 409,
