@@ -58,6 +58,7 @@ const createSource = (metadata: Metadata) =>
     access: 'organizationOrUser',
     body: CreateSource,
     example: { externalEntityName: 'accounts' },
+    unique: ['externalEntityName'],
     success: { status: 201, description: 'The source', schema: Source },
     errors: ['name_exists'],
     async handler({ principal, body }) {
@@ -101,6 +102,7 @@ const renameSource = (metadata: Metadata) =>
     access: 'organizationOrUser',
     body: RenameSource,
     example: { externalEntityName: 'customer accounts' },
+    unique: ['externalEntityName'],
     success: { status: 200, description: 'The source as it is now', schema: Source },
     errors: [NO_SOURCE, 'source_read_only', 'name_exists'],
     async handler({ principal: { organizationId }, id, body }) {
@@ -140,6 +142,7 @@ const createField = (metadata: Metadata) =>
     access: 'organizationOrUser',
     body: CreateField,
     example: { name: 'deal size', type: 'float' },
+    unique: ['name'],
     success: { status: 201, description: 'The field', schema: Field },
     errors: [NO_SOURCE, 'source_read_only', 'name_exists'],
     async handler({ principal, id, body }) {
@@ -180,6 +183,7 @@ const renameField = (metadata: Metadata) =>
     access: 'organizationOrUser',
     body: RenameField,
     example: { name: 'deal value' },
+    unique: ['name'],
     success: { status: 200, description: 'The field as it is now', schema: Field },
     errors: [NO_FIELD, 'source_read_only', 'name_exists'],
     async handler({ principal: { organizationId }, id, body }) {

@@ -109,6 +109,7 @@ const createRecording = (recordings: Recordings, playback: Playback) =>
     body: CreateRecording,
     maxBodyBytes: MAX_CREATE_BYTES,
     example: CREATE_EXAMPLE,
+    unique: ['record.externalId'],
     success: { status: 201, description: 'The recording', schema: Recording },
     errors: [
       'url_not_allowed',
@@ -159,7 +160,8 @@ const updateRecording = (recordings: Recordings, playback: Playback) =>
     description: [
       'Only the members given are changed. `folderIds` replaces the folders that the caller sees. `record.values` are set or',
       'changed one by one, `null` being a value; `record.removeFieldIds` takes values away. A `summary` (or `null` for none) is',
-      'kept from now on: none is made automatically.',
+      'kept from now on: none is made automatically. `participants` replaces who speaks; `record.externalId` (or `null` for none),',
+      '`startedAt` and `completedAt` are corrected likewise.',
     ].join('\n'),
     access: 'organizationOrUser',
     body: UpdateRecording,
@@ -168,6 +170,8 @@ const updateRecording = (recordings: Recordings, playback: Playback) =>
     errors: [
       NOT_FOUND,
       'folder_not_found',
+      'person_not_found',
+      'recording_external_id_exists',
       'metadata_value_type_mismatch',
       'metadata_field_not_canonical',
       'metadata_field_duplicate',

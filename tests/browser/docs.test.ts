@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { BrowserContext } from 'playwright-core'
 import { type Chromium, startChromium } from '../support/chromium.ts'
+import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestApplication, type TestServer, type TestTenant } from '../support/server.ts'
 
 let server: TestServer
@@ -16,7 +17,7 @@ beforeAll(async () => {
   application = await server.createApplication(tenant.organizationId, { agentKey: 'demo' })
   chromium = await startChromium()
   browser = chromium.context
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   await chromium?.stop()
@@ -53,7 +54,7 @@ test('/docs authorises and executes the ingest example, talking to the service o
   expect(complaints).toEqual([])
   const { body } = await server.as({ apiKey: tenant.apiKey }).get('/v3/rest/agent-conversations/sessions')
   expect(body.data).toHaveLength(1)
-}, 60_000)
+}, 180_000)
 
 test('/docs keeps the authorisation over a reload', async () => {
   const page = await browser.newPage()
@@ -61,4 +62,98 @@ test('/docs keeps the authorisation over a reload', async () => {
   await page.getByRole('button', { name: 'Authorize' }).first().click()
   const scheme = page.locator('.auth-container', { hasText: 'X-Service-Agent-Key' })
   await scheme.getByRole('button', { name: 'Remove authorization' }).waitFor()
-}, 60_000)
+}, 180_000)
+
+/** In the page: elements that reach beyond the window, and are not inside of one that scrolls by itself. */
+const BEYOND_THE_WINDOW = `
+  const scrolls = (element) => element !== null &&
+    (['auto', 'scroll', 'hidden'].includes(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
+  [...document.querySelectorAll('#swagger-ui *')]
+    .filter((element) => element.getBoundingClientRect().width > 0)
+    .filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !scrolls(element.parentElement))
+    .map((element) => element.tagName + '.' + element.getAttribute('class'))`
+
+/** In the page: texts of which hardly more than a letter stands in a line. */
+const COLUMNS_OF_LETTERS = `
+  const texts = document.createTreeWalker(document.querySelector('#swagger-ui'), NodeFilter.SHOW_TEXT);
+  const found = [];
+  for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+    const text = node.textContent.trim();
+    if (text.length < 12) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+    if (lines > 3 && text.length / lines < 6) found.push(text.slice(0, 60));
+  }
+  found`
+
+test('/docs fits a window of 390 pixels: nothing wider, no column of single letters', async () => {
+  const page = await browser.newPage()
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.goto(`${server.baseUrl}/docs`)
+  await page.locator('.opblock').first().waitFor()
+  const operations = [
+    '/v3/rest/agent-conversations/ingest',
+    '/v3/rest/signals',
+    '/v3/rest/recordings/{recordingId}/transcript',
+    '/api/contact',
+  ]
+  for (const path of operations) {
+    const block = page.locator('.opblock').filter({ has: page.locator(`[data-path="${path}"]`) })
+    await block.first().locator('.opblock-summary-control').click()
+    await block.first().locator('.responses-table').first().waitFor()
+  }
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+  expect(await page.evaluate(BEYOND_THE_WINDOW)).toEqual([])
+  expect(await page.evaluate(COLUMNS_OF_LETTERS)).toEqual([])
+  await page.close()
+}, 300_000)
+
+test('Authorize opens at the API key', async () => {
+  const page = await browser.newPage()
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.addInitScript('localStorage.clear()')
+  await page.goto(`${server.baseUrl}/docs`)
+  await page.getByRole('button', { name: 'Authorize' }).first().click()
+  const first = page.locator('.dialog-ux .auth-container').first()
+  expect(await first.textContent()).toContain('X-Service-Api-Key')
+  const scrolled = `document.querySelector('.dialog-ux .modal-ux-content').scrollTop`
+  const focused = `document.querySelector('.dialog-ux input') === document.activeElement`
+  await eventually(async () =>
+    expect([await page.evaluate(scrolled), await page.evaluate(focused)]).toEqual([0, true]),
+  )
+  await page.close()
+}, 120_000)
+
+/** Operations whose examples have values that must be new; the others are executed in tests/conformance/openapi-rules.test.ts. */
+const CREATING = ['/v3/rest/agent-applications', '/v3/rest/metadata/sources', '/v3/rest/recordings']
+
+test('examples can be executed twice; the website comes last', async () => {
+  const page = await browser.newPage()
+  const answers: string[] = []
+  page.on('response', (response) => {
+    if (response.request().method() !== 'GET')
+      answers.push(`${new URL(response.url()).pathname} ${response.status() < 300}`)
+  })
+  await page.addInitScript((apiKey) => {
+    const schema = { type: 'apiKey', in: 'header', name: 'X-Service-Api-Key' }
+    localStorage.setItem('authorized', JSON.stringify({ apiKey: { name: 'apiKey', schema, value: apiKey } }))
+  }, tenant.apiKey)
+  await page.goto(`${server.baseUrl}/docs`)
+  const tags = page.locator('.opblock-tag')
+  await tags.first().waitFor()
+  expect(await tags.last().getAttribute('data-tag')).toBe('Website')
+  const expected: string[] = []
+  for (const path of CREATING) {
+    const block = page
+      .locator('.opblock-post, .opblock-put')
+      .filter({ has: page.locator(`[data-path="${path}"]`) })
+    await block.locator('.opblock-summary-control').click()
+    for (const _ of [1, 2]) {
+      expected.push(`${path} true`)
+      await block.getByRole('button', { name: 'Execute' }).click()
+      await eventually(() => expect(answers).toEqual(expected))
+    }
+  }
+  await page.close()
+}, 300_000)

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type RulesetDefinition, Spectral } from '@stoplight/spectral-core'
 import { oas } from '@stoplight/spectral-rulesets'
 import { ERROR_MEMBERS } from '../../src/platform/error-details.ts'
+import { createKnownObjects, filledPath } from '../support/known-objects.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is what is being judged here
@@ -145,5 +146,36 @@ describe('the document', () => {
     const text = JSON.stringify(document)
     for (const word of ['"words"', '"documented"', '"$id"', '"useDescription"'])
       expect(text).not.toContain(word)
+  })
+})
+
+describe('an example', () => {
+  /** As the page /docs does it with an example that is sent as it stands. */
+  function withNewValues(example: unknown, unique: readonly string[]): unknown {
+    const body = structuredClone(example) as Json
+    for (const member of unique) {
+      const steps = member.split('.')
+      const last = steps.pop()!
+      const holder = steps.reduce((value, step) => value[step], body)
+      holder[last] = `${holder[last]}-${crypto.randomUUID()}`
+    }
+    return body
+  }
+
+  test('can be sent again: what must be new is named in `unique`', async () => {
+    const { known, credentials } = await createKnownObjects(server)
+    const failures: string[] = []
+    for (const { id, method, path, access, body, example, unique = [] } of server.features.operations) {
+      // Examples that name an object of their own (an id in the body) and media need what is not there.
+      if (body === undefined || ['createUserToken', 'createUpload'].includes(id)) continue
+      for (const times of ['once', 'twice']) {
+        const answer = await server.as(credentials[access][0]!).send(method, filledPath(path, known), {
+          body: JSON.stringify(withNewValues(example, unique)),
+          headers: { 'content-type': 'application/json' },
+        })
+        if (answer.status >= 300) failures.push(`${id} ${times}: ${answer.status} ${answer.body?.message}`)
+      }
+    }
+    expect(failures).toEqual([])
   })
 })

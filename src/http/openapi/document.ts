@@ -81,7 +81,7 @@ const INFO = {
   summary: 'A self-hostable service through which a company hears its customers.',
   description: [
     'Press **Authorize** and paste a credential; the first start writes a set named `demo` to `credentials.json` in the',
-    'data folder. The examples work as they stand with it.',
+    'data folder. The examples work as they stand with it, again and again: what must be new is made up each time.',
     '',
     'Every response carries `X-Request-Id`. Errors have one shape, `Error`, whose `code` is stable.',
   ].join('\n'),

@@ -7,6 +7,8 @@
 import favicon from 'swagger-ui-dist/favicon-32x32.png' with { type: 'file' }
 import stylesheet from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 import bundle from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
+import initializer from './docs.browser.js' with { type: 'text' }
+import layout from './docs.css' with { type: 'text' }
 
 /** Addresses are relative, so that the page works below any prefix. */
 export const PAGE = `<!doctype html>
@@ -16,6 +18,7 @@ export const PAGE = `<!doctype html>
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>Earshot API</title>
     <link rel="stylesheet" href="docs/swagger-ui.css">
+    <link rel="stylesheet" href="docs/docs.css">
     <link rel="icon" type="image/png" href="docs/favicon.png">
   </head>
   <body>
@@ -24,18 +27,6 @@ export const PAGE = `<!doctype html>
     <script src="docs/initializer.js"></script>
   </body>
 </html>
-`
-
-const INITIALIZER = `window.ui = SwaggerUIBundle({
-  url: new URL('openapi.json', document.baseURI).href,
-  dom_id: '#swagger-ui',
-  deepLinking: true,
-  displayRequestDuration: true,
-  filter: true,
-  persistAuthorization: true,
-  tryItOutEnabled: true,
-  validatorUrl: null,
-})
 `
 
 /** What the page may load. Swagger UI draws its icons from data URLs and sets sizes in style attributes. */
@@ -59,12 +50,15 @@ interface Asset {
 
 const file = (type: string, path: string): Asset => ({ type, read: () => Bun.file(path).bytes() })
 
+const embedded = (type: string, text: string): Asset => ({
+  type,
+  read: async () => new TextEncoder().encode(text),
+})
+
 export const ASSETS = {
   'swagger-ui.css': file('text/css; charset=utf-8', stylesheet),
   'swagger-ui-bundle.js': file('text/javascript; charset=utf-8', bundle),
   'favicon.png': file('image/png', favicon),
-  'initializer.js': {
-    type: 'text/javascript; charset=utf-8',
-    read: async () => new TextEncoder().encode(INITIALIZER),
-  },
+  'docs.css': embedded('text/css; charset=utf-8', layout),
+  'initializer.js': embedded('text/javascript; charset=utf-8', initializer),
 } as const satisfies Readonly<Record<string, Asset>>
