@@ -29,6 +29,7 @@ export function applicationOperations(applications: Applications): readonly Oper
   return [
     ...collectionOperations(applications),
     ...applicationOperationsById(applications),
+    deleteOperation(applications),
     ...secretOperations(applications),
     usageOperation(applications),
   ]
@@ -43,7 +44,7 @@ function collectionOperations(applications: Applications): readonly Operation[] 
       tag: TAG,
       summary: 'List applications',
       description: 'Newest first.',
-      access: 'organization',
+      access: 'organizationOrUser',
       query: ApplicationQuery,
       success: { status: 200, description: 'A page of applications', schema: pageOf(Application) },
       async handler({ principal, query }) {
@@ -71,7 +72,7 @@ function collectionOperations(applications: Applications): readonly Operation[] 
       },
       unique: ['agentKey'],
       success: { status: 201, description: 'The application', schema: Application },
-      errors: ['unknown_member', 'name_exists'],
+      errors: ['unknown_member', 'name_exists', 'request_too_costly'],
       async handler({ principal, body }) {
         const row = await applications.create(principal.organizationId, await body())
         return created(`${APPLICATIONS}/${row.id}`, application(row))
@@ -90,7 +91,7 @@ function applicationOperationsById(applications: Applications): readonly Operati
       tag: TAG,
       summary: 'Read an application',
       description: 'With its settings; never its secrets.',
-      access: 'organization',
+      access: 'organizationOrUser',
       query: Type.Object({}),
       success: { status: 200, description: 'The application', schema: Application },
       errors: [NOT_FOUND],
@@ -114,7 +115,7 @@ function applicationOperationsById(applications: Applications): readonly Operati
       body: UpdateApplication,
       example: { settings: { retentionDays: 90, allowedEnvironments: ['production', 'staging'] } },
       success: { status: 200, description: 'The application as it is now', schema: Application },
-      errors: [NOT_FOUND, 'unknown_member'],
+      errors: [NOT_FOUND, 'unknown_member', 'request_too_costly'],
       async handler({ principal: { organizationId }, id, body }) {
         // 404 comes before what is wrong with the body.
         const { id: applicationId } = await applications.get(organizationId, id('applicationId', NOT_FOUND))
@@ -122,6 +123,27 @@ function applicationOperationsById(applications: Applications): readonly Operati
       },
     }),
   ]
+}
+
+function deleteOperation(applications: Applications): Operation {
+  return operation({
+    id: 'deleteAgentApplication',
+    method: 'DELETE',
+    path: `${APPLICATIONS}/{applicationId}`,
+    params: { applicationId: uuidOf('application') },
+    tag: TAG,
+    summary: 'Delete an application',
+    description:
+      'With its settings and secrets, which are refused at once. Only where it has no sessions: 409 `not_empty` otherwise. Delete the ' +
+      'sessions first, or set `retentionDays`. Metered units stay in the ledger. Its `agentKey` is free again.',
+    access: 'organization',
+    success: { status: 204, description: 'The application is gone' },
+    errors: [NOT_FOUND, 'not_empty'],
+    async handler({ principal, id }) {
+      await applications.remove(principal.organizationId, id('applicationId', NOT_FOUND))
+      return noContent()
+    },
+  })
 }
 
 function secretOperations(applications: Applications): readonly Operation[] {

@@ -92,6 +92,34 @@ export async function lockApplication(tx: Query, organizationId: string, id: str
   return rows.length === 1
 }
 
+/** No session is made for it until the transaction ends. @returns false where there is none */
+export async function lockForDeletion(tx: Query, organizationId: string, id: string): Promise<boolean> {
+  const rows = await tx`
+    select 1
+    from agent_application
+    where organization_id = ${organizationId}
+      and id = ${id}
+    for update`
+  return rows.length === 1
+}
+
+/** Deletes the locked application with its settings and secrets where it has no session. @returns false where it has one */
+export async function deleteUnusedApplication(
+  tx: Query,
+  organizationId: string,
+  id: string,
+): Promise<boolean> {
+  const rows = await tx`
+    delete from agent_application a
+    where a.organization_id = ${organizationId}
+      and a.id = ${id}
+      and not exists (
+        select 1 from agent_session s where s.organization_id = a.organization_id and s.application_id = a.id
+      )
+    returning 1`
+  return rows.length === 1
+}
+
 /** Gives the application a name and a settings version. */
 export async function updateApplication(
   tx: Query,

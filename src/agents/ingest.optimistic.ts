@@ -8,7 +8,7 @@
  */
 import { transactionWithMail } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
-import { isRetryable, isUniqueViolation } from '../platform/db/sqlstate.ts'
+import { isForeignKeyViolation, isRetryable, isUniqueViolation } from '../platform/db/sqlstate.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Outcome } from '../platform/group-commit.ts'
 import { readSessions, type Written, writeGuarded } from './ingest.guarded.store.ts'
@@ -175,7 +175,11 @@ async function storeLocked(
   for (const [n, { plan }] of drafts.entries()) outcomes[plan.index] = settled[n] as Outcome<IngestResponse>
 }
 
+/** The application of a new session was deleted between the look at it and the write. */
+const isOrphaned = (error: unknown) => isForeignKeyViolation(error, 'agent_session_application_id_fkey')
+
 function failure(batchSize: number, error: unknown): Outcome<IngestResponse> {
+  if (isOrphaned(error) && batchSize === 1) return { kind: 'failed', error: new StaleApplication() }
   return batchSize === 1 ? { kind: 'failed', error } : { kind: 'alone' }
 }
 
@@ -192,7 +196,7 @@ async function write({ sql }: BatchDeps, drafts: readonly Draft[]): Promise<Writ
   try {
     return await writeGuarded(sql, drafts.map(guarded), EVENTS_STORED)
   } catch (error) {
-    if (isRetryable(error) || isUniqueViolation(error)) return NOTHING
+    if (isRetryable(error) || isUniqueViolation(error) || isOrphaned(error)) return NOTHING
     throw error
   }
 }

@@ -40,6 +40,11 @@ export const CreateSource = Type.Object({
 })
 export type CreateSource = Static<typeof CreateSource>
 
+export const RenameSource = Type.Object(
+  { name: trimmedText('Where the feedback comes from.', MAX_NAME) },
+  { additionalProperties: false },
+)
+
 export const Source = named(
   'FeedbackSource',
   Type.Object({

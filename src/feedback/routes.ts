@@ -11,6 +11,7 @@ import {
   MAX_RECORD_BYTES,
   RecordPage,
   RecordQuery,
+  RenameSource,
   Source,
   SourcePage,
   SourceQuery,
@@ -38,6 +39,8 @@ export function feedbackOperations(feedback: Feedback): readonly Operation[] {
     createSource(feedback),
     listSources(feedback),
     getSource(feedback),
+    renameSource(feedback),
+    deleteSource(feedback),
     createRecord(feedback),
     listRecords(feedback),
     getRecord(feedback),
@@ -56,12 +59,14 @@ const createSource = (feedback: Feedback) =>
     path: SOURCES,
     tag: TAG,
     summary: 'Create a feedback source',
-    description: 'Where feedback comes from, such as a help desk or a survey. Names need not differ.',
+    description:
+      'Where feedback comes from, such as a help desk or a survey. The name is unique in the organization: 409 `name_exists` carries the `id` of the source that has it.',
     access: 'organization',
     limit: 'feedback',
     body: CreateSource,
     example: { name: 'Help desk', type: 'api' },
     success: { status: 201, description: 'The source', schema: Source },
+    errors: ['name_exists'],
     async handler({ principal, body }) {
       const source = await feedback.createSource(principal.organizationId, await body())
       return created(`${SOURCES}/${source.id}`, sourceResource(source))
@@ -76,7 +81,7 @@ const listSources = (feedback: Feedback) =>
     tag: TAG,
     summary: 'List feedback sources',
     description: 'Newest first, by `page` or by `cursor`.',
-    access: 'organization',
+    access: 'organizationOrUser',
     query: SourceQuery,
     success: { status: 200, description: 'A page of sources', schema: SourcePage },
     async handler({ principal, query }) {
@@ -102,7 +107,7 @@ const getSource = (feedback: Feedback) =>
     tag: TAG,
     summary: 'Read a feedback source',
     description: '404 where the organization has no such source.',
-    access: 'organization',
+    access: 'organizationOrUser',
     query: Type.Object({}),
     success: { status: 200, description: 'The source', schema: Source },
     errors: [NO_SOURCE],
@@ -110,6 +115,44 @@ const getSource = (feedback: Feedback) =>
       const source = await feedback.getSource(principal.organizationId, sourceIdOf(param))
       query()
       return ok(sourceResource(source))
+    },
+  })
+
+const renameSource = (feedback: Feedback) =>
+  operation({
+    id: 'renameFeedbackSource',
+    method: 'PATCH',
+    path: SOURCE,
+    params: { feedbackSourceId: integerIdOf('feedback source') },
+    tag: TAG,
+    summary: 'Rename a feedback source',
+    description: '409 `name_exists` carries the `id` of another source that has the name.',
+    access: 'organization',
+    body: RenameSource,
+    example: { name: 'Help desk Europe' },
+    success: { status: 200, description: 'The source as it is now', schema: Source },
+    errors: [NO_SOURCE, 'name_exists'],
+    async handler({ principal, param, body }) {
+      const source = await feedback.renameSource(principal.organizationId, sourceIdOf(param), body)
+      return ok(sourceResource(source))
+    },
+  })
+
+const deleteSource = (feedback: Feedback) =>
+  operation({
+    id: 'deleteFeedbackSource',
+    method: 'DELETE',
+    path: SOURCE,
+    params: { feedbackSourceId: integerIdOf('feedback source') },
+    tag: TAG,
+    summary: 'Delete a feedback source',
+    description: 'Only where it has no records: 409 `not_empty` otherwise.',
+    access: 'organization',
+    success: { status: 204, description: 'The source is gone' },
+    errors: [NO_SOURCE, 'not_empty'],
+    async handler({ principal, param }) {
+      await feedback.deleteSource(principal.organizationId, sourceIdOf(param))
+      return noContent()
     },
   })
 
@@ -146,8 +189,7 @@ const createRecord = (feedback: Feedback) =>
     success: { status: 201, description: 'The record, without its fields', schema: CreatedRecord },
     errors: [NO_SOURCE, 'person_not_found', 'external_id_exists'],
     async handler({ principal, param, parsedBody }) {
-      const readBody = async () => (await parsedBody()).value
-      const row = await feedback.createRecord(principal.organizationId, sourceIdOf(param), readBody)
+      const row = await feedback.createRecord(principal.organizationId, sourceIdOf(param), parsedBody)
       return created(`${SOURCES}/${row.sourceId}/records/${row.id}`, createdResource(row))
     },
   })
@@ -163,7 +205,7 @@ const listRecords = (feedback: Feedback) =>
     description:
       'With their fields. What was stored last comes first; where only `since` or `until` bounds the list, the newest ' +
       '`display_ts`. By `page` or by `cursor`.',
-    access: 'organization',
+    access: 'organizationOrUser',
     query: RecordQuery,
     success: { status: 200, description: 'A page of records', schema: RecordPage },
     errors: [NO_SOURCE],
@@ -203,7 +245,7 @@ const getRecord = (feedback: Feedback) =>
     tag: TAG,
     summary: 'Read a feedback record',
     description: 'The record with its fields.',
-    access: 'organization',
+    access: 'organizationOrUser',
     query: Type.Object({}),
     success: { status: 200, description: 'The record with its fields', schema: FeedbackRecord },
     errors: [NO_SOURCE, NO_RECORD],

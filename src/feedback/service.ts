@@ -6,7 +6,9 @@
  */
 import type { Deps } from '../container.ts'
 import { validate } from '../http/json.ts'
+import type { Tx } from '../platform/db/pool.ts'
 import { isForeignKeyViolation } from '../platform/db/sqlstate.ts'
+import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { nameOf } from '../platform/names.ts'
 import { API_TYPE, CreateRecord, type CreateSource } from './model.ts'
@@ -28,11 +30,12 @@ export function createFeedback(deps: FeedbackDeps) {
   const sourceOf = async (organizationId: string, id: number) =>
     (await store.findSource(reads, organizationId, id)) ?? noSource()
   return {
-    /** @throws AppError 400 */
+    /** @throws AppError 400; 409 `name_exists` with the `id` of the source that has the name */
     async createSource(organizationId: string, { name, type }: CreateSource): Promise<store.SourceRow> {
-      const source = await store.insertSource(sql, organizationId, {
-        name: nameOf('name', name),
-        type: type ?? API_TYPE,
+      const row = { name: nameOf('name', name), type: type ?? API_TYPE }
+      const source = await transaction(sql, async (tx) => {
+        await assertFree(tx, organizationId, row.name)
+        return store.insertSource(tx, organizationId, row)
       })
       log.info({ organizationId, feedbackSourceId: source.id }, 'feedback source created')
       return source
@@ -40,6 +43,36 @@ export function createFeedback(deps: FeedbackDeps) {
 
     /** @throws AppError 404 */
     getSource: sourceOf,
+
+    /**
+     * `readName` is asked when the source is known. Its own present name is no conflict.
+     * @throws AppError 404; what `readName` throws; 400; 409 `name_exists`
+     */
+    async renameSource(
+      organizationId: string,
+      id: number,
+      readName: () => Promise<{ readonly name: string }>,
+    ): Promise<store.SourceRow> {
+      await sourceOf(organizationId, id)
+      const name = nameOf('name', (await readName()).name)
+      await transaction(sql, async (tx) => {
+        const present = (await store.lockSource(tx, organizationId, id)) ?? noSource()
+        if (present.name === name) return
+        await assertFree(tx, organizationId, name)
+        await store.renameSource(tx, organizationId, id, name)
+      })
+      return sourceOf(organizationId, id)
+    },
+
+    /** @throws AppError 404; 409 `not_empty` where it has records */
+    async deleteSource(organizationId: string, id: number): Promise<void> {
+      await transaction(sql, async (tx) => {
+        if ((await store.lockSource(tx, organizationId, id)) === undefined) noSource()
+        if (await store.deleteEmptySource(tx, organizationId, id)) return
+        throw new AppError('not_empty', 'The source has records: delete them first.')
+      })
+      log.info({ organizationId, feedbackSourceId: id }, 'feedback source deleted')
+    },
 
     listSources: (organizationId: string, filter: { readonly name?: string }, position: store.TimePosition) =>
       store.listSources(reads, organizationId, filter, position),
@@ -106,13 +139,23 @@ async function createRecord(
   }
 }
 
+/** Until the transaction ends nobody else takes the name. */
+async function assertFree(tx: Tx, organizationId: string, name: string): Promise<void> {
+  await store.lockSourceNames(tx, organizationId)
+  const holder = await store.findSourceNamed(tx, organizationId, name)
+  if (holder === null) return
+  const message = 'The organization has a source with this name; nothing was created or changed.'
+  throw new AppError('name_exists', message, { extra: { id: holder } })
+}
+
 const FIRST: store.TimePosition = { after: null, offset: 0, limit: 1 }
 
-/** The person was there when it was looked for; an erasure in between is the same as one before. */
+/** The person and the source were there when they were looked for; a deletion in between is the same as one before. */
 async function unlessErased<T>(insert: () => Promise<T>): Promise<T> {
   try {
     return await insert()
   } catch (error) {
+    if (isForeignKeyViolation(error, 'feedback_record_feedback_source_id_fkey')) noSource()
     if (isForeignKeyViolation(error, 'feedback_record_person_id_fkey'))
       throw new AppError('person_not_found', 'There is no such person.', { cause: error })
     throw error

@@ -17,6 +17,60 @@ export type TimePosition = Position<readonly [moment: Moment, id: number]>
 const sourceColumns = (query: Query) => query`
   id, name, type, created_at as "createdAt", ${asMoment(query, 'created_at')} as "createdMoment"`
 
+/** Names of sources of the organization are given by one transaction at a time. */
+export async function lockSourceNames(tx: Tx, organizationId: string): Promise<void> {
+  await tx`select pg_advisory_xact_lock(hashtextextended(${`feedback source of ${organizationId}`}, 0))`
+}
+
+/** The oldest source with the name. Sources of older versions may share one. */
+export async function findSourceNamed(tx: Tx, organizationId: string, name: string): Promise<number | null> {
+  const [row] = await tx<{ id: number }[]>`
+    select id
+    from feedback_source
+    where organization_id = ${organizationId}
+      and name = ${name}
+    order by id
+    limit 1`
+  return row?.id ?? null
+}
+
+/** No record is stored in it until the transaction ends. @returns undefined where there is none */
+export async function lockSource(
+  tx: Tx,
+  organizationId: string,
+  id: number,
+): Promise<{ readonly name: string } | undefined> {
+  const [row] = await tx<{ name: string }[]>`
+    select name
+    from feedback_source
+    where organization_id = ${organizationId}
+      and id = ${id}
+    for update`
+  return row
+}
+
+export async function renameSource(tx: Tx, organizationId: string, id: number, name: string): Promise<void> {
+  await tx`
+    update feedback_source
+    set name = ${name}
+    where organization_id = ${organizationId}
+      and id = ${id}`
+}
+
+/** Deletes the locked source where it has no record. @returns false where it has one */
+export async function deleteEmptySource(tx: Tx, organizationId: string, id: number): Promise<boolean> {
+  const rows = await tx`
+    delete from feedback_source s
+    where s.organization_id = ${organizationId}
+      and s.id = ${id}
+      and not exists (
+        select 1 from feedback_record r
+        where r.organization_id = s.organization_id and r.feedback_source_id = s.id
+      )
+    returning 1`
+  return rows.length === 1
+}
+
 export async function insertSource(
   query: Query,
   organizationId: string,

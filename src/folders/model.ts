@@ -18,6 +18,11 @@ export interface CreateFolder {
   readonly shared?: boolean
 }
 
+export const RenameFolder = Type.Object(
+  { name: trimmedText('Name of the folder.', MAX_NAME) },
+  { additionalProperties: false },
+)
+
 export const Folder = named(
   'Folder',
   Type.Object({

@@ -1,9 +1,9 @@
 /** Operations on folders and upload batches. */
 import { Type } from '@sinclair/typebox'
-import { created, type Operation, ok, operation } from '../http/operation.ts'
+import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, pageOf, toPage } from '../http/paging.ts'
 import { uuidOf } from '../http/parameters.ts'
-import { CreateFolder, Folder, FolderQuery, UploadBatch } from './model.ts'
+import { CreateFolder, Folder, FolderQuery, RenameFolder, UploadBatch } from './model.ts'
 import type { FolderRow, Folders } from './service.ts'
 
 const FOLDERS = '/v3/rest/folders'
@@ -18,6 +18,8 @@ export function folderOperations(folders: Folders): readonly Operation[] {
     listFolders(folders),
     createFolder(folders),
     getFolder(folders),
+    renameFolder(folders),
+    deleteFolder(folders),
     createUploadBatch(folders),
     getUploadBatch(folders),
   ]
@@ -80,6 +82,45 @@ const getFolder = (folders: Folders) =>
       const row = await folders.get(principal, id('folderId', 'folder_not_found'))
       query()
       return ok(folder(row))
+    },
+  })
+
+const renameFolder = (folders: Folders) =>
+  operation({
+    id: 'renameFolder',
+    method: 'PATCH',
+    path: `${FOLDERS}/{folderId}`,
+    params: { folderId: uuidOf('folder') },
+    tag: TAG,
+    summary: 'Rename a folder',
+    description: 'A user renames shared folders and the user’s own, an organization key shared ones.',
+    access: 'organizationOrUser',
+    body: RenameFolder,
+    example: { name: 'Customer interviews 2026' },
+    success: { status: 200, description: 'The folder as it is now', schema: Folder },
+    errors: ['folder_not_found'],
+    async handler({ principal, id, body }) {
+      return ok(folder(await folders.rename(principal, id('folderId', 'folder_not_found'), body)))
+    },
+  })
+
+const deleteFolder = (folders: Folders) =>
+  operation({
+    id: 'deleteFolder',
+    method: 'DELETE',
+    path: `${FOLDERS}/{folderId}`,
+    params: { folderId: uuidOf('folder') },
+    tag: TAG,
+    summary: 'Delete a folder',
+    description:
+      'Only where no recording is in it, also none that the caller does not see: a recording without a folder is visible to the ' +
+      'whole organization. 409 `not_empty` otherwise.',
+    access: 'organizationOrUser',
+    success: { status: 204, description: 'The folder is gone' },
+    errors: ['folder_not_found', 'not_empty'],
+    async handler({ principal, id }) {
+      await folders.remove(principal, id('folderId', 'folder_not_found'))
+      return noContent()
     },
   })
 

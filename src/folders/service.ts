@@ -6,6 +6,7 @@
 import type { UserPrincipal } from '../identity/authentication.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
 import type { Query, Sql } from '../platform/db/pool.ts'
+import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUuid, type NewId } from '../platform/ids.ts'
 import { nameOf } from '../platform/names.ts'
@@ -34,6 +35,26 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
     async get(viewer: store.Viewer, id: string): Promise<store.FolderRow> {
       return (await store.findFolder(reads, viewer, id)) ?? noFolder(id)
     },
+
+    /** `readName` is asked when the folder is known. @throws AppError 404; what `readName` throws; 400 */
+    async rename(
+      viewer: store.Viewer,
+      id: string,
+      readName: () => Promise<{ readonly name: string }>,
+    ): Promise<store.FolderRow> {
+      if ((await store.findFolder(sql, viewer, id)) === undefined) noFolder(id)
+      const { name } = await readName()
+      return (await store.renameFolder(sql, viewer, id, nameOf('name', name))) ?? noFolder(id)
+    },
+
+    /** Recordings are never made visible by it. @throws AppError 404; 409 `not_empty` where recordings are in it */
+    remove: (viewer: store.Viewer, id: string): Promise<void> =>
+      transaction(sql, async (tx) => {
+        if (!(await store.lockFolder(tx, viewer, id))) noFolder(id)
+        if (await store.deleteEmptyFolder(tx, viewer.organizationId, id)) return
+        const message = 'The folder holds recordings: move them to another folder or delete them first.'
+        throw new AppError('not_empty', message)
+      }),
 
     /** Newest first, up to `limit + 1` rows. */
     list: (viewer: store.Viewer, slice: TimeSlice) => store.listFolders(reads, viewer, slice),

@@ -80,6 +80,44 @@ export async function findFolder(sql: Query, viewer: Viewer, id: string): Promis
   return folder
 }
 
+/** @returns undefined where the viewer does not see it */
+export async function renameFolder(
+  sql: Query,
+  viewer: Viewer,
+  id: string,
+  name: string,
+): Promise<FolderRow | undefined> {
+  const [folder] = await sql<FolderRow[]>`
+    update folder f
+    set name = ${name}
+    where ${visibleFolder(sql, viewer)}
+      and f.id = ${id}
+    returning ${folderColumns(sql)}`
+  return folder
+}
+
+/** Nobody puts a recording into it until the transaction ends. @returns false where the viewer does not see it */
+export async function lockFolder(tx: Query, viewer: Viewer, id: string): Promise<boolean> {
+  const rows = await tx`
+    select 1
+    from folder f
+    where ${visibleFolder(tx, viewer)}
+      and f.id = ${id}
+    for update`
+  return rows.length === 1
+}
+
+/** Deletes the locked folder where no recording is in it. @returns false where one is */
+export async function deleteEmptyFolder(tx: Query, organizationId: string, id: string): Promise<boolean> {
+  const rows = await tx`
+    delete from folder f
+    where f.organization_id = ${organizationId}
+      and f.id = ${id}
+      and not exists (select 1 from recording_folder rf where rf.folder_id = f.id)
+    returning 1`
+  return rows.length === 1
+}
+
 /** Newest first. */
 export function listFolders(sql: Query, viewer: Viewer, { after, limit }: TimeSlice) {
   return sql<FolderRow[]>`

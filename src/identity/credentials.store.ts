@@ -129,7 +129,7 @@ export async function revokeApiKey(sql: Sql, organizationId: string, id: string)
 
 /** As `revokeApiKey`, for a secret of one application. */
 export async function revokeAgentSecret(
-  sql: Sql,
+  sql: Query,
   organizationId: string,
   applicationId: string,
   id: string,

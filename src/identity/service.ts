@@ -60,7 +60,9 @@ export interface Identity extends Authentication, UserTokens {
     query?: Query,
   ): Promise<readonly credentials.Credential[]>
   /** @throws AppError 404 `agent_secret_not_found` */
-  revokeSecret(organizationId: string, applicationId: string, id: string): Promise<void>
+  revokeSecret(organizationId: string, applicationId: string, id: string, query?: Query): Promise<void>
+  /** Makes this process refuse a secret at once that a transaction revoked which has committed. */
+  forgetSecret(id: string): void
   /** Adds units and wakes the sessions that wait for them. @returns the balance; null: unlimited */
   addCredits(organizationId: string, units: number, note?: string): Promise<number | null>
   /** Sets the balance, null for unlimited, and wakes the sessions that wait. */
@@ -145,9 +147,10 @@ function agentSecrets({ sql, newId }: IdentityDeps, forget: (id: string) => void
     },
     listSecrets: (organizationId: string, applicationId: string, query: Query = sql) =>
       credentials.selectAgentSecrets(query, organizationId, applicationId),
-    async revokeSecret(organizationId: string, applicationId: string, id: string) {
+    forgetSecret: forget,
+    async revokeSecret(organizationId: string, applicationId: string, id: string, query: Query = sql) {
       const revoked =
-        isUuid(id) && (await credentials.revokeAgentSecret(sql, organizationId, applicationId, id))
+        isUuid(id) && (await credentials.revokeAgentSecret(query, organizationId, applicationId, id))
       if (!revoked) throw new AppError('agent_secret_not_found', 'The application has no such secret.')
       forget(id.toLowerCase())
     },

@@ -19,7 +19,7 @@ export const CANONICAL_NAME = 'recordings'
 export const API_TYPE = 'api'
 
 /** UTF-16 code units; far below what an index entry holds. */
-const MAX_EXTERNAL_ID = 255
+export const MAX_EXTERNAL_ID = 255
 
 export const FIELD_TYPES = ['string', 'boolean', 'integer', 'float', 'date', 'datetime', 'json'] as const
 export type FieldType = (typeof FIELD_TYPES)[number]

@@ -99,6 +99,20 @@ export async function lockRecord(tx: Tx, row: Omit<RecordRow, 'externalId'>): Pr
   return (record as { id: string }).id
 }
 
+/** @throws a unique violation of `metadata_record_external_id` where another transaction took the external id meanwhile */
+export async function setExternalId(
+  tx: Tx,
+  organizationId: string,
+  recordId: string,
+  externalId: string | null,
+): Promise<void> {
+  await tx`
+    update metadata_record
+    set external_id = ${externalId}
+    where organization_id = ${organizationId}
+      and id = ${recordId}`
+}
+
 /** Makes these the values of the record. */
 export async function replaceValues(
   tx: Tx,

@@ -3,6 +3,7 @@
  * exist with it or not at all.
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
+import { isUniqueViolation } from '../platform/db/sqlstate.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUuid, type NewId } from '../platform/ids.ts'
 import type { RecordInput, RecordingMetadata, ValueInput } from './model.ts'
@@ -19,6 +20,9 @@ export class DuplicateExternalId extends Error {
     super('another recording has this external id')
   }
 }
+
+/** Another transaction took the external id while this one wrote: done again, it finds who has it. */
+export const isTakenMeanwhile = (error: unknown) => isUniqueViolation(error, 'metadata_record_external_id')
 
 export interface RecordDeps {
   readonly newId: NewId
@@ -62,6 +66,24 @@ export function createRecords({ newId, ensureCanonicalSource }: RecordDeps) {
         if (holder !== undefined) throw new DuplicateExternalId(holder)
         // The holder was deleted in between: the external id is free again.
       }
+    },
+
+    /**
+     * Gives the recording's canonical record another external id, or none (null).
+     * @throws DuplicateExternalId with the recording that has it; an error of which `isTakenMeanwhile` is true: to be done again
+     */
+    async setExternalId(
+      tx: Tx,
+      organizationId: string,
+      recordingId: string,
+      externalId: string | null,
+    ): Promise<void> {
+      const { sourceId } = await accept(tx, organizationId, [])
+      const recordId = await store.lockRecord(tx, { id: newId(), organizationId, sourceId, recordingId })
+      const holder =
+        externalId === null ? undefined : await store.findRecordingId(tx, organizationId, externalId)
+      if (holder !== undefined && holder !== recordingId) throw new DuplicateExternalId(holder)
+      await store.setExternalId(tx, organizationId, recordId, externalId)
     },
 
     /** Makes these the only values of the recording's canonical record. @throws AppError 422 as above */

@@ -20,7 +20,7 @@ export {
   type RecordingMetadata,
   ValueInput,
 } from './model.ts'
-export { DuplicateExternalId } from './records.ts'
+export { DuplicateExternalId, isTakenMeanwhile } from './records.ts'
 export type { NumberedPage } from './store.ts'
 export type Metadata = ReturnType<typeof createMetadata>
 

@@ -6,6 +6,7 @@ import type { Company, CompanyInput } from './rules.ts'
 
 export interface PersonRow {
   readonly id: number
+  readonly uuid: string
   readonly firstName: string | null
   readonly lastName: string | null
   readonly email: string | null
@@ -16,36 +17,36 @@ export interface PersonRow {
 }
 
 const columns = (query: Query) => query`
-  person.id, person.first_name as "firstName", person.last_name as "lastName", person.email, person.boundary,
+  person.id, person.public_id as uuid, person.first_name as "firstName", person.last_name as "lastName", person.email, person.boundary,
   person.company_id as "companyId", person.created_at as "createdAt",
   ${asMicroseconds(query, 'person.created_at')} as "createdMicroseconds"`
 
-/** Finds by address or makes; null stays as it is. The address is kept as it was first written. */
+/** Finds by address or makes; undefined stays as it is. The address is kept as it was first written. */
 export async function putPerson(
   query: Query,
   organizationId: string,
   person: {
     readonly publicId: string
     readonly email: string
-    readonly firstName: string | null
-    readonly lastName: string | null
-    readonly boundary: Boundary | null
-    readonly companyId: number | null
+    readonly firstName: string | null | undefined
+    readonly lastName: string | null | undefined
+    readonly boundary: Boundary | undefined
+    readonly companyId: number | null | undefined
   },
 ): Promise<PersonRow> {
   const { publicId, email, firstName, lastName, boundary, companyId } = person
   const [row] = await query<PersonRow[]>`
     insert into person (public_id, organization_id, email, first_name, last_name, boundary, company_id)
     values (
-      ${publicId}, ${organizationId}, ${email}, ${firstName}, ${lastName},
-      coalesce(${boundary}, 'external'), ${companyId}
+      ${publicId}, ${organizationId}, ${email}, ${firstName ?? null}, ${lastName ?? null},
+      ${boundary ?? 'external'}, ${companyId ?? null}
     )
     on conflict (organization_id, lower(email)) where email is not null do update set
-      first_name = coalesce(excluded.first_name, person.first_name),
-      last_name = coalesce(excluded.last_name, person.last_name),
-      boundary = coalesce(${boundary}, person.boundary),
-      company_id = coalesce(excluded.company_id, person.company_id),
       updated_at = now()
+      ${firstName === undefined ? query`` : query`, first_name = excluded.first_name`}
+      ${lastName === undefined ? query`` : query`, last_name = excluded.last_name`}
+      ${boundary === undefined ? query`` : query`, boundary = excluded.boundary`}
+      ${companyId === undefined ? query`` : query`, company_id = excluded.company_id`}
     returning ${columns(query)}`
   if (row === undefined) throw new Error('a person was neither found nor made')
   return row

@@ -34,11 +34,11 @@ export type DirectoryDeps = Pick<Deps, 'sql' | 'reads' | 'newId' | 'log' | 'door
 export function createDirectory(deps: DirectoryDeps) {
   const { sql, reads, newId, log, doorbell, erasers, recordingsOf } = deps
   return {
-    /** Finds by address (case-insensitively) or makes; absent members never overwrite. @throws AppError 400 */
+    /** Finds by address (case-insensitively) or makes; absent members never overwrite, null clears. @throws AppError 400 */
     async put(organizationId: string, body: PutPerson): Promise<store.PersonRow> {
       const { company, ...person } = personDraft(body)
       const write = { ...person, publicId: newId() }
-      if (company === null) return store.putPerson(sql, organizationId, { ...write, companyId: null })
+      if (company == null) return store.putPerson(sql, organizationId, { ...write, companyId: company })
       return transaction(sql, async (tx) => {
         const companyId = await resolveCompany(tx, organizationId, company)
         return store.putPerson(tx, organizationId, { ...write, companyId })

@@ -40,9 +40,12 @@ export const PutPerson = Type.Object({
     description: `Finds the person in the organization, by case or not, or makes one. At most ${MAX_EMAIL} characters.`,
     documented: { format: 'email' },
   }),
-  first_name: optionalOrNull(PersonName, `First name, at most ${MAX_NAME} characters.`),
-  last_name: optionalOrNull(PersonName, `Last name, at most ${MAX_NAME} characters.`),
-  boundary: optionalOrNull(BoundaryWord, '`external`: a customer; `internal`: somebody of the organization.'),
+  first_name: optionalOrNull(PersonName, `First name, at most ${MAX_NAME} characters. Null clears it.`),
+  last_name: optionalOrNull(PersonName, `Last name, at most ${MAX_NAME} characters. Null clears it.`),
+  boundary: optionalOrNull(
+    BoundaryWord,
+    '`external`: a customer; `internal`: somebody of the organization. Null says nothing.',
+  ),
   company: optionalOrNull(
     Type.Object(
       {
@@ -68,7 +71,7 @@ export const PutPerson = Type.Object({
         },
       },
     ),
-    'The person’s company: found by `domain`, else by `name`, or made.',
+    'The person’s company: found by `domain`, else by `name`, or made. Null: the person is of none.',
   ),
 })
 export type PutPerson = Static<typeof PutPerson>
@@ -77,6 +80,7 @@ export const Person = named(
   'Person',
   Type.Object({
     id: integerId('Id of the person.'),
+    uuid: uuid('Id of the person everywhere else, such as `personId` of the participants of a recording.'),
     first_name: orNull(Type.String(), 'First name; null where unknown.'),
     last_name: orNull(Type.String(), 'Last name; null where unknown.'),
     email: orNull(Type.String(), 'E-mail address; null where unknown.'),

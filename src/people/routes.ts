@@ -35,8 +35,8 @@ const putPerson = (directory: Directory) =>
     tag: TAG,
     summary: 'Create or update a person',
     description:
-      'The person is found by `email` in the organization, by case or not. What is absent (or `null`) is left as it is; a new ' +
-      'person is `external` unless told. The answer is 200 either way.',
+      'The person is found by `email` in the organization, by case or not. What is absent is left as it is; `null` clears a name or the ' +
+      'company. A new person is `external` unless told. The answer is 200 either way.',
     access: 'organization',
     limit: 'feedback',
     body: PutPerson,
@@ -61,7 +61,7 @@ const listPeople = (directory: Directory) =>
     tag: TAG,
     summary: 'List people',
     description: 'Newest first, by `page` or by `cursor`.',
-    access: 'organization',
+    access: 'organizationOrUser',
     query: PersonQuery,
     success: { status: 200, description: 'A page of people', schema: PersonPage },
     async handler({ principal, query }) {
@@ -85,7 +85,7 @@ const getPerson = (directory: Directory) =>
     tag: TAG,
     summary: 'Read a person',
     description: '404 where the organization has no such person.',
-    access: 'organization',
+    access: 'organizationOrUser',
     query: Type.Object({}),
     success: { status: 200, description: 'The person', schema: Person },
     errors: [NOT_FOUND],
@@ -158,6 +158,7 @@ function erasureResource({ id, personId, counts, requestedAt, finishedAt }: Eras
 function resourceOf(row: PersonRow) {
   return {
     id: row.id,
+    uuid: row.uuid,
     first_name: row.firstName,
     last_name: row.lastName,
     email: row.email,

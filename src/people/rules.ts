@@ -17,28 +17,29 @@ export interface CompanyInput {
   readonly domain: string | null
 }
 
-/** null: not said, and so left as it is. */
+/** undefined: not said, and so left as it is. null: cleared. */
 export interface PersonDraft {
   readonly email: string
-  readonly firstName: string | null
-  readonly lastName: string | null
-  readonly boundary: Boundary | null
-  readonly company: CompanyInput | null
+  readonly firstName: string | null | undefined
+  readonly lastName: string | null | undefined
+  readonly boundary: Boundary | undefined
+  readonly company: CompanyInput | null | undefined
 }
 
 /** @throws AppError 400 where a company has neither name nor domain, or its name is blank or too long */
 export function personDraft(body: PutPerson): PersonDraft {
   return {
     email: body.email.trim(),
-    firstName: body.first_name?.trim() ?? null,
-    lastName: body.last_name?.trim() ?? null,
-    boundary: body.boundary ?? null,
-    company: companyInput(body.company ?? null),
+    firstName: trimmed(body.first_name),
+    lastName: trimmed(body.last_name),
+    boundary: body.boundary ?? undefined,
+    company: body.company == null ? body.company : companyInput(body.company),
   }
 }
 
-function companyInput(company: NonNullable<PutPerson['company']> | null): CompanyInput | null {
-  if (company === null) return null
+const trimmed = (text: string | null | undefined) => (text == null ? text : text.trim())
+
+function companyInput(company: NonNullable<PutPerson['company']>): CompanyInput {
   const name = company.name == null ? null : nameOf('company.name', company.name)
   const domain = company.domain?.trim().toLowerCase() ?? null
   if (name === null && domain === null)

@@ -4,7 +4,7 @@
  * The rule: what one recording looks like is camelCase, what a list shows of it is snake_case, as the specification has it.
  */
 import { type Static, Type } from '@sinclair/typebox'
-import { RecordInput, ValueInput } from '../metadata/model.ts'
+import { MAX_EXTERNAL_ID, RecordInput, ValueInput } from '../metadata/model.ts'
 import { MAX_NAME } from '../platform/names.ts'
 import {
   described,
@@ -162,9 +162,25 @@ export const UpdateRecording = Type.Object(
         description: `Replaces the folders that the caller sees: at most ${MAX_FOLDERS}. The recording stays in those the caller does not see.`,
       }),
     ),
+    startedAt: Type.Optional(Instant('When the recording began; null where unknown.')),
+    completedAt: Type.Optional(
+      Instant('When the recording ended, not before `startedAt`; null where unknown.'),
+    ),
+    participants: Type.Optional(
+      Type.Array(ParticipantInput, {
+        maxItems: MAX_PARTICIPANTS,
+        description: `Replaces who speaks: at most ${MAX_PARTICIPANTS} people, each once. Where there is a transcript, each speaks in it.`,
+      }),
+    ),
     record: Type.Optional(
       Type.Object(
         {
+          externalId: Type.Optional(
+            orNull(
+              text('An identifier.', { minLength: 1, maxLength: MAX_EXTERNAL_ID }),
+              `The caller’s identifier, unique among the recordings of the organization: 1 to ${MAX_EXTERNAL_ID} characters; null for none.`,
+            ),
+          ),
           values: Type.Optional(
             Type.Array(ValueInput, {
               description: 'Values to set or change; others stay. `null` is a value like any other.',

@@ -160,7 +160,8 @@ const updateRecording = (recordings: Recordings, playback: Playback) =>
     description: [
       'Only the members given are changed. `folderIds` replaces the folders that the caller sees. `record.values` are set or',
       'changed one by one, `null` being a value; `record.removeFieldIds` takes values away. A `summary` (or `null` for none) is',
-      'kept from now on: none is made automatically.',
+      'kept from now on: none is made automatically. `participants` replaces who speaks; `record.externalId` (or `null` for none),',
+      '`startedAt` and `completedAt` are corrected likewise.',
     ].join('\n'),
     access: 'organizationOrUser',
     body: UpdateRecording,
@@ -169,6 +170,8 @@ const updateRecording = (recordings: Recordings, playback: Playback) =>
     errors: [
       NOT_FOUND,
       'folder_not_found',
+      'person_not_found',
+      'recording_external_id_exists',
       'metadata_value_type_mismatch',
       'metadata_field_not_canonical',
       'metadata_field_duplicate',

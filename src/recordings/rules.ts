@@ -54,8 +54,7 @@ export interface RecordingDraft {
 export function draftOf(body: CreateRecording): RecordingDraft {
   const startedAt = instantOf('startedAt', body.startedAt)
   const completedAt = instantOf('completedAt', body.completedAt)
-  if (startedAt !== null && completedAt !== null && isBefore(completedAt, startedAt))
-    throw invalid([{ path: 'completedAt', code: 'range', message: 'must not be before startedAt' }])
+  assertOrder(startedAt, completedAt)
   const participants = participantsOf(body.participants ?? [])
   const transcript = body.transcript === undefined ? null : checkTranscript(body.transcript)
   if (transcript !== null) checkSpeakers(transcript, participants)
@@ -74,11 +73,27 @@ export function draftOf(body: CreateRecording): RecordingDraft {
   }
 }
 
+/** Of moments in UTC. @throws AppError 400 where the end is before the beginning */
+export function assertOrder(startedAt: string | null, completedAt: string | null): void {
+  if (startedAt !== null && completedAt !== null && isBefore(completedAt, startedAt))
+    throw invalid([{ path: 'completedAt', code: 'range', message: 'must not be before startedAt' }])
+}
+
+type RecordChange = NonNullable<UpdateRecording['record']>
+
+const hasValues = (record: RecordChange | undefined): record is RecordChange =>
+  record !== undefined && (record.values !== undefined || record.removeFieldIds !== undefined)
+
 /** What a change says; undefined stays as it is. */
 export interface RecordingChange {
   readonly displayName: string | null | undefined
   readonly summary: string | null | undefined
   readonly folderIds: readonly string[] | undefined
+  readonly startedAt: string | null | undefined
+  readonly completedAt: string | null | undefined
+  /** Instead of those that there are. */
+  readonly participants: readonly Participant[] | undefined
+  readonly externalId: string | null | undefined
   /** Values to set and fields, in lower case, to take away. */
   readonly values: { readonly set: readonly ValueInput[]; readonly remove: ReadonlySet<string> } | undefined
 }
@@ -90,7 +105,11 @@ export function changeOf(body: UpdateRecording): RecordingChange {
     displayName: displayNameOf(body),
     summary: body.summary,
     folderIds: body.folderIds,
-    values: body.record === undefined ? undefined : valuesOf(body.record),
+    startedAt: body.startedAt === undefined ? undefined : instantOf('startedAt', body.startedAt),
+    completedAt: body.completedAt === undefined ? undefined : instantOf('completedAt', body.completedAt),
+    participants: body.participants === undefined ? undefined : participantsOf(body.participants),
+    externalId: body.record?.externalId,
+    values: hasValues(body.record) ? valuesOf(body.record) : undefined,
   }
 }
 

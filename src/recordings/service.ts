@@ -14,17 +14,23 @@ import type { ActorKey } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
 import { deleteDiscarded, discardMedia } from '../media/service.ts'
-import { DuplicateExternalId, type Metadata, type RecordingMetadata } from '../metadata/service.ts'
+import {
+  DuplicateExternalId,
+  isTakenMeanwhile,
+  type Metadata,
+  type RecordingMetadata,
+} from '../metadata/service.ts'
 import type { People } from '../people/service.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
-import { deleteTranscript, recordingsFound, writeUtterances } from '../transcripts/service.ts'
+import { checkSpeakers } from '../transcripts/rules.ts'
+import { deleteTranscript, readUtterances, recordingsFound, writeUtterances } from '../transcripts/service.ts'
 import { discardUploads } from '../uploads/garbage.ts'
 import * as lists from './list.store.ts'
 import type { CreateRecording, UpdateRecording } from './model.ts'
 import { resolveParticipants } from './participants.ts'
-import { changeOf, draftOf, type RecordingChange, type RecordingDraft } from './rules.ts'
+import { assertOrder, changeOf, draftOf, type RecordingChange, type RecordingDraft } from './rules.ts'
 import * as store from './store.ts'
 
 export { orderOfList } from './list.store.ts'
@@ -91,7 +97,14 @@ export function createRecordings(deps: RecordingsDeps) {
     async update(viewer: Viewer, id: string, readBody: () => Promise<UpdateRecording>): Promise<Found> {
       await folders.assertVisible(sql, viewer, id)
       const change = changeOf(await readBody())
-      return transaction(sql, (tx) => applyChange(deps, tx, viewer, id, change))
+      for (;;) {
+        try {
+          return await transaction(sql, (tx) => applyChange(deps, tx, viewer, id, change))
+        } catch (error) {
+          if (isTakenMeanwhile(error)) continue
+          throw error instanceof DuplicateExternalId ? externalIdExists(error.recordingId) : error
+        }
+      }
     },
 
     /**
@@ -162,12 +175,20 @@ async function applyChange(
 ): Promise<Found> {
   const { folders, metadata } = deps
   const { organizationId } = viewer
+  const { participants } = change
   if (!(await store.lockRecording(tx, id, folders.visibleRecording(tx, viewer)))) noRecording()
   if (change.folderIds !== undefined) {
     const folderIds = await folders.resolve(tx, viewer, change.folderIds)
     await store.deleteFolders(tx, id, folders.visibleFolder(tx, viewer), folderIds)
     await store.insertFolders(tx, organizationId, id, folderIds)
   }
+  if (participants !== undefined) await replaceParticipants(deps, tx, organizationId, id, participants)
+  if (change.startedAt !== undefined || change.completedAt !== undefined) {
+    const present = await store.findTimes(tx, organizationId, id)
+    const { startedAt = present.startedAt, completedAt = present.completedAt } = change
+    assertOrder(startedAt, completedAt)
+  }
+  if (change.externalId !== undefined) await metadata.setExternalId(tx, organizationId, id, change.externalId)
   if (change.values !== undefined) {
     const { set, remove } = change.values
     const present = (await metadata.recordsOf(tx, organizationId, [id])).get(id)?.canonical?.values ?? []
@@ -178,6 +199,21 @@ async function applyChange(
   }
   await store.updateRecording(tx, organizationId, id, change)
   return readBack(deps, tx, viewer, id)
+}
+
+/** Locks people after folders and before the external id, as `write` does. */
+async function replaceParticipants(
+  { people }: RecordingsDeps,
+  tx: Tx,
+  organizationId: string,
+  id: string,
+  participants: NonNullable<RecordingChange['participants']>,
+): Promise<void> {
+  const utterances = await readUtterances(tx, organizationId, id)
+  if (utterances.length > 0) checkSpeakers(utterances, participants)
+  const rows = await resolveParticipants(people, tx, organizationId, participants)
+  await store.deleteParticipants(tx, organizationId, id)
+  await store.insertParticipants(tx, organizationId, id, rows)
 }
 
 /** One page with the metadata of its recordings: two statements, however many there are. */

@@ -215,9 +215,13 @@ export async function updateRecording(
   {
     displayName,
     summary,
+    startedAt,
+    completedAt,
   }: {
     readonly displayName: string | null | undefined
     readonly summary: string | null | undefined
+    readonly startedAt: string | null | undefined
+    readonly completedAt: string | null | undefined
   },
 ): Promise<void> {
   await tx`
@@ -226,8 +230,33 @@ export async function updateRecording(
       updated_at = now()
       ${displayName === undefined ? tx`` : tx`, display_name = ${displayName}`}
       ${summary === undefined ? tx`` : tx`, summary = ${summary}, summary_source = 'api'`}
+      ${startedAt === undefined ? tx`` : tx`, started_at = ${startedAt}::text::timestamptz`}
+      ${completedAt === undefined ? tx`` : tx`, completed_at = ${completedAt}::text::timestamptz`}
     where organization_id = ${organizationId}
       and id = ${recordingId}`
+}
+
+/** When the recording began and ended, in UTC with all digits. */
+export async function findTimes(
+  tx: Tx,
+  organizationId: string,
+  recordingId: string,
+): Promise<{ readonly startedAt: string | null; readonly completedAt: string | null }> {
+  const utc = (column: string) =>
+    tx`to_char(${tx(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+  const [row] = await tx<{ startedAt: string | null; completedAt: string | null }[]>`
+    select ${utc('started_at')} as "startedAt", ${utc('completed_at')} as "completedAt"
+    from recording
+    where organization_id = ${organizationId}
+      and id = ${recordingId}`
+  return row ?? { startedAt: null, completedAt: null }
+}
+
+export async function deleteParticipants(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
+  await tx`
+    delete from recording_participant
+    where organization_id = ${organizationId}
+      and recording_id = ${recordingId}`
 }
 
 /** With its folders, participants and metadata, which hang on its row. */

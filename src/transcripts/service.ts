@@ -10,7 +10,7 @@ import { readUtterances } from './store.ts'
 
 export type { Utterance } from './model.ts'
 export { type Found, recordingsFound } from './search.store.ts'
-export { deleteTranscript, writeUtterances } from './store.ts'
+export { deleteTranscript, readUtterances, writeUtterances } from './store.ts'
 
 export type Transcripts = ReturnType<typeof createTranscripts>
 

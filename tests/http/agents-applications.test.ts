@@ -270,7 +270,8 @@ test('failures come in the order 401, 404, 400, 409', async () => {
 })
 
 test('administration needs the organization key: a user token alone is 401', async () => {
-  expect((await agents.call(agents.organization.ada.caller, 'GET', PATH)).status).toBe(401)
+  const body = { agentKey: newId(), name: 'x' }
+  expect((await agents.call(agents.organization.ada.caller, 'POST', PATH, body)).status).toBe(401)
 })
 
 test('loadForIngest tells what ingestion needs in one look', async () => {
@@ -282,4 +283,80 @@ test('loadForIngest tells what ingestion needs in one look', async () => {
     settingsVersion: 1,
     settings: body.settings,
   })
+})
+
+test('an application without sessions is deleted with its secrets; one with sessions is 409 not_empty', async () => {
+  const created = (await createApplication()).body
+  const path = `${PATH}/${created.id}`
+  const { secret } = (await agents.call(key(), 'POST', `${path}/secrets`)).body
+  const ingest = (event: string) =>
+    agents.call({ agentSecret: secret }, 'POST', '/v3/rest/agent-conversations/ingest', {
+      agentKey: created.agentKey,
+      externalSessionId: 'one',
+      events: [
+        {
+          externalEventId: event,
+          sequence: 1,
+          revision: 1,
+          occurredAt: '2026-01-02T09:00:00Z',
+          type: 'user_message',
+        },
+      ],
+    })
+  const { sessionId } = (await ingest('e1')).body
+  const refused = await agents.call(key(), 'DELETE', path)
+  expect(refused).toMatchObject({ status: 409, body: { code: 'not_empty' } })
+  expect((await ingest('e1')).body.deduplicatedEventCount).toBe(1)
+  await agents.call(key(), 'DELETE', `/v3/rest/agent-conversations/sessions/${sessionId}`)
+  expect((await agents.call(agents.stranger.key, 'DELETE', path)).body.code).toBe(
+    'agent_application_not_found',
+  )
+  expect((await agents.call(key(), 'DELETE', path)).status).toBe(204)
+  expect((await agents.call(key(), 'GET', path)).body.code).toBe('agent_application_not_found')
+  // The secret is known for a few seconds more in a process that was told nothing; the application is not.
+  expect([401, 404]).toContain((await ingest('e2')).status)
+  const again = await agents.call(key(), 'POST', PATH, { agentKey: created.agentKey, name: 'Again' })
+  expect(again.status).toBe(201)
+})
+
+test('deleted while conversations arrive: it has them, or they are refused', async () => {
+  const created = (await createApplication()).body
+  const { secret } = (await agents.call(key(), 'POST', `${PATH}/${created.id}/secrets`)).body
+  const answers = await Promise.all(
+    Array.from({ length: 24 }, (_, n) =>
+      n === 12
+        ? agents.call(key(), 'DELETE', `${PATH}/${created.id}`)
+        : agents.call({ agentSecret: secret }, 'POST', '/v3/rest/agent-conversations/ingest', {
+            agentKey: created.agentKey,
+            externalSessionId: `s${n}`,
+            events: [
+              {
+                externalEventId: 'e',
+                sequence: 1,
+                revision: 1,
+                occurredAt: '2026-01-02T09:00:00Z',
+                type: 'user_message',
+              },
+            ],
+          }),
+    ),
+  )
+  const [deleted] = answers.splice(12, 1)
+  const stored = answers.filter(({ status }) => status === 200).length
+  expect(answers.filter(({ status }) => ![200, 401, 404].includes(status))).toEqual([])
+  expect(deleted?.status).toBe(stored === 0 ? 204 : 409)
+})
+
+test('users read applications, and change none', async () => {
+  const created = (await createApplication()).body
+  const user = agents.organization.ada.caller
+  expect((await agents.call(user, 'GET', `${PATH}/${created.id}`)).body).toEqual(created)
+  expect((await agents.call(user, 'GET', PATH)).status).toBe(200)
+  for (const [method, path] of [
+    ['POST', PATH],
+    ['PATCH', `${PATH}/${created.id}`],
+    ['DELETE', `${PATH}/${created.id}`],
+    ['GET', `${PATH}/${created.id}/secrets`],
+  ] as const)
+    expect((await agents.call(user, method, path, method === 'GET' ? undefined : {})).status).toBe(401)
 })

@@ -41,7 +41,7 @@ afterEach(() => redis.command('FLUSHALL'))
 
 /** One request each of the three operations, and what is counted otherwise. */
 const CALLS: readonly ((client: Client, sourceId: number) => ReturnType<Client['get']>)[] = [
-  (client) => client.post(SOURCES, { name: 'x' }),
+  (client) => client.post(SOURCES, { name: crypto.randomUUID() }),
   (client) => client.put(PEOPLE, { email: 'a@example.com' }),
   (client, sourceId) => client.post(recordsOf(sourceId), { fields: [field()] }),
 ]

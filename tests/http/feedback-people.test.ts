@@ -31,6 +31,7 @@ describe('PUT people', () => {
     expect(status).toBe(200)
     expect(body).toEqual({
       id: expect.any(Number),
+      uuid: expect.stringMatching(/^[0-9a-f-]{36}$/),
       first_name: 'Ada',
       last_name: 'Lovelace',
       email,
@@ -48,7 +49,7 @@ describe('PUT people', () => {
     expect(second).toEqual({ ...first, first_name: 'Ann' })
   })
 
-  test('absent members never overwrite, nor does null', async () => {
+  test('absent members never overwrite; null clears a name and the company, not the boundary', async () => {
     const email = address()
     const company = { domain: 'absent.example' }
     const before = await putPerson(key, {
@@ -59,9 +60,24 @@ describe('PUT people', () => {
       company,
     })
     expect(await putPerson(key, { email })).toEqual(before)
-    const nothing = { first_name: null, last_name: null, boundary: null, company: null }
-    expect(await putPerson(key, { email, ...nothing })).toEqual(before)
     expect(await putPerson(key, { email, last_name: 'Li' })).toEqual({ ...before, last_name: 'Li' })
+    expect(await putPerson(key, { email, first_name: null, boundary: null })).toEqual({
+      ...before,
+      first_name: null,
+      last_name: 'Li',
+    })
+    expect(await putPerson(key, { email, last_name: null, company: null })).toEqual({
+      ...before,
+      first_name: null,
+      last_name: null,
+      company_id: null,
+    })
+  })
+
+  test('the uuid is what a recording takes as personId', async () => {
+    const { uuid } = await putPerson(key, { email: address(), first_name: 'Uma' })
+    const recording = await createRecording(key, { participants: [{ speaker: 0, personId: uuid }] })
+    expect(recording.participants).toMatchObject([{ speaker: 0, personId: uuid, firstName: 'Uma' }])
   })
 
   test('boundary is external unless told', async () => {

@@ -1,6 +1,6 @@
 /** Feedback sources: create, read, list. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { createSource, SOURCES } from '../support/feedback.ts'
+import { createRecord, createSource, field, recordsOf, SOURCES } from '../support/feedback.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -27,11 +27,35 @@ describe('POST feedback-sources', () => {
   })
 
   test('the type is api where it is absent', async () => {
-    expect((await key.post(SOURCES, { name: 'x' })).body.type).toBe('api')
+    expect((await key.post(SOURCES, { name: 'of no type' })).body.type).toBe('api')
   })
 
-  test('a name may be used again: two sources', async () => {
-    expect(await createSource(key, 'twice')).not.toBe(await createSource(key, 'twice'))
+  test('409 name_exists carries the id of the source that has the name; other organizations have names of their own', async () => {
+    const id = await createSource(key, 'once')
+    const answer = await key.post(SOURCES, { name: ' once ' })
+    expect(answer).toMatchObject({ status: 409, body: { code: 'name_exists', id } })
+    expect(await createSource(server.as(await server.createTenant()), 'once')).not.toBe(id)
+  })
+
+  test('of 32 at once exactly one is 201, the others 409 with its id', async () => {
+    const answers = await Promise.all(Array.from({ length: 32 }, () => key.post(SOURCES, { name: 'rush' })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(31).fill(409)])
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1)
+  })
+
+  test('duplicates of older versions go on: read, renamed, given records', async () => {
+    const own = await server.createTenant()
+    const client = server.as(own)
+    const { sql } = server.database
+    const rows = await sql<{ id: number }[]>`
+      insert into feedback_source (organization_id, name, type)
+      values (${own.organizationId}, 'old', 'api'), (${own.organizationId}, 'old', 'api')
+      returning id`
+    const [first, second] = rows.map(({ id }) => id)
+    expect((await client.get(`${SOURCES}?name=old`)).body.data).toHaveLength(2)
+    expect((await client.patch(`${SOURCES}/${second}`, { name: 'old' })).status).toBe(200)
+    expect((await client.patch(`${SOURCES}/${second}`, { name: 'new' })).body.name).toBe('new')
+    expect((await client.patch(`${SOURCES}/${second}`, { name: 'old' })).body.id).toBe(first)
   })
 
   test('the name is stored trimmed; 255 characters are taken, emoji count as one', async () => {
@@ -41,7 +65,7 @@ describe('POST feedback-sources', () => {
   })
 
   test('members that are unknown are ignored', async () => {
-    expect((await key.post(SOURCES, { name: 'x', colour: 'red' })).status).toBe(201)
+    expect((await key.post(SOURCES, { name: 'colourful', colour: 'red' })).status).toBe(201)
   })
 
   test.each([
@@ -61,6 +85,43 @@ describe('POST feedback-sources', () => {
   test('400 malformed_json, 415 unsupported_media_type', async () => {
     expect((await key.post(SOURCES, '{"name":')).body.code).toBe('malformed_json')
     expect((await key.post(SOURCES, 'name=x', { 'content-type': 'text/plain' })).status).toBe(415)
+  })
+})
+
+describe('PATCH and DELETE feedback-sources', () => {
+  test('a source is renamed; its own name is no conflict, that of another one is 409', async () => {
+    const [id, other] = [await createSource(key, 'before'), await createSource(key, 'other')]
+    const { status, body } = await key.patch(`${SOURCES}/${id}`, { name: ' after ' })
+    expect([status, body.name]).toEqual([200, 'after'])
+    expect((await key.patch(`${SOURCES}/${id}`, { name: 'after' })).status).toBe(200)
+    const taken = await key.patch(`${SOURCES}/${id}`, { name: 'other' })
+    expect(taken).toMatchObject({ status: 409, body: { code: 'name_exists', id: other } })
+    expect(await createSource(key, 'before')).not.toBe(id)
+    for (const wrong of [{}, { name: ' ' }, { name: null }])
+      expect((await key.patch(`${SOURCES}/${id}`, wrong)).body.code).toBe('validation_failed')
+  })
+
+  test('a source without records is deleted, and its name is free; one with records is 409 not_empty', async () => {
+    const id = await createSource(key, 'full')
+    const record = await createRecord(key, id)
+    const refused = await key.delete(`${SOURCES}/${id}`)
+    expect([refused.status, refused.body.code]).toEqual([409, 'not_empty'])
+    expect((await key.get(`${SOURCES}/${id}/records/${record.id}`)).status).toBe(200)
+    await key.delete(`${SOURCES}/${id}/records/${record.id}`)
+    expect((await key.delete(`${SOURCES}/${id}`)).status).toBe(204)
+    expect((await key.get(`${SOURCES}/${id}`)).body.code).toBe('feedback_source_not_found')
+    expect(await createSource(key, 'full')).not.toBe(id)
+  })
+
+  test('deleted while records arrive: it has them all, or they are 404', async () => {
+    const id = await createSource(key)
+    const [deleted, ...answers] = await Promise.all([
+      key.delete(`${SOURCES}/${id}`),
+      ...Array.from({ length: 16 }, () => key.post(recordsOf(id), { fields: [field()] })),
+    ])
+    const stored = answers.filter(({ status }) => status === 201).length
+    expect(answers.every(({ status }) => status === 201 || status === 404)).toBe(true)
+    expect(deleted?.status).toBe(stored === 0 ? 204 : 409)
   })
 })
 

@@ -197,7 +197,7 @@ describe('an upload batch', () => {
 describe('every operation', () => {
   test('is 401 without a credential, before anything else', async () => {
     const operations = server.features.operations.filter(({ tag }) => tag === 'Folders')
-    expect(operations).toHaveLength(5)
+    expect(operations).toHaveLength(7)
     for (const { id, method, path } of operations) {
       const answer = await server.as('nobody').send(method, `${path.replace(/\{\w+\}/, 'x')}?colour=red`)
       expect([id, answer.status]).toEqual([id, 401])
@@ -210,5 +210,50 @@ describe('every operation', () => {
       for (const id of [folder, newId(), 'nonsense'])
         expect((await client.get(`${FOLDERS}/${id}`)).status).toBe(404)
     expect((await stranger.user.get(`${FOLDERS}/${folder.toUpperCase()}`)).status).toBe(200)
+  })
+})
+
+describe('changing a folder', () => {
+  test('renames it; a private one only by its owner', async () => {
+    const shared = await create(tenant.key)
+    expect((await tenant.user.patch(`${FOLDERS}/${shared}`, { name: ' Calls ' })).body.name).toBe('Calls')
+    const own = await create(tenant.user, { shared: false })
+    expect((await tenant.user.patch(`${FOLDERS}/${own}`, { name: 'Mine' })).body).toMatchObject({
+      name: 'Mine',
+      shared: false,
+    })
+    for (const other of [bob, tenant.key, stranger.key])
+      expect((await other.patch(`${FOLDERS}/${own}`, { name: 'x' })).body.code).toBe('folder_not_found')
+    for (const wrong of [{}, { name: ' ' }, { name: null }])
+      expect((await tenant.user.patch(`${FOLDERS}/${own}`, wrong)).body.code).toBe('validation_failed')
+    expect((await tenant.user.patch(`${FOLDERS}/${own}`, { name: 'x', shared: true })).body.code).toBe(
+      'unknown_member',
+    )
+  })
+
+  test('deletes it where no recording is in it, else 409 not_empty, also for recordings that the caller does not see', async () => {
+    const shared = await create(tenant.key)
+    const own = await create(tenant.user, { shared: false })
+    const { id } = (await tenant.user.post('/v3/rest/recordings', { folderIds: [shared, own] })).body
+    for (const folder of [shared, own]) {
+      const refused = await tenant.user.delete(`${FOLDERS}/${folder}`)
+      expect([refused.status, refused.body.code]).toEqual([409, 'not_empty'])
+    }
+    expect((await bob.delete(`${FOLDERS}/${own}`)).body.code).toBe('folder_not_found')
+    await tenant.user.patch(`/v3/rest/recordings/${id}`, { folderIds: [own] })
+    expect((await tenant.key.delete(`${FOLDERS}/${shared}`)).status).toBe(204)
+    expect((await tenant.key.delete(`${FOLDERS}/${shared}`)).body.code).toBe('folder_not_found')
+    expect((await tenant.user.get(`/v3/rest/recordings/${id}`)).body.folderIds).toEqual([own])
+  })
+
+  test('deleted while recordings arrive: it holds them, or they are 404', async () => {
+    const folder = await create(tenant.key)
+    const [deleted, ...answers] = await Promise.all([
+      tenant.key.delete(`${FOLDERS}/${folder}`),
+      ...Array.from({ length: 16 }, () => tenant.key.post('/v3/rest/recordings', { folderIds: [folder] })),
+    ])
+    expect(answers.every(({ status }) => status === 201 || status === 404)).toBe(true)
+    const stored = answers.some(({ status }) => status === 201)
+    expect(deleted?.status).toBe(stored ? 409 : 204)
   })
 })

@@ -114,8 +114,8 @@ describe('PATCH', () => {
   })
 
   test.each([
-    [() => ({ startedAt: '2026-01-02T00:00:00Z' }), 400, 'unknown_member', 'startedAt'],
-    [() => ({ record: { externalId: 'x' } }), 400, 'unknown_member', 'record.externalId'],
+    [() => ({ source: 'crm' }), 400, 'unknown_member', 'source'],
+    [() => ({ record: { colour: 'x' } }), 400, 'unknown_member', 'record.colour'],
     [() => ({ displayName: '  ' }), 400, 'validation_failed', 'displayName'],
     [() => ({ summary: 7 }), 400, 'validation_failed', 'summary'],
     [
@@ -160,6 +160,121 @@ describe('PATCH', () => {
 
   test('404 comes before what is wrong with the body', async () => {
     expect((await patch(newId(), { colour: 'red' })).body.code).toBe('recording_not_found')
+  })
+})
+
+describe('corrections', () => {
+  test('startedAt, completedAt, participants and externalId', async () => {
+    const before = await createRecording(acme.key, {
+      startedAt: '2026-01-02T09:00:00.123456Z',
+      completedAt: '2026-01-02T10:00:00Z',
+      record: { externalId: `wrong-${newId()}` },
+      participants: [{ speaker: 0, email: 'wrong@example.com' }],
+      transcript: [utterance(0, 1), { ...utterance(1, 2), speaker: 1 }],
+    })
+    const externalId = newId()
+    const { status, body } = await patch(before.id, {
+      startedAt: '2026-01-02T10:00:00+01:00',
+      completedAt: null,
+      record: { externalId },
+      participants: [
+        { speaker: 1, email: 'right@example.com', firstName: 'Rita' },
+        { speaker: 0, personId: before.participants[0].personId },
+      ],
+    })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      startedAt: '2026-01-02T09:00:00.000Z',
+      completedAt: null,
+      record: { externalId },
+      participants: [
+        { speaker: 0, email: 'wrong@example.com' },
+        { speaker: 1, email: 'right@example.com', firstName: 'Rita' },
+      ],
+    })
+    expect(await get(before.id)).toEqual(body)
+    const cleared = await patch(before.id, { participants: [], record: { externalId: null } })
+    expect(cleared.body).toMatchObject({ participants: [], record: { externalId: null } })
+    expect(cleared.body.record.values).toEqual(before.record.values)
+  })
+
+  test('keep values when the external id changes, and the external id when values change', async () => {
+    const fieldId = await createCanonicalField(acme.key)
+    const record = { externalId: newId(), values: [{ fieldId, value: 'kept' }] }
+    const { id } = await createRecording(acme.key, { record })
+    const externalId = newId()
+    expect(values((await patch(id, { record: { externalId } })).body)).toEqual({ [fieldId]: 'kept' })
+    const changed = (await patch(id, { record: { values: [{ fieldId, value: 'new' }] } })).body
+    expect(changed.record).toMatchObject({ externalId, values: [{ value: 'new' }] })
+  })
+
+  test('an external id of another recording is 409 with its id, also for many at once', async () => {
+    const externalId = newId()
+    const holder = await createRecording(acme.key, { record: { externalId } })
+    const other = await createRecording(acme.key, {})
+    const refused = await patch(other.id, { displayName: 'x', record: { externalId } })
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { code: 'recording_external_id_exists', recordingId: holder.id },
+    })
+    expect((await get(other.id)).displayName).toBeNull()
+    expect((await patch(holder.id, { record: { externalId } })).status).toBe(200)
+    const wanted = newId()
+    const ids = await Promise.all(
+      Array.from({ length: 12 }, async () => (await createRecording(acme.key, {})).id),
+    )
+    const answers = await Promise.all(ids.map((id) => patch(id, { record: { externalId: wanted } })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(11).fill(409)])
+  })
+
+  test.each([
+    [
+      'a beginning after the present end',
+      { startedAt: '2026-01-02T10:00:00.000001Z' },
+      400,
+      'validation_failed',
+    ],
+    [
+      'an end before the present beginning',
+      { completedAt: '2026-01-02T08:59:59.999999Z' },
+      400,
+      'validation_failed',
+    ],
+    ['a moment without offset', { startedAt: '2026-01-02T09:00:00' }, 400, 'validation_failed'],
+    [
+      'a participant who does not speak',
+      { participants: [{ speaker: 7, email: 'x@example.com' }] },
+      400,
+      'validation_failed',
+    ],
+    [
+      'a person twice',
+      {
+        participants: [
+          { speaker: 0, email: 'x@example.com' },
+          { speaker: 1, email: 'X@example.com' },
+        ],
+      },
+      400,
+      'validation_failed',
+    ],
+    ['an unknown person', { participants: [{ speaker: 0, personId: newId() }] }, 404, 'person_not_found'],
+    ['an empty external id', { record: { externalId: '' } }, 400, 'validation_failed'],
+  ])('refuse %s, and change nothing', async (_, change, status, code) => {
+    const before = await createRecording(acme.key, {
+      startedAt: '2026-01-02T09:00:00Z',
+      completedAt: '2026-01-02T10:00:00Z',
+      participants: [{ speaker: 0, email: 'kept@example.com' }],
+      transcript: [utterance(0, 1), { ...utterance(1, 2), speaker: 1 }],
+    })
+    const answer = await patch(before.id, { displayName: 'changed', ...change })
+    expect([answer.status, answer.body.code]).toEqual([status, code])
+    const { transcript: _t, ...after } = await get(before.id)
+    expect(after).toMatchObject({
+      displayName: null,
+      participants: before.participants,
+      startedAt: before.startedAt,
+    })
   })
 })
 

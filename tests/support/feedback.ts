@@ -15,7 +15,10 @@ export const field = (change: object = {}) => ({
 })
 
 /** Creates a source and returns its id. */
-export async function createSource(client: Client, name = 'Help desk'): Promise<number> {
+export async function createSource(
+  client: Client,
+  name = `Help desk ${crypto.randomUUID()}`,
+): Promise<number> {
   return expectStatus(201, await client.post(SOURCES, { name })).id
 }
 

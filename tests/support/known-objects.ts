@@ -43,6 +43,7 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
     memberId: userId,
     sourceId: await createSource(client),
     fieldId: await createCanonicalField(client),
+    folderId: await createFolder(client),
     folderIds: [await createFolder(client)],
     recordingId: recording.id,
     personId: recording.participants[0].personId,
