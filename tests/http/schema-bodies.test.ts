@@ -56,6 +56,9 @@ const ARRANGE: Readonly<Record<string, (body: Json) => void>> = {
   },
   updateRecording(body) {
     delete body.name
+    // `completedAt` is not before `startedAt`; every participant speaks in the transcript that is stored.
+    delete body.completedAt
+    delete body.participants
     delete body.record?.removeFieldIds
   },
   createUpload(body) {
