@@ -1,6 +1,6 @@
 /**
  * `bun run build`: one executable, `dist/earshot`, for the platform that builds it. Inside are the command line with
- * the service, the entry of the worker threads, SQL, Swagger UI and the PostgreSQL programs.
+ * the service, the entries of its threads, SQL, Swagger UI and the PostgreSQL programs.
  *
  * The rule: nothing outside the executable is read at run time, so what a source tree finds beside itself is put inside
  * here. Only built-in modules are imported.
@@ -24,10 +24,11 @@ export async function build(outfile = join(ROOT, 'dist', 'earshot')): Promise<st
   mkdirSync(work, { recursive: true })
   try {
     const archive = await packPostgres(work)
+    const threads = ['workers/actor.worker.ts', 'workers/request.worker.ts'].map((path) => join(ROOT, path))
     const result = await Bun.build({
-      // Entries keep their path from the root, by which the worker is found again.
+      // Entries keep their path from the root, by which a thread is found again.
       root: ROOT,
-      entrypoints: [join(ROOT, 'src/cli.ts'), join(ROOT, 'workers/actor.worker.ts'), archive],
+      entrypoints: [join(ROOT, 'src/cli.ts'), ...threads, archive],
       target: 'bun',
       // Names of functions and classes stay: the HTTP library reads some.
       minify: { whitespace: true, syntax: true, identifiers: false },

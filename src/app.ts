@@ -33,11 +33,12 @@ export function createApp(
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))
     .use(discovery(deps.config, features.content))
-    .use(mountWebsite(features.website, { ...deps, bodies }, options.website))
+    .use(mountWebsite(features.website, { ...deps, bodies, work: deps.requestWork }, options.website))
     .use(
       mount(features.operations, {
         newId: deps.newId,
         bodies,
+        work: deps.requestWork,
         authenticate: createAuthenticate({
           identity: features.identity,
           countFailure: createFailureLimit(deps),

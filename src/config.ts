@@ -5,9 +5,11 @@
  * single line that names the variable, its value and what is allowed. Values of secret variables are never
  * repeated. Worker threads are handed the object, they do not read the environment again.
  */
+
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { splitCommandLine } from './platform/command-line.ts'
+import { trimEndOf } from './platform/trim.ts'
 
 export type Role = 'all' | 'api' | 'worker'
 
@@ -158,7 +160,7 @@ function reader(env: Environment) {
       if (value === undefined) return null
       const allowed = `a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`
       if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) fail(name, value, allowed)
-      return value.replace(/\/+$/, '')
+      return trimEndOf(value, '/')
     },
     /** Variables that nobody has asked for so far. */
     others: () =>

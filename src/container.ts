@@ -9,6 +9,8 @@ import { createTextProcess } from './analyze/text-process.ts'
 import type { TextWork } from './analyze/text-work.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
+import { createRequestWork } from './platform/concurrency/request-work.ts'
+import type { RequestWork } from './platform/concurrency/work.ts'
 import { connect, type Query, type Sql } from './platform/db/pool.ts'
 import { type NewId, newId } from './platform/ids.ts'
 import { createLog, type Log } from './platform/log.ts'
@@ -30,6 +32,7 @@ export interface Deps {
   readonly doorbell: Doorbell
   readonly storage: ObjectStore
   readonly textWork: TextWork
+  readonly requestWork: RequestWork
   readonly clock: Clock
   readonly newId: NewId
   readonly log: Log
@@ -75,6 +78,7 @@ export function createContainer(
   const doorbell = createDoorbell({ sql, redis, log, metrics })
   const storage = createStorage(config)
   const textWork = createTextProcess()
+  const requestWork = createRequestWork()
   return {
     config,
     servers,
@@ -84,6 +88,7 @@ export function createContainer(
     doorbell,
     storage,
     textWork,
+    requestWork,
     clock: systemClock,
     newId,
     log,
@@ -92,6 +97,7 @@ export function createContainer(
       await doorbell.close()
       storage.close()
       textWork.close()
+      requestWork.close()
       redis?.disconnect()
       await Promise.all([sql.end({ timeout: 5 }), reads.end({ timeout: 5 })])
     },

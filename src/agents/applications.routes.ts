@@ -72,7 +72,7 @@ function collectionOperations(applications: Applications): readonly Operation[] 
       },
       unique: ['agentKey'],
       success: { status: 201, description: 'The application', schema: Application },
-      errors: ['unknown_member', 'name_exists'],
+      errors: ['unknown_member', 'name_exists', 'request_too_costly'],
       async handler({ principal, body }) {
         const row = await applications.create(principal.organizationId, await body())
         return created(`${APPLICATIONS}/${row.id}`, application(row))
@@ -115,7 +115,7 @@ function applicationOperationsById(applications: Applications): readonly Operati
       body: UpdateApplication,
       example: { settings: { retentionDays: 90, allowedEnvironments: ['production', 'staging'] } },
       success: { status: 200, description: 'The application as it is now', schema: Application },
-      errors: [NOT_FOUND, 'unknown_member'],
+      errors: [NOT_FOUND, 'unknown_member', 'request_too_costly'],
       async handler({ principal: { organizationId }, id, body }) {
         // 404 comes before what is wrong with the body.
         const { id: applicationId } = await applications.get(organizationId, id('applicationId', NOT_FOUND))

@@ -3,7 +3,6 @@ import type { ErrorDetail } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
 import { MAX_APPLICATION_NAME, MAX_USAGE_DAYS, type SettingsChange } from './applications.model.ts'
 import type { Period } from './conversations.model.ts'
-import { invalidPatterns } from './redaction.ts'
 import type { AgentSettings } from './settings.ts'
 
 export type Outcome<T> =
@@ -21,10 +20,17 @@ export function checkName(name: string): Outcome<string> {
   return refused([{ path: 'name', code: 'length', message }])
 }
 
-/** The settings with the members of the change in place of their present values. */
-export function changeSettings(present: AgentSettings, change: SettingsChange): Outcome<AgentSettings> {
+/**
+ * The settings with the members of the change in place of their present values.
+ * @param patternFindings what is wrong with the redaction patterns (see redaction.ts)
+ */
+export function changeSettings(
+  present: AgentSettings,
+  change: SettingsChange,
+  patternFindings: readonly ErrorDetail[],
+): Outcome<AgentSettings> {
   const { conversationAccess, ...plain } = change
-  const findings = invalidPatterns(change.redactedPatterns ?? []).map((finding) => ({
+  const findings = patternFindings.map((finding) => ({
     ...finding,
     path: `settings.${finding.path}`,
   }))

@@ -7,6 +7,7 @@
  */
 import type { Identity } from '../identity/service.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { RequestWork } from '../platform/concurrency/work.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
 import type { Query, Sql } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -18,18 +19,21 @@ import {
   type CreateApplication,
   DEFAULT_USAGE_DAYS,
   MAX_LIVE_SECRETS,
+  type SettingsChange,
   type UpdateApplication,
   USAGE_UNIT,
 } from './applications.model.ts'
 import { changeSettings, checkName, type Outcome, strangers, usagePeriod } from './applications.rules.ts'
 import * as store from './applications.store.ts'
 import type { Period } from './conversations.model.ts'
+import { patternsWork } from './redaction.ts'
 import { type AgentSettings, DEFAULT_SETTINGS } from './settings.ts'
 
 export type { IngestApplication } from './applications.store.ts'
 export type Applications = ReturnType<typeof createApplications>
 
 export interface ApplicationsDeps {
+  readonly requestWork: RequestWork
   readonly sql: Sql
   readonly reads: Query
   readonly newId: NewId
@@ -89,12 +93,15 @@ export function createApplications(deps: ApplicationsDeps) {
 }
 
 async function create(
-  { sql, newId, log }: ApplicationsDeps,
+  deps: ApplicationsDeps,
   organizationId: string,
   input: CreateApplication,
 ): Promise<Application> {
+  const { sql, newId, log } = deps
   const name = accept(checkName(input.name))
-  const settings = accept(changeSettings(DEFAULT_SETTINGS, input.settings ?? {}))
+  const change = input.settings ?? {}
+  const findings = await patternFindings(deps, organizationId, change)
+  const settings = accept(changeSettings(DEFAULT_SETTINGS, change, findings))
   const id = newId()
   const application = await transaction(sql, async (tx) => {
     await refuseStrangers(tx, organizationId, settings)
@@ -107,17 +114,30 @@ async function create(
   return application ?? notFound()
 }
 
+/** Compiling patterns takes time: other requests, and a transaction, do not wait for it. */
+async function patternFindings(
+  { requestWork }: ApplicationsDeps,
+  organizationId: string,
+  { redactedPatterns = [] }: SettingsChange,
+): Promise<readonly ErrorDetail[]> {
+  if (redactedPatterns.length === 0) return []
+  const bytes = redactedPatterns.reduce((sum, pattern) => sum + pattern.length, 0)
+  return requestWork.run(patternsWork, redactedPatterns, { caller: organizationId, bytes })
+}
+
 async function update(
-  { sql, log }: ApplicationsDeps,
+  deps: ApplicationsDeps,
   organizationId: string,
   id: string,
   change: UpdateApplication,
 ): Promise<Application> {
+  const { sql, log } = deps
+  const findings = await patternFindings(deps, organizationId, change.settings ?? {})
   const application = await transaction(sql, async (tx) => {
     if (!(await store.lockApplication(tx, organizationId, id))) notFound()
     const present = (await store.findApplication(tx, organizationId, id)) ?? notFound()
     const name = change.name === undefined ? present.name : accept(checkName(change.name))
-    const settings = accept(changeSettings(present.settings, change.settings ?? {}))
+    const settings = accept(changeSettings(present.settings, change.settings ?? {}, findings))
     const changed = !Bun.deepEquals(settings, present.settings)
     if (!changed && name === present.name) return present
     const settingsVersion = present.settingsVersion + (changed ? 1 : 0)

@@ -6,14 +6,9 @@
  */
 import type { Query } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
-import { selectSettings } from './applications.store.ts'
-import { type Decision, decide, idsToLoad, revisionKey, type StoredFingerprint } from './event.rules.ts'
-import {
-  fingerprintUnder,
-  type PreparedRequest,
-  type SettingsVersion,
-  type SettingsVersions,
-} from './ingest.prepare.ts'
+import { type Decision, decide, idsToLoad, revisionKey } from './event.rules.ts'
+import { sameFingerprint } from './fingerprint.ts'
+import type { PreparedRequest, SettingsVersion } from './ingest.prepare.ts'
 import * as store from './ingest.store.ts'
 import type { IngestResponse } from './model.ts'
 import { environmentRefusal } from './request.rules.ts'
@@ -25,6 +20,8 @@ export interface Job {
   readonly key: store.SessionKey
   readonly prepared: PreparedRequest
   readonly current: SettingsVersion
+  /** The fingerprints of its events under other versions of the settings; none under a version that does not exist. */
+  readonly older: ReadonlyMap<number, readonly Uint8Array[]>
   /** Of the request as it was sent. */
   readonly bytes: number
 }
@@ -36,12 +33,22 @@ export interface SeenJob extends Job {
 
 /** The application is not any more as the request was judged by: it is to be judged again. Nothing was stored. */
 export class StaleApplication extends Error {
-  override readonly name = 'StaleApplication'
+  override readonly name: string = 'StaleApplication'
+}
+
+/**
+ * What is stored was sanitised under other versions of the settings: the request is to be judged under them as well. Nothing was
+ * stored. That is done outside, because nothing but statements is waited for within a transaction.
+ */
+export class OlderSettings extends StaleApplication {
+  override readonly name = 'OlderSettings'
+  constructor(readonly versions: readonly number[]) {
+    super()
+  }
 }
 
 export interface PlanDeps {
   readonly newId: NewId
-  readonly versions: SettingsVersions
 }
 
 /** What one accepted request is going to write. */
@@ -93,13 +100,13 @@ export async function planJob(
     prepared.session.participants,
     current.settings.participantType,
   )
-  const decision = await decideJob(deps, sql, job, session, stored)
+  const decision = await decideJob(sql, job, session, stored)
   const storesEvents = decision.acceptedEventCount + decision.revisedEventCount > 0
   // A retry does not bring back who was erased. With a new event comes new data.
   const isEmptyRetry = session?.erased === true && !storesEvents
   const sent = isEmptyRetry ? NOTHING_SAID : prepared.session
   const participants = isEmptyRetry ? session.participants : merged
-  const status = nextStatus(session?.status ?? null, prepared.request.status)
+  const status = nextStatus(session?.status ?? null, prepared.status)
   const hasNews = storesEvents || status !== session?.status
   const processingStatus =
     session !== null && !hasNews
@@ -144,7 +151,6 @@ function waitsForCredits(
 
 /** The verdict, after the rare look at superseded revisions and at settings that have changed meanwhile. */
 async function decideJob(
-  deps: PlanDeps,
   sql: Query,
   job: Job,
   session: store.SessionRow | null,
@@ -160,35 +166,38 @@ async function decideJob(
     session === null || behind.length === 0
       ? []
       : await store.readRevisions(sql, key.organizationId, session.id, behind)
-  const older = await readOlderSettings(deps, sql, job, [...stored, ...history])
+  assertJudgedUnderAll(job, [...stored, ...history])
   return decide({
     events: prepared.events,
     settingsVersion: current.version,
     stored: byId,
     occupied: new Map(stored.map((row) => [row.sequence, row.externalEventId])),
     history: new Map(history.map((row) => [revisionKey(row.externalEventId, row.revision), row])),
-    rejudge: (index, version) => {
-      const under = older.get(version)
-      return under === undefined ? null : fingerprintUnder(prepared.request, index, under)
-    },
+    rejudge: (index, version) => job.older.get(version)?.[index] ?? null,
     refusal: (index) =>
-      environmentRefusal(prepared.request, index, session?.environment ?? null, current.settings),
+      environmentRefusal(prepared.environments, index, session?.environment ?? null, current.settings),
   })
 }
 
-async function readOlderSettings(
-  { versions }: PlanDeps,
-  sql: Query,
-  { key, current }: Job,
-  rows: readonly StoredFingerprint[],
-): Promise<ReadonlyMap<number, SettingsVersion>> {
-  const wanted = new Set(rows.map((row) => row.settingsVersion))
-  wanted.delete(current.version)
-  if (wanted.size === 0) return new Map()
-  const found = await selectSettings(sql, key.organizationId, key.applicationId, [...wanted])
-  return new Map(
-    found.map(({ version, settings }) => [version, versions.get(key.applicationId, version, settings)]),
+/** @throws OlderSettings where a revision that is stored differs, and was taken under settings that this request was not */
+function assertJudgedUnderAll(
+  { prepared, current, older }: Job,
+  rows: readonly Pick<
+    store.RevisionRow,
+    'externalEventId' | 'revision' | 'fingerprint' | 'settingsVersion'
+  >[],
+): void {
+  const foreign = rows.filter(
+    (row) => row.settingsVersion !== current.version && !older.has(row.settingsVersion),
   )
+  if (foreign.length === 0) return
+  const stored = new Map(foreign.map((row) => [revisionKey(row.externalEventId, row.revision), row]))
+  const wanted = new Set<number>()
+  for (const { event, fingerprint } of prepared.events) {
+    const row = stored.get(revisionKey(event.externalEventId, event.revision))
+    if (row !== undefined && !sameFingerprint(row.fingerprint, fingerprint)) wanted.add(row.settingsVersion)
+  }
+  if (wanted.size > 0) throw new OlderSettings([...wanted])
 }
 
 /** Events that the session's actor has walked past already. */

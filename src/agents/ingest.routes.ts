@@ -1,5 +1,6 @@
 /** `POST /v3/rest/agent-conversations/ingest` (specification, "Agent conversation ingestion"). */
 import { type Operation, ok, operation } from '../http/operation.ts'
+import { MAX_VALUES } from '../http/parse-body.ts'
 import type { Ingest } from './ingest.ts'
 import {
   IngestRequest,
@@ -72,6 +73,8 @@ export function ingestOperations(ingest: Ingest): readonly Operation[] {
         'the events are durable; signals follow asynchronously.',
         '',
         `At most ${MAX_EVENTS_PER_REQUEST} events and ${MAX_REQUEST_BYTES} bytes a request, ${MAX_EVENT_BYTES} bytes an event.`,
+        `At most ${MAX_VALUES} names, texts, lists and objects a request. Redaction that takes too much work is refused with`,
+        '`request_too_costly`: send fewer or shorter events, or use fewer and simpler patterns.',
         'For servers only: the secret must never reach a browser.',
       ].join('\n'),
       access: 'agent',
@@ -84,6 +87,7 @@ export function ingestOperations(ingest: Ingest): readonly Operation[] {
         'agent_application_not_found',
         'too_many_events',
         'event_too_large',
+        'request_too_costly',
         'environment_not_allowed',
         'invalid_feedback_target',
         'event_changed',
@@ -92,7 +96,7 @@ export function ingestOperations(ingest: Ingest): readonly Operation[] {
         'sequence_occupied',
         'event_finalized',
       ],
-      handler: async (call) => ok(await ingest(call.principal, () => call.parsedBody())),
+      handler: async (call) => ok(await ingest(call.principal, () => call.bodyBytes())),
     }),
   ]
 }

@@ -7,28 +7,27 @@
  */
 import type { Deps } from '../container.ts'
 import { AGENT_CHALLENGE } from '../http/auth.ts'
-import type { ParsedBody } from '../http/operation.ts'
 import type { Principal } from '../identity/principal.ts'
+import { errorOfData } from '../platform/concurrency/work.ts'
 import { asUnavailable, isRetryable } from '../platform/db/sqlstate.ts'
 import { AppError } from '../platform/errors.ts'
 import { createGroupCommit } from '../platform/group-commit.ts'
-import { hasAgentKey, type IngestApplication } from './applications.store.ts'
+import { hasAgentKey, type IngestApplication, selectSettings } from './applications.store.ts'
 import type { Applications } from './applications.ts'
 import { createKnownApplications } from './ingest.application.ts'
 import { createKnownSessions } from './ingest.memory.ts'
 import { storeBatch } from './ingest.optimistic.ts'
-import { type Job, StaleApplication } from './ingest.plan.ts'
-import { createSettingsVersions, prepare, type SettingsVersions } from './ingest.prepare.ts'
+import { type Job, OlderSettings, StaleApplication } from './ingest.plan.ts'
+import { createIngestWork, type IngestWork } from './ingest.work.ts'
 import { type IngestResponse, MAX_EVENTS_PER_REQUEST } from './model.ts'
-import { checkRequest, parseRequest } from './request.rules.ts'
 
 type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
-type IngestDeps = Pick<Deps, 'sql' | 'doorbell' | 'newId' | 'metrics'>
+type IngestDeps = Pick<Deps, 'sql' | 'doorbell' | 'newId' | 'metrics' | 'requestWork'>
 
 /** Stores one request. @throws AppError as the specification's agent-ingestion column lists them */
 export type Ingest = (
   principal: AgentPrincipal,
-  readBody: () => Promise<ParsedBody>,
+  readBody: () => Promise<Uint8Array>,
 ) => Promise<IngestResponse>
 
 /** Transactions of ingestion under way in one process; requests that arrive meanwhile share the next. */
@@ -47,19 +46,19 @@ const MAX_WAITING_BYTES = 128 * 1024 * 1024
 const ATTEMPTS = 12
 
 export function createIngest(deps: IngestDeps, applications: Pick<Applications, 'loadForIngest'>): Ingest {
-  const versions = createSettingsVersions()
-  const store = createStore(deps, versions)
+  const work = createIngestWork()
+  const store = createStore(deps)
   const known = createKnownApplications((...ids) => applications.loadForIngest(...ids))
 
   /** A refusal under a remembered application is a refusal only under the stored one. */
   async function judgeUnderKnown(
     principal: AgentPrincipal,
-    readBody: () => Promise<ParsedBody>,
-  ): Promise<Job> {
+    readBody: () => Promise<Uint8Array>,
+  ): Promise<Judged> {
     const { organizationId, applicationId } = principal
     const { application, remembered } = await known.get(organizationId, applicationId)
     try {
-      return await judge(deps, versions, principal, application, readBody)
+      return await judge(deps, work, principal, application, readBody)
     } catch (error) {
       if (!remembered) throw error
       known.forget(applicationId)
@@ -68,49 +67,77 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
   }
 
   return async (principal, readBody) => {
-    let body: Promise<ParsedBody> | null = null
+    let body: Promise<Uint8Array> | null = null
     const readOnce = () => {
       body ??= readBody()
       return body
     }
+    let judged = await judgeUnderKnown(principal, readOnce)
     for (let attempt = 1; ; attempt++) {
-      const job = await judgeUnderKnown(principal, readOnce)
       try {
-        const response = await store(job)
+        const response = await store(judged.job)
         count(deps, response)
         return response
       } catch (error) {
         if (!(error instanceof StaleApplication)) throw error
         if (attempt === ATTEMPTS) throw unavailable('The application is being changed. Try again shortly.')
-        known.forget(principal.applicationId)
+        if (error instanceof OlderSettings) {
+          judged = await judgeUnderOlder(deps, work, judged, error.versions)
+        } else {
+          known.forget(principal.applicationId)
+          judged = await judgeUnderKnown(principal, readOnce)
+        }
       }
     }
   }
 }
 
+/** A request that was judged, with its body: that may have to be judged once more. */
+interface Judged {
+  readonly job: Job
+  readonly body: Uint8Array
+}
+
 /** Everything that can be said of a request before anything stored of its session is looked at. */
 async function judge(
   deps: IngestDeps,
-  versions: SettingsVersions,
+  work: IngestWork,
   principal: AgentPrincipal,
   application: IngestApplication,
-  readBody: () => Promise<ParsedBody>,
-): Promise<Job> {
+  readBody: () => Promise<Uint8Array>,
+): Promise<Judged> {
   const { organizationId, applicationId } = principal
   if (!application.chatsEnabled) {
     throw new AppError('agent_chats_disabled', 'Agent Chats are not enabled for this workspace.')
   }
   const body = await readBody()
-  await checkAgentKey(deps, principal, application, body.value)
-  const request = parseRequest(body.value)
-  checkRequest(request, body.bytes)
-  const current = versions.get(applicationId, application.settingsVersion, application.settings)
-  return {
-    key: { organizationId, applicationId, externalSessionId: request.externalSessionId },
-    prepared: prepare(request, current),
-    current,
-    bytes: body.bytes,
+  const { settings, settingsVersion: version } = application
+  const load = { caller: organizationId, bytes: body.byteLength }
+  const input = { bytes: body, applicationId, version, settings }
+  const { agentKey, outcome } = await deps.requestWork.run(work.judge, input, load)
+  await checkAgentKey(deps, principal, application, agentKey)
+  if ('refusal' in outcome) throw errorOfData(outcome.refusal)
+  const { prepared } = outcome
+  const key = { organizationId, applicationId, externalSessionId: prepared.externalSessionId }
+  const current = { version, settings }
+  return { body, job: { key, prepared, current, older: new Map(), bytes: body.byteLength } }
+}
+
+/** Adds the fingerprints under other versions of the settings. */
+async function judgeUnderOlder(
+  { sql, requestWork }: IngestDeps,
+  work: IngestWork,
+  { job, body }: Judged,
+  versions: readonly number[],
+): Promise<Judged> {
+  const { organizationId, applicationId } = job.key
+  const load = { caller: organizationId, bytes: body.byteLength }
+  const older = new Map([...job.older, ...versions.map((version) => [version, []] as const)])
+  for (const { version, settings } of await selectSettings(sql, organizationId, applicationId, versions)) {
+    const input = { bytes: body, applicationId, version, settings }
+    older.set(version, await requestWork.run(work.fingerprints, input, load))
   }
+  return { body, job: { ...job, older } }
 }
 
 function unavailable(message: string): AppError {
@@ -118,8 +145,8 @@ function unavailable(message: string): AppError {
 }
 
 /** Stores one request, in a transaction that it may share with others. */
-function createStore(deps: IngestDeps, versions: SettingsVersions): (job: Job) => Promise<IngestResponse> {
-  const batchDeps = { ...deps, versions, known: createKnownSessions() }
+function createStore(deps: IngestDeps): (job: Job) => Promise<IngestResponse> {
+  const batchDeps = { ...deps, known: createKnownSessions() }
   return createGroupCommit<Job, IngestResponse>({
     keyOf: ({ key }) => `${key.applicationId} ${key.externalSessionId}`,
     weightOf: ({ prepared }) => prepared.events.length,
@@ -152,11 +179,9 @@ async function checkAgentKey(
   deps: IngestDeps,
   principal: AgentPrincipal,
   application: IngestApplication,
-  body: unknown,
+  agentKey: string | null,
 ): Promise<void> {
-  if (typeof body !== 'object' || body === null || !('agentKey' in body)) return
-  const { agentKey } = body
-  if (typeof agentKey !== 'string' || agentKey.trim() === '' || agentKey === application.agentKey) return
+  if (agentKey === null || agentKey.trim() === '' || agentKey === application.agentKey) return
   if (await hasAgentKey(deps.sql, principal.organizationId, agentKey)) {
     throw new AppError(
       'invalid_agent_secret',

@@ -81,7 +81,10 @@ function skipSpace(text: string, from: number): number {
 /** A letter of a name may be written as an escape, of whichever level. */
 function decoded(name: string): string {
   if (!name.includes('\\')) return name
-  return name.replaceAll(/\\+u([0-9a-fA-F]{4})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
+  // Only from the first backslash of a run: from each of them, a long run would take quadratic time.
+  return name.replaceAll(/(?<!\\)\\+u([0-9a-fA-F]{4})/g, (_, code) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  )
 }
 
 /** Where the value that starts here ends; at the end of the text where it does not end before. */

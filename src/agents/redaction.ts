@@ -8,9 +8,9 @@
  * version.
  */
 import { RE2JS, RE2JSException } from 're2js'
+import type { Spend, Work } from '../platform/concurrency/work.ts'
 import type { ErrorDetail } from '../platform/errors.ts'
 import { createMatches, type Matches, type Range } from '../platform/regex/matches.ts'
-import type { Spend } from '../platform/regex/viability.ts'
 import { redactNamesInText } from './redaction-json.ts'
 import type { AgentSettings } from './settings.ts'
 
@@ -58,8 +58,30 @@ export function compileRedaction(
 ): Redactor {
   if (settings.redactedFields.length === 0 && settings.redactedPatterns.length === 0) return IDENTITY
   const names = new Set(settings.redactedFields.map((name) => name.toLowerCase()))
-  const patterns = settings.redactedPatterns.map((pattern) => createMatches(RE2JS.compile(pattern)))
-  return redactorOf(names, patterns, () => {})
+  return redactorOf(names, settings.redactedPatterns.map(lazyMatches), () => {})
+}
+
+/** Units of compiling a pattern: for a character of it, and for a class of Unicode characters. */
+const COMPILE_UNITS = 300
+const COMPILE_CLASS_UNITS = 60_000
+
+function compileUnits(pattern: string): number {
+  const classes = pattern.match(/\\[pP]/g)?.length ?? 0
+  return pattern.length * COMPILE_UNITS + classes * COMPILE_CLASS_UNITS
+}
+
+/** Compiles the pattern when the first text comes, and counts that. */
+function lazyMatches(pattern: string): Matches {
+  let matches: Matches | null = null
+  return {
+    find(text, spend) {
+      if (matches === null) {
+        spend(compileUnits(pattern))
+        matches = createMatches(RE2JS.compile(pattern))
+      }
+      return matches.find(text, spend)
+    },
+  }
 }
 
 function redactorOf(names: ReadonlySet<string>, patterns: readonly Matches[], spend: Spend): Redactor {
@@ -77,6 +99,15 @@ function redactorOf(names: ReadonlySet<string>, patterns: readonly Matches[], sp
     value: (value) => redactValue(rules, value, 0),
     within: (other) => redactorOf(names, patterns, other),
   }
+}
+
+/** `invalidPatterns` as work: compiling a hostile pattern takes up to 0.2 s. */
+export const patternsWork: Work<readonly string[], ErrorDetail[]> = {
+  name: 'redaction-patterns',
+  run(patterns, spend) {
+    for (const pattern of patterns) spend(compileUnits(pattern))
+    return invalidPatterns(patterns)
+  },
 }
 
 /** One finding for each pattern that is no RE2 pattern or costs too much. Paths read `redactedPatterns[3]`. */

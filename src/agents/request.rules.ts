@@ -74,10 +74,19 @@ export function eventError(
   })
 }
 
+interface WithEnvironment {
+  readonly context?: { readonly environment?: string } | undefined
+}
+
+/** What a request says of environments. */
+export interface EnvironmentSource extends WithEnvironment {
+  readonly events: readonly (WithEnvironment & { readonly externalEventId: string })[]
+}
+
 /** The environment that an event belongs to: its own, else the request's, else the stored session's. */
 export function resolveEnvironment(
-  event: Pick<Event, 'context'>,
-  request: Pick<IngestRequest, 'context'>,
+  event: WithEnvironment,
+  request: WithEnvironment,
   storedEnvironment: string | null,
 ): string | null {
   return event.context?.environment ?? request.context?.environment ?? storedEnvironment
@@ -88,7 +97,7 @@ export function resolveEnvironment(
  * @returns null, or an AppError 400 `environment_not_allowed`
  */
 export function environmentRefusal(
-  request: Pick<IngestRequest, 'context' | 'events'>,
+  request: EnvironmentSource,
   index: number,
   storedEnvironment: string | null,
   { allowedEnvironments }: Pick<AgentSettings, 'allowedEnvironments'>,

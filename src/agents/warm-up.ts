@@ -9,6 +9,7 @@ import type { ActorKey, LongTurn } from '../actors/types.ts'
 import { practiseTurn } from '../actors/warm-up.ts'
 import type { Analyzer } from '../analyze/analyzer.ts'
 import type { Deps } from '../container.ts'
+import { errorOfData } from '../platform/concurrency/work.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { sessionActor } from './actor.ts'
@@ -16,9 +17,9 @@ import { analysisActor } from './analysis-actor.ts'
 import { insertApplication } from './applications.store.ts'
 import { readSessions, writeGuarded } from './ingest.guarded.store.ts'
 import { type Job, lookupOf, planJob } from './ingest.plan.ts'
-import { createSettingsVersions, prepare } from './ingest.prepare.ts'
+import type { PreparedRequest } from './ingest.prepare.ts'
 import { EVENTS_STORED, sessionWrite } from './ingest.transaction.ts'
-import { checkRequest, parseRequest } from './request.rules.ts'
+import { createIngestWork } from './ingest.work.ts'
 import { DEFAULT_SETTINGS } from './settings.ts'
 import { listSignals, listSignalsOfSession } from './signals.store.ts'
 
@@ -76,15 +77,12 @@ async function storeConversation(deps: WarmUpDeps, tx: Tx): Promise<string> {
   const applicationId = newId()
   const application = { id: applicationId, organizationId, agentKey: NAME, name: NAME }
   await insertApplication(tx, { ...application, settings: DEFAULT_SETTINGS })
-  const versions = createSettingsVersions()
-  const request = parseRequest({ agentKey: NAME, externalSessionId: NAME, events: EVENTS })
-  checkRequest(request, 0)
-  const current = versions.get(applicationId, 1, DEFAULT_SETTINGS)
+  const current = { version: 1, settings: DEFAULT_SETTINGS }
   const key = { organizationId, applicationId, externalSessionId: NAME }
-  const job: Job = { key, prepared: prepare(request, current), current, bytes: 0 }
+  const job: Job = { key, prepared: prepared(applicationId), current, older: new Map(), bytes: 0 }
   const seen = (await readSessions(tx, [key], [lookupOf(job)])).get(0)
   const creditsExhausted = seen?.creditsExhausted ?? false
-  const plan = await planJob({ newId, versions }, tx, 0, { ...job, creditsExhausted }, null, [])
+  const plan = await planJob({ newId }, tx, 0, { ...job, creditsExhausted }, null, [])
   const write = {
     ...sessionWrite(plan),
     settingsVersion: 1,
@@ -95,6 +93,15 @@ async function storeConversation(deps: WarmUpDeps, tx: Tx): Promise<string> {
   // A second request, as one of a session that is remembered.
   await writeGuarded(tx, [{ ...write, version: done.get(0) ?? 0, events: [] }], EVENTS_STORED)
   return plan.id
+}
+
+function prepared(applicationId: string): PreparedRequest {
+  const body = { agentKey: NAME, externalSessionId: NAME, events: EVENTS }
+  const bytes = new TextEncoder().encode(JSON.stringify(body))
+  const input = { bytes, applicationId, version: 1, settings: DEFAULT_SETTINGS }
+  const { outcome } = createIngestWork().judge.run(input, () => {})
+  if ('refusal' in outcome) throw errorOfData(outcome.refusal)
+  return outcome.prepared
 }
 
 async function takeTurns(deps: WarmUpDeps, tx: Tx, sessionId: string): Promise<void> {

@@ -3,8 +3,10 @@
  *
  * The rule: what comes back is judged like any input, and nothing of question or answer reaches an error message or a log.
  */
+
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { trimEndOf } from '../platform/trim.ts'
 import { AnalyzerError } from './analyzer.ts'
 
 export interface ChatOptions {
@@ -65,7 +67,7 @@ async function post(
   body: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const endpoint = `${url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1/chat/completions`
+  const endpoint = `${trimEndOf(url, '/').replace(/\/v1$/, '')}/v1/chat/completions`
   try {
     const response = await fetch(endpoint, {
       method: 'POST',

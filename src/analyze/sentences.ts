@@ -39,7 +39,7 @@ export function pickSentences(
   sentences: readonly string[],
   { most, characters }: { readonly most: number; readonly characters: number },
 ): readonly string[] {
-  const all = sentences.map(toCandidate)
+  const all = sentences.map(toCandidate).filter(({ text }) => text !== '')
   const weights = weigh(all)
   const usual = all.filter(({ text }) => isUsual(text))
   const ranked = rank(withoutRepeats(usual.length > 0 ? usual : all), weights)

@@ -11,8 +11,8 @@ const ABBREVIATION = /(?:^|[\s("'])(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|approx|e\.g|
 /** Code units of a passage's end in which an abbreviation is looked for. */
 const LOOK_BACK = 12
 
-/** Code units that are read of all texts together: a conversation of six hours. */
-export const MAX_READ = 300_000
+/** Code units that are read of all texts together: a conversation of four hours. */
+export const MAX_READ = 200_000
 
 /** The sentences of a text without white space around them, in their order; none is empty. */
 export function splitSentences(text: string): readonly string[] {

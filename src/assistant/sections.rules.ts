@@ -1,6 +1,7 @@
 /**
  * A page of Markdown as the sections in which an answer can stand: what is under one heading, as plain text. Pure.
  */
+import { trimOf } from '../platform/trim.ts'
 
 export interface Section {
   readonly slug: string
@@ -12,7 +13,7 @@ export interface Section {
   readonly text: string
 }
 
-const HEADING = /^#{1,6}[ \t]+(.*?)[ \t]*#*$/
+const HEADING = /^#{1,6}[ \t]/
 const FENCE = /^[ \t]*(?:```|~~~)/
 /** Quotation marks, bullets and numbers at the beginning of a line. */
 const MARKER = /^[ \t]*(?:>[ \t]?|[-*+][ \t]+|\d{1,9}[.)][ \t]+)*/
@@ -35,9 +36,8 @@ export function toSections(page: {
       continues = false
       continue
     }
-    const heading = inCode ? null : HEADING.exec(line)
-    if (heading !== null) {
-      sections.push({ heading: plain(heading[1] ?? ''), lines: [] })
+    if (!inCode && HEADING.test(line)) {
+      sections.push({ heading: plain(trimOf(line, '#').trim()), lines: [] })
       continues = false
       continue
     }
@@ -62,7 +62,7 @@ function plain(line: string): string {
   if (RULE.test(line)) return ''
   return line
     .replace(MARKER, '')
-    .replaceAll(/!?\[([^\]]*)\]\([^()]*\)/g, '$1')
+    .replaceAll(/!?\[([^[\]]*)\]\([^()]*\)/g, '$1')
     .replaceAll(/<((?:https?:|mailto:)[^<>]*)>/g, '$1')
     .replaceAll(/\*\*|__|`/g, '')
     .replaceAll(/(?<![\p{L}\p{N}*])\*(?!\s)|(?<!\s)\*(?![\p{L}\p{N}*])/gu, '')

@@ -1,11 +1,12 @@
 /** Text for people: pairs and tables with aligned columns. */
+import { joinLines } from '../platform/trim.ts'
 
 type Cell = string | number | boolean | Date | null
 
 function text(cell: Cell): string {
   if (cell === null) return '-'
   // One line each, whatever an error message brings along.
-  return cell instanceof Date ? cell.toISOString() : String(cell).replaceAll(/\s*\n\s*/g, ' ')
+  return cell instanceof Date ? cell.toISOString() : joinLines(String(cell))
 }
 
 /** One line for each pair. */

@@ -5,12 +5,14 @@
  * The rule: a file that fails does not stop the others, and what is done is not done again by a second run of an interrupted
  * command: notes of files are dropped when all of them are through.
  */
+
 import { type Credential, createApi } from '../client/api.ts'
 import { ClientError } from '../client/failures.ts'
 import { createMemory, type Memory, memoryFolder } from '../client/memory.ts'
 import { findSourceFile, type SourceFile } from '../client/source-file.ts'
 import { awaitReady, noteKey, type Sent, sendUpload, type UploadDeps, type Wish } from '../client/upload.ts'
 import { oneLine } from '../platform/start-error.ts'
+import { trimEndOf } from '../platform/trim.ts'
 import { type Input, Interrupted, type Output, UsageError } from './command.ts'
 import { pairs } from './output.ts'
 import { createDisplay, createRate, type Display, phaseLine, transferLine } from './upload-progress.ts'
@@ -151,7 +153,7 @@ function serviceUrl(input: Input): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search + url.hash !== '')
     throw new UsageError('--url must be http:// or https://, a host and perhaps a path, without credentials')
-  return url.href.replace(/\/+$/, '')
+  return trimEndOf(url.href, '/')
 }
 
 /** A flag goes before variables. @throws UsageError */

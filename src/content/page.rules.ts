@@ -21,7 +21,7 @@ export interface PageFile {
 const FILE_NAME = /^([a-z0-9]+(?:-[a-z0-9]+)*)\.md$/
 const FRONT_MATTER = /^---\n([\s\S]*?)\n---(?:\n|$)/
 /** `name: text`, all on one line: what every program that reads Markdown with front matter understands alike. */
-const MEMBER = /^([a-z]+):[ \t]+(.*\S)[ \t]*$/
+const MEMBER = /^([a-z]+):[ \t]+(\S.*)$/
 const ORDER = /^\d{1,6}$/
 const LAST = 1_000_000
 
@@ -75,7 +75,7 @@ function readMembers(file: string, frontMatter: string): ReadonlyMap<string, str
     const [, name, value] = MEMBER.exec(line) ?? []
     if (name === undefined || value === undefined)
       throw new PageError(`${file} has a line in its front matter that is not "name: text"`)
-    members.set(name, unquoted(value))
+    members.set(name, unquoted(value.trimEnd()))
   }
   return members
 }

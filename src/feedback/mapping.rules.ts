@@ -5,8 +5,10 @@
  * The rule: a column that nobody mentions becomes a `metadata` field under its own name in snake_case, so that nothing of a
  * file is lost silently.
  */
+
 import { type Static, Type } from '@sinclair/typebox'
 import { invalid, validate } from '../http/json.ts'
+import { trimOf } from '../platform/trim.ts'
 import { CATEGORIES, type Category, FIELD_NAME, FIELD_TYPES, type FieldType } from './model.ts'
 
 export interface FieldRule {
@@ -50,13 +52,13 @@ const NAME = new RegExp(FIELD_NAME)
 
 /** `Réponse (texte)` → `reponse_texte`. */
 function nameFor(column: string): string {
-  const name = column
+  const words = column
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
-    .replaceAll(/^_+|_+$/g, '')
+  const name = trimOf(words, '_')
   if (NAME.test(name)) return name
   throw trouble(column, 'has no name in snake_case: give it one, such as column=metadata:string:name')
 }
@@ -122,10 +124,11 @@ export function mergeMappings(under: Mapping, over: Mapping): Mapping {
 
 /** @throws AppError 400 where the mapping names a column that the file does not have, or two columns have one name */
 export function checkHeader(mapping: Mapping, header: readonly string[]): void {
-  const repeated = header.find((column, index) => header.indexOf(column) !== index)
+  const columns = new Set<string>()
+  const repeated = header.find((column) => columns.size === columns.add(column).size)
   if (repeated !== undefined) throw trouble(repeated, 'is there twice: columns need different names')
   const named = [mapping.externalId, mapping.email, mapping.timestamp, ...mapping.columns.keys()]
-  const missing = named.find((column) => column !== null && !header.includes(column))
+  const missing = named.find((column) => column !== null && !columns.has(column))
   if (missing != null) throw trouble(missing, `is not in the file, which has ${header.join(', ')}`)
   for (const column of header) useOfColumn(mapping, column)
 }

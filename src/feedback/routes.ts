@@ -189,8 +189,7 @@ const createRecord = (feedback: Feedback) =>
     success: { status: 201, description: 'The record, without its fields', schema: CreatedRecord },
     errors: [NO_SOURCE, 'person_not_found', 'external_id_exists'],
     async handler({ principal, param, parsedBody }) {
-      const readBody = async () => (await parsedBody()).value
-      const row = await feedback.createRecord(principal.organizationId, sourceIdOf(param), readBody)
+      const row = await feedback.createRecord(principal.organizationId, sourceIdOf(param), parsedBody)
       return created(`${SOURCES}/${row.sourceId}/records/${row.id}`, createdResource(row))
     },
   })

@@ -118,7 +118,7 @@ const WORDS: Readonly<Record<string, boolean>> = {
   no: false,
   '0': false,
 }
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
 /** undefined where the text is no value of the type. Spaces around anything but a string mean nothing. */
 const FROM_TEXT: Record<FieldType, (text: string) => unknown> = {

@@ -8,7 +8,7 @@
 /** Half-open: `end` is not part of it. */
 export type Part = { readonly start: number; readonly end: number } | 'whole' | 'unsatisfiable'
 
-const RANGE = /^bytes[ \t]*=[ \t]*(\d*)[ \t]*-[ \t]*(\d*)[ \t]*$/i
+const RANGE = /^bytes[ \t]*=[ \t]*(?:(\d+)[ \t]*)?-[ \t]*(?:(\d+)[ \t]*)?$/i
 
 /** The part of `size` bytes with the strong `etag` that a GET with these headers asks for. */
 export function partOf(headers: Headers, size: number, etag: string): Part {

@@ -5,13 +5,15 @@
  */
 import type { TObject, TSchema } from '@sinclair/typebox'
 import type { Principal } from '../identity/principal.ts'
+import type { RequestWork } from '../platform/concurrency/work.ts'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
 import { textResponse } from '../platform/net/compression.ts'
 import { queryOf } from './address.ts'
 import type { BodyLease } from './body-budget.ts'
-import { invalid, isStorableText, parseJson, validate } from './json.ts'
+import { invalid, isStorableText, validate } from './json.ts'
 import type { Access, Call, Method, Operation, Reply } from './operation.ts'
+import { parseBodyWork } from './parse-body.ts'
 import { readBytes } from './read-body.ts'
 
 export const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
@@ -50,6 +52,14 @@ export function toResponse(
   })
 }
 
+/** What reading the body of a request takes. */
+export interface BodyReading {
+  readonly lease: BodyLease
+  /** Who shares memory and threads with whom. */
+  readonly caller: string
+  readonly work: RequestWork
+}
+
 /** What the handler of `operation` is given; nothing is read or validated before it asks. */
 export function createCall(
   operation: Operation,
@@ -57,13 +67,17 @@ export function createCall(
   params: Readonly<Record<string, string>>,
   principal: Principal | null,
   requestId: string,
-  lease: BodyLease,
+  { lease, caller, work }: BodyReading,
 ): Call<Access, TSchema, TObject> {
   const param = (name: string) => params[name] ?? ''
-  const parsedBody = async () => {
+  const bodyBytes = () => {
     assertJson(request)
-    const bytes = await readBytes(request, operation.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, lease)
-    return { value: parseJson(bytes), bytes: bytes.byteLength }
+    return readBytes(request, operation.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES, lease)
+  }
+  const parsedBody = async () => {
+    const bytes = await bodyBytes()
+    const load = { caller, bytes: bytes.byteLength }
+    return work.run(parseBodyWork, { bytes, schema: operation.body ?? null }, load)
   }
   return {
     request,
@@ -77,9 +91,10 @@ export function createCall(
     },
     async body() {
       if (operation.body === undefined) throw new Error(`${operation.id} declares no body`)
-      return validate(operation.body, (await parsedBody()).value)
+      return validate(operation.body, await parsedBody())
     },
     parsedBody,
+    bodyBytes,
     query: () => readQuery(operation, request),
   }
 }

@@ -79,5 +79,5 @@ function normalise(text: string): string | null {
   if (!wellFormed) return null
   const address = ipaddr.process(bare)
   // A zone (`fe80::1%eth0`) is local to this machine and no part of the address.
-  return address.toString().replace(/%.*$/, '')
+  return address.toString().split('%', 1)[0] ?? null
 }

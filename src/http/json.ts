@@ -31,34 +31,63 @@ export function parseJson(bytes: Uint8Array): unknown {
   } catch {
     throw new AppError('malformed_json', 'The request body is not valid JSON in UTF-8.')
   }
-  assertStorable(value, SUSPICIOUS_ESCAPE.test(text), '', 0)
+  const finding = whyUnstorable(value, SUSPICIOUS_ESCAPE.test(text), 0)
+  if (finding !== null) throw unstorable(pathOf(finding.place), finding.message)
   return value
 }
 
-function assertStorable(value: unknown, strings: boolean, path: string, depth: number): void {
-  if (typeof value === 'string') {
-    if (strings && !isStorableText(value))
-      throw unstorable(path, 'must not contain U+0000 or an unpaired surrogate')
-  } else if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw unstorable(path, 'is a number out of range')
-  } else if (typeof value === 'object' && value !== null) {
-    if (depth >= MAX_DEPTH) throw unstorable('', `must not be nested deeper than ${MAX_DEPTH} levels`)
-    if (Array.isArray(value)) {
-      for (let index = 0; index < value.length; index++)
-        assertStorable(value[index], strings, `${path}[${index}]`, depth + 1)
-    } else {
-      for (const key in value) {
-        if (strings && !isStorableText(key))
-          throw unstorable(path, 'must not contain U+0000 or an unpaired surrogate in a member name')
-        assertStorable(
-          (value as Record<string, unknown>)[key],
-          strings,
-          path === '' ? key : `${path}.${key}`,
-          depth + 1,
-        )
-      }
-    }
+interface Unstorable {
+  /** From the inside out. */
+  readonly place: (string | number)[]
+  readonly message: string
+}
+
+const BAD_TEXT = 'must not contain U+0000 or an unpaired surrogate'
+
+/** Names the place only where something is wrong: most values are fine, and many. */
+function whyUnstorable(value: unknown, strings: boolean, depth: number): Unstorable | null {
+  if (typeof value === 'string')
+    return strings && !isStorableText(value) ? { place: [], message: BAD_TEXT } : null
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? null : { place: [], message: 'is a number out of range' }
+  if (typeof value !== 'object' || value === null) return null
+  if (depth >= MAX_DEPTH) throw unstorable('', `must not be nested deeper than ${MAX_DEPTH} levels`)
+  return Array.isArray(value)
+    ? whyListUnstorable(value, strings, depth)
+    : whyObjectUnstorable(value as Readonly<Record<string, unknown>>, strings, depth)
+}
+
+function whyListUnstorable(list: readonly unknown[], strings: boolean, depth: number): Unstorable | null {
+  for (let index = 0; index < list.length; index++) {
+    const finding = whyUnstorable(list[index], strings, depth + 1)
+    if (finding === null) continue
+    finding.place.push(index)
+    return finding
   }
+  return null
+}
+
+function whyObjectUnstorable(
+  object: Readonly<Record<string, unknown>>,
+  strings: boolean,
+  depth: number,
+): Unstorable | null {
+  for (const name in object) {
+    if (strings && !isStorableText(name)) return { place: [], message: `${BAD_TEXT} in a member name` }
+    const finding = whyUnstorable(object[name], strings, depth + 1)
+    if (finding === null) continue
+    finding.place.push(name)
+    return finding
+  }
+  return null
+}
+
+/** `events[3].content` */
+function pathOf(place: readonly (string | number)[]): string {
+  return place.reduceRight<string>(
+    (path, part) => (typeof part === 'number' ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`),
+    '',
+  )
 }
 
 /** True for text that PostgreSQL can hold: no U+0000, every surrogate paired. */

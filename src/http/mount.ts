@@ -7,6 +7,7 @@
  */
 import { Elysia } from 'elysia'
 import type { Principal } from '../identity/principal.ts'
+import type { RequestWork } from '../platform/concurrency/work.ts'
 import type { NewId } from '../platform/ids.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
 import type { BodyBudget } from './body-budget.ts'
@@ -19,6 +20,7 @@ import { isForPages, pageHeaders, preflightHeaders } from './rest-cors.ts'
 export interface MountDeps {
   readonly newId: NewId
   readonly bodies: BodyBudget
+  readonly work: RequestWork
   /** `peer` finds the address of the connection's other end, null where unknown. @throws AppError 401 or 403 */
   readonly authenticate: (
     request: Request,
@@ -58,8 +60,10 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
         const principal = await deps.authenticate(request, operation.access, peer)
         Object.assign(set.headers, await deps.limit(operation, principal, request))
         const requestId = String(set.headers[REQUEST_ID_HEADER])
-        return deps.bodies.lease(principal?.organizationId ?? 'public', async (lease) => {
-          const call = createCall(operation, request, params, principal, requestId, lease)
+        const caller = principal?.organizationId ?? 'public'
+        return deps.bodies.lease(caller, async (lease) => {
+          const reading = { lease, caller, work: deps.work }
+          const call = createCall(operation, request, params, principal, requestId, reading)
           return toResponse(await operation.handler(call), request, set)
         })
       },

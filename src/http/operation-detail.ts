@@ -26,6 +26,7 @@ export function errorCodes(operation: Operation): readonly ErrorCode[] {
       'malformed_encoding',
       'validation_failed',
       'payload_too_large',
+      'too_many_values',
       'body_too_slow',
       'unsupported_media_type',
     ] as const)

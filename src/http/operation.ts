@@ -24,11 +24,6 @@ type PrincipalOf<A extends Access> = A extends 'public'
         ? Extract<Principal, { kind: 'user' }>
         : Extract<Principal, { kind: 'organization' | 'user' }>
 
-export interface ParsedBody {
-  readonly value: unknown
-  readonly bytes: number
-}
-
 /** One request on its way through an operation. */
 export interface Call<A extends Access, B extends TSchema, Q extends TObject> {
   readonly request: Request
@@ -40,11 +35,16 @@ export interface Call<A extends Access, B extends TSchema, Q extends TObject> {
   id(name: string, code: ErrorCode): string
   /**
    * Reads the body up to the operation's limit, parses and validates it. May be called once.
-   * @throws AppError 415, 400 `payload_too_large`, `malformed_json`, `validation_failed`, `unknown_member`, 408
+   * @throws AppError 415, 400 `payload_too_large`, `too_many_values`, `malformed_json`, `validation_failed`, `unknown_member`, 408
    */
   body(): Promise<Static<B>>
-  /** The first half of `body`: read and parsed, not yet validated, with its size in bytes. Instead of `body`. */
-  parsedBody(): Promise<ParsedBody>
+  /**
+   * The first half of `body`: read and parsed, not yet validated. Most members that the schema does not know are gone. Instead
+   * of `body`.
+   */
+  parsedBody(): Promise<unknown>
+  /** Instead of `body`: the bytes of a JSON body, for work that parses them itself. */
+  bodyBytes(): Promise<Uint8Array>
   /** The validated query. @throws AppError 400 on an unknown, repeated or malformed parameter. */
   query(): Static<Q>
 }

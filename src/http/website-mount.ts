@@ -7,6 +7,7 @@
  */
 import { type Context, Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
+import type { RequestWork } from '../platform/concurrency/work.ts'
 import { AppError } from '../platform/errors.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
 import { API_VERSIONS, type ApiVersion, type ChosenVersion, createChooseVersion } from './api-version.ts'
@@ -26,7 +27,10 @@ export interface WebsiteOptions {
   readonly windowSeconds?: number
 }
 
-type MountDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log'> & { readonly bodies: BodyBudget }
+type MountDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log'> & {
+  readonly bodies: BodyBudget
+  readonly work: RequestWork
+}
 type Arrived = Pick<Context, 'request' | 'set' | 'server'>
 
 /** One path with its operations' methods and the limit that its refusals tell of. */
@@ -58,8 +62,10 @@ export function mountWebsite(
         version.assertSupported()
         const { request, params, set } = context
         const requestId = String(set.headers[REQUEST_ID_HEADER])
-        return deps.bodies.lease(gate.caller(context), async (lease) => {
-          const call = createCall(operation, request, params, null, requestId, lease)
+        const caller = gate.caller(context)
+        return deps.bodies.lease(caller, async (lease) => {
+          const reading = { lease, caller, work: deps.work }
+          const call = createCall(operation, request, params, null, requestId, reading)
           return toResponse(await operation.handler(call), request, set)
         })
       },

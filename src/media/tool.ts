@@ -60,7 +60,7 @@ export async function runTool(
 const KILLED = 128 + 9
 
 /** What the machine was short of, at the end of a line as the C library says it. Memory is not among it: files may ask for any. */
-const SHORTAGE = /: (?:No space left on device|Disk quota exceeded|Too many open files)\s*$/m
+const SHORTAGES = [': No space left on device', ': Disk quota exceeded', ': Too many open files']
 
 /** A build of FFmpeg that cannot do what is asked of it with any file. */
 const UNFIT = /(?:^|\] )(?:Unknown encoder '|Unrecognized option ')|: Option not found$/m
@@ -68,5 +68,9 @@ const UNFIT = /(?:^|\] )(?:Unknown encoder '|Unrecognized option ')|: Option not
 /** There was no such program, somebody killed it, such as a kernel without memory, or what it needs is not on this machine. */
 function wasNotItsFault({ exitCode, errorOutput }: ProgramError): boolean {
   const couldNotRun = exitCode === 126 || exitCode === 127 || exitCode === KILLED
-  return couldNotRun || SHORTAGE.test(errorOutput) || UNFIT.test(errorOutput)
+  return couldNotRun || tellsShortage(errorOutput) || UNFIT.test(errorOutput)
+}
+
+function tellsShortage(errorOutput: string): boolean {
+  return errorOutput.split('\n').some((line) => SHORTAGES.some((end) => line.trimEnd().endsWith(end)))
 }

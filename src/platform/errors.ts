@@ -15,6 +15,8 @@ export const ERROR_STATUS = {
   malformed_encoding: 400,
   unknown_member: 400,
   payload_too_large: 400,
+  too_many_values: 400,
+  request_too_costly: 400,
   too_many_events: 400,
   event_too_large: 400,
   environment_not_allowed: 400,

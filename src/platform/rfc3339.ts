@@ -4,6 +4,7 @@
  * The rule: what passes is a real moment of the calendar that both PostgreSQL and `Date` hold. Neither can be asked
  * to judge: `Date.parse` takes February 30, PostgreSQL takes `yesterday`.
  */
+import { trimEndOf } from './trim.ts'
 
 const FULL_DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 const DATE_TIME =
@@ -52,7 +53,7 @@ export function toUtc(text: string): string | null {
     if (instant < FIRST_INSTANT || instant > LAST_INSTANT) return null
     seconds = new Date(instant).toISOString().slice(0, 19)
   }
-  const digits = fraction === undefined ? '' : fraction.slice(0, 6).replace(/0+$/, '')
+  const digits = fraction === undefined ? '' : trimEndOf(fraction.slice(0, 6), '0')
   return digits === '' ? `${seconds}Z` : `${seconds}.${digits}Z`
 }
 

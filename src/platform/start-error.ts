@@ -2,6 +2,8 @@
  * A reason not to start that the operator can do something about. It is shown as one line, without a stack, so its
  * message says what is wrong, where, and what to do; never a credential.
  */
+import { joinLines } from './trim.ts'
+
 export class StartError extends Error {
   override readonly name = 'StartError'
 }
@@ -12,5 +14,5 @@ export function oneLine(error: unknown): string {
   if (error instanceof AggregateError && error.message === '' && error.errors.length > 0)
     return oneLine(error.errors[0])
   const text = error instanceof Error ? error.message || error.name : String(error)
-  return text.replaceAll(/\s*\n\s*/g, ' ').trim()
+  return joinLines(text).trim()
 }

@@ -1,4 +1,5 @@
 /** What a recording is called when somebody saves its media. Pure. */
+import { trimOf } from '../platform/trim.ts'
 
 /** Of the media types that are taken in (specification, "Create", rule 4), and of what is made of them. */
 const EXTENSIONS: Readonly<Record<string, string>> = {
@@ -29,10 +30,10 @@ const OTHER_EXTENSION = new RegExp(`(?<=.)\\.(?:${[...new Set(Object.values(EXTE
  * one of another type of media.
  */
 export function playbackFileName(name: string, contentType: string): string {
-  const safe = [...name.replaceAll(/[\p{Cc}\p{Cf}<>:"/\\|?*]+/gu, ' ').replaceAll(/\s+/g, ' ')]
+  const cut = [...name.replaceAll(/[\p{Cc}\p{Cf}<>:"/\\|?*]+/gu, ' ').replaceAll(/\s+/g, ' ')]
     .slice(0, MAX_NAME)
     .join('')
-    .replaceAll(/^[. ]+|[. ]+$/g, '')
+  const safe = trimOf(cut, '. ')
   const extension = EXTENSIONS[contentType.toLowerCase()]
   const stem = safe === '' ? 'recording' : safe
   if (extension === undefined || stem.toLowerCase().endsWith(`.${extension}`)) return stem

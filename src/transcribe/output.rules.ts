@@ -78,7 +78,7 @@ function within(offsets: unknown, timestamps: unknown, member: 'from' | 'to'): n
 const TIME = '(?:(\\d{1,4}):)?(\\d{1,2}):(\\d{1,2})(?:[.,](\\d{1,9}))?'
 const ONE_TIME = new RegExp(`^${TIME}$`)
 const CUE = new RegExp(`^\\s*${TIME}\\s+-->\\s+${TIME}(?:\\s|$)`)
-const STAMPED = new RegExp(`^\\s*\\[${TIME}\\s+-->\\s+${TIME}\\]\\s*(.*)$`)
+const STAMPED = new RegExp(`^\\s*\\[${TIME}\\s+-->\\s+${TIME}\\]\\s*(\\S.*)?$`)
 
 function secondsOf(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
@@ -97,12 +97,12 @@ function clock([hours = '0', minutes = '0', seconds = '0', decimals = '0']: read
 }
 
 function cueTimes(line: string): readonly [from: number, to: number] | null {
-  const found = CUE.exec(line)
+  const found = line.includes('-->') ? CUE.exec(line) : null
   return found === null ? null : [clock(found.slice(1, 5)), clock(found.slice(5, 9))]
 }
 
 function stampedLine(line: string): readonly Segment[] {
-  const found = STAMPED.exec(line)
+  const found = line.includes('-->') ? STAMPED.exec(line) : null
   if (found === null) return []
   return [
     { startSec: clock(found.slice(1, 5)), endSec: clock(found.slice(5, 9)), ...labelled(found[9] ?? '') },
@@ -127,7 +127,7 @@ type Voice = Pick<Segment, 'speaker' | 'text'>
 
 /** `<v Anna>`, once for each who speaks in a cue (WebVTT, section 3.2). */
 function voicesOf(text: string): readonly Voice[] {
-  const [before = '', ...voices] = text.split(/<v(?:\.[^\s>]*)?\s+/)
+  const [before = '', ...voices] = text.split(/<v(?:\.[^\s<>]*)?\s+/)
   const spoken = voices.map((voice) => {
     const end = voice.indexOf('>')
     return { speaker: plain(voice.slice(0, end)).trim(), text: plain(voice.slice(end + 1)) }

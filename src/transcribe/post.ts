@@ -4,6 +4,7 @@
  * The rule: a request is repeated here where the trouble is likely to pass soon, so that an hour of sound is not sent anew for a
  * moment's trouble with its last part.
  */
+import { trimEndOf } from '../platform/trim.ts'
 import { ATTEMPTS, TranscriberError } from './transcriber.ts'
 
 export interface PostOptions {
@@ -61,7 +62,7 @@ async function postOnce(
   body: FormData,
   signal: AbortSignal,
 ): Promise<string> {
-  const endpoint = `${url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1/audio/transcriptions`
+  const endpoint = `${trimEndOf(url, '/').replace(/\/v1$/, '')}/v1/audio/transcriptions`
   try {
     const response = await fetch(endpoint, {
       method: 'POST',

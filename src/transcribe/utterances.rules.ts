@@ -94,13 +94,18 @@ function splitLong(utterance: Utterance): readonly Utterance[] {
   const at = (index: number) => toMilliseconds(startSec + ((endSec - startSec) * index) / characters.length)
   for (let from = 0; from < characters.length; ) {
     const most = from + MAX_UTTERANCE_CHARACTERS
-    const blank = most < characters.length ? characters.lastIndexOf(' ', most) : -1
-    const to = blank > from ? blank : Math.min(most, characters.length)
+    const to = most < characters.length ? lastBlank(characters, from, most) : characters.length
     const part = characters.slice(from, to).join('').trim()
     if (part !== '') parts.push({ ...utterance, startSec: at(from), endSec: at(to), text: part })
     from = to
   }
   return parts
+}
+
+/** The last blank behind `from`, at `most` or before it; `most` where there is none. Looks at nothing before `from`. */
+function lastBlank(characters: readonly string[], from: number, most: number): number {
+  for (let at = most; at > from; at--) if (characters[at] === ' ') return at
+  return most
 }
 
 function fit(utterances: readonly Utterance[]): FittedTranscript {

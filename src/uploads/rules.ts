@@ -84,7 +84,7 @@ export function mayUpload(asset: AssetStatus | null): boolean {
 const UNSEEN = /[\p{Cc}\p{Bidi_Control}\u200b\u2060]/gu
 
 /** Such as `.mp4` and `.m4a`, but not the end of `Release 1.2` or of `Call with Dr. Smith`. */
-const EXTENSION = /\.(?=[a-z\d]*[a-z])[a-z\d]{2,4}$/i
+const EXTENSION = /\.(?!\d+$)[a-z\d]{2,4}$/i
 
 /**
  * What a recording without a name is called when it gets its media from a file of this name: without path, extension and what

@@ -13,7 +13,7 @@ const MAX_EMAIL = 254
 const MAX_TEXT = 10_000
 
 const ONE_LINE = '^[^\\x00-\\x1f\\x7f]*$'
-const ONE_LINE_NOT_BLANK = '^[^\\x00-\\x1f\\x7f]*[^\\s\\x00-\\x1f\\x7f][^\\x00-\\x1f\\x7f]*$'
+const ONE_LINE_NOT_BLANK = '^[^\\S\\x00-\\x1f\\x7f]*[^\\s\\x00-\\x1f\\x7f][^\\x00-\\x1f\\x7f]*$'
 
 const line = (title: string, maxLength: number) =>
   Type.String({

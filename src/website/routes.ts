@@ -25,7 +25,7 @@ function formOperation(website: Website, form: Form): WebsiteOperation {
     example: form.example,
     success: { status: 200, description: 'The submission was accepted.', schema: Accepted },
     async handler(call) {
-      const { value } = await call.parsedBody()
+      const value = await call.parsedBody()
       if (isFromRobot(value)) return ok(accepted)
       await website.submit(form, validate(form.body, trimmed(value)))
       return ok(accepted)

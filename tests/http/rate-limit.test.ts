@@ -10,6 +10,7 @@ import { created, noContent, type Operation, ok, operation } from '../../src/htt
 import { createCounter, createFailureLimit, createLimit } from '../../src/http/rate-limit.ts'
 import type { Authentication } from '../../src/identity/authentication.ts'
 import { systemClock } from '../../src/platform/clock.ts'
+import { createRequestWork } from '../../src/platform/concurrency/request-work.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -203,6 +204,7 @@ function serve(env: Record<string, string>) {
       mount(OPERATIONS, {
         newId,
         bodies: createBodyBudget({ maxBytes: 1_000_000, deadlineMs: 30_000 }),
+        work: createRequestWork(),
         authenticate: createAuthenticate({ identity, countFailure: createFailureLimit(deps) }),
         limit: createLimit(deps),
       }),

@@ -7,6 +7,7 @@ import { createApplications } from '../../src/agents/applications.ts'
 import { createFolders } from '../../src/folders/service.ts'
 import { bootstrapDemo, type DemoCredentials, type DemoDeps } from '../../src/identity/demo.ts'
 import { systemClock } from '../../src/platform/clock.ts'
+import { createRequestWork } from '../../src/platform/concurrency/request-work.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -36,7 +37,15 @@ async function stage(): Promise<Stage> {
   )
   const { config, sql, identity } = process
   const log = createLog('silent', 'test')
-  const applications = createApplications({ sql, reads: sql, newId, clock: systemClock, log, identity })
+  const applications = createApplications({
+    sql,
+    reads: sql,
+    newId,
+    clock: systemClock,
+    log,
+    identity,
+    requestWork: createRequestWork(),
+  })
   return {
     process,
     folder,

@@ -54,6 +54,16 @@ describe('executable', () => {
     expect(service.output()).not.toContain('a worker thread ended')
   })
 
+  test('the threads for large request bodies run in it', async () => {
+    const headers = {
+      'x-service-api-key': demoCredentials(dataDir).apiKey,
+      'content-type': 'application/json',
+    }
+    const body = JSON.stringify({ displayName: 'Call with Grace', unknown: 'x'.repeat(100_000) })
+    const { status } = await fetch(`${service.baseUrl}/v3/rest/recordings`, { method: 'POST', headers, body })
+    expect(status).toBe(201)
+  })
+
   test('the child process of text work runs out of it', async () => {
     const headers = {
       'x-service-api-key': demoCredentials(dataDir).apiKey,

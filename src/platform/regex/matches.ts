@@ -11,8 +11,9 @@
  * again when the second pass comes there. So memory does not grow with the text either.
  */
 import type { RE2JS } from 're2js'
+import type { Spend } from '../concurrency/work.ts'
 import { conditionsAt, Kind, kindOfRune, Op, type Program, programOf } from './program.ts'
-import { conditionsHold, createViability, type Spend, type State, type Viability } from './viability.ts'
+import { conditionsHold, createViability, type State, type Viability } from './viability.ts'
 
 /** UTF-16 code units; `end` is exclusive. */
 export interface Range {

@@ -4,10 +4,8 @@
  * It is the subset construction over the reversed program, made as it is needed: one table look-up for a character once a state
  * is known. States are dropped when they take too much memory, so a hostile pattern costs time (which `spend` counts), not memory.
  */
+import type { Spend } from '../concurrency/work.ts'
 import { conditionsAt, Kind, Op, type Program } from './program.ts'
-
-/** Counts work, in characters that were looked at: about 10 ns each. May throw to end the work. */
-export type Spend = (units: number) => void
 
 /** What can match from a position on, as far as the text behind it tells. */
 export interface State {
@@ -24,7 +22,7 @@ export interface State {
 const STEP_UNITS = 4
 
 /** Of the states of one program, about. Another state too many begins anew. */
-const MAX_STATE_BYTES = 128 * 1024
+const MAX_STATE_BYTES = 48 * 1024
 const STATE_OVERHEAD_BYTES = 200
 
 export interface Viability {

@@ -6,7 +6,7 @@ const PLAYED = /^(?:audio|video)\/|^image\/(?:jpeg|png|webp)$/i
 /** The value of `Content-Disposition`: the name in ASCII for old programs, and as it is. */
 export function contentDisposition(contentType: string, fileName: string): string {
   const plain = fileName.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')
-  const exact = encodeURIComponent(fileName).replaceAll(
+  const exact = encodeURIComponent(fileName.toWellFormed()).replaceAll(
     /['()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   )

@@ -50,7 +50,7 @@ export const count = (description: string, options: SchemaOptions = {}) =>
 
 /** What no text in a request may contain (PostgreSQL holds no U+0000). Refused for every text; the schema only tells of it. */
 const STORABLE = '^[^\\u0000]*$'
-export const STORABLE_NOT_BLANK = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$'
+export const STORABLE_NOT_BLANK = '^\\s*[^\\s\\u0000][^\\u0000]*$'
 
 /** A text of a request. Lengths count Unicode code points. */
 export const text = (description: string, options: StringOptions & OwnKeywords = {}) =>

@@ -1,0 +1,153 @@
+/**
+ * A few threads for work on requests, shared fairly by callers.
+ *
+ * Callers take turns, and one caller never has all threads. A thread starts when it is needed and ends when it has had nothing to
+ * do for a while. Work that exceeds the deadline is ended with its thread; nothing else is affected.
+ */
+import { AppError } from '../errors.ts'
+import { errorOfData } from './work.ts'
+import type { Assignment, Completion } from './work-thread.ts'
+
+export interface WorkThreadsOptions {
+  /** The script of a thread. */
+  readonly entry: string
+  readonly threads: number
+  /** Of one piece of work, with the start of its thread. */
+  readonly deadlineMs: number
+  readonly idleMs: number
+}
+
+export interface WorkThreads {
+  /** @throws AppError of the work; 503 at the deadline */
+  run(caller: string, assignment: Assignment): Promise<unknown>
+  close(): void
+}
+
+interface Waiting {
+  readonly caller: string
+  readonly assignment: Assignment
+  readonly settled: PromiseWithResolvers<unknown>
+}
+
+/** Starts no thread yet. */
+export function createWorkThreads(options: WorkThreadsOptions): WorkThreads {
+  /** By caller, in the order of their turns. */
+  const queues = new Map<string, Waiting[]>()
+  const running = new Map<string, number>()
+  const threads = Array.from({ length: options.threads }, () => new WorkThread(options))
+  const mostOfOneCaller = Math.max(1, options.threads - 1)
+
+  /** Takes the next work of a caller that may have some done. */
+  function next(): Waiting | null {
+    for (const [caller, queue] of queues) {
+      if ((running.get(caller) ?? 0) >= mostOfOneCaller) continue
+      const waiting = queue.shift() as Waiting
+      // Its next turn comes after those of all others.
+      queues.delete(caller)
+      if (queue.length > 0) queues.set(caller, queue)
+      return waiting
+    }
+    return null
+  }
+
+  function start(): void {
+    for (const thread of threads) {
+      if (thread.isBusy) continue
+      const waiting = next()
+      if (waiting === null) return
+      void follow(thread, waiting)
+    }
+  }
+
+  async function follow(thread: WorkThread, { caller, assignment, settled }: Waiting): Promise<void> {
+    running.set(caller, (running.get(caller) ?? 0) + 1)
+    try {
+      settled.resolve(await thread.run(assignment))
+    } catch (error) {
+      settled.reject(error)
+    }
+    const left = (running.get(caller) ?? 0) - 1
+    if (left === 0) running.delete(caller)
+    else running.set(caller, left)
+    start()
+  }
+
+  return {
+    run(caller, assignment) {
+      const settled = Promise.withResolvers<unknown>()
+      const queue = queues.get(caller) ?? []
+      queue.push({ caller, assignment, settled })
+      queues.set(caller, queue)
+      start()
+      return settled.promise
+    },
+    close() {
+      for (const thread of threads) thread.end(unavailable('The service is stopping.'))
+    },
+  }
+}
+
+/** The place of one thread: at times there is none. */
+class WorkThread {
+  #thread: Worker | null = null
+  #current: PromiseWithResolvers<unknown> | null = null
+  #idle: Timer | null = null
+
+  constructor(private readonly options: WorkThreadsOptions) {}
+
+  get isBusy(): boolean {
+    return this.#current !== null
+  }
+
+  async run(assignment: Assignment): Promise<unknown> {
+    const current = Promise.withResolvers<unknown>()
+    this.#current = current
+    if (this.#idle !== null) clearTimeout(this.#idle)
+    const late = () => this.end(unavailable('The request took too long.'))
+    const timer = setTimeout(late, this.options.deadlineMs)
+    try {
+      this.#thread ??= this.#start()
+      this.#thread.postMessage(assignment)
+      return await current.promise
+    } finally {
+      clearTimeout(timer)
+      this.#current = null
+      this.#idle = setTimeout(() => this.end(), this.options.idleMs)
+      this.#idle.unref()
+    }
+  }
+
+  /** Ends the thread, and its work with `error`. */
+  end(error: Error = new Error('the thread was ended')): void {
+    const thread = this.#thread
+    this.#thread = null
+    thread?.terminate()
+    this.#current?.reject(error)
+  }
+
+  #start(): Worker {
+    // A small heap is collected often: large bodies leave much garbage.
+    const thread = new Worker(this.options.entry, { smol: true })
+    thread.unref()
+    thread.addEventListener('message', (event: MessageEvent<Completion>) => this.#hear(event.data))
+    const fail = (error: Error) => {
+      if (this.#thread === thread) this.end(error)
+    }
+    thread.addEventListener('error', (event: ErrorEvent) => {
+      event.preventDefault()
+      fail(new Error(`a thread for requests failed: ${event.message}`))
+    })
+    thread.addEventListener('close', () => fail(new Error('a thread for requests ended')))
+    return thread
+  }
+
+  #hear(completion: Completion): void {
+    if ('output' in completion) this.#current?.resolve(completion.output)
+    else if ('error' in completion) this.#current?.reject(errorOfData(completion.error))
+    else this.#current?.reject(new Error(completion.defect))
+  }
+}
+
+function unavailable(message: string): AppError {
+  return new AppError('unavailable', `${message} Try again shortly.`, { headers: { 'retry-after': '1' } })
+}

@@ -1,0 +1,40 @@
+/** A thread for tests of work on requests. */
+import { parentPort } from 'node:worker_threads'
+import type { Work } from '../../src/platform/concurrency/work.ts'
+import { serveWork } from '../../src/platform/concurrency/work-thread.ts'
+import { AppError } from '../../src/platform/errors.ts'
+
+/** Gives the input back. */
+export const echo: Work<string, string> = { name: 'echo', run: (input) => input }
+/** Never ends. */
+export const hang: Work<null, never> = {
+  name: 'hang',
+  run() {
+    for (;;);
+  },
+}
+/** Ends the thread. */
+export const crash: Work<null, null> = {
+  name: 'crash',
+  run() {
+    setTimeout(() => process.exit(1))
+    for (const begun = performance.now(); performance.now() - begun < 50; );
+    return null
+  },
+}
+export const refuse: Work<null, null> = {
+  name: 'refuse',
+  run() {
+    throw new AppError('validation_failed', 'no', { details: [{ path: 'a', code: 'type', message: 'no' }] })
+  },
+}
+/** So many units of work. */
+export const spendUnits: Work<number, string> = {
+  name: 'spend',
+  run(units, spend) {
+    spend(units)
+    return Bun.isMainThread ? 'here' : 'in a thread'
+  },
+}
+
+if (parentPort !== null) serveWork(parentPort, [echo, hang, crash, refuse, spendUnits])

@@ -1,0 +1,101 @@
+/**
+ * No regular expression of the source takes more than linear time, whatever the text: `recheck` looks for a text that makes each of
+ * them slow. They are found by a parser (literals), by being built (`new RegExp`), and in the schemas (`pattern`).
+ */
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseSync, Visitor } from 'oxc-parser'
+import { check } from 'recheck'
+import { cpuMs } from '../support/repeated-units.ts'
+
+const ROOT = resolve(import.meta.dir, '../..')
+
+const BOUND_MS = 200
+
+interface Found {
+  /** File, and line where one is known. */
+  readonly place: string
+  readonly source: string
+  readonly flags: string
+}
+
+const files = [...new Bun.Glob('{src,workers}/**/*.ts').scanSync({ cwd: ROOT })].sort()
+
+/** Regular expressions as literals; and whether the file builds some, or has schemas. */
+function readFile(path: string): { readonly literals: readonly Found[]; readonly isToBeLoaded: boolean } {
+  const text = readFileSync(join(ROOT, path), 'utf8')
+  const literals: Found[] = []
+  let isToBeLoaded = false
+  new Visitor({
+    Literal(node) {
+      if (!('regex' in node)) return
+      const line = text.slice(0, node.start).split('\n').length
+      literals.push({ place: `${path}:${line}`, source: node.regex.pattern, flags: node.regex.flags })
+    },
+    NewExpression(node) {
+      if (node.callee.type === 'Identifier' && node.callee.name === 'RegExp') isToBeLoaded = true
+    },
+    Property(node) {
+      if (node.key.type === 'Identifier' && node.key.name === 'pattern') isToBeLoaded = true
+    },
+  }).visit(parseSync(path, text).program)
+  return { literals, isToBeLoaded }
+}
+
+/** The expressions that a file builds when it is loaded, and those in the schemas that it exports. */
+async function loaded(path: string): Promise<readonly Found[]> {
+  const found: Found[] = []
+  const Original = globalThis.RegExp
+  globalThis.RegExp = new Proxy(Original, {
+    construct(target, [source, flags]: [unknown, string?]) {
+      if (typeof source === 'string') found.push({ place: path, source, flags: flags ?? '' })
+      return Reflect.construct(target, [source, flags])
+    },
+  })
+  try {
+    const schemas = Object.values((await import(join(ROOT, path))) as object)
+    return [...found, ...schemas.flatMap((schema) => patternsIn(schema, path, new Set()))]
+  } finally {
+    globalThis.RegExp = Original
+  }
+}
+
+function patternsIn(value: unknown, place: string, seen: Set<object>): readonly Found[] {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return []
+  seen.add(value)
+  return Object.entries(value).flatMap(([name, member]: [string, unknown]) =>
+    name === 'pattern' && typeof member === 'string'
+      ? [{ place, source: member, flags: '' }]
+      : patternsIn(member, place, seen),
+  )
+}
+
+const takes = (expression: RegExp, text: string) => cpuMs(() => text.replace(expression, ''), BOUND_MS)
+
+test('every regular expression takes linear time', async () => {
+  const read = files.map((path) => ({ path, ...readFile(path) }))
+  const found = read.flatMap(({ literals }) => literals)
+  expect(found.length).toBeGreaterThan(100)
+  const built: Found[] = []
+  for (const { path } of read.filter(({ isToBeLoaded }) => isToBeLoaded)) built.push(...(await loaded(path)))
+  expect(built.length).toBeGreaterThan(10)
+  const unique = new Map([...found, ...built].map((one) => [`/${one.source}/${one.flags}`, one]))
+  const bad: string[] = []
+  const queue = [...unique]
+  const judge = async () => {
+    for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+      const [text, { place, source, flags }] = next
+      const verdict = await check(source, flags, { timeout: 60_000 })
+      if (verdict.status === 'unknown') bad.push(`${place} ${text}: ${verdict.error.kind}`)
+      // Large expressions are judged by trying texts, and sometimes wrongly: what counts is what the text really takes.
+      if (
+        verdict.status === 'vulnerable' &&
+        (await takes(new RegExp(source, flags), verdict.attack.string)) > BOUND_MS
+      )
+        bad.push(`${place} ${text}: ${verdict.complexity.summary}, as ${verdict.attack.pattern}`)
+    }
+  }
+  await Promise.all([judge(), judge()])
+  expect(bad).toEqual([])
+}, 300_000)

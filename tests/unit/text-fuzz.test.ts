@@ -1,0 +1,452 @@
+/**
+ * Every function that reads text from outside takes at most 200 ms of CPU for the largest text that reaches it, whatever is repeated in
+ * it. A function that is new in a file of rules must be added here, or to those that read no text.
+ */
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { join, resolve } from 'node:path'
+import { prepareEvent } from '../../src/agents/fingerprint.ts'
+import { redactNamesInText } from '../../src/agents/redaction-json.ts'
+import { isAcknowledgement, repeats, saysNotSolved, saysSolved } from '../../src/analyze/cues.ts'
+import { findingsOf, loadScore, type Score } from '../../src/analyze/findings.ts'
+import { pickSentences } from '../../src/analyze/sentences.ts'
+import { splitAll, splitSentences } from '../../src/analyze/split.ts'
+import { abridge, boundTokens, MAX_TEXT, quote, textOf } from '../../src/analyze/text.ts'
+import { passageOf } from '../../src/assistant/passage.rules.ts'
+import { toSections } from '../../src/assistant/sections.rules.ts'
+import { termsOf } from '../../src/assistant/terms.rules.ts'
+import { readPages } from '../../src/content/page.rules.ts'
+import { parseColumnMap, useOfColumn } from '../../src/feedback/mapping.rules.ts'
+import { createJudge } from '../../src/feedback/row.rules.ts'
+import { checkValue } from '../../src/feedback/rules.ts'
+import { partOf } from '../../src/http/byte-range.ts'
+import { clientIp } from '../../src/http/client-ip.ts'
+import { isStorableText, parseJson } from '../../src/http/json.ts'
+import { integerId, moment } from '../../src/http/parameters.ts'
+import { requestIdOf } from '../../src/http/request-id.ts'
+import { shownPath } from '../../src/http/shown-path.ts'
+import { progressOf } from '../../src/media/encode.rules.ts'
+import { isAcceptedType } from '../../src/media/rules.ts'
+import { accepts } from '../../src/metadata/rules.ts'
+import { createEraser } from '../../src/people/erasure.rules.ts'
+import { decideCompany, isEmail } from '../../src/people/rules.ts'
+import { splitCommandLine } from '../../src/platform/command-line.ts'
+import { isEmailAddress } from '../../src/platform/email-address.ts'
+import { fillHtml, fillText, textAsHtml } from '../../src/platform/mail/template.ts'
+import { nameOf } from '../../src/platform/names.ts'
+import { chooseCoding, codingOfBody } from '../../src/platform/net/content-coding.rules.ts'
+import { assertOutboundUrl, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
+import { isFullDate, isRfc3339, toUtc } from '../../src/platform/rfc3339.ts'
+import { oneLine } from '../../src/platform/start-error.ts'
+import { contentDisposition } from '../../src/platform/storage/disposition.ts'
+import { joinLines, trimEndOf, trimOf } from '../../src/platform/trim.ts'
+import { playbackFileName } from '../../src/recordings/playback.rules.ts'
+import { parseOutput } from '../../src/transcribe/output.rules.ts'
+import { toUtterances } from '../../src/transcribe/utterances.rules.ts'
+import { formatOf, toFormat } from '../../src/transcripts/export.rules.ts'
+import { MAX_TRANSCRIPT_CHARACTERS, MAX_UTTERANCE_CHARACTERS } from '../../src/transcripts/model.ts'
+import { toMonologues } from '../../src/transcripts/monologue.rules.ts'
+import { checkTranscript } from '../../src/transcripts/rules.ts'
+import { parseSearch } from '../../src/transcripts/search.rules.ts'
+import { corsHeaders } from '../../src/uploads/http/answer.rules.ts'
+import {
+  dialectOf,
+  isOffsetStream,
+  parseBytes,
+  parseChecksum,
+  parseContentRange,
+} from '../../src/uploads/http/header.rules.ts'
+import { displayNameOf, isOrigin } from '../../src/uploads/rules.ts'
+import { givenFields, trimmed } from '../../src/website/rules.ts'
+import { cpuMs, repeated } from '../support/repeated-units.ts'
+
+const SOURCE = resolve(import.meta.dir, '../../src')
+const BOUND_MS = 200
+
+/** All headers of a request together: what the HTTP server takes. */
+const HEADER = 16 * 1024
+const MEBIBYTE = 1024 * 1024
+/** A request of agent events. */
+const EVENT = 2 * MEBIBYTE
+/** Bodies of other operations with small texts, such as names. */
+const BODY = MEBIBYTE
+const FORM = 64 * 1024
+const PAGE = 64 * 1024
+
+interface Case {
+  /** Code units. */
+  readonly length: number
+  /** What the text may begin with to get far. */
+  readonly starts?: readonly string[]
+  readonly read: (text: string) => unknown
+}
+
+let score: Score
+beforeAll(async () => {
+  score = await loadScore()
+}, 30_000)
+
+/** Of a text in ISO-8859-1, as headers have it. */
+const headersOf = (name: string, text: string) =>
+  new Headers({ [name]: text.replaceAll(/[^\t\x20-\x7e\xa0-\xff]/g, '~').trim() })
+
+/** A text as the utterances of a transcript, as long as they may be. */
+const spoken = (text: string) =>
+  Array.from({ length: Math.ceil(text.length / MAX_UTTERANCE_CHARACTERS) }, (_, index) => ({
+    startSec: index,
+    endSec: index + 1,
+    speaker: index % 2,
+    text: `a${text.slice(index * MAX_UTTERANCE_CHARACTERS, (index + 1) * MAX_UTTERANCE_CHARACTERS - 1)}`,
+  }))
+const textsOf = (text: string) => spoken(text).map((utterance) => utterance.text)
+
+const EXCHANGE = { eventId: 'a', question: 'How can I export my invoices?', answer: 'So.' }
+const NO_COLUMNS = { externalId: null, email: null, timestamp: null, columns: new Map() }
+
+/** By file below `src`, then by function. */
+const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
+  'analyze/cues.ts': {
+    isAcknowledgement: { length: MAX_TEXT, starts: ['', 'ok'], read: isAcknowledgement },
+    saysSolved: { length: MAX_TEXT, starts: ['', 'no, '], read: saysSolved },
+    saysNotSolved: { length: MAX_TEXT, starts: ['', 'does not '], read: saysNotSolved },
+    repeats: { length: MAX_TEXT, read: (text) => repeats(text, `${text} a`) },
+  },
+  'analyze/findings.ts': {
+    findingsOf: { length: MAX_TEXT, read: (text) => findingsOf({ ...EXCHANGE, followUps: [text] }, score) },
+  },
+  'analyze/sentences.ts': {
+    pickSentences: {
+      length: MAX_TRANSCRIPT_CHARACTERS,
+      read: (text) => pickSentences(splitAll(textsOf(text)), { most: 300, characters: 24_000 }),
+    },
+  },
+  'analyze/split.ts': {
+    splitSentences: { length: MAX_UTTERANCE_CHARACTERS, read: splitSentences },
+    splitAll: { length: MAX_TRANSCRIPT_CHARACTERS, read: (text) => splitAll(textsOf(text)) },
+  },
+  'analyze/text.ts': {
+    textOf: { length: EVENT, read: (text) => textOf([{ text }, { parts: [text] }]) },
+    boundTokens: { length: EVENT, read: boundTokens },
+    quote: { length: MAX_UTTERANCE_CHARACTERS, read: quote },
+    abridge: { length: 100_000, read: (text) => abridge(text, 600) },
+  },
+  'agents/fingerprint.ts': {
+    prepareEvent: {
+      length: EVENT,
+      read: (text) =>
+        prepareEvent({
+          externalEventId: 'a',
+          sequence: 0,
+          revision: 1,
+          type: 'user_message',
+          final: true,
+          occurredAt: '2026-01-02T03:04:05Z',
+          body: { content: text },
+        }),
+    },
+  },
+  'agents/redaction-json.ts': {
+    redactNamesInText: {
+      length: EVENT,
+      starts: ['', '{"password":"', '{\\"password\\":\\"'],
+      read: (text) => redactNamesInText(text, (name) => name === 'password', '[redacted]'),
+    },
+  },
+  'assistant/passage.rules.ts': {
+    passageOf: { length: PAGE / 4, read: (text) => passageOf(text, 240, (sentence) => termsOf(sentence)) },
+  },
+  'assistant/sections.rules.ts': {
+    toSections: {
+      length: PAGE,
+      starts: ['', '# ', '- '],
+      read: (text) => toSections({ slug: 'a', title: 'A', markdown: text }),
+    },
+  },
+  'assistant/terms.rules.ts': { termsOf: { length: 1_000, read: termsOf } },
+  'content/page.rules.ts': {
+    readPages: {
+      length: PAGE,
+      starts: ['', '---\n', '---\ntitle: '],
+      read: (text) => attempt(() => readPages([{ name: 'a.md', source: text }])),
+    },
+  },
+  'feedback/mapping.rules.ts': {
+    parseColumnMap: {
+      length: FORM,
+      starts: ['', 'a=metadata:'],
+      read: (text) => attempt(() => parseColumnMap(text)),
+    },
+    useOfColumn: { length: FORM, read: (text) => attempt(() => useOfColumn(NO_COLUMNS, text)) },
+  },
+  'feedback/row.rules.ts': {
+    createJudge: {
+      length: 16 * MEBIBYTE,
+      read: (text) =>
+        createJudge(NO_COLUMNS)({ columns: ['a', 'timestamp'], values: [text, text], isText: true }),
+    },
+  },
+  'feedback/rules.ts': {
+    checkValue: { length: 4 * MEBIBYTE, read: (text) => checkValue('string', text, 'a') },
+  },
+  'http/byte-range.ts': {
+    partOf: {
+      length: HEADER,
+      starts: ['', 'bytes=', 'bytes=1-', 'bytes=\t'],
+      read: (text) => partOf(headersOf('range', text), 1_000, '"a"'),
+    },
+  },
+  'http/client-ip.ts': {
+    clientIp: {
+      length: HEADER,
+      starts: ['', '127.0.0.1, '],
+      read: (text) => {
+        clientIp('127.0.0.1', headersOf('x-forwarded-for', text), () => true)
+        clientIp('127.0.0.1', headersOf('forwarded', `for=${text}`), () => true)
+      },
+    },
+  },
+  'http/json.ts': {
+    isStorableText: { length: EVENT, read: isStorableText },
+    parseJson: {
+      length: BODY,
+      starts: ['', '{"a":"', '['],
+      read: (text) => attempt(() => parseJson(new TextEncoder().encode(text))),
+    },
+  },
+  'http/parameters.ts': {
+    integerId: { length: HEADER, read: (text) => attempt(() => integerId(text, 'not_found')) },
+    moment: { length: HEADER, read: (text) => attempt(() => moment('since', text)) },
+  },
+  'http/request-id.ts': {
+    requestIdOf: {
+      length: HEADER,
+      read: (text) =>
+        requestIdOf(new Request('http://a/', { headers: headersOf('x-request-id', text) }), () => 'a'),
+    },
+  },
+  'http/shown-path.ts': { shownPath: { length: HEADER, starts: ['', '/uploads/'], read: shownPath } },
+  'media/encode.rules.ts': {
+    progressOf: { length: MEBIBYTE, starts: ['', 'out_time_us=1'], read: (text) => progressOf(text, 10) },
+  },
+  'media/rules.ts': { isAcceptedType: { length: HEADER, read: isAcceptedType } },
+  'metadata/rules.ts': {
+    accepts: {
+      length: BODY,
+      read: (text) => {
+        for (const type of ['string', 'number', 'boolean', 'date', 'datetime'] as const)
+          attempt(() => accepts(type as 'string', text))
+      },
+    },
+  },
+  'people/erasure.rules.ts': {
+    createEraser: {
+      length: EVENT,
+      read: (text) => createEraser({ email: 'a@b.c', names: ['aaa', 'Ada, Lovelace'] }).text(text),
+    },
+  },
+  'people/rules.ts': {
+    isEmail: { length: BODY, starts: ['', 'a@'], read: isEmail },
+    decideCompany: { length: BODY, read: (text) => decideCompany([], { name: text, domain: text }) },
+  },
+  'platform/command-line.ts': { splitCommandLine: { length: HEADER, read: splitCommandLine } },
+  'platform/email-address.ts': { isEmailAddress: { length: FORM, starts: ['', 'a@'], read: isEmailAddress } },
+  'platform/mail/template.ts': {
+    fillHtml: { length: FORM, read: (text) => attempt(() => fillHtml(text, { a: text.slice(0, 10) })) },
+    fillText: { length: FORM, read: (text) => attempt(() => fillText(text, { a: text.slice(0, 10) })) },
+    textAsHtml: { length: FORM, read: textAsHtml },
+  },
+  'platform/names.ts': { nameOf: { length: BODY, read: (text) => attempt(() => nameOf('name', text)) } },
+  'platform/net/content-coding.rules.ts': {
+    chooseCoding: { length: HEADER, starts: ['', 'gzip;q=0', 'br,'], read: chooseCoding },
+    codingOfBody: { length: HEADER, read: codingOfBody },
+  },
+  'platform/net/outbound-url.ts': {
+    assertOutboundUrl: {
+      length: FORM,
+      starts: ['', 'https://', 'https://a/'],
+      read: (text) => attempt(() => assertOutboundUrl(text)),
+    },
+    isPublicAddress: { length: FORM, read: (text) => attempt(() => isPublicAddress(text)) },
+  },
+  'platform/rfc3339.ts': {
+    isFullDate: { length: EVENT, read: isFullDate },
+    isRfc3339: { length: EVENT, starts: ['', '2026-01-02T03:04:05.'], read: isRfc3339 },
+    toUtc: { length: EVENT, starts: ['', '2026-01-02T03:04:05.'], read: toUtc },
+  },
+  'platform/start-error.ts': { oneLine: { length: FORM, read: (text) => oneLine(new Error(text)) } },
+  'platform/storage/disposition.ts': {
+    contentDisposition: {
+      length: FORM,
+      read: (text) => contentDisposition('video/mp4', playbackFileName(text, 'video/mp4')),
+    },
+  },
+  'platform/trim.ts': {
+    joinLines: { length: FORM, read: joinLines },
+    trimOf: { length: FORM, read: (text) => trimOf(text, '/. a') },
+    trimEndOf: { length: FORM, read: (text) => trimEndOf(text, '/. a') },
+  },
+  'recordings/playback.rules.ts': {
+    playbackFileName: { length: FORM, read: (text) => playbackFileName(text, 'video/mp4') },
+  },
+  'transcribe/output.rules.ts': {
+    parseOutput: {
+      length: MAX_TRANSCRIPT_CHARACTERS,
+      starts: ['', 'WEBVTT\n\n00:00.000 --> 00:01.000\n', '[00:00.000 --> 00:01.000] ', '[{"text":"'],
+      read: parseOutput,
+    },
+  },
+  'transcribe/utterances.rules.ts': {
+    toUtterances: {
+      length: MAX_TRANSCRIPT_CHARACTERS,
+      read: (text) => {
+        toUtterances([{ startSec: 0, endSec: 3_600, speaker: null, text }], 3_600)
+        toUtterances(manySegments(text), null)
+      },
+    },
+  },
+  'transcripts/export.rules.ts': {
+    formatOf: { length: HEADER, starts: ['', 'text/vtt;q=0.5,'], read: formatOf },
+    toFormat: {
+      length: 600_000,
+      read: (text) => {
+        for (const format of ['vtt', 'srt', 'txt'] as const) toFormat(format, spoken(text))
+      },
+    },
+  },
+  'transcripts/monologue.rules.ts': {
+    toMonologues: { length: MAX_TRANSCRIPT_CHARACTERS, read: (text) => toMonologues(spoken(text)) },
+  },
+  'transcripts/rules.ts': {
+    checkTranscript: {
+      length: MAX_TRANSCRIPT_CHARACTERS,
+      read: (text) => attempt(() => checkTranscript(spoken(text))),
+    },
+  },
+  'transcripts/search.rules.ts': { parseSearch: { length: HEADER, read: parseSearch } },
+  'uploads/http/answer.rules.ts': {
+    corsHeaders: { length: HEADER, read: (text) => corsHeaders(text, null) },
+  },
+  'uploads/http/header.rules.ts': {
+    dialectOf: {
+      length: HEADER,
+      read: (text) => attempt(() => dialectOf('PUT', headersOf('content-range', text))),
+    },
+    isOffsetStream: { length: HEADER, read: isOffsetStream },
+    parseBytes: { length: HEADER, read: parseBytes },
+    parseChecksum: { length: HEADER, starts: ['', 'sha256 ', 'a '], read: parseChecksum },
+    parseContentRange: { length: HEADER, starts: ['', 'bytes ', 'bytes 1-2'], read: parseContentRange },
+  },
+  'uploads/rules.ts': {
+    displayNameOf: { length: HEADER, starts: ['', 'a.'], read: displayNameOf },
+    isOrigin: { length: HEADER, starts: ['', 'http://', 'a'], read: isOrigin },
+  },
+  'website/rules.ts': {
+    givenFields: { length: FORM, read: (text) => givenFields(['a'], { a: text }) },
+    trimmed: { length: FORM, read: (text) => trimmed({ a: text, [text]: text }) },
+  },
+}
+
+/** More than a transcript may have utterances. */
+const manySegments = (text: string) =>
+  Array.from({ length: 11_000 }, (_, index) => ({
+    startSec: index,
+    endSec: index + 1,
+    speaker: String(index % 3),
+    text: text.slice(index, index + 4),
+  }))
+
+/** A refusal is an answer, too. */
+function attempt(read: () => unknown): void {
+  try {
+    read()
+  } catch {
+    // Only the time counts here.
+  }
+}
+
+/** Exported functions of files of rules that read no text, or only what was checked before, or hand it on to one that is here. */
+const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
+  'agents/applications.rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
+  'agents/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'isPerson'],
+  'agents/event.rules.ts': ['decide', 'idsToLoad', 'revisionKey'],
+  'agents/request.rules.ts': [
+    'checkRequest',
+    'environmentRefusal',
+    'eventError',
+    'parseRequest',
+    'resolveEnvironment',
+  ],
+  'agents/session.rules.ts': [
+    'analyzeLetter',
+    'isTerminal',
+    'mergeParticipants',
+    'nextStatus',
+    'processingStatusFor',
+  ],
+  'agents/turn.rules.ts': ['effectsOf', 'processingStatusOf', 'statusByCount'],
+  'agents/walk.rules.ts': ['signalOf', 'walk'],
+  'feedback/mapping.rules.ts': ['checkHeader', 'mergeMappings', 'parseMappingFile'],
+  'feedback/rules.ts': ['personIdOf', 'recordDraft'],
+  'media/deadline.rules.ts': ['deadlineMs'],
+  'media/encode.rules.ts': [
+    'encodeArguments',
+    'inputArguments',
+    'posterArguments',
+    'posterPlace',
+    'posterSeconds',
+  ],
+  'media/facts.rules.ts': ['factsOf'],
+  'media/playback.rules.ts': ['playbackOf'],
+  'media/rules.ts': ['sniff', 'verdictOf'],
+  'media/waveform.rules.ts': ['createPeaks'],
+  'metadata/rules.ts': ['checkValues', 'mayChangeFields', 'mayRename'],
+  'people/erasure.rules.ts': ['termsOf'],
+  'people/rules.ts': ['personDraft'],
+  'recordings/rules.ts': ['assertOrder', 'awaitedOf', 'changeOf', 'draftOf', 'samePerson'],
+  'transcribe/pieces.rules.ts': ['quietestMoment'],
+  'transcribe/protocol.rules.ts': ['protocolOf', 'referencesOf', 'shifted'],
+  'transcripts/rules.ts': ['checkSpeakers'],
+  'uploads/http/answer.rules.ts': [
+    'isComplete',
+    'isGone',
+    'offsetHeaders',
+    'preflightHeaders',
+    'rangeHeaders',
+    'representation',
+  ],
+  'uploads/http/header.rules.ts': ['methodOf'],
+  'uploads/rules.ts': ['isSameUpload', 'mayUpload'],
+  'website/rules.ts': ['isFromRobot'],
+}
+
+test('every function of a file of rules is here', async () => {
+  const files = new Bun.Glob('**/{*.rules,rules}.ts').scanSync({ cwd: SOURCE })
+  const missing: string[] = []
+  for (const file of [...files].sort()) {
+    const exported: Readonly<Record<string, unknown>> = await import(join(SOURCE, file))
+    const known = [...Object.keys(CASES[file] ?? {}), ...(NO_TEXT[file] ?? [])]
+    for (const [name, value] of Object.entries(exported)) {
+      const isClass = typeof value === 'function' && /^class\b/.test(String(value))
+      if (typeof value === 'function' && !isClass && !known.includes(name)) missing.push(`${file} ${name}`)
+    }
+  }
+  expect(missing).toEqual([])
+})
+
+for (const [file, functions] of Object.entries(CASES)) {
+  describe(file, () => {
+    for (const [name, { length, starts = [''], read }] of Object.entries(functions)) {
+      test(`${name} of ${length} code units`, async () => {
+        read('Hello.') // what is loaded or compiled once does not count
+        const slow: string[] = []
+        for (const start of starts) {
+          for (const one of repeated(length, start)) {
+            const ms = await cpuMs(() => read(one.text), BOUND_MS)
+            if (ms > BOUND_MS) slow.push(`${one.name}: ${Math.round(ms)} ms`)
+            if (slow.length > 5) break
+          }
+        }
+        expect(slow).toEqual([])
+      }, 120_000)
+    }
+  })
+}

@@ -1,0 +1,22 @@
+/** Trimming in linear time does what the regular expressions did that it stands for. */
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { joinLines, trimEndOf, trimOf } from '../../src/platform/trim.ts'
+
+const text = fc
+  .array(fc.constantFrom('/', '.', ' ', 'a', '\n', '😀'), { maxLength: 20 })
+  .map((parts) => parts.join(''))
+
+test('property: the characters are gone at the ends and nowhere else', () => {
+  fc.assert(
+    fc.property(text, (one) => {
+      expect(trimEndOf(one, '/')).toBe(one.replace(/\/+$/, ''))
+      expect(trimOf(one, '. ')).toBe(one.replaceAll(/^[. ]+|[. ]+$/g, ''))
+      expect(joinLines(one).trim()).toBe(one.replaceAll(/\s*\n\s*/g, ' ').trim())
+    }),
+  )
+})
+
+test('a text of one line stays as it is', () => {
+  expect(joinLines(' a  b ')).toBe(' a  b ')
+})

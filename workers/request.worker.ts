@@ -1,0 +1,14 @@
+/**
+ * The entry of a thread that works on requests (src/platform/concurrency). Its path is known to `request-work.ts` and to the build,
+ * which embeds it.
+ */
+import { parentPort } from 'node:worker_threads'
+import { createIngestWork } from '../src/agents/ingest.work.ts'
+import { patternsWork } from '../src/agents/redaction.ts'
+import { parseBodyWork } from '../src/http/parse-body.ts'
+import { serveWork } from '../src/platform/concurrency/work-thread.ts'
+
+if (parentPort === null) throw new Error('this file is the entry of a thread')
+
+const { judge, fingerprints } = createIngestWork()
+serveWork(parentPort, [parseBodyWork, judge, fingerprints, patternsWork])
