@@ -7,9 +7,10 @@
 import { join } from 'node:path'
 import { Fenced, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
+import type { Tx } from '../platform/db/pool.ts'
 import { type FetchPublic, PublicFetchError } from '../platform/net/fetch-public.ts'
 import { withinTime } from '../platform/watch.ts'
-import type { RequestTranscription } from '../transcribe/requests.ts'
+import { discardAutomaticTranscript, type RequestTranscription } from '../transcribe/requests.ts'
 import { storeMedia } from './objects.ts'
 import type { Process } from './process.ts'
 import {
@@ -22,8 +23,10 @@ import {
 } from './rules.ts'
 import {
   beginIngestion,
+  failReplacement,
   garbageOf,
   type Ingestion,
+  isReplacing,
   moveAsset,
   publishAsset,
   type StoredMedia,
@@ -78,9 +81,16 @@ async function ingest(deps: IngestDeps, turn: LongTurn): Promise<void> {
   })
   if (stored === null) return
   await turn.finish(async (tx, send) => {
-    if (!(await publishAsset(tx, begun.ingestion, stored))) throw new Error('the media is no longer awaited')
+    if (!(await publish(tx, begun.ingestion, stored))) throw new Error('the media is no longer awaited')
     await deps.requestTranscription(tx, send, begun.ingestion)
   })
+}
+
+async function publish(tx: Tx, ingestion: Ingestion, stored: StoredMedia): Promise<boolean> {
+  if (!ingestion.replaces) return publishAsset(tx, ingestion, stored)
+  if (!(await isReplacing(tx, ingestion))) return false
+  await discardAutomaticTranscript(tx, ingestion)
+  return publishAsset(tx, ingestion, stored, 'replace')
 }
 
 /** @returns null where the asset has failed for good; the turn is finished then */
@@ -122,7 +132,9 @@ const tooSlow = () => new MediaError('transfer_timeout', true, 'the transfer too
 
 async function move({ turn, ingestion }: Attempt, event: AssetEvent): Promise<void> {
   await turn.step(async (tx) => {
-    if (!(await moveAsset(tx, ingestion, event))) throw new Error('the media is no longer awaited')
+    // The media that is there already is shown meanwhile.
+    const isAwaited = ingestion.replaces ? isReplacing(tx, ingestion) : moveAsset(tx, ingestion, event)
+    if (!(await isAwaited)) throw new Error('the media is no longer awaited')
   })
 }
 
@@ -132,12 +144,15 @@ async function conclude({ deps, turn, ingestion }: Attempt, error: unknown): Pro
   const failure = asMediaError(error)
   const verdict = verdictOf(failure, ingestion.ageSeconds, deps.limits.maxAgeSeconds)
   if (verdict === 'retry') {
-    await turn.step((tx) => moveAsset(tx, ingestion, 'retry'))
+    if (!ingestion.replaces) await turn.step((tx) => moveAsset(tx, ingestion, 'retry'))
     throw error
   }
   const event = failure === error || error instanceof PublicFetchError ? 'fail' : 'giveUp'
   turn.log.warn({ errorCode: verdict, err: failure.message, event }, 'media failed')
-  await turn.finish(async (tx) => void (await moveAsset(tx, ingestion, event, verdict)))
+  await turn.finish(async (tx) => {
+    if (ingestion.replaces) await failReplacement(tx, ingestion, verdict)
+    else await moveAsset(tx, ingestion, event, verdict)
+  })
 }
 
 /** Whatever is not about the media, such as a full disk or an object store that is away, may pass. */

@@ -51,7 +51,7 @@ async function again(
 ): Promise<Letter | Exclude<Retried, 'queued'>> {
   switch (asset.status) {
     case 'completed':
-      return (await replacement(tx, recording)) ?? 'completed'
+      return asset.hasUrl ? goOn(tx, recording, asset) : ((await replacement(tx, recording)) ?? 'completed')
     case 'failed':
     case 'cancelled':
       return (await fromTheEnd(tx, recording)) ?? 'gone'

@@ -1,7 +1,11 @@
 /** What others need of media besides its handlers: giving up, cleaning up, and the end of a recording. */
 import type { GiveUp, MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
+import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
+import { AppError } from '../platform/errors.ts'
+import type { AssetStatus } from '../recordings/model.ts'
+import { hasActiveUpload } from '../uploads/processing.ts'
 import * as store from './store.ts'
 
 /** Lets the objects of a recording go, in the transaction that deletes it. */
@@ -16,8 +20,32 @@ export const INGEST_ATTEMPTS = 300
 /** Of the message `ingest_url`, which failed every time without saying why: its worker was killed, or it hung. The URL is kept. */
 export const giveUpIngestion: GiveUp = async (message, tx) => {
   const ingestion = await store.beginIngestion(tx, message.id)
-  if (ingestion !== null) await store.moveAsset(tx, ingestion, 'giveUp', 'processing_failed')
+  if (ingestion?.replaces) await store.failReplacement(tx, ingestion, 'processing_failed')
+  else if (ingestion !== null) await store.moveAsset(tx, ingestion, 'giveUp', 'processing_failed')
   return 'handled'
+}
+
+/** Where media may be asked for by URL; at `completed` it replaces the media that is there. */
+const MAY_ASK: readonly (AssetStatus | null)[] = [null, 'completed', 'failed', 'cancelled']
+
+/**
+ * Has media fetched from a URL, in the transaction that has locked the recording. Where media is there, it stays playable until
+ * the new media is published. The same URL again, while it is awaited, changes nothing.
+ * @returns whether the message `ingest_url` is to be sent
+ * @throws AppError 409 `media_ingestion_active` where other media is on its way
+ */
+export async function requestMedia(tx: Tx, recording: store.Subject, url: string): Promise<boolean> {
+  const asset = await store.lockAsset(tx, recording)
+  if (asset === undefined) return false
+  const isAwaited = asset.url !== null && asset.status !== 'failed'
+  if (isAwaited && asset.url === url) return false
+  if (isAwaited || !MAY_ASK.includes(asset.status) || (await hasActiveUpload(tx, recording)))
+    throw new AppError(
+      'media_ingestion_active',
+      'Other media of this recording is on its way: wait until it is there or has failed.',
+    )
+  await store.awaitFromUrl(tx, recording, url)
+  return true
 }
 
 type GarbageDeps = Pick<Deps, 'sql' | 'storage' | 'log'>

@@ -19,6 +19,8 @@ export interface Ingestion extends Subject {
   readonly url: string
   /** Since the media was asked for, by its caller or again by an operator. */
   readonly ageSeconds: number
+  /** The recording has other media, which stays as it is until this is published. */
+  readonly replaces: boolean
 }
 
 /** null where no media is awaited from a URL: deleted, or ended by another attempt. */
@@ -26,12 +28,15 @@ export async function beginIngestion(tx: Tx, recordingId: string): Promise<Inges
   const { from, to } = ASSET_EVENTS.begin
   const [row] = await tx<Ingestion[]>`
     update recording
-    set asset_status = ${to}, updated_at = now()
+    set
+      asset_status = case when asset_status = 'completed' then 'completed' else ${to} end,
+      updated_at = now()
     where id = ${recordingId}
-      and asset_status = any(${[...from]}::text[])
+      and (asset_status = any(${[...from]}::text[]) or asset_status = 'completed')
       and asset_source_url is not null
     returning
       organization_id as "organizationId", id as "recordingId", asset_source_url as url,
+      asset_status = 'completed' as replaces,
       extract(epoch from now() - coalesce(asset_retried_at, created_at))::float8 as "ageSeconds"`
   return row ?? null
 }
@@ -57,10 +62,54 @@ export async function moveAsset(
   return count === 1
 }
 
+/** Of media that is to replace other media: whether it is still awaited from its URL. */
+export async function isReplacing(tx: Tx, ingestion: Ingestion): Promise<boolean> {
+  const { count } = await tx`
+    select 1
+    from recording
+    where organization_id = ${ingestion.organizationId}
+      and id = ${ingestion.recordingId}
+      and asset_status = 'completed'
+      and asset_source_url = ${ingestion.url}`
+  return count === 1
+}
+
+/** Ends the wait for media that was to replace other media. The old media stays, and the code says why it was not replaced. */
+export async function failReplacement(
+  tx: Tx,
+  { organizationId, recordingId, url }: Ingestion,
+  errorCode: AssetErrorCode,
+): Promise<void> {
+  await tx`
+    update recording
+    set asset_source_url = null, asset_error_code = ${errorCode}, updated_at = now()
+    where organization_id = ${organizationId}
+      and id = ${recordingId}
+      and asset_status = 'completed'
+      and asset_source_url = ${url}`
+}
+
+/** Under the lock of the recording: media is awaited from this URL. Media that is there already stays until then. */
+export async function awaitFromUrl(
+  tx: Tx,
+  { organizationId, recordingId }: Subject,
+  url: string,
+): Promise<void> {
+  await tx`
+    update recording
+    set
+      asset_status = case when asset_status = 'completed' then 'completed' else 'queued' end,
+      asset_source_url = ${url}, asset_error_code = null, asset_retried_at = now(), updated_at = now()
+    where organization_id = ${organizationId}
+      and id = ${recordingId}`
+}
+
 export interface LockedAsset {
   readonly status: AssetStatus | null
   /** Of the URL that it is, or would be, fetched from. */
   readonly hasUrl: boolean
+  /** The URL itself, which may carry a secret. */
+  readonly url: string | null
 }
 
 /** Locks the recording until the transaction ends. @returns undefined where the organization has no such recording */
@@ -69,7 +118,7 @@ export async function lockAsset(
   { organizationId, recordingId }: Subject,
 ): Promise<LockedAsset | undefined> {
   const [row] = await tx<LockedAsset[]>`
-    select asset_status as status, asset_source_url is not null as "hasUrl"
+    select asset_status as status, asset_source_url is not null as "hasUrl", asset_source_url as url
     from recording
     where organization_id = ${organizationId}
       and id = ${recordingId}

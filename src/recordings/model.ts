@@ -172,6 +172,15 @@ export const UpdateRecording = Type.Object(
         description: `Replaces who speaks: at most ${MAX_PARTICIPANTS} people, each once. Where there is a transcript, each speaks in it.`,
       }),
     ),
+    assetUrl: Type.Optional(
+      Type.String({
+        words: 'an absolute URL',
+        documented: { format: 'uri', pattern: '^[hH][tT]{2}[pP][sS]?://' },
+        description:
+          'URL of media, fetched as for a new recording. Media that is there already stays playable until the new media is ready, and ' +
+          'stays if the new media fails: then `asset.errorCode` says why. 409 while other media is on its way.',
+      }),
+    ),
     record: Type.Optional(
       Type.Object(
         {

@@ -94,6 +94,7 @@ export interface RecordingChange {
   /** Instead of those that there are. */
   readonly participants: readonly Participant[] | undefined
   readonly externalId: string | null | undefined
+  readonly assetUrl: string | undefined
   /** Values to set and fields, in lower case, to take away. */
   readonly values: { readonly set: readonly ValueInput[]; readonly remove: ReadonlySet<string> } | undefined
 }
@@ -109,6 +110,7 @@ export function changeOf(body: UpdateRecording): RecordingChange {
     completedAt: body.completedAt === undefined ? undefined : instantOf('completedAt', body.completedAt),
     participants: body.participants === undefined ? undefined : participantsOf(body.participants),
     externalId: body.record?.externalId,
+    assetUrl: body.assetUrl === undefined ? undefined : assertOutboundUrl(body.assetUrl).href,
     values: hasValues(body.record) ? valuesOf(body.record) : undefined,
   }
 }

@@ -13,7 +13,7 @@ import { deleteActors, type Outbox, transactionWithMail } from '../actors/mailbo
 import type { ActorKey } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
-import { deleteDiscarded, discardMedia } from '../media/service.ts'
+import { deleteDiscarded, discardMedia, requestMedia } from '../media/service.ts'
 import {
   DuplicateExternalId,
   isTakenMeanwhile,
@@ -99,7 +99,9 @@ export function createRecordings(deps: RecordingsDeps) {
       const change = changeOf(await readBody())
       for (;;) {
         try {
-          return await transaction(sql, (tx) => applyChange(deps, tx, viewer, id, change))
+          return await transactionWithMail(deps, (tx, outbox) =>
+            applyChange(deps, { tx, outbox, viewer }, id, change),
+          )
         } catch (error) {
           if (isTakenMeanwhile(error)) continue
           throw error instanceof DuplicateExternalId ? externalIdExists(error.recordingId) : error
@@ -168,8 +170,7 @@ async function write(
 
 async function applyChange(
   deps: RecordingsDeps,
-  tx: Tx,
-  viewer: Viewer,
+  { tx, outbox, viewer }: Writing,
   id: string,
   change: RecordingChange,
 ): Promise<Found> {
@@ -198,6 +199,9 @@ async function applyChange(
     await metadata.replaceValues(tx, organizationId, id, [...set, ...kept])
   }
   await store.updateRecording(tx, organizationId, id, change)
+  const { assetUrl } = change
+  if (assetUrl !== undefined && (await requestMedia(tx, { organizationId, recordingId: id }, assetUrl)))
+    await outbox.send([{ key: actorOf(id), type: 'ingest_url', organizationId }])
   return readBack(deps, tx, viewer, id)
 }
 

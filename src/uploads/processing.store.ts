@@ -5,7 +5,7 @@
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { IncomingPart, IncomingRecord } from '../platform/storage/incoming.ts'
-import { type ProcessingEvent, UPLOAD_EVENTS, type UploadErrorCode } from './rules.ts'
+import { ACTIVE_PHASES, type ProcessingEvent, UPLOAD_EVENTS, type UploadErrorCode } from './rules.ts'
 import { discardKept, discardUpload, forgetParts, lockRecordingOf, type UploadRef } from './store.ts'
 
 /** An upload whose bytes are all there. */
@@ -81,6 +81,21 @@ export async function moveUpload(
     await discardKept(tx, upload)
   }
   return true
+}
+
+/** Whether an upload is bringing media of the recording, or still may. The caller has locked the recording. */
+export async function hasActiveUpload(
+  tx: Tx,
+  { organizationId, recordingId }: Omit<UploadRef, 'id'>,
+): Promise<boolean> {
+  const { count } = await tx`
+    select 1
+    from upload
+    where organization_id = ${organizationId}
+      and recording_id = ${recordingId}
+      and phase = any(${[...ACTIVE_PHASES]}::text[])
+      and not (phase = 'waiting' and expires_at <= now())`
+  return count > 0
 }
 
 /** The upload of a recording whose bytes are being processed, if any. The caller has locked the recording. */

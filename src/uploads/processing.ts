@@ -7,6 +7,7 @@
 export {
   beginProcessing,
   findProcessed,
+  hasActiveUpload,
   moveUpload,
   type ProcessedUpload,
   processAgain,

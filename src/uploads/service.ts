@@ -160,7 +160,7 @@ async function write(
   if (active?.phase === 'waiting' && isSameUpload(active, identity)) return active
   const isFree =
     active === undefined ? mayUpload(recording.assetStatus) : await store.endWaiting(tx, active, 'expire')
-  if (!isFree) throw ingestionActive()
+  if (!isFree || recording.isReplacing) throw ingestionActive()
   await assertRoom(tx, organizationId, config.maxWaitingUploads)
   await insertFolders(tx, organizationId, recordingId, folderIds)
   return store.insertUpload(tx, {

@@ -64,9 +64,11 @@ export async function lockRecording(
   tx: Tx,
   recordingId: string,
   visible: Fragment,
-): Promise<{ readonly assetStatus: AssetStatus | null } | undefined> {
-  const [row] = await tx<{ assetStatus: AssetStatus | null }[]>`
-    select r.asset_status as "assetStatus"
+): Promise<{ readonly assetStatus: AssetStatus | null; readonly isReplacing: boolean } | undefined> {
+  const [row] = await tx<{ assetStatus: AssetStatus | null; isReplacing: boolean }[]>`
+    select
+      r.asset_status as "assetStatus",
+      r.asset_status = 'completed' and r.asset_source_url is not null as "isReplacing"
     from recording r
     where ${visible}
       and r.id = ${recordingId}

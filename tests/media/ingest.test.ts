@@ -457,3 +457,85 @@ describe('the garbage of media', () => {
     expect(deleted.filter((key) => key.startsWith('garbage/'))).toEqual(['garbage/first'])
   })
 })
+
+describe('an assetUrl of a recording that is there', () => {
+  beforeAll(async () => {
+    await runtime.stop(5_000)
+    runtime = await start({})
+  })
+  const patch = (id: string, assetUrl: string) => client.patch(`${RECORDINGS}/${id}`, { assetUrl })
+  const soundOf = async (id: string) => {
+    const { pathname, search } = new URL((await assetOf(id)).url)
+    return sha256(await (await fetch(`${server.baseUrl}${pathname}${search}`)).arrayBuffer())
+  }
+  /** No URL is waited for any more. */
+  const settled = (id: string) =>
+    eventually(async () => {
+      const rows = await server.database.sql`
+        select 1 from recording where id = ${id} and asset_source_url is not null`
+      return rows.length === 0
+    })
+
+  test('is fetched, where the recording had no media', async () => {
+    const { id } = await createRecording(client, {})
+    const answer = await patch(id, sending(SOUND).url)
+    expect([answer.status, answer.body.asset.status]).toEqual([200, 'queued'])
+    expect((await ended(id)).status).toBe('completed')
+  })
+
+  test('replaces the media when it is ready; until then the old media plays', async () => {
+    const { id } = await ingest(sending(SOUND).url)
+    const other = wav(2)
+    const gate = Promise.withResolvers<void>()
+    const slow = origin(({ write, end }) => {
+      write(head(other.byteLength))
+      write(other.slice(0, 1_000))
+      void gate.promise.then(() => {
+        write(other.slice(1_000))
+        end()
+      })
+    })
+    const answer = await patch(id, slow.url)
+    expect([answer.status, answer.body.asset.status]).toEqual([200, 'completed'])
+    await eventually(() => slow.requests.length === 1)
+    expect(await soundOf(id)).toBe(sha256(SOUND))
+    const same = await patch(id, slow.url)
+    expect(same.status).toBe(200)
+    for (const refused of [
+      await patch(id, sending(SOUND).url),
+      await client.post(`${RECORDINGS}/${id}/uploads`, { fileName: 'a.wav', fileSize: 10 }),
+    ])
+      expect([refused.status, refused.body.code]).toEqual([409, 'media_ingestion_active'])
+    gate.resolve()
+    await settled(id)
+    expect(await assetOf(id)).toMatchObject({ status: 'completed', errorCode: null, durationSeconds: 2 })
+    expect([await soundOf(id), slow.requests.length]).toEqual([sha256(other), 1])
+    expect(temporaryFiles()).toEqual([])
+  })
+
+  test('that fails leaves the old media, and says why', async () => {
+    const { id } = await ingest(sending(SOUND).url)
+    const missing = origin(({ write, end }) => {
+      write('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n')
+      end()
+    })
+    await patch(id, missing.url)
+    await settled(id)
+    expect(await assetOf(id)).toMatchObject({
+      status: 'completed',
+      errorCode: 'url_not_found',
+      durationSeconds: 3,
+    })
+    expect(await soundOf(id)).toBe(sha256(SOUND))
+    await patch(id, sending(wav(1)).url)
+    await settled(id)
+    expect(await assetOf(id)).toMatchObject({ status: 'completed', errorCode: null, durationSeconds: 1 })
+  })
+
+  test('is refused while an upload brings media, and judged as in a new recording', async () => {
+    const { id } = await createRecording(client, {})
+    await client.post(`${RECORDINGS}/${id}/uploads`, { fileName: 'a.wav', fileSize: 10 })
+    expect((await patch(id, sending(SOUND).url)).body.code).toBe('media_ingestion_active')
+    expect((await patch(id, 'http://127.0.0.1/a')).body.code).toBe('url_not_allowed')
+  })
+})
