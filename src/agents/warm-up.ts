@@ -7,7 +7,8 @@
  */
 import type { ActorKey, LongTurn } from '../actors/types.ts'
 import { practiseTurn } from '../actors/warm-up.ts'
-import type { Analyzer } from '../analyze/analyzer.ts'
+import type { Analyzer, Exchange } from '../analyze/analyzer.ts'
+import { createAnalyzer } from '../analyze/create.ts'
 import type { Deps } from '../container.ts'
 import { errorOfData } from '../platform/concurrency/work.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
@@ -52,7 +53,12 @@ export function createWarmUp(deps: WarmUpDeps): WarmUp {
     async requests() {
       await Promise.all([practise(deps, async () => {}), practiseReads(deps)])
     },
-    turns: () => practise(deps, (tx, sessionId) => takeTurns(deps, tx, sessionId)),
+    async turns() {
+      await practise(deps, (tx, sessionId) => takeTurns(deps, tx, sessionId))
+      // A configured server is not asked for practice. The built-in analyser starts its process and loads its model.
+      if (deps.config.analyze === null)
+        await createAnalyzer(deps.config, deps.textWork).analyze([EXCHANGE], new AbortController().signal)
+    },
   }
 }
 
@@ -134,6 +140,13 @@ async function practiseReads({ reads, newId }: WarmUpDeps): Promise<void> {
 
 const NO_FILTER = { occurred: {}, created: {} }
 const FINDS_NOTHING: Analyzer = { name: NAME, analyze: async () => [] }
+
+const EXCHANGE: Exchange = {
+  eventId: NAME,
+  question: 'How do I export my data?',
+  answer: 'Under Settings, Export.',
+  followUps: ['Thanks, that worked.'],
+}
 
 const event = (sequence: number, type: string, members: object) => ({
   externalEventId: `${sequence}`,

@@ -65,6 +65,7 @@ const createSource = (feedback: Feedback) =>
     limit: 'feedback',
     body: CreateSource,
     example: { name: 'Help desk', type: 'api' },
+    unique: ['name'],
     success: { status: 201, description: 'The source', schema: Source },
     errors: ['name_exists'],
     async handler({ principal, body }) {

@@ -34,8 +34,8 @@ setDefaultTimeout(180_000)
 const [INGEST_MS, SIGNAL_MS, UPLOAD_MS] = [2_000, 5_000, 20_000]
 /** Conversations of the quiet one that are measured. */
 const ROUNDS = 8
-/** Sessions that the noisy one has waiting when the measuring begins, and how many of its requests are under way at any moment. */
-const [BACKLOG, REQUESTS] = [3_000, 8]
+/** Messages that the noisy one has waiting when the measuring begins, and how many of its requests are under way at any moment. */
+const [BACKLOG, REQUESTS] = [{ session: 30_000, analysis: 3_000 }, 8]
 
 describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) => {
   let programs: string
@@ -171,7 +171,7 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
   /** Messages to sessions and analyses that are not there, as many as a large import leaves behind. */
   async function backlog(kind: 'session' | 'analysis', type: string): Promise<void> {
     const { organizationId } = noisy
-    for (let first = 0; first < BACKLOG; first += 1_000) {
+    for (let first = 0; first < BACKLOG[kind]; first += 1_000) {
       const letters = Array.from({ length: 1_000 }, () => {
         return { key: `${kind}:${crypto.randomUUID()}` as const, type, organizationId }
       })

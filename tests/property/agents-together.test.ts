@@ -137,7 +137,10 @@ async function stateOf({ applications, sessions }: World, letters: readonly Lett
         versions: [...versions],
         units: await ledger(sql, id),
         revisits: revisits.length,
-        letters: letters.filter(({ key }) => key === `analysis:${id}`).map((one) => ({ ...one, key: '' })),
+        // Ids differ from world to world.
+        letters: letters
+          .filter(({ key }) => key === `analysis:${id}`)
+          .map((one) => ({ ...one, key: '', organizationId: '' })),
       }
     }),
   )

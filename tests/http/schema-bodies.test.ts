@@ -1,0 +1,108 @@
+/**
+ * Bodies that fit the schemas of the OpenAPI document are not 400: what a schema can say is in the schema. The few rules
+ * between members that no schema can say are met by `arrange`, and each of them is in a description.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import type { Operation } from '../../src/http/operation.ts'
+import { asOperation } from '../../src/http/website-operation.ts'
+import { valuesOf } from '../support/document-arbitrary.ts'
+import { createKnownObjects, filledPath, type KnownObjects } from '../support/known-objects.ts'
+import { startTestServer, type TestServer } from '../support/server.ts'
+
+const RUNS = Number(process.env.EARSHOT_SCHEMA_RUNS ?? 60)
+
+// biome-ignore lint/suspicious/noExplicitAny: the document, and bodies that fit it
+type Json = any
+
+let server: TestServer
+let objects: KnownObjects
+let document: Json
+
+beforeAll(async () => {
+  server = await startTestServer()
+  objects = await createKnownObjects(server)
+  document = (await server.as('nobody').get('/openapi.json')).body
+})
+afterAll(() => server?.stop())
+
+const resolve = (reference: string): Json =>
+  reference
+    .slice('#/'.length)
+    .split('/')
+    .reduce((node: Json, name: string) => node[name], document)
+
+/** Rules that tie members to one another, or to what is stored. */
+const ARRANGE: Readonly<Record<string, (body: Json) => void>> = {
+  ingestAgentConversation(body) {
+    body.agentKey = 'demo'
+    body.externalSessionId = crypto.randomUUID()
+    // One participant is described once, and an event is sent once; feedback is about an earlier response.
+    delete body.participants
+    const target = { externalEventId: 'target', sequence: 0, revision: 1, occurredAt: '2026-01-01T00:00:00Z' }
+    body.events = [{ ...target, type: 'assistant_message' }, ...body.events]
+    for (const [index, event] of body.events.entries()) {
+      if (index > 0) Object.assign(event, { externalEventId: `e${index}`, sequence: index })
+      if (event.feedback !== undefined) event.feedback.targetEventExternalId = 'target'
+    }
+  },
+  createRecording(body) {
+    // `completedAt` is not before `startedAt`; `name` is another name of `displayName`.
+    delete body.completedAt
+    delete body.name
+    // Utterances are in order, and those of one speaker do not overlap; every participant speaks, each person once.
+    delete body.transcript
+    body.participants = body.participants?.slice(0, 1)
+  },
+  updateRecording(body) {
+    delete body.name
+    // `completedAt` is not before `startedAt`; every participant speaks in the transcript that is stored.
+    delete body.completedAt
+    delete body.participants
+    delete body.record?.removeFieldIds
+  },
+  createUpload(body) {
+    // A key of the organization has no batches.
+    delete body.batchId
+  },
+  createAgentApplication: withKnownUsers,
+  updateAgentApplication: withKnownUsers,
+}
+
+/** Listed users are members of the organization. */
+function withKnownUsers(body: Json): void {
+  const access = body.settings?.conversationAccess
+  if (access?.userIds !== undefined) access.userIds = [objects.known.userId]
+}
+
+test('a body that fits its schema is not refused as invalid', async () => {
+  const { operations, website } = server.features
+  const withBody: readonly Operation[] = [...operations, ...website.map(asOperation)].filter(
+    ({ body }) => body !== undefined,
+  )
+  const refused: string[] = []
+  let sent = 0
+  for (const { id, method, path, access } of withBody) {
+    const { schema } = document.paths[path][method.toLowerCase()].requestBody.content['application/json']
+    const bodies = fc.sample(valuesOf(schema, resolve), { numRuns: RUNS, seed: 1 })
+    for (const made of bodies) {
+      const body = structuredClone(made) as Json
+      ARRANGE[id]?.(body)
+      const answer = await server
+        .as(objects.credentials[access][0]!)
+        .send(method, filledPath(path, objects.known), {
+          body: JSON.stringify(body),
+          headers: { 'content-type': 'application/json' },
+        })
+      sent++
+      if (answer.status !== 400 && answer.status < 500) continue
+      const { message, detail, errors } = answer.body
+      refused.push(
+        `${id}: ${message ?? detail} ${JSON.stringify(errors ?? '')} for ${JSON.stringify(body).slice(0, 400)}`,
+      )
+      break
+    }
+  }
+  expect(refused).toEqual([])
+  expect(sent).toBeGreaterThan(RUNS * 10)
+}, 180_000)
