@@ -2,6 +2,7 @@
  * The entry of a thread that works on requests (src/platform/concurrency). Its path is known to `request-work.ts` and to the build,
  * which embeds it.
  */
+import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { createIngestWork } from '../src/agents/ingest.work.ts'
 import { patternsWork } from '../src/agents/redaction.ts'
@@ -9,6 +10,9 @@ import { parseBodyWork } from '../src/http/parse-body.ts'
 import { serveWork } from '../src/platform/concurrency/work-thread.ts'
 
 if (parentPort === null) throw new Error('this file is the entry of a thread')
+
+// The HTTP thread goes first where processors are short. Elsewhere than on Linux this would be the priority of the whole process.
+if (process.platform === 'linux') setPriority(0, 10)
 
 const { judge, fingerprints } = createIngestWork()
 serveWork(parentPort, [parseBodyWork, judge, fingerprints, patternsWork])

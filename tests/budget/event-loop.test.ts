@@ -25,6 +25,11 @@ const ATTEMPTS = 3
 /** Requests of one body at a time. */
 const TOGETHER = 3
 
+// Before the clean-up of `useServices`, which takes what still runs for a mistake.
+afterAll(async () => {
+  await stage.service.kill()
+  await stage.stop()
+})
 const services = useServices()
 let stage: Stage
 let tenant: Tenant
@@ -33,10 +38,6 @@ beforeAll(async () => {
   stage = await openStage(services)
   tenant = await stage.createTenant()
   objects = await stage.objectsOf(tenant)
-})
-afterAll(async () => {
-  await stage.service.kill()
-  await stage.stop()
 })
 
 /** Statuses that a client is told on purpose; everything else is a failure of the service. */
