@@ -11,6 +11,7 @@ import type { Tx } from '../platform/db/pool.ts'
 import { type FetchPublic, PublicFetchError } from '../platform/net/fetch-public.ts'
 import { withinTime } from '../platform/watch.ts'
 import { discardAutomaticTranscript, type RequestTranscription } from '../transcribe/requests.ts'
+import { discardKept } from '../uploads/processing.ts'
 import { storeMedia } from './objects.ts'
 import type { Process } from './process.ts'
 import {
@@ -86,11 +87,14 @@ async function ingest(deps: IngestDeps, turn: LongTurn): Promise<void> {
   })
 }
 
+/** @returns false where the media is not awaited any more */
 async function publish(tx: Tx, ingestion: Ingestion, stored: StoredMedia): Promise<boolean> {
-  if (!ingestion.replaces) return publishAsset(tx, ingestion, stored)
-  if (!(await isReplacing(tx, ingestion))) return false
-  await discardAutomaticTranscript(tx, ingestion)
-  return publishAsset(tx, ingestion, stored, 'replace')
+  if (ingestion.replaces && !(await isReplacing(tx, ingestion))) return false
+  if (ingestion.replaces) await discardAutomaticTranscript(tx, ingestion)
+  if (!(await publishAsset(tx, ingestion, stored, ingestion.replaces ? 'replace' : 'publish'))) return false
+  // A retry of an older upload would replace this newer media.
+  await discardKept(tx, ingestion)
+  return true
 }
 
 /** @returns null where the asset has failed for good; the turn is finished then */

@@ -14,3 +14,4 @@ export {
   recordEncodeProgress,
   recordingsToProcessAgain,
 } from './processing.store.ts'
+export { discardKept } from './store.ts'

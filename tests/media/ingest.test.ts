@@ -532,6 +532,18 @@ describe('an assetUrl of a recording that is there', () => {
     expect(await assetOf(id)).toMatchObject({ status: 'completed', errorCode: null, durationSeconds: 1 })
   })
 
+  test('lets go of an upload that was given up before, so that no retry brings it back', async () => {
+    const { id } = await createRecording(client, {})
+    await client.post(`${RECORDINGS}/${id}/uploads`, { fileName: 'old.wav', fileSize: 10 })
+    await server.database.sql`
+      update upload set phase = 'failed', error_code = 'processing_failed', bytes_kept = true where recording_id = ${id}`
+    await server.database.sql`update recording set asset_status = 'failed' where id = ${id}`
+    await patch(id, sending(SOUND).url)
+    await settled(id)
+    const kept = await server.database.sql`select 1 from upload where recording_id = ${id} and bytes_kept`
+    expect([(await assetOf(id)).status, kept.length]).toEqual(['completed', 0])
+  })
+
   test('is refused while an upload brings media, and judged as in a new recording', async () => {
     const { id } = await createRecording(client, {})
     await client.post(`${RECORDINGS}/${id}/uploads`, { fileName: 'a.wav', fileSize: 10 })
