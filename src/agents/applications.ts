@@ -13,7 +13,7 @@ import type { Query, Sql } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/observability/log.ts'
 import {
   type Application,
   type CreateApplication,

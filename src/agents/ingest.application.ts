@@ -4,7 +4,7 @@
  * The rule: what is remembered is never the reason for an answer. Whoever stores a request looks at the application in the
  * same statement as at the session, and a request that is refused before that is judged again by what is stored now.
  */
-import { createSharedLoad } from '../platform/shared-load.ts'
+import { createSharedLoad } from '../platform/concurrency/shared-load.ts'
 import type { IngestApplication } from './applications.store.ts'
 
 export interface KnownApplication {

@@ -8,9 +8,9 @@
  */
 import { transactionWithMail } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
+import type { Outcome } from '../platform/concurrency/group-commit.ts'
 import { isForeignKeyViolation, isRetryable, isUniqueViolation } from '../platform/db/sqlstate.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Outcome } from '../platform/group-commit.ts'
 import { readSessions, type Written, writeGuarded } from './ingest.guarded.store.ts'
 import type { KnownSession, KnownSessions } from './ingest.memory.ts'
 import {

@@ -5,9 +5,9 @@
  * transaction do not notice.
  */
 import type { Outbox } from '../actors/mailbox.ts'
+import type { Outcome } from '../platform/concurrency/group-commit.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Outcome } from '../platform/group-commit.ts'
 import {
   assertAsJudged,
   type Job,

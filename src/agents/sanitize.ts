@@ -5,7 +5,7 @@
  * and identify (ids, sequence, revision, type, times) stay as they are, since the service could not recognise a
  * retry without them. A member of fixed type that is redacted by name and cannot hold text is left out.
  */
-import { toUtc } from '../platform/rfc3339.ts'
+import { toUtc } from '../platform/validation/rfc3339.ts'
 import {
   type Context,
   type Event,

@@ -10,8 +10,8 @@ import { createIdentity, type Identity, type Organization } from '../identity/se
 import { assertMigrated } from '../platform/db/migrate.ts'
 import { openServers } from '../platform/embedded/servers.ts'
 import { AppError } from '../platform/errors.ts'
-import { createLog } from '../platform/log.ts'
-import { StartError } from '../platform/start-error.ts'
+import { StartError } from '../platform/lifecycle/start-error.ts'
+import { createLog } from '../platform/observability/log.ts'
 import { type Input, UsageError } from './command.ts'
 
 export interface Services {

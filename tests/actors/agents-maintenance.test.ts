@@ -8,7 +8,7 @@ import { deleteSessions } from '../../src/agents/sessions.store.ts'
 import { loadConfig } from '../../src/config.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import {
   assistant,
   createApplication,

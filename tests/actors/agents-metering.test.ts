@@ -7,7 +7,7 @@ import { createIdentity } from '../../src/identity/service.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import {
   assistant,
   createApplication,

@@ -12,7 +12,7 @@ import { deleteSessions } from '../../src/agents/sessions.store.ts'
 import type { Sql, Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import { sendLetters } from '../support/agent-sessions.ts'
 import {
   type Agent,

@@ -9,7 +9,7 @@ import { bootstrapDemo, type DemoCredentials, type DemoDeps } from '../../src/id
 import { systemClock } from '../../src/platform/clock.ts'
 import { createRequestWork } from '../../src/platform/concurrency/request-work.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { type IdentityProcess, openIdentity } from '../support/identity.ts'
 

@@ -8,7 +8,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Log } from '../log.ts'
+import type { Log } from '../observability/log.ts'
 import { type Server, spawnServer, until } from './processes.ts'
 import { privateFolder, socketFolder } from './socket-folder.ts'
 

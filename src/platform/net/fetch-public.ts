@@ -6,8 +6,9 @@
  * the name of the certificate stay those of the URL. Nothing of a caller is sent along. Where the environment of the service
  * names a proxy (`HTTPS_PROXY`, `HTTP_PROXY`), it is asked for the address, too: what a name means is decided here alone.
  */
+
+import { createWatch, type Watch } from '../concurrency/watch.ts'
 import { AppError } from '../errors.ts'
-import { createWatch, type Watch } from '../watch.ts'
 import { assertOutboundUrl, isPublicAddress } from './outbound-url.ts'
 import { createResolve, type Resolve, ResolveError } from './resolve.ts'
 

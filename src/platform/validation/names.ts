@@ -1,5 +1,5 @@
 /** Names that callers give to things: stored trimmed, 1 to 255 Unicode code points (specification, "Limits"). */
-import { AppError } from './errors.ts'
+import { AppError } from '../errors.ts'
 
 export const MAX_NAME = 255
 

@@ -5,7 +5,7 @@
  * the second line of defence, not the first.
  */
 import { destination, type Logger, pino } from 'pino'
-import type { Config } from '../config.ts'
+import type { Config } from '../../config.ts'
 
 export type Log = Logger
 

@@ -1,5 +1,5 @@
 /** Where the servers are that this process works with, whether it started them itself or was told of them. */
-import type { Database } from './db/pool.ts'
+import type { Database } from '../db/pool.ts'
 
 /** Plain data: it crosses to threads. */
 export interface Servers {

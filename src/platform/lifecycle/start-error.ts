@@ -2,7 +2,7 @@
  * A reason not to start that the operator can do something about. It is shown as one line, without a stack, so its
  * message says what is wrong, where, and what to do; never a credential.
  */
-import { joinLines } from './trim.ts'
+import { joinLines } from '../validation/trim.ts'
 
 export class StartError extends Error {
   override readonly name = 'StartError'

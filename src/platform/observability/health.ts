@@ -6,18 +6,18 @@
  */
 import { Elysia } from 'elysia'
 import { AggregatorRegistry } from 'prom-client'
-import { MIGRATIONS } from '../../sql/migrations.ts'
-import type { Config } from '../config.ts'
-import { assertMigrated } from './db/migrate.ts'
-import type { Sql } from './db/pool.ts'
+import { MIGRATIONS } from '../../../sql/migrations.ts'
+import type { Config } from '../../config.ts'
+import { assertMigrated } from '../db/migrate.ts'
+import type { Sql } from '../db/pool.ts'
+import type { Servers } from '../lifecycle/servers.ts'
+import { oneLine } from '../lifecycle/start-error.ts'
+import { textResponse } from '../net/compression.ts'
+import { readOnly } from '../net/methods.ts'
+import type { Redis } from '../redis.ts'
+import type { ObjectStore } from '../storage/storage.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { textResponse } from './net/compression.ts'
-import { readOnly } from './net/methods.ts'
-import type { Redis } from './redis.ts'
-import type { Servers } from './servers.ts'
-import { oneLine } from './start-error.ts'
-import type { ObjectStore } from './storage/storage.ts'
 
 const CHECK_BUDGET_MS = 2_000
 /** Whoever asks more often gets the same answer: a bucket is paid for by the request, and a disk that hangs is asked once. */

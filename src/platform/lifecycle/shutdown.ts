@@ -4,7 +4,7 @@
  * The rule: what was started last is stopped first, each part with a budget of its own. A part that takes longer, or
  * fails, is logged and left behind; it never keeps the next one from its turn.
  */
-import type { Log } from './log.ts'
+import type { Log } from '../observability/log.ts'
 import { oneLine } from './start-error.ts'
 
 /** How long a start that is under way is waited for: what it is about to have started must be stopped too. */
