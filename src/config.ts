@@ -8,8 +8,8 @@
 
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
-import { splitCommandLine } from './platform/command-line.ts'
-import { trimEndOf } from './platform/trim.ts'
+import { splitCommandLine } from './platform/lifecycle/command-line.ts'
+import { trimEndOf } from './platform/validation/trim.ts'
 
 export type Role = 'all' | 'api' | 'worker'
 

@@ -8,7 +8,7 @@
 import type { Config } from '../config.ts'
 import type { Servers } from '../container.ts'
 import type { Sql } from '../platform/db/pool.ts'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/observability/log.ts'
 import { createSharedMark, type Running, readSharedMark } from './running.ts'
 import type { FromThread, ToThread } from './thread-protocol.ts'
 import { endWorker, removeWorker } from './worker-statements.ts'

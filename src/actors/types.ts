@@ -5,7 +5,7 @@
  * one message in the hands of the one worker thread that owns its actor at that moment.
  */
 import type { Json, Tx } from '../platform/db/pool.ts'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/observability/log.ts'
 
 /**
  * Kinds of actors and the pool that runs them: turns of `short` do SQL only, those of the others may do any I/O. `media` is

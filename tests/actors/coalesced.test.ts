@@ -4,15 +4,15 @@
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { ActorKey, LongTurn, Message } from '../../src/actors/types.ts'
-import { sessionActor } from '../../src/agents/actor.ts'
-import { analysisActor } from '../../src/agents/analysis-actor.ts'
-import { prepareEvent } from '../../src/agents/fingerprint.ts'
-import { readSessions, writeGuarded } from '../../src/agents/ingest.guarded.store.ts'
-import { deleteSessions } from '../../src/agents/sessions.store.ts'
+import { analysisActor } from '../../src/agents/analysis/actor.ts'
+import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
+import { readSessions, writeGuarded } from '../../src/agents/ingest/guarded.store.ts'
+import { sessionActor } from '../../src/agents/sessions/actor.ts'
+import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
 import type { Sql, Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import { sendLetters } from '../support/agent-sessions.ts'
 import {
   type Agent,

@@ -4,7 +4,7 @@ import { send } from '../../src/actors/mailbox.ts'
 import { startThreads, type Threads, type ThreadsOptions } from '../../src/actors/threads.ts'
 import type { ActorKey } from '../../src/actors/types.ts'
 import { loadConfig } from '../../src/config.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import { createTestDatabase, type TestDatabase, testServer } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 

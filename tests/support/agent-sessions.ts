@@ -7,7 +7,7 @@ import type { ActorDefinition, ActorKey, Letter, LongTurn, Message } from '../..
 import { type AgentSettings, DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
 import type { Json, Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 
 export interface TestApplication {
   readonly organizationId: string

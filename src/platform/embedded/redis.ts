@@ -9,7 +9,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { resolvesWithin } from '../concurrency/timeout.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../observability/log.ts'
 import { type Server, spawnServer, until } from './processes.ts'
 import { privateFolder, socketFolder } from './socket-folder.ts'
 
