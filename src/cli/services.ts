@@ -3,7 +3,7 @@
  * command runs, never by the table of commands.
  */
 import { MIGRATIONS } from '../../sql/migrations.ts'
-import { type Applications, createApplications } from '../agents/applications.ts'
+import { type Applications, createApplications } from '../agents/applications/service.ts'
 import { loadConfig } from '../config.ts'
 import { type Container, createContainer } from '../container.ts'
 import { createIdentity, type Identity, type Organization } from '../identity/service.ts'

@@ -1,7 +1,7 @@
 /** Metering: one unit per visible finalised assistant response, ever, as far as the credits reach. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { sessionActor } from '../../src/agents/actor.ts'
-import { deleteSessions } from '../../src/agents/sessions.store.ts'
+import { sessionActor } from '../../src/agents/sessions/actor.ts'
+import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createIdentity } from '../../src/identity/service.ts'
 import { systemClock } from '../../src/platform/clock.ts'

@@ -4,8 +4,8 @@
  */
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { join, resolve } from 'node:path'
-import { prepareEvent } from '../../src/agents/fingerprint.ts'
-import { redactNamesInText } from '../../src/agents/redaction-json.ts'
+import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
+import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
 import { isAcknowledgement, repeats, saysNotSolved, saysSolved } from '../../src/analyze/cues.ts'
 import { findingsOf, loadScore, type Score } from '../../src/analyze/findings.ts'
 import { pickSentences } from '../../src/analyze/sentences.ts'
@@ -129,7 +129,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     quote: { length: MAX_UTTERANCE_CHARACTERS, read: quote },
     abridge: { length: 100_000, read: (text) => abridge(text, 600) },
   },
-  'agents/fingerprint.ts': {
+  'agents/events/fingerprint.ts': {
     prepareEvent: {
       length: EVENT,
       read: (text) =>
@@ -144,7 +144,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         }),
     },
   },
-  'agents/redaction-json.ts': {
+  'agents/events/redaction-json.ts': {
     redactNamesInText: {
       length: EVENT,
       starts: ['', '{"password":"', '{\\"password\\":\\"'],
@@ -371,25 +371,25 @@ function attempt(read: () => unknown): void {
 
 /** Exported functions of files of rules that read no text, or only what was checked before, or hand it on to one that is here. */
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
-  'agents/applications.rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
-  'agents/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'isPerson'],
-  'agents/event.rules.ts': ['decide', 'idsToLoad', 'revisionKey'],
-  'agents/request.rules.ts': [
+  'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
+  'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'isPerson'],
+  'agents/ingest/event.rules.ts': ['decide', 'idsToLoad', 'revisionKey'],
+  'agents/ingest/request.rules.ts': [
     'checkRequest',
     'environmentRefusal',
     'eventError',
     'parseRequest',
     'resolveEnvironment',
   ],
-  'agents/session.rules.ts': [
+  'agents/sessions/session.rules.ts': [
     'analyzeLetter',
     'isTerminal',
     'mergeParticipants',
     'nextStatus',
     'processingStatusFor',
   ],
-  'agents/turn.rules.ts': ['effectsOf', 'processingStatusOf', 'statusByCount'],
-  'agents/walk.rules.ts': ['signalOf', 'walk'],
+  'agents/sessions/turn.rules.ts': ['effectsOf', 'processingStatusOf', 'statusByCount'],
+  'agents/sessions/progress.rules.ts': ['signalOf', 'walk'],
   'feedback/mapping.rules.ts': ['checkHeader', 'mergeMappings', 'parseMappingFile'],
   'feedback/rules.ts': ['personIdOf', 'recordDraft'],
   'media/deadline.rules.ts': ['deadlineMs'],

@@ -5,6 +5,7 @@
  * over, when it takes too long or says too much, when the signal is aborted, and when this process dies, however it dies: a
  * watcher in the group holds the end of a pipe that the kernel closes then.
  */
+import { resolvesWithin } from '../concurrency/timeout.ts'
 
 export interface ProgramOptions {
   /** All that the program finds in its environment. */
@@ -91,7 +92,7 @@ export async function runProgram(command: readonly string[], options: ProgramOpt
     const code = await child.exited
     kill()
     isOver = true
-    await Promise.race([Promise.all([output.done, errors.done]), Bun.sleep(DRAIN_MS)])
+    await resolvesWithin(Promise.all([output.done, errors.done]), DRAIN_MS)
     signal.throwIfAborted()
     if (ending.by === 'refusal') throw ending.error
     if (ending.by !== null) throw new ProgramError(ending.by, endings(options)[ending.by], errors.text())

@@ -4,6 +4,7 @@
  * The rule: what was started last is stopped first, each part with a budget of its own. A part that takes longer, or
  * fails, is logged and left behind; it never keeps the next one from its turn.
  */
+import { resolvesWithin } from '../concurrency/timeout.ts'
 import type { Log } from '../observability/log.ts'
 import { oneLine } from './start-error.ts'
 
@@ -35,7 +36,7 @@ export function createShutdown(log: Log, started: Promise<unknown>): Shutdown {
   const parts: Part[] = []
   const begun = new AbortController()
   const run = async (exitCode: number) => {
-    await withinBudget(started, START_BUDGET_MS)
+    await resolvesWithin(started, START_BUDGET_MS)
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) await stopPart(part, log)
     process.exit(exitCode)
   }
@@ -81,22 +82,10 @@ async function stopPart({ name, budgetMs, stop }: Part, log: Log): Promise<void>
   const startedAt = performance.now()
   const elapsed = () => Math.round(performance.now() - startedAt)
   try {
-    if (await withinBudget(Promise.resolve(stop()), budgetMs))
+    if (await resolvesWithin(Promise.resolve(stop()), budgetMs))
       log.debug({ part: name, ms: elapsed() }, 'stopped')
     else log.warn({ part: name, ms: elapsed() }, 'takes too long to stop: going on')
   } catch (error) {
     log.error({ part: name, err: oneLine(error) }, 'failed to stop: going on')
-  }
-}
-
-async function withinBudget(work: Promise<unknown>, budgetMs: number): Promise<boolean> {
-  let timer: Timer | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, budgetMs, false)
-  })
-  try {
-    return await Promise.race([work.then(() => true), late])
-  } finally {
-    clearTimeout(timer)
   }
 }

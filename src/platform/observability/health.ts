@@ -8,6 +8,7 @@ import { Elysia } from 'elysia'
 import { AggregatorRegistry } from 'prom-client'
 import { MIGRATIONS } from '../../../sql/migrations.ts'
 import type { Config } from '../../config.ts'
+import { resolvesWithin, withTimeout } from '../concurrency/timeout.ts'
 import { assertMigrated } from '../db/migrate.ts'
 import type { Sql } from '../db/pool.ts'
 import type { Servers } from '../lifecycle/servers.ts'
@@ -56,7 +57,7 @@ export function healthRoutes(deps: HealthDeps) {
       async () => {
         const [checks] = await Promise.all([
           runChecks(deps, assertWritable),
-          deps.warmedUp === undefined ? null : Promise.race([deps.warmedUp, Bun.sleep(CHECK_BUDGET_MS)]),
+          deps.warmedUp === undefined ? null : resolvesWithin(deps.warmedUp, CHECK_BUDGET_MS),
         ])
         const isReady = Object.values(checks).every(({ status }) => status === 'ok')
         return json(isReady ? 200 : 503, {
@@ -117,18 +118,12 @@ function redisKind(url: string | null): string {
 
 /** The reason of a failure is logged, not shown: it may name hosts and users. */
 async function check({ log }: HealthDeps, kind: string, ask: () => PromiseLike<unknown>): Promise<Check> {
-  let timer: Timer | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${CHECK_BUDGET_MS} ms`)), CHECK_BUDGET_MS)
-  })
   try {
-    await Promise.race([ask(), late])
+    await withTimeout(ask(), CHECK_BUDGET_MS, () => new Error(`no answer within ${CHECK_BUDGET_MS} ms`))
     return { status: 'ok', kind }
   } catch (error) {
     log.warn({ check: kind, err: oneLine(error) }, 'not ready')
     return { status: 'failed', kind }
-  } finally {
-    clearTimeout(timer)
   }
 }
 
