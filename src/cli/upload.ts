@@ -152,7 +152,9 @@ function serviceUrl(input: Input): string {
   const text = input.flag('url') ?? input.env.EARSHOT_URL ?? 'http://localhost:3000'
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search + url.hash !== '')
-    throw new UsageError('--url must be http:// or https:// with a host and an optional path, without credentials')
+    throw new UsageError(
+      '--url must be http:// or https:// with a host and an optional path, without credentials',
+    )
   return trimEndOf(url.href, '/')
 }
 
@@ -164,9 +166,7 @@ function credentialOf({ env, flag }: Input): Credential {
   if (token !== undefined) return { userToken: headerValue('--token', token) }
   if (env.EARSHOT_API_KEY) return { apiKey: headerValue('EARSHOT_API_KEY', env.EARSHOT_API_KEY) }
   if (env.EARSHOT_USER_TOKEN) return { userToken: headerValue('EARSHOT_USER_TOKEN', env.EARSHOT_USER_TOKEN) }
-  throw new UsageError(
-    'no credential: set EARSHOT_API_KEY, or create a key with earshot api-key create',
-  )
+  throw new UsageError('no credential: set EARSHOT_API_KEY, or create a key with earshot api-key create')
 }
 
 function headerValue(name: string, value: string): string {

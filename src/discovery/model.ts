@@ -26,7 +26,9 @@ export const Discovery = named(
         method: Type.String({ description: 'HTTP method.' }),
         url: Type.String({ description: 'A URI template (RFC 6570)' }),
         summary: Type.String({ description: 'What the operation does.' }),
-        limit: Type.String({ description: 'Name of the rate limit for these requests, as in the `RateLimit` header' }),
+        limit: Type.String({
+          description: 'Name of the rate limit for these requests, as in the `RateLimit` header',
+        }),
       }),
       { description: 'Operations of the website API; the OpenAPI document lists those of the REST API' },
     ),

@@ -22,8 +22,7 @@ export function discoveryOperation(
     path: '/api',
     limit: 'reads',
     summary: 'Discover the website API',
-    description:
-      'Versions, operations and links, for programs that know only the address of the website.',
+    description: 'Versions, operations and links, for programs that know only the address of the website.',
     query: Type.Object({}),
     success: { status: 200, description: 'Versions, operations and links', schema: Discovery },
     async handler({ request, query }) {

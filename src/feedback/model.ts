@@ -128,10 +128,7 @@ export type CreateRecord = Static<typeof CreateRecord>
 
 const createdMembers = {
   id: integerId('Id of the record.'),
-  person_id: orNull(
-    Type.Integer({ minimum: 1 }),
-    'Id of the person who gave the feedback; null if unknown.',
-  ),
+  person_id: orNull(Type.Integer({ minimum: 1 }), 'Id of the person who gave the feedback; null if unknown.'),
   feedback_source_id: integerId('Id of its source.'),
   display_ts: moment('When the feedback was given, in UTC.'),
   external_id: orNull(Type.String(), 'The caller’s identifier; null if none was given.'),
@@ -148,7 +145,9 @@ export const FeedbackRecord = named(
 export const RecordPage = positionedPageOf(FeedbackRecord)
 export const RecordQuery = Type.Object({
   ...positionQuery,
-  external_id: Type.Optional(Type.String({ description: 'The exact `external_id` of a record, case-sensitive.' })),
+  external_id: Type.Optional(
+    Type.String({ description: 'The exact `external_id` of a record, case-sensitive.' }),
+  ),
   person_id: Type.Optional(integerId('Records of this person.')),
   since: Type.Optional(momentParameter('`display_ts` is this or later.')),
   until: Type.Optional(momentParameter('`display_ts` is before this.')),

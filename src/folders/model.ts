@@ -9,7 +9,8 @@ export const CreateFolder = Type.Object({
   shared: Type.Optional(
     Type.Boolean({
       default: true,
-      description: '`true`: visible to the whole organization. `false`: visible to the user only, and to no API key.',
+      description:
+        '`true`: visible to the whole organization. `false`: visible to the user only, and to no API key.',
     }),
   ),
 })

@@ -93,7 +93,8 @@ const renameFolder = (folders: Folders) =>
     params: { folderId: uuidOf('folder') },
     tag: TAG,
     summary: 'Rename a folder',
-    description: 'A user may rename shared folders and the user’s own; an organization key may rename shared ones.',
+    description:
+      'A user may rename shared folders and the user’s own; an organization key may rename shared ones.',
     access: 'organizationOrUser',
     body: RenameFolder,
     example: { name: 'Customer interviews 2026' },

@@ -55,8 +55,7 @@ export const Removal = named(
       description: 'Private folders that the member owned when this was called',
     }),
     privateRecordings: Type.Integer({
-      description:
-        'Recordings in these folders that no other member could see when this was called',
+      description: 'Recordings in these folders that no other member could see when this was called',
     }),
     transferredTo: orNull(
       Type.String({ format: 'uuid' }),

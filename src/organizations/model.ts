@@ -3,8 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { createdAt, named, uuid } from '../platform/validation/schema.ts'
 
 const agentChatsEnabled = Type.Boolean({
-  description:
-    'Whether agents may send conversations; if not, ingestion answers 404 `agent_chats_disabled`',
+  description: 'Whether agents may send conversations; if not, ingestion answers 404 `agent_chats_disabled`',
 })
 const recordingAllowed = Type.Boolean({
   description:

@@ -80,7 +80,9 @@ export const Person = named(
   'Person',
   Type.Object({
     id: integerId('Id of the person.'),
-    uuid: uuid('Id of the person in the rest of the API, such as `personId` of the participants of a recording.'),
+    uuid: uuid(
+      'Id of the person in the rest of the API, such as `personId` of the participants of a recording.',
+    ),
     first_name: orNull(Type.String(), 'First name; null if unknown.'),
     last_name: orNull(Type.String(), 'Last name; null if unknown.'),
     email: orNull(Type.String(), 'E-mail address; null if unknown.'),
@@ -138,8 +140,7 @@ export const PersonErasure = named(
         fileNames: erased('Names of uploaded files of these recordings that were changed.'),
       },
       {
-        description:
-          'How much was erased so far. A kind is absent until the erasure reaches it.',
+        description: 'How much was erased so far. A kind is absent until the erasure reaches it.',
       },
     ),
     left: Type.Array(oneOf(LEFT_BY_ERASURE), {

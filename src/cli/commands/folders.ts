@@ -53,7 +53,10 @@ const folders: readonly Command[] = [
     name: 'folder list',
     args: [],
     summary: 'List the shared folders, newest first',
-    flags: { ...ORG_FLAG, owner: { value: 'id or address', summary: 'also list private folders of this user' } },
+    flags: {
+      ...ORG_FLAG,
+      owner: { value: 'id or address', summary: 'also list private folders of this user' },
+    },
     async run(input) {
       return inOrganization(input, async (services, { id: organizationId }) => {
         const viewer = await viewerOf(services, organizationId, input)

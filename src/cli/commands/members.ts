@@ -188,8 +188,7 @@ const tokens: readonly Command[] = [
   {
     name: 'token revoke-all',
     args: [],
-    summary:
-      'Revoke every access token of a user in every organization, including unlisted ones',
+    summary: 'Revoke every access token of a user in every organization, including unlisted ones',
     flags: { ...ORG_FLAG, user: { ...USER_FLAG, required: true } },
     async run(input) {
       return inOrganization(input, async (open, { id: organizationId }) => {

@@ -19,7 +19,10 @@ export const serviceCommands: readonly Command[] = [
     summary: 'Prepare an empty database: an organization with a user, a key, an agent and a folder',
     flags: {
       name: { value: 'text', summary: 'name of the organization (default: default)' },
-      email: { value: 'address', summary: 'address of its first user (default: admin@localhost.localdomain)' },
+      email: {
+        value: 'address',
+        summary: 'address of its first user (default: admin@localhost.localdomain)',
+      },
     },
     async run(input) {
       const { initialize } = await import('../init.ts')

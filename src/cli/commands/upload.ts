@@ -6,8 +6,7 @@ export const uploadCommands: readonly Command[] = [
     name: 'upload',
     args: [],
     rest: 'file',
-    summary:
-      'Upload media, each file as a recording; repeat an interrupted command to resume it',
+    summary: 'Upload media, each file as a recording; repeat an interrupted command to resume it',
     flags: {
       url: { value: 'url', summary: 'the service (default: EARSHOT_URL, else http://localhost:3000)' },
       key: {
