@@ -280,7 +280,10 @@ test('init creates everything that a first request needs, once', async () => {
       'userToken',
     ])
     const again = await earshot(['init'], env)
-    expect([again.code, again.err]).toEqual([2, expect.stringContaining('an organization exists already (Acme)')])
+    expect([again.code, again.err]).toEqual([
+      2,
+      expect.stringContaining('an organization exists already (Acme)'),
+    ])
   } finally {
     await empty.drop()
   }

@@ -373,7 +373,9 @@ describe('a mistake is one line', () => {
       expect({ args, code, out, lines: err.split('\n').length }).toEqual({ args, code: 2, out: '', lines: 2 })
       expect(err).toMatch(message)
     }
-    expect((await upload([talk], { EARSHOT_API_KEY: '' })).err).toContain('no credential: set EARSHOT_API_KEY')
+    expect((await upload([talk], { EARSHOT_API_KEY: '' })).err).toContain(
+      'no credential: set EARSHOT_API_KEY',
+    )
     expect(await recordings()).toEqual([])
   })
 
