@@ -86,12 +86,21 @@ function matchingSessions(sql: Query, reader: Reader, filter: SessionFilter, sli
       { table: 'agent_session', alias: 's', order: 'created_at', agentKey, conditions },
       slice,
     )
-  // An application has at most one session of the name. OFFSET keeps them a set of their own: they are found first, then ordered.
+  // An application has at most one session of the name. Written as an order, it can only be read from the index of names: of two
+  // indexes of a table that was empty when this was planned, the wrong one looks as good. OFFSET has the set found, then ordered.
   return sql`
     select s.*
     from (${readableApplications(sql, reader, agentKey)}) as application
-    join agent_session s on s.application_id = application.id
-    where s.external_session_id = ${externalSessionId}
+    cross join lateral (
+      select *
+      from agent_session
+      where application_id = application.id
+        and external_session_id >= ${externalSessionId}
+        and external_session_id <= ${externalSessionId}
+      order by external_session_id
+      limit 1
+    ) as s
+    where true
       ${conditions}
       ${behind(sql, 's.created_at', 's.id', slice.after)}
     offset 0`

@@ -128,7 +128,16 @@ function sourceOf(
   }
   if (filter.folderId !== undefined && column === 'r.created_at')
     return {
-      rows: query`recording_folder listed join recording r on r.id = listed.recording_id`,
+      // The folder's order leads: OFFSET has each recording looked up by its id, and none walked for it.
+      rows: query`
+        recording_folder listed
+        cross join lateral (
+          select *
+          from recording
+          where id = listed.recording_id
+            and organization_id = ${organizationId}
+          offset 0
+        ) as r`,
       where: query`
         and listed.folder_id = ${filter.folderId}
         ${behind(query, 'listed.recording_created_at', 'listed.recording_id', after)}`,
