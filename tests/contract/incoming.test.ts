@@ -432,7 +432,9 @@ describe.each([
     const [key, row] = [newKey(), new Row(30)]
     await send(key, row, 30)
     const { parts, memory } = row.whole
-    await expect(store.incoming.publish(key, { offset: 31, memory, parts }, CONTENT_TYPE)).rejects.toThrow('record')
+    await expect(store.incoming.publish(key, { offset: 31, memory, parts }, CONTENT_TYPE)).rejects.toThrow(
+      'record',
+    )
     expect(await store.head(key)).toBeNull()
   })
 

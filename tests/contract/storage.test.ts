@@ -259,7 +259,9 @@ describe.each([
   test('a put of a file that is not there rejects and leaves nothing', async () => {
     const key = newKey()
     const missing = join(scratch, 'missing')
-    await expect(store.putFile(key, missing, { contentType: 'video/mp4', signal: NEVER })).rejects.toThrow('ENOENT')
+    await expect(store.putFile(key, missing, { contentType: 'video/mp4', signal: NEVER })).rejects.toThrow(
+      'ENOENT',
+    )
     expect(await store.head(key)).toBeNull()
   })
 
