@@ -174,7 +174,7 @@ test('with an issuer this service signs no tokens', async () => {
 
 test('and says so to whoever asks for one: 409 external_token_issuer', async () => {
   const server = await startTestServer({
-    env: { OIDC_ISSUER: ISSUER, OIDC_AUDIENCE: AUDIENCE, OIDC_JWKS_URL: jwksUrl },
+    env: { OIDC_ISSUER: ISSUER, OIDC_AUDIENCE: AUDIENCE, OIDC_JWKS_URL: `${ISSUER}/keys` },
   })
   try {
     const { identity } = server.features
