@@ -9,11 +9,12 @@ import { createTree, environmentOf, openShell, type Shell } from './support/shel
 
 const ROOT = resolve(import.meta.dir, '../..')
 const RETRY_MS = 30_000
-const PAGES = ['README.md', ...new Bun.Glob('docs/**/*.md').scanSync({ cwd: ROOT })].sort()
+const PAGES = ['README.md', 'CONTRIBUTING.md', ...new Bun.Glob('docs/**/*.md').scanSync({ cwd: ROOT })].sort()
 
 /** Blocks by page. What is not run: pictures, blocks marked `no-run`, and the start of the service, which is run once for all. */
 const COUNTS = {
   'README.md': { run: 1, notRun: 2 },
+  'CONTRIBUTING.md': { run: 0, notRun: 1 },
   'docs/api.md': { run: 1, notRun: 0 },
   'docs/architecture.md': { run: 0, notRun: 2 },
   'docs/backup.md': { run: 0, notRun: 1 },
