@@ -119,6 +119,8 @@ export interface BulkHandler {
 /** What a long turn holds besides its message. */
 export interface LongTurn {
   readonly message: Message
+  /** Whose work it is, as in the letter. */
+  readonly organization: string
   /** Aborted when the turn lost its ownership or the process stops: end all I/O at once. */
   readonly signal: AbortSignal
   readonly log: Log

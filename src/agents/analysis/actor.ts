@@ -53,11 +53,12 @@ async function analyze(deps: AnalysisDeps, analyzer: Analyzer, turn: LongTurn): 
 async function ask(
   analyzer: Analyzer,
   pending: readonly PendingResponse[],
-  { log, signal }: LongTurn,
+  { log, signal, organization }: LongTurn,
 ): Promise<Outcome> {
   if (pending.length === 0) return { state: 'analyzed', findings: [] }
   try {
-    return { state: 'analyzed', findings: await analyzer.analyze(pending.map(toExchange), signal) }
+    const findings = await analyzer.analyze(pending.map(toExchange), signal, organization)
+    return { state: 'analyzed', findings }
   } catch (error) {
     if (!(error instanceof AnalyzerError) || error.retryable) throw error
     log.warn({ analyzer: analyzer.name, err: error.message, responses: pending.length }, 'analysis refused')
