@@ -38,6 +38,16 @@ export interface Analyzer {
    * @throws AnalyzerError where the engine did not give a usable answer.
    */
   analyze(exchanges: readonly Exchange[], signal: AbortSignal): Promise<readonly Finding[]>
+  /**
+   * As `analyze`, for many conversations at once. Absent where each costs a request of its own.
+   * @returns the findings of each conversation, in the order given.
+   */
+  analyzeMany?(
+    conversations: readonly (readonly Exchange[])[],
+    signal: AbortSignal,
+  ): Promise<readonly (readonly Finding[])[]>
+  /** It never looks at `answer`, which may then be empty. */
+  readonly ignoresAnswers?: true
 }
 
 /** The message says what went wrong without any content. `retryable`: the same question may be answered later. */
