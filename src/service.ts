@@ -6,10 +6,12 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { MessagePort } from 'node:worker_threads'
 import { version } from '../package.json'
 import { MIGRATIONS } from '../sql/migrations.ts'
 import { registerActorGauges } from './actors/gauges.ts'
 import { startThreads, type Threads } from './actors/threads.ts'
+import { serveTextPort } from './analyze/text-port.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
 import { type Container, createContainer } from './container.ts'
@@ -59,7 +61,8 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   if (applied.length > 0) log.info({ applied }, 'database migrated')
   const requests = config.role === 'worker' ? null : warmUpRequests(features, log)
   if (config.role === 'api') return warm.resolve(requests)
-  threads = await startThreads(container)
+  const serve = (port: MessagePort) => serveTextPort(port, container.textWork)
+  threads = await startThreads({ ...container, serve })
   warm.resolve(Promise.all([requests, threads.warm()]))
   const source = threads
   container.metrics.sources.push(() => source.metricsJson())

@@ -150,6 +150,7 @@ export class Group {
     const complete = stop === -1 && mailbox.complete
     return {
       ...held,
+      organization: mailbox.organization,
       mail: mailbox.mail,
       messages,
       complete,
@@ -223,6 +224,7 @@ export function aloneWork(context: Context, held: Held, mailbox: Mailbox, head: 
   const spent = isSpent(context, head)
   return {
     ...held,
+    organization: mailbox.organization,
     mail: mailbox.mail,
     messages: [head],
     complete: mailbox.complete,

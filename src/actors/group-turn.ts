@@ -35,9 +35,7 @@ async function takeTurn(
   works: readonly Work[],
 ): Promise<void> {
   const { options, stopping, log, metrics } = context
-  const longWorks = works.map(({ key, epoch, mail, complete, messages }) => {
-    return { key, epoch, mail, complete, message: messages[0]! }
-  })
+  const longWorks = works.map(({ messages, ...work }) => ({ ...work, message: messages[0]! }))
   try {
     const released = await runTurn(context, longWorks, options.batchPatienceMs, (turn) =>
       handler.together(turn),

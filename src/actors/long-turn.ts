@@ -26,6 +26,7 @@ import {
 
 /** A message in the hands of a long turn, with its actor. */
 export interface LongWork extends Held {
+  readonly organization: string
   /** Number of the newest message of its actor. */
   readonly mail: number
   /** True where nothing else is due: the actor is given back with the end of the turn. */
@@ -144,6 +145,14 @@ class Turn implements LongTurn, GroupTurn {
 
   get message(): Message {
     return this.works[0]!.message
+  }
+
+  get organization(): string {
+    return this.works[0]!.organization
+  }
+
+  get organizations(): readonly string[] {
+    return this.works.map(({ organization }) => organization)
   }
 
   get finished(): boolean {

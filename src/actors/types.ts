@@ -18,6 +18,7 @@ export const ACTOR_POOLS = {
   form: 'long',
   erasure: 'long',
   recording: 'media',
+  transcription: 'media',
 } as const
 export type ActorKind = keyof typeof ACTOR_POOLS
 export type Pool = (typeof ACTOR_POOLS)[ActorKind]
@@ -134,6 +135,8 @@ interface AnyLongTurn {
 /** A long turn of one message. */
 export interface LongTurn extends AnyLongTurn {
   readonly message: Message
+  /** Whose work it is, as in the letter. */
+  readonly organization: string
   /** An intermediate, fenced transaction. @throws Fenced where another worker has taken over. */
   step<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T>
 }
@@ -144,6 +147,8 @@ export type LongHandler = (turn: LongTurn) => Promise<void>
 export interface GroupTurn extends AnyLongTurn {
   /** At least one, each of another actor. */
   readonly messages: readonly Message[]
+  /** Whose work each message is, in the order of `messages`. */
+  readonly organizations: readonly string[]
 }
 
 /**

@@ -5,7 +5,7 @@
  *
  * The rule: it runs in the background, when the process serves already; it leaves nothing behind, and nothing waits for it.
  */
-import type { ActorKey, LongTurn } from '../actors/types.ts'
+import { type ActorKey, type LongTurn, NO_ORGANIZATION } from '../actors/types.ts'
 import { practiseTurn } from '../actors/warm-up.ts'
 import type { Analyzer, Exchange } from '../analyze/analyzer.ts'
 import { createAnalyzer } from '../analyze/create.ts'
@@ -121,6 +121,7 @@ async function takeTurns(deps: WarmUpDeps, tx: Tx, sessionId: string): Promise<v
   const key: ActorKey = `analysis:${sessionId}`
   const turn: LongTurn = {
     message: { key, id: sessionId, seq: 1, type: 'analyze', payload: {}, attempts: 0 },
+    organization: NO_ORGANIZATION,
     signal: new AbortController().signal,
     log: deps.log,
     read: (work) => work(tx),
@@ -128,7 +129,8 @@ async function takeTurns(deps: WarmUpDeps, tx: Tx, sessionId: string): Promise<v
     finish: (work) => work(tx, async () => {}),
   }
   const handler = analysis.pool === 'short' ? undefined : analysis.handlers.analyze
-  if (typeof handler === 'object') await handler.together({ ...turn, messages: [turn.message] })
+  if (typeof handler === 'object')
+    await handler.together({ ...turn, messages: [turn.message], organizations: [turn.organization] })
   else await handler?.(turn)
 }
 

@@ -30,20 +30,32 @@ export interface Finding {
   readonly comment: string | null
 }
 
+/** Exchanges in the order of their conversation. */
+export interface Conversation {
+  readonly exchanges: readonly Exchange[]
+  /** Whose they are; the service's own where absent. */
+  readonly organization?: string | undefined
+}
+
 export interface Analyzer {
   readonly name: string
   /**
    * Findings about the given exchanges, which stand in the order of their conversation.
    * @param signal ends all I/O when aborted; the promise then rejects.
+   * @param organization whose exchanges they are; the service's own where absent.
    * @throws AnalyzerError where the engine did not give a usable answer.
    */
-  analyze(exchanges: readonly Exchange[], signal: AbortSignal): Promise<readonly Finding[]>
+  analyze(
+    exchanges: readonly Exchange[],
+    signal: AbortSignal,
+    organization?: string,
+  ): Promise<readonly Finding[]>
   /**
    * As `analyze`, for many conversations at once. Absent where each costs a request of its own.
    * @returns the findings of each conversation, in the order given.
    */
   analyzeMany?(
-    conversations: readonly (readonly Exchange[])[],
+    conversations: readonly Conversation[],
     signal: AbortSignal,
   ): Promise<readonly (readonly Finding[])[]>
   /** It never looks at `answer`, which may then be empty. */

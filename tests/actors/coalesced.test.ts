@@ -3,7 +3,7 @@
  * the orders that the model of it (tests/model/coalesced.ts) shows to matter. Whatever was stored, a turn reads it or a letter waits.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { ActorKey, LongTurn, Message } from '../../src/actors/types.ts'
+import { type ActorKey, type LongTurn, type Message, NO_ORGANIZATION } from '../../src/actors/types.ts'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
 import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
 import { readSessions, writeGuarded } from '../../src/agents/ingest/guarded.store.ts'
@@ -269,6 +269,7 @@ test('an analysis that has to wait for a turn sees the responses for which the t
     await turn(tx, key)
     analysis ??= handler.alone({
       message: { key: analysisKey, id: sessionId, seq: 1, type: 'analyze', payload: {}, attempts: 0 },
+      organization: NO_ORGANIZATION,
       signal: new AbortController().signal,
       log: createLog('silent', 'test'),
       read: (work) => transaction(sql, work, 'read only'),

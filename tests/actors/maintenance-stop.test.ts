@@ -87,6 +87,7 @@ test('a thread that stops closes its connections when the task has ended, and no
     index: 0,
     config,
     servers: own.servers,
+    port: null,
     running: createSharedMark(),
   } satisfies StartOrder)
   await begun

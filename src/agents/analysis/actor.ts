@@ -9,7 +9,13 @@
  * writes for all of them. A server that is asked about one conversation at a time has a turn for each.
  */
 import type { ActorDefinition, GroupTurn, LongHandler, LongTurn, Message, Send } from '../../actors/types.ts'
-import { type Analyzer, AnalyzerError, type Exchange, type Finding } from '../../analyze/analyzer.ts'
+import {
+  type Analyzer,
+  AnalyzerError,
+  type Conversation,
+  type Exchange,
+  type Finding,
+} from '../../analyze/analyzer.ts'
 import { createAnalyzer } from '../../analyze/create.ts'
 import { textOf } from '../../analyze/text.ts'
 import type { Deps } from '../../container.ts'
@@ -54,8 +60,13 @@ export function analysisActor(
   deps: AnalysisDeps,
   analyzer: Analyzer = createAnalyzer(deps.config, deps.textWork),
 ): ActorDefinition {
-  const alone: LongHandler = (turn) => analyze(deps, analyzer, turn, [turn.message])
-  const together = (turn: GroupTurn) => analyze(deps, analyzer, turn, turn.messages)
+  const alone: LongHandler = (turn) =>
+    analyze(deps, analyzer, {
+      ...partsOf(turn),
+      messages: [turn.message],
+      organizations: [turn.organization],
+    })
+  const together = (turn: GroupTurn) => analyze(deps, analyzer, turn)
   return {
     kind: 'analysis',
     pool: 'analysis',
@@ -65,15 +76,15 @@ export function analysisActor(
   }
 }
 
-type Turn = Pick<LongTurn, 'read' | 'finish' | 'signal' | 'log'>
+const partsOf = (turn: LongTurn): Omit<GroupTurn, 'messages' | 'organizations'> => ({
+  signal: turn.signal,
+  log: turn.log,
+  read: (work) => turn.read(work),
+  finish: (work) => turn.finish(work),
+})
 
-async function analyze(
-  deps: AnalysisDeps,
-  analyzer: Analyzer,
-  turn: Turn,
-  messages: readonly Message[],
-): Promise<void> {
-  const ids = messages.map(({ id }) => id)
+async function analyze(deps: AnalysisDeps, analyzer: Analyzer, turn: GroupTurn): Promise<void> {
+  const ids = turn.messages.map(({ id }) => id)
   const pages = await turn.read((tx) => readPages(tx, ids, analyzer.ignoresAnswers !== true))
   const outcomes = await ask(analyzer, pages, turn)
   await turn.finish((tx, send) => conclude(deps.newId, tx, send, pages, outcomes))
@@ -92,17 +103,19 @@ async function readPages(tx: Tx, ids: readonly string[], withContent: boolean): 
 async function ask(
   analyzer: Analyzer,
   pages: readonly Page[],
-  { log, signal }: Turn,
+  { log, signal, organizations }: GroupTurn,
 ): Promise<readonly Outcome[]> {
-  const conversations = pages.map(({ pending }) => pending.map(toExchange))
-  if (conversations.every((exchanges) => exchanges.length === 0)) return pages.map(() => NOTHING)
+  const conversations = pages.map(({ pending }, n) => {
+    return { exchanges: pending.map(toExchange), organization: organizations[n] }
+  })
+  if (conversations.every(({ exchanges }) => exchanges.length === 0)) return pages.map(() => NOTHING)
   try {
     const found = await findingsOf(analyzer, conversations, signal)
     return found.map((findings) => ({ state: 'analyzed', findings }))
   } catch (error) {
     // Whose exchanges were refused is known where one session was asked about.
     if (pages.length > 1 || !(error instanceof AnalyzerError) || error.retryable) throw error
-    const responses = conversations.flat().length
+    const responses = pages.reduce((sum, { pending }) => sum + pending.length, 0)
     log.warn({ analyzer: analyzer.name, err: error.message, responses }, 'analysis refused')
     return pages.map(() => ({ state: 'failed', findings: [] }))
   }
@@ -110,12 +123,13 @@ async function ask(
 
 async function findingsOf(
   analyzer: Analyzer,
-  conversations: readonly (readonly Exchange[])[],
+  conversations: readonly Conversation[],
   signal: AbortSignal,
 ): Promise<readonly (readonly Finding[])[]> {
   if (analyzer.analyzeMany !== undefined) return analyzer.analyzeMany(conversations, signal)
   const findings: (readonly Finding[])[] = []
-  for (const exchanges of conversations) findings.push(await analyzer.analyze(exchanges, signal))
+  for (const { exchanges, organization } of conversations)
+    findings.push(await analyzer.analyze(exchanges, signal, organization))
   return findings
 }
 
