@@ -3,8 +3,9 @@
  *
  * A value is stored exactly as it was sent, or refused.
  */
-import { invalid } from '../http/json.ts'
+
 import type { ErrorDetail } from '../platform/errors.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { isFullDate, isRfc3339, toUtc } from '../platform/validation/rfc3339.ts'
 import { type CreateRecord, type Field, type FieldType, MAX_VALUE_BYTES } from './model.ts'
 

@@ -5,12 +5,12 @@
  * after the objects in the path were found.
  */
 import type { Deps } from '../container.ts'
-import { validate } from '../http/json.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { isForeignKeyViolation } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { withinReach } from '../platform/db/walk.ts'
 import { AppError } from '../platform/errors.ts'
+import { validate } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { API_TYPE, CreateRecord, type CreateSource } from './model.ts'
 import { personIdOf, recordDraft } from './rules.ts'

@@ -1,5 +1,5 @@
 /** Pure decisions about people: the values that a request sets, and the company that it means. */
-import { invalid } from '../http/json.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import type { Boundary, PutPerson } from './model.ts'
 
