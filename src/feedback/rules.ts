@@ -78,3 +78,20 @@ export function personIdOf(body: unknown): number | null {
   const { person_id: id } = body
   return Number.isSafeInteger(id) && (id as number) >= 1 ? (id as number) : null
 }
+
+export interface RecordFilter {
+  readonly externalId?: string | undefined
+  readonly personId?: number | undefined
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  readonly createdAfter?: string | undefined
+  readonly createdBefore?: string | undefined
+}
+
+/** The order of a list, newest first: by display time if only `since` or `until` bounds it, else by time of storage. */
+export function orderOfRecords(filter: RecordFilter): 'createdMoment' | 'displayMoment' {
+  const { since, until, createdAfter, createdBefore } = filter
+  const byDisplay = since !== undefined || until !== undefined
+  const byCreation = createdAfter !== undefined || createdBefore !== undefined
+  return byDisplay && !byCreation ? 'displayMoment' : 'createdMoment'
+}
