@@ -44,6 +44,7 @@ import { recordingErasure } from './recordings/erasure.ts'
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings, deleteParticipationsOf, recordingsOfPerson } from './recordings/service.ts'
+import { transcriptionActor } from './transcribe/actor.ts'
 import { transcriptErasure } from './transcripts/erasure.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
 import { createTranscripts } from './transcripts/service.ts'
@@ -119,6 +120,7 @@ export function createFeatures(deps: Deps): Features {
       sessionActor(deps),
       analysisActor(deps),
       recordingActor(deps),
+      transcriptionActor(deps),
       formActor(deps),
       erasureActor(deps, [
         sessionErasure(deps),
