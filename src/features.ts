@@ -21,7 +21,7 @@ import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
 import { discoveryOperation } from './discovery/routes.ts'
 import { feedbackOperations } from './feedback/routes.ts'
-import { createFeedback, deleteRecordsOf } from './feedback/service.ts'
+import { createFeedback, eraseRecordsOf } from './feedback/service.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
@@ -84,7 +84,7 @@ export function createFeatures(deps: Deps): Features {
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const directory = createDirectory({
     ...deps,
-    erasers: { feedbackRecords: deleteRecordsOf, participations: deleteParticipationsOf },
+    erasers: { feedbackRecords: eraseRecordsOf, participations: deleteParticipationsOf },
     recordingsOf: recordingsOfPerson,
   })
   return {
