@@ -90,7 +90,7 @@ async function storeEvents(
       jsonb_build_object('content', repeat('What was said. ', 12)), decode(repeat('07', 32), 'hex'), 1
     from agent_session s
     cross join generate_series(1, ${EVENTS_A_SESSION}::int) as n`
-  await sql`insert into actor (key, mail) select 'session:' || id, 1 from agent_session`
+  await sql`insert into actor_mailbox (key, last_seq) select 'session:' || id, 1 from agent_session`
   await sql`vacuum analyze`
 }
 
@@ -99,7 +99,7 @@ async function printClaims(environment: Environment): Promise<void> {
   const contestants: Contestant[] = []
   for (const count of ACTORS) {
     const { sql } = stack.use(await createDatabase(environment, `actors_${count}`))
-    await sql`insert into actor (key) select 'session:' || n from generate_series(0, ${count - 1}::int) as n`
+    await sql`insert into actor_mailbox (key) select 'session:' || n from generate_series(0, ${count - 1}::int) as n`
     await sql`vacuum analyze`
     contestants.push(claiming(sql, count))
   }
@@ -131,7 +131,7 @@ function claiming(sql: Sql, actors: number): Contestant {
         await release(
           sql,
           'bench',
-          held.map((one) => ({ ...one, mail: mailboxes.get(one.key)?.mail ?? 0 })),
+          held.map((one) => ({ ...one, lastSeq: mailboxes.get(one.key)?.lastSeq ?? 0 })),
         )
       }
     },

@@ -10,7 +10,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent_event',
     'agent_event_revision',
     'agent_response',
-    'agent_revisit',
+    'agent_late_event',
     'agent_session',
     'agent_signal',
     'agent_usage',

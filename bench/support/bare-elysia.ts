@@ -19,7 +19,7 @@ const app = new Elysia()
       const key = `form:${id}`
       await sql.begin(async (tx) => {
         await tx`insert into form_submission (id, form, email, fields) values (${id}, 'contact', ${email}, ${tx.json(fields)})`
-        await tx`insert into actor (key, mail) values (${key}, 1)`
+        await tx`insert into actor_mailbox (key, last_seq) values (${key}, 1)`
         await tx`insert into actor_message (key, seq, type, payload) values (${key}, 1, 'notify_team', '{}')`
       })
       return { success: true }

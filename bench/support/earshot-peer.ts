@@ -82,7 +82,7 @@ export async function createEarshot(options: EarshotOptions): Promise<Peer> {
       return drained
     },
     async clear() {
-      await sender`truncate actor cascade`
+      await sender`truncate actor_mailbox cascade`
       await redis?.flushall()
     },
     async work(applied) {

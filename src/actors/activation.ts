@@ -87,7 +87,7 @@ export class Group {
   async sortOut(): Promise<readonly Work[]> {
     const { stopping } = this.context
     const mailboxes = await this.#look()
-    const idle: (Held & { readonly mail: number })[] = []
+    const idle: (Held & { readonly lastSeq: number })[] = []
     const suspect: Held[] = []
     const tired: (Held & { readonly head: Message })[] = []
     const works: Work[] = []
@@ -95,7 +95,7 @@ export class Group {
       const mailbox = mailboxes.get(held.key)
       const head = mailbox?.due[0]
       if (mailbox === undefined) this.#leave(held.key, 0)
-      else if (head === undefined) idle.push({ ...held, mail: mailbox.mail })
+      else if (head === undefined) idle.push({ ...held, lastSeq: mailbox.lastSeq })
       else if (stopping.aborted || turns >= this.shape.turns) tired.push({ ...held, head })
       else if (head.attempts > 0 || !this.shape.canShare(head)) suspect.push(held)
       else works.push(this.#work(held, mailbox))
@@ -109,7 +109,7 @@ export class Group {
     for (const work of works) {
       const state = this.#held.get(work.key)
       if (state !== undefined) state.turns += work.messages.length
-      if (released.has(work.key)) this.#leave(work.key, work.mail)
+      if (released.has(work.key)) this.#leave(work.key, work.lastSeq)
     }
   }
 
@@ -151,7 +151,7 @@ export class Group {
     return {
       ...held,
       organization: mailbox.organization,
-      mail: mailbox.mail,
+      lastSeq: mailbox.lastSeq,
       messages,
       complete,
       handlerOf: (one) => shortHandler(this.context, one),
@@ -159,13 +159,13 @@ export class Group {
   }
 
   async #letGo(
-    idle: readonly (Held & { readonly mail: number })[],
+    idle: readonly (Held & { readonly lastSeq: number })[],
     tired: readonly (Held & { readonly head: Message })[],
     suspect: readonly Held[],
   ): Promise<void> {
     const { sql, worker } = this.context
     const released = await release(sql, worker, idle)
-    for (const one of idle) if (released.has(one.key)) this.#leave(one.key, one.mail)
+    for (const one of idle) if (released.has(one.key)) this.#leave(one.key, one.lastSeq)
     await abandon(sql, worker, tired)
     for (const one of tired) this.#leave(one.key, 0)
     if (tired.length > 0) this.handover.ringAgain(tired.map(({ head }) => head))
@@ -192,8 +192,8 @@ export async function runAlone(
     if (mailbox === undefined) return // fenced off
     const head = mailbox.due[0]
     if (head === undefined) {
-      const released = await release(sql, context.worker, [{ ...held, mail: mailbox.mail }])
-      if (released.has(key)) return handover.leave(key, mailbox.mail)
+      const released = await release(sql, context.worker, [{ ...held, lastSeq: mailbox.lastSeq }])
+      if (released.has(key)) return handover.leave(key, mailbox.lastSeq)
       continue
     }
     if (turns >= options.fairShare || context.stopping.aborted)
@@ -204,7 +204,7 @@ export async function runAlone(
         [aloneWork(context, held, mailbox, head)],
         options.turnTimeoutMs,
       )
-      if (released.has(key)) return handover.leave(key, mailbox.mail)
+      if (released.has(key)) return handover.leave(key, mailbox.lastSeq)
     } catch (error) {
       const cause = error instanceof TurnFailed ? error.cause : error
       return failTurn(context, held, head, cause, handover)
@@ -225,7 +225,7 @@ export function aloneWork(context: Context, held: Held, mailbox: Mailbox, head: 
   return {
     ...held,
     organization: mailbox.organization,
-    mail: mailbox.mail,
+    lastSeq: mailbox.lastSeq,
     messages: [head],
     complete: mailbox.complete,
     handlerOf: (message) => (spent ? givingUp(context, head) : shortHandler(context, message)),

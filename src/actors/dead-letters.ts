@@ -50,16 +50,16 @@ export async function retryDeadLetter(
     await tx`
       insert into actor_message (key, seq, type, payload, organization_id)
       select key, ${seq}, ${parked.type}, ${tx.json(parked.payload)}, organization_id
-      from actor
+      from actor_mailbox
       where key = ${key}`
     // The number of the newest message rises although none has it: an owner that is about to release looks again.
-    const [actor] = await tx<{ mail: number; organization: string }[]>`
-      update actor set mail = mail + 1
+    const [actor] = await tx<{ lastSeq: number; organization: string }[]>`
+      update actor_mailbox set last_seq = last_seq + 1
       where key = ${key}
-      returning mail, organization_id as organization`
+      returning last_seq as "lastSeq", organization_id as organization`
     return {
       key: parked.key,
-      seq: actor?.mail ?? seq,
+      seq: actor?.lastSeq ?? seq,
       type: parked.type,
       ...(actor && { organization: actor.organization }),
     }
@@ -81,10 +81,10 @@ export async function skipMessage(
 ): Promise<boolean> {
   const envelope = await transaction(deps.sql, async (tx) => {
     // The actor's row first, as in every turn. Its mail rises, so that an owner that is about to release looks again.
-    const [actor] = await tx<{ key: ActorKey; mail: number; organization: string }[]>`
-      update actor set mail = mail + 1
+    const [actor] = await tx<{ key: ActorKey; lastSeq: number; organization: string }[]>`
+      update actor_mailbox set last_seq = last_seq + 1
       where key = ${key}
-      returning key, mail, organization_id as organization`
+      returning key, last_seq as "lastSeq", organization_id as organization`
     const [skipped] = await tx<{ type: string }[]>`
       with parked as (
         delete from actor_dead_letter where key = ${key} and seq = ${seq} returning type
@@ -93,7 +93,7 @@ export async function skipMessage(
       )
       select type from parked union all select type from waiting`
     if (actor === undefined || skipped === undefined) return null
-    const { mail: newest, organization } = actor
+    const { lastSeq: newest, organization } = actor
     return { key: actor.key, seq: newest, type: skipped.type, organization }
   })
   if (envelope === null) return false
@@ -122,7 +122,7 @@ export async function listActors(sql: Query, limit = 100): Promise<readonly Wait
       h.type as "headType", h.seq as "headSeq", h.attempts as "headAttempts", h.last_error as "headError"
     from (select key, min(seq) as seq, count(*) as waiting from actor_message group by key) w
     join actor_message h using (key, seq)
-    join actor a using (key)
+    join actor_mailbox a using (key)
     order by h.available_at
     limit ${limit}`
 }

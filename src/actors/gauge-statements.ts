@@ -13,7 +13,7 @@ export async function oldestDueSeconds(sql: Sql): Promise<number> {
     where m.available_at <= now()
       and not exists (
         select 1
-        from actor a
+        from actor_mailbox a
         join worker w on w.id = a.owner
         where a.key = m.key
           and not w.is_accounted_for

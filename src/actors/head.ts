@@ -10,7 +10,7 @@ import type { ActorKey, Message } from './types.ts'
 /** What waits for an actor that is still ours. */
 export interface Mailbox {
   /** Number of the newest message: `release` compares it. */
-  readonly mail: number
+  readonly lastSeq: number
   /** Whose work it is. */
   readonly organization: string
   /** Due messages from the head on, in order; at most as many as asked for. Empty: none, or the head is not due. */
@@ -33,7 +33,7 @@ export interface Claimed extends Held {
 /** A mailbox in columns, all in the order of the messages; null where there are none. */
 interface MailboxRow {
   readonly key: ActorKey
-  readonly mail: number
+  readonly lastSeq: number
   readonly organization: string
   readonly seqs: readonly number[] | null
   readonly types: readonly string[]
@@ -57,9 +57,9 @@ export async function readMailboxes(
   limit: number,
 ): Promise<ReadonlyMap<ActorKey, Mailbox>> {
   const rows = await sql<MailboxRow[]>`
-    select a.key, a.mail, a.organization_id as organization, m.*
+    select a.key, a.last_seq as "lastSeq", a.organization_id as organization, m.*
     from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
-    join actor a on a.key = h.key and a.epoch = h.epoch
+    join actor_mailbox a on a.key = h.key and a.epoch = h.epoch
     cross join lateral (${firstMessages(sql, limit)}) m
     where a.owner = ${worker}`
   return new Map(rows.map((row) => [row.key, toMailbox(row, limit)]))
@@ -77,16 +77,16 @@ export async function claimAndRead(
   keys: readonly ActorKey[],
   limit: number,
 ): Promise<readonly Claimed[]> {
-  const rows = await sql<(Omit<MailboxRow, 'mail'> & { epoch: number; mail: number | null })[]>`
+  const rows = await sql<(Omit<MailboxRow, 'lastSeq'> & { epoch: number; lastSeq: number | null })[]>`
     with ${claiming(sql, worker, keys)}
-    select a.key, a.epoch, a.organization_id as organization, before.mail, m.*
+    select a.key, a.epoch, a.organization_id as organization, before.last_seq as "lastSeq", m.*
     from taken a
-    left join actor before on before.key = a.key and before.epoch = a.epoch - 1 and before.owner is null
+    left join actor_mailbox before on before.key = a.key and before.epoch = a.epoch - 1 and before.owner is null
     cross join lateral (${firstMessages(sql, limit)}) m`
-  return rows.map(({ epoch, mail, ...row }) => ({
+  return rows.map(({ epoch, lastSeq, ...row }) => ({
     key: row.key,
     epoch,
-    mailbox: mail === null ? null : toMailbox({ ...row, mail }, limit),
+    mailbox: lastSeq === null ? null : toMailbox({ ...row, lastSeq }, limit),
   }))
 }
 
@@ -107,8 +107,8 @@ function firstMessages(sql: Query, limit: number) {
 }
 
 function toMailbox(row: MailboxRow, limit: number): Mailbox {
-  const { key, mail, organization, seqs, types, payloads, waits_from: waitsFrom, tried } = row
-  if (seqs === null) return { mail, organization, due: [], complete: true }
+  const { key, lastSeq, organization, seqs, types, payloads, waits_from: waitsFrom, tried } = row
+  if (seqs === null) return { lastSeq, organization, due: [], complete: true }
   // A message that is not due, waiting for its retry, holds back its key: strict order.
   const dueCount = waitsFrom === null ? seqs.length : seqs.indexOf(waitsFrom)
   const id = key.slice(key.indexOf(':') + 1)
@@ -118,7 +118,7 @@ function toMailbox(row: MailboxRow, limit: number): Mailbox {
     const [, attempts, deaths, lastError] = tried?.find(([one]) => one === seq) ?? NEVER_TRIED
     due.push({ key, id, seq, type: types[at]!, payload: payloads[at]!, attempts, deaths, lastError })
   }
-  return { mail, organization, due, complete: dueCount <= limit }
+  return { lastSeq, organization, due, complete: dueCount <= limit }
 }
 
 const NEVER_TRIED: Tried = [0, 0, 0, null]

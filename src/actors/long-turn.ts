@@ -28,7 +28,7 @@ import {
 export interface LongWork extends Held {
   readonly organization: string
   /** Number of the newest message of its actor. */
-  readonly mail: number
+  readonly lastSeq: number
   /** True where nothing else is due: the actor is given back with the end of the turn. */
   readonly complete: boolean
   readonly message: Message
@@ -49,8 +49,8 @@ export async function runLong(
     if (mailbox === undefined) return // fenced off
     const head = mailbox.due[0]
     if (head === undefined) {
-      const released = await release(context.sql, context.worker, [{ ...held, mail: mailbox.mail }])
-      if (released.has(key)) return handover.leave(key, mailbox.mail)
+      const released = await release(context.sql, context.worker, [{ ...held, lastSeq: mailbox.lastSeq }])
+      if (released.has(key)) return handover.leave(key, mailbox.lastSeq)
       continue
     }
     if (turns > 0 || context.stopping.aborted) return goToTheEnd(context, held, head, handover)
@@ -60,7 +60,7 @@ export async function runLong(
       } else {
         const released = await runMessage(context, { ...held, ...mailbox, message: head }, head)
         if (released === 'broken_off') return goToTheEnd(context, held, head, handover)
-        if (released.has(key)) return handover.leave(key, mailbox.mail)
+        if (released.has(key)) return handover.leave(key, mailbox.lastSeq)
       }
     } catch (error) {
       return failTurn(context, held, head, error instanceof TurnFailed ? error.cause : error, handover)
@@ -230,7 +230,11 @@ class Turn implements LongTurn, GroupTurn {
       settle(
         tx,
         context.worker,
-        works.map(({ key, epoch, mail, complete }) => ({ key, epoch, mail: complete ? mail : null })),
+        works.map(({ key, epoch, lastSeq, complete }) => ({
+          key,
+          epoch,
+          lastSeq: complete ? lastSeq : null,
+        })),
       ),
       remove(tx, messages),
     ])

@@ -49,14 +49,14 @@ export function sendUnlessWaiting(tx: Query, letters: readonly Letter[]): Promis
 export function numberAndStore(tx: Query) {
   return tx`
     numbered as (
-      insert into actor (key, mail, organization_id) select key, 1, organization from letter order by key
+      insert into actor_mailbox (key, last_seq, organization_id) select key, 1, organization from letter order by key
       on conflict (key) do update
-        set mail = actor.mail + 1, organization_id = greatest(actor.organization_id, excluded.organization_id)
-      returning key, mail, organization_id
+        set last_seq = actor_mailbox.last_seq + 1, organization_id = greatest(actor_mailbox.organization_id, excluded.organization_id)
+      returning key, last_seq, organization_id
     ), sent as (
       insert into actor_message (key, seq, type, payload, available_at, organization_id)
       select
-        n.key, n.mail, l.type, l.payload::jsonb, now() + l.delay * interval '1 millisecond', n.organization_id
+        n.key, n.last_seq, l.type, l.payload::jsonb, now() + l.delay * interval '1 millisecond', n.organization_id
       from numbered n
       join letter l using (key)
       returning key, seq, type, organization_id as organization
@@ -102,9 +102,9 @@ export async function deleteActors(tx: Query, keys: readonly ActorKey[]): Promis
   await Promise.all([
     tx`
       with locked as materialized (
-        select key from actor where key = any(${sorted}::text[]) order by key for update
+        select key from actor_mailbox where key = any(${sorted}::text[]) order by key for update
       )
-      delete from actor where key in (select key from locked)`,
+      delete from actor_mailbox where key in (select key from locked)`,
     tx`delete from actor_dead_letter where key = any(${sorted}::text[])`,
   ])
 }

@@ -39,13 +39,13 @@ export async function claim(sql: Query, worker: string, keys: readonly ActorKey[
 export function claiming(sql: Query, worker: string, keys: readonly ActorKey[]) {
   return sql`
     free as (
-      select key from actor
+      select key from actor_mailbox
       where key = any(${keys as ActorKey[]}::text[])
         and (owner is null or owner = ${worker})
       order by key
       for no key update skip locked
     ), taken as (
-      update actor a set owner = ${worker}, epoch = a.epoch + 1
+      update actor_mailbox a set owner = ${worker}, epoch = a.epoch + 1
       from free
       where a.key = free.key
       returning a.key, a.epoch, a.organization_id
@@ -69,7 +69,7 @@ export async function takeOver(
   const [held] = await sql<Held[]>`
     with dead as (
       select a.key, exists (select from worker w where w.id = a.owner and w.is_accounted_for) as is_accounted_for
-      from actor a
+      from actor_mailbox a
       where a.key = ${key}
         and a.owner <> ${worker}
         and not exists (
@@ -80,7 +80,7 @@ export async function takeOver(
         )
       for no key update of a skip locked
     ), taken as (
-      update actor a set owner = ${worker}, epoch = a.epoch + 1
+      update actor_mailbox a set owner = ${worker}, epoch = a.epoch + 1
       from dead
       where a.key = dead.key
       returning a.key, a.epoch, dead.is_accounted_for
@@ -121,7 +121,7 @@ export async function fence(tx: Query, worker: string, held: readonly Held[]): P
   const rows = await tx`
     select 1
     from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
-    join actor a on a.key = h.key and a.epoch = h.epoch
+    join actor_mailbox a on a.key = h.key and a.epoch = h.epoch
     where a.owner = ${worker}
     order by a.key
     for share of a`
@@ -131,7 +131,7 @@ export async function fence(tx: Query, worker: string, held: readonly Held[]): P
 /** An actor at the end of its turns. */
 export interface Settled extends Held {
   /** The newest message that was seen: released unless there is a newer one. Null: kept. */
-  readonly mail: number | null
+  readonly lastSeq: number | null
 }
 
 /**
@@ -148,16 +148,16 @@ export async function settle(
 ): Promise<ReadonlySet<ActorKey>> {
   const rows = await tx<{ key: ActorKey; idle: boolean | null }[]>`
     with mine as (
-      select a.key, a.mail = s.mail as idle
+      select a.key, a.last_seq = s.last_seq as idle
       from unnest(
-        ${keysOf(settled)}::text[], ${epochsOf(settled)}::bigint[], ${settled.map((s) => s.mail)}::bigint[]
-      ) as s (key, epoch, mail)
-      join actor a on a.key = s.key and a.epoch = s.epoch
+        ${keysOf(settled)}::text[], ${epochsOf(settled)}::bigint[], ${settled.map((s) => s.lastSeq)}::bigint[]
+      ) as s (key, epoch, last_seq)
+      join actor_mailbox a on a.key = s.key and a.epoch = s.epoch
       where a.owner = ${worker}
       order by a.key
       for no key update of a
     ), released as (
-      update actor a set owner = null
+      update actor_mailbox a set owner = null
       from mine
       where a.key = mine.key and mine.idle
     )
@@ -235,21 +235,21 @@ export async function assertHead(tx: Query, { key, seq }: Message): Promise<void
 export async function release(
   sql: Query,
   worker: string,
-  seen: readonly (Held & { readonly mail: number })[],
+  seen: readonly (Held & { readonly lastSeq: number })[],
 ): Promise<ReadonlySet<ActorKey>> {
   if (seen.length === 0) return new Set()
   const rows = await sql<{ key: ActorKey }[]>`
     with empty as (
       select a.key
       from unnest(
-        ${keysOf(seen)}::text[], ${epochsOf(seen)}::bigint[], ${seen.map((s) => s.mail)}::bigint[]
-      ) as s (key, epoch, mail)
-      join actor a on a.key = s.key and a.epoch = s.epoch and a.mail = s.mail
+        ${keysOf(seen)}::text[], ${epochsOf(seen)}::bigint[], ${seen.map((s) => s.lastSeq)}::bigint[]
+      ) as s (key, epoch, last_seq)
+      join actor_mailbox a on a.key = s.key and a.epoch = s.epoch and a.last_seq = s.last_seq
       where a.owner = ${worker}
       order by a.key
       for no key update of a
     )
-    update actor a set owner = null
+    update actor_mailbox a set owner = null
     from empty
     where a.key = empty.key
     returning a.key`
@@ -263,12 +263,12 @@ export async function abandon(sql: Query, worker: string, held: readonly Held[])
     with mine as (
       select a.key
       from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
-      join actor a on a.key = h.key and a.epoch = h.epoch
+      join actor_mailbox a on a.key = h.key and a.epoch = h.epoch
       where a.owner = ${worker}
       order by a.key
       for no key update of a
     )
-    update actor a set owner = null
+    update actor_mailbox a set owner = null
     from mine
     where a.key = mine.key`
 }
@@ -285,7 +285,7 @@ export async function recordFailure(
 ): Promise<void> {
   const updated = await sql`
     with mine as (
-      select key from actor
+      select key from actor_mailbox
       where key = ${held.key} and epoch = ${held.epoch} and owner = ${worker}
       for no key update
     ), failed as (
@@ -296,7 +296,7 @@ export async function recordFailure(
       from mine
       where m.key = mine.key and m.seq = ${failure.seq}
     )
-    update actor a set owner = null
+    update actor_mailbox a set owner = null
     from mine
     where a.key = mine.key`
   if (updated.count === 0) throw new Fenced('the actor was lost before its failure was recorded')
@@ -320,7 +320,7 @@ export async function stillHeld(
   const rows = await sql<{ key: ActorKey }[]>`
     select a.key
     from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
-    join actor a on a.key = h.key and a.epoch = h.epoch
+    join actor_mailbox a on a.key = h.key and a.epoch = h.epoch
     where a.owner = ${worker}`
   return new Set(rows.map((row) => row.key))
 }

@@ -25,7 +25,7 @@ import {
 /** The turns of one actor in a transaction. */
 export interface Work extends Held {
   readonly organization: string
-  readonly mail: number
+  readonly lastSeq: number
   readonly messages: readonly Message[]
   /** True where nothing else is due: released in the same transaction, unless a message arrives before. */
   readonly complete: boolean
@@ -75,7 +75,7 @@ export async function commitTurns(
         settle(
           tx,
           context.worker,
-          done.map(({ work, finished }) => ({ ...work, mail: finished ? work.mail : null })),
+          done.map(({ work, finished }) => ({ ...work, lastSeq: finished ? work.lastSeq : null })),
         ),
         remove(
           tx,

@@ -29,7 +29,7 @@ export async function practiseTurn(
   await handle(message, async (more) => void letters.push(...more))
   await Promise.all([
     sendAll(tx, letters),
-    settle(tx, WORKER, [{ ...claimed, mail: claimed.mailbox?.mail ?? null }]),
+    settle(tx, WORKER, [{ ...claimed, lastSeq: claimed.mailbox?.lastSeq ?? null }]),
     remove(tx, [message]),
   ])
 }

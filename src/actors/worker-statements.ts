@@ -34,7 +34,7 @@ export async function endWorker(sql: Query, worker: string, culprit: Running | n
       deaths = m.deaths + 1,
       last_error = ${WORKER_ENDED},
       available_at = now() + least(${MAX_DEATH_PAUSE_S}, 2 ^ least(m.deaths, 30)) * interval '1 second'
-    from actor a, ended
+    from actor_mailbox a, ended
     where m.key = ${culprit?.key ?? null}
       and m.seq = ${culprit?.seq ?? null}
       and a.key = m.key
@@ -46,12 +46,12 @@ export async function giveBack(sql: Query, worker: string, keys: readonly ActorK
   if (keys.length === 0) return
   await sql`
     with mine as (
-      select key from actor
+      select key from actor_mailbox
       where key = any(${keys as ActorKey[]}::text[]) and owner = ${worker}
       order by key
       for no key update
     )
-    update actor a set owner = null
+    update actor_mailbox a set owner = null
     from mine
     where a.key = mine.key`
 }
@@ -100,7 +100,7 @@ export async function sweep(sql: Query, options: SweepOptions): Promise<readonly
       case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state,
       ${isOverdue(sql)} as "isOverdue"
     from actor_message m
-    join actor a on a.key = m.key
+    join actor_mailbox a on a.key = m.key
     left join worker w
       on w.id = a.owner and not w.is_accounted_for
         and w.heartbeat_at > now() - ${leaseMs}::int * interval '1 millisecond'
@@ -131,7 +131,7 @@ export async function sweepByKind(sql: Query, options: SweepOptions): Promise<re
         case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state,
         ${isOverdue(sql)} as "isOverdue"
       from actor_message m
-      join actor a on a.key = m.key
+      join actor_mailbox a on a.key = m.key
       left join worker w
         on w.id = a.owner and not w.is_accounted_for
         and w.heartbeat_at > now() - ${leaseMs}::int * interval '1 millisecond'
@@ -210,7 +210,7 @@ export async function sweepByOrganization(
         order by available_at
         limit ${LOOKED_AT}
       ) m
-      join actor a on a.key = m.key
+      join actor_mailbox a on a.key = m.key
       left join worker w
         on w.id = a.owner and not w.is_accounted_for
           and w.heartbeat_at > now() - ${leaseMs}::int * interval '1 millisecond'

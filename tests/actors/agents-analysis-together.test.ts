@@ -58,7 +58,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   jobs = []
   meanwhile = async () => {}
-  await database.sql`truncate actor, actor_message, actor_dead_letter, worker`
+  await database.sql`truncate actor_mailbox, actor_message, actor_dead_letter, worker`
 })
 afterEach(async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.close()))

@@ -100,13 +100,13 @@ test('deleting a session leaves nothing behind but its units in the ledger', asy
   const application = await createApplication(sql)
   const [id, other] = [await fullSession(application), await fullSession(application)]
   expect(Object.keys(await rowsOf(id)).sort()).toEqual([
-    'actor',
+    'actor_mailbox',
     'actor_dead_letter',
     'actor_message',
     'agent_event',
     'agent_event_revision',
     'agent_response',
-    'agent_revisit',
+    'agent_late_event',
     'agent_session',
     'agent_signal',
     'agent_usage',

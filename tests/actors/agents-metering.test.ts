@@ -185,7 +185,7 @@ test('credits added while a blocked session is being deleted leave no actor behi
     await identity.addCredits(organizationId, 1)
   })
   const actors = await sql<{ key: string }[]>`
-    select key from actor where key in (${`session:${id}`}, ${`session:${other}`})`
+    select key from actor_mailbox where key in (${`session:${id}`}, ${`session:${other}`})`
   expect(actors.map(({ key }) => key)).toEqual([`session:${other}`])
 })
 

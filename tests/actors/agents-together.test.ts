@@ -91,7 +91,7 @@ test('more late events than a page are gone back for in several turns, and none 
     late.map((event) => ({ ...event, revision: 2 })),
   )
   expect((await runSession(sql, actor, id)).turns).toBe(2)
-  expect(await sql`select 1 from agent_revisit where session_id = ${id}`).toHaveLength(0)
+  expect(await sql`select 1 from agent_late_event where session_id = ${id}`).toHaveLength(0)
 })
 
 test('one session that cannot be done among many fails alone, and the others are done once', async () => {

@@ -100,7 +100,7 @@ describe('the walk', () => {
     const signals = await signalRows(database.sql, id)
     expect(signals.map((signal) => signal.event)).toEqual(['f2', 'f5'])
     expect((await session(id)).watermark).toBe(5)
-    expect(await database.sql`select 1 from agent_revisit where session_id = ${id}`).toHaveLength(0)
+    expect(await database.sql`select 1 from agent_late_event where session_id = ${id}`).toHaveLength(0)
   })
 
   test('of 2,500 events takes several turns and misses none', async () => {

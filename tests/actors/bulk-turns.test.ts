@@ -165,6 +165,6 @@ test('letters of a visit leave if and only if it commits', async () => {
     },
   }
   await run({ tick: bulk, tock: bulk }, [ticks()])
-  const mail = await database.sql`select mail from actor`
-  expect(mail.map((row) => row.mail)).toEqual(KEYS.map(() => 2))
+  const lastSeq = await database.sql`select last_seq as "lastSeq" from actor_mailbox`
+  expect(lastSeq.map((row) => row.lastSeq)).toEqual(KEYS.map(() => 2))
 })

@@ -108,7 +108,7 @@ for (const [what, accept, event] of REQUESTS) {
     await answer
     expect(await sql`select 1 from actor_message where key = ${key}`).toHaveLength(1)
     await transaction(sql, (tx) => turn(tx, key))
-    expect(await sql`select 1 from agent_revisit where session_id = ${sessionId}`).toHaveLength(0)
+    expect(await sql`select 1 from agent_late_event where session_id = ${sessionId}`).toHaveLength(0)
   })
 }
 
@@ -130,7 +130,7 @@ test('an event that comes while a turn without news is about to commit leaves a 
 async function whileActorIsHeld(key: ActorKey, work: () => Promise<void>): Promise<void> {
   await sql`delete from actor_message where key = ${key}`
   await transaction(sql, async (tx) => {
-    await tx`select 1 from actor where key = ${key} for update`
+    await tx`select 1 from actor_mailbox where key = ${key} for update`
     await work()
   })
 }
@@ -186,7 +186,7 @@ test('a write that was decided before a turn walked beyond its event is left out
   await transaction(sql, (tx) => turn(tx, key))
   expect((await writeGuarded(sql, [write], 'events_stored')).done.size).toBe(0)
   await agent.accept([userMessage(5)])
-  expect(await sql`select 1 from agent_revisit where session_id = ${sessionId}`).toHaveLength(1)
+  expect(await sql`select 1 from agent_late_event where session_id = ${sessionId}`).toHaveLength(1)
 })
 
 test('an event that comes while a turn is being rolled back needs no letter of its own', async () => {
@@ -212,7 +212,7 @@ test('a turn that has to wait for a request reads what the request stores withou
   let written: ReturnType<typeof writeGuarded> | null = null
   let read: Promise<void> | null = null
   await transaction(sql, async (tx) => {
-    await tx`select 1 from actor where key = ${second.key} for update`
+    await tx`select 1 from actor_mailbox where key = ${second.key} for update`
     written ??= writeGuarded(sql, writes, 'events_stored')
     await whenWaiting()
     read ??= transaction(sql, (other) => turn(other, first.key))

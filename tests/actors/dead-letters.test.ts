@@ -162,13 +162,13 @@ test('the oldest due message is the oldest that waits: not one in hand, but one 
       [inHand, waiting].map((key) => ({ key, type: 'nobody_knows' })),
     )
     await sql`insert into worker (id) values ('encoding')`
-    await sql`update actor set owner = 'encoding' where key = ${inHand}`
+    await sql`update actor_mailbox set owner = 'encoding' where key = ${inHand}`
     await sql`update actor_message set available_at = now() - interval '1 hour' where key = ${inHand}`
     await sql`update actor_message set available_at = now() - interval '20 seconds' where key = ${waiting}`
     expect(await gauge()).toBeWithin(20, 60)
     await sql`update worker set heartbeat_at = now() - interval '1 minute' where id = 'encoding'`
     expect(await gauge()).toBeWithin(3_600, 3_700)
-    await sql`delete from actor`
+    await sql`delete from actor_mailbox`
     expect(await gauge()).toBe(0)
   } finally {
     await fresh.close()

@@ -127,7 +127,7 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
   test('what is sent without an organization is a class of its own, until a letter says whose it is', async () => {
     const key = keyOf('session')
     // As a process of an older version sends.
-    await database.sql`insert into actor (key, mail) values (${key}, 1)`
+    await database.sql`insert into actor_mailbox (key, last_seq) values (${key}, 1)`
     await database.sql`insert into actor_message (key, seq, type) values (${key}, 1, 'work')`
     const organizations = async () =>
       (

@@ -77,7 +77,7 @@ test('under load they say what waits, what is in hand and what was given up; aft
   await post('recording', 'encode', 20)
   await database.sql`
     update actor_message m set available_at = now() - interval '2 minutes'
-    from actor a where a.key = m.key and a.owner is null`
+    from actor_mailbox a where a.key = m.key and a.owner is null`
   expect(await gauge('due_messages')).toBe(24)
   expect(await gauge('oldest_due_seconds')).toBeWithin(120, 180)
   expect(await active('media')).toBe(4)

@@ -108,7 +108,7 @@ test('actors that are rung for together share a turn, and are given back with it
   await empty()
   expect(begun).toEqual([KEYS])
   await expectEach(1)
-  expect(await database.sql`select 1 from actor where owner is not null`).toHaveLength(0)
+  expect(await database.sql`select 1 from actor_mailbox where owner is not null`).toHaveLength(0)
 })
 
 test('a turn takes one message of each; the others come in their order', async () => {
@@ -191,7 +191,7 @@ test('an actor that is taken away meanwhile takes the whole turn with it, and th
   const worker = await start(
     applying(async (messages) => {
       if (messages.length === 1) return
-      await database.sql`update actor set epoch = epoch + 1, owner = 'another' where key = ${SECOND}`
+      await database.sql`update actor_mailbox set epoch = epoch + 1, owner = 'another' where key = ${SECOND}`
     }),
     { leaseMs: 3_600_000 },
   )
@@ -256,6 +256,6 @@ test('stopping breaks a shared turn off, gives its actors back and counts no att
   await began.promise
   await worker.stop(5_000)
   const rows = await database.sql`
-    select a.owner, m.attempts from actor a join actor_message m using (key)`
+    select a.owner, m.attempts from actor_mailbox a join actor_message m using (key)`
   expect([...rows]).toEqual(KEYS.map(() => ({ owner: null, attempts: 0 })))
 })

@@ -97,7 +97,7 @@ test('the actor is given back with the end of its turn, unless more is due', asy
     await turn.finish(async (_tx, sendLetters) => {
       if (turn.message.seq === 2) await sendLetters([{ key, type: 'work' }])
     })
-    const [actor] = await database.sql`select owner from actor where key = ${key}`
+    const [actor] = await database.sql`select owner from actor_mailbox where key = ${key}`
     owned.push(actor?.owner !== null)
   })
   await transaction(database.sql, async (tx) => {
@@ -109,7 +109,7 @@ test('the actor is given back with the end of its turn, unless more is due', asy
 
 test('what only reads sees our rows and cannot write', async () => {
   await start(async (turn) => {
-    const found = await turn.read((tx) => tx`select 1 from actor where key = ${turn.message.key}`)
+    const found = await turn.read((tx) => tx`select 1 from actor_mailbox where key = ${turn.message.key}`)
     const refused = await turn.read(note(turn, 'never')).catch((error) => error.code)
     await turn.finish(note(turn, `found ${found.length}, refused ${refused}`))
   })
@@ -156,7 +156,7 @@ test('a turn that lost its actor is told so, and its finish commits nothing', as
   )
   await post(key)
   await begun.promise
-  await database.sql`update actor set epoch = epoch + 1, owner = 'another' where key = ${key}`
+  await database.sql`update actor_mailbox set epoch = epoch + 1, owner = 'another' where key = ${key}`
   expect(await outcome.promise).toBeInstanceOf(Fenced)
   await empty()
   expect(await notes()).toEqual(['begun', 'by the new owner'])
@@ -173,7 +173,7 @@ test('stopping aborts the turn, gives the actor back and counts no attempt', asy
   await begun.promise
   await worker.stop(5_000)
   const [row] = await database.sql`
-    select a.owner, m.attempts from actor a join actor_message m using (key) where key = ${key}`
+    select a.owner, m.attempts from actor_mailbox a join actor_message m using (key) where key = ${key}`
   expect(row).toEqual({ owner: null, attempts: 0 })
 })
 
@@ -189,7 +189,7 @@ test('a turn that does not listen to its signal is left behind when the budget i
   await post(key)
   await begun.promise
   await worker.stop(50)
-  expect(await database.sql`select 1 from actor where owner is not null`).toHaveLength(0)
+  expect(await database.sql`select 1 from actor_mailbox where owner is not null`).toHaveLength(0)
   await start(async (turn) => turn.finish(note(turn, 'by the next worker')))
   await empty()
   proceed.resolve()
@@ -228,7 +228,9 @@ test('a message type may have a time of its own', async () => {
   const deps = testDeps(database.url, testServer('TEST_REDIS_URL'))
   workers.push(await startWorker(deps, [definition], { longTurnTimeoutMs: 100 }))
   await post(newKey())
-  await eventually(async () => (await database.sql`select 1 from actor where owner is not null`).length === 1)
+  await eventually(
+    async () => (await database.sql`select 1 from actor_mailbox where owner is not null`).length === 1,
+  )
   await transaction(database.sql, (tx) => send(tx, [{ key: newKey(), type: 'hang' }]))
   await eventually(async () => (await database.sql`select 1 from actor_dead_letter`).length === 1)
   proceed.resolve()

@@ -171,9 +171,11 @@ test('a turn that lost its actor commits nothing, and the new owner does it over
   await post([key])
   await started.promise
   // Another worker takes over while the turn is paused, does the message, and is gone again.
-  await database.sql`update actor set epoch = epoch + 1, owner = 'other' where key = ${key}`
+  await database.sql`update actor_mailbox set epoch = epoch + 1, owner = 'other' where key = ${key}`
   proceed.resolve()
-  await eventually(async () => (await database.sql`select 1 from actor where epoch >= 3`).length === 1)
+  await eventually(
+    async () => (await database.sql`select 1 from actor_mailbox where epoch >= 3`).length === 1,
+  )
   await empty()
   expect(runs).toBe(2)
   expect(await applied()).toEqual([{ key, seq: 1 }])

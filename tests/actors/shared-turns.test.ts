@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 beforeEach(async () => {
-  await database.sql`truncate actor, actor_message, actor_dead_letter, worker`
+  await database.sql`truncate actor_mailbox, actor_message, actor_dead_letter, worker`
 })
 afterEach(() => worker.close())
 
@@ -38,7 +38,7 @@ test('letters of a turn that was fenced off do not leave, however many are for o
     async tell({ key, seq }, _, sending) {
       for (let count = 0; count < 4; count++) await sending([{ key: receiver, type: 'told' }])
       if (seq === 1) return 'done'
-      await database.sql`update actor set epoch = epoch + 1 where key = ${key}`
+      await database.sql`update actor_mailbox set epoch = epoch + 1 where key = ${key}`
       lost.add(key)
       return 'done'
     },
@@ -53,8 +53,8 @@ test('letters of a turn that was fenced off do not leave, however many are for o
     await eventually(() => lost.has(key))
   }
   await worker.stop(5_000)
-  const [actor] = await database.sql`select mail from actor where key = ${receiver}`
-  expect(actor?.mail).toBe(4 * keys.length)
+  const [actor] = await database.sql`select last_seq as "lastSeq" from actor_mailbox where key = ${receiver}`
+  expect(actor?.lastSeq).toBe(4 * keys.length)
 })
 
 test('an actor that always fails is given up although its bell never stops', async () => {

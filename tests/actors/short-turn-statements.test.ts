@@ -37,7 +37,7 @@ describe('claim and head in one', () => {
     expect(held).toContainEqual({ key: empty, epoch: 1 })
     const read = await readMailboxes(sql, first, held, 20)
     expect(new Map(claimed.map((one) => [one.key, one.mailbox]))).toEqual(new Map(read))
-    expect(read.get(empty)).toEqual({ mail: 1, organization: NO_ORGANIZATION, due: [], complete: true })
+    expect(read.get(empty)).toEqual({ lastSeq: 1, organization: NO_ORGANIZATION, due: [], complete: true })
     expect(
       read.get(key)?.due.map(({ attempts, deaths, lastError }) => [attempts, deaths, lastError]),
     ).toEqual([
@@ -68,9 +68,9 @@ describe('claim and head in one', () => {
     const worker = await liveWorker(sql)
     const claimed = await changedMeanwhile(worker, key, () => send(sql, [{ key, type: 'tick' }]))
     expect(claimed).toMatchObject([
-      { key, epoch: 1, mailbox: { mail: 1, due: [{ seq: 1 }], complete: true } },
+      { key, epoch: 1, mailbox: { lastSeq: 1, due: [{ seq: 1 }], complete: true } },
     ])
-    expect(await release(sql, worker, [{ key, epoch: 1, mail: 1 }])).toEqual(new Set())
+    expect(await release(sql, worker, [{ key, epoch: 1, lastSeq: 1 }])).toEqual(new Set())
   })
 
   test('where another worker had the actor after its look, it is to be looked at again', async () => {
@@ -79,7 +79,7 @@ describe('claim and head in one', () => {
     const claimed = await changedMeanwhile(worker, key, async () => {
       const held = await claimOne(sql, other, key)
       await sql`delete from actor_message where key = ${key}`
-      await release(sql, other, [{ ...held, mail: 1 }])
+      await release(sql, other, [{ ...held, lastSeq: 1 }])
     })
     expect(claimed).toEqual([{ key, epoch: 2, mailbox: null }])
   })
@@ -104,7 +104,7 @@ describe('claim and head in one', () => {
     await sql.unsafe(`
       create or replace function wait_here() returns trigger language plpgsql as $$
         begin perform pg_advisory_xact_lock(1); return new; end $$;
-      create or replace trigger waits before update on actor for each row
+      create or replace trigger waits before update on actor_mailbox for each row
         when (old.key = '${before}') execute function wait_here()`)
     let claimed: ReturnType<typeof claimAndRead> = Promise.resolve([])
     await transaction(sql, async (tx) => {
@@ -129,7 +129,7 @@ describe('settle', () => {
     const worker = await deadWorker(sql)
     const held = await claim(sql, worker, [kept, lost])
     await takeOver(sql, await liveWorker(sql), lost, LEASE_MS)
-    const settled = held.map((one) => ({ ...one, mail: 1 }))
+    const settled = held.map((one) => ({ ...one, lastSeq: 1 }))
     const turn = transaction(sql, (tx) => settle(tx, worker, settled))
     await expect(turn).rejects.toBeInstanceOf(Fenced)
     expect(await stillHeld(sql, worker, held)).toEqual(new Set([kept]))
@@ -147,7 +147,7 @@ describe('settle', () => {
     const released = await settle(
       sql,
       worker,
-      held.map((one) => ({ ...one, mail: one.key === unfinished ? null : 1 })),
+      held.map((one) => ({ ...one, lastSeq: one.key === unfinished ? null : 1 })),
     )
     expect(released).toEqual(new Set([idle]))
     expect(await stillHeld(sql, worker, held)).toEqual(new Set([busy, unfinished]))
@@ -159,7 +159,7 @@ describe('settle', () => {
     const held = await claimOne(sql, owner, key)
     const worker = await liveWorker(sql)
     await transaction(sql, async (tx) => {
-      await settle(tx, owner, [{ ...held, mail: null }])
+      await settle(tx, owner, [{ ...held, lastSeq: null }])
       expect(await takeOver(sql, worker, key, LEASE_MS)).toBeNull()
     })
     expect(await takeOver(sql, worker, key, LEASE_MS)).not.toBeNull()
@@ -173,7 +173,7 @@ describe('settle', () => {
     await transaction(sql, async (tx) => {
       const [{ pid } = { pid: 0 }] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
       await send(tx, [{ key, type: 'tick' }])
-      released = settle(sql, worker, [{ ...held, mail: 1 }])
+      released = settle(sql, worker, [{ ...held, lastSeq: 1 }])
       await waitUntilBlockedBy(sql, pid)
     })
     expect(await released).toEqual(new Set())
@@ -183,9 +183,9 @@ describe('settle', () => {
     const key = await actorWithMail(sql)
     const [first, second] = [await liveWorker(sql), await liveWorker(sql)]
     const lost = await claimOne(sql, first, key)
-    await sql`update actor set owner = null, epoch = epoch - 1 where key = ${key}`
+    await sql`update actor_mailbox set owner = null, epoch = epoch - 1 where key = ${key}`
     const held = await claimOne(sql, second, key)
-    await expect(settle(sql, first, [{ ...lost, mail: 1 }])).rejects.toBeInstanceOf(Fenced)
-    expect(await settle(sql, second, [{ ...held, mail: 1 }])).toEqual(new Set([key]))
+    await expect(settle(sql, first, [{ ...lost, lastSeq: 1 }])).rejects.toBeInstanceOf(Fenced)
+    expect(await settle(sql, second, [{ ...held, lastSeq: 1 }])).toEqual(new Set([key]))
   })
 })

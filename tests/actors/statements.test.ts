@@ -77,7 +77,7 @@ describe('claim', () => {
 
 describe('take over', () => {
   const inHandOfTheDead = async (key: ActorKey) => {
-    await sql`update actor set owner = null where key = ${key}`
+    await sql`update actor_mailbox set owner = null where key = ${key}`
     await sql`update actor_message set available_at = now() where key = ${key}`
     await claimOne(sql, await deadWorker(sql), key)
     expect(await takeOver(sql, await liveWorker(sql), key, LEASE_MS)).not.toBeNull()
@@ -112,7 +112,7 @@ describe('take over', () => {
     await inHandOfTheDead(key)
     const [held] = await sql<
       { epoch: number; owner: string }[]
-    >`select epoch, owner from actor where key = ${key}`
+    >`select epoch, owner from actor_mailbox where key = ${key}`
     await recordFailure(sql, held!.owner, { key, epoch: held!.epoch }, { seq: 1, error: 'no', delayMs: 0 })
     expect(await inHandOfTheDead(key)).toEqual([[1, 0, WORKER_ENDED_ONCE]])
   })
@@ -141,7 +141,7 @@ describe('head', () => {
     const held = await claimOne(sql, worker, key)
     const mailbox = (await readMailboxes(sql, worker, [held], 20)).get(key)
     expect(mailbox?.due.map((message) => message.seq)).toEqual([1, 2])
-    expect(mailbox).toMatchObject({ mail: 3, complete: true })
+    expect(mailbox).toMatchObject({ lastSeq: 3, complete: true })
   })
 
   test('a head that waits for its retry holds back what is due behind it', async () => {
@@ -192,7 +192,7 @@ describe('fence', () => {
     const key = await actorWithMail(sql)
     const [first, second] = [await liveWorker(sql), await liveWorker(sql)]
     const lost = await claimOne(sql, first, key)
-    await sql`update actor set owner = null, epoch = epoch - 1 where key = ${key}`
+    await sql`update actor_mailbox set owner = null, epoch = epoch - 1 where key = ${key}`
     const held = await claimOne(sql, second, key)
     expect(held).toEqual(lost)
     await expect(fence(sql, first, [lost])).rejects.toBeInstanceOf(Fenced)
@@ -251,10 +251,10 @@ describe('release', () => {
     await sql`delete from actor_message where key = ${key}`
     const worker = await liveWorker(sql)
     const held = await claimOne(sql, worker, key)
-    const mail = (await readMailboxes(sql, worker, [held], 20)).get(key)?.mail ?? -1
+    const lastSeq = (await readMailboxes(sql, worker, [held], 20)).get(key)?.lastSeq ?? -1
     await send(sql, [{ key, type: 'tick' }])
-    expect(await release(sql, worker, [{ ...held, mail }])).toEqual(new Set())
-    expect(await release(sql, worker, [{ ...held, mail: mail + 1 }])).toEqual(new Set([key]))
+    expect(await release(sql, worker, [{ ...held, lastSeq }])).toEqual(new Set())
+    expect(await release(sql, worker, [{ ...held, lastSeq: lastSeq + 1 }])).toEqual(new Set([key]))
   })
 
   test('waits for a sender that has not committed, and is refused then', async () => {
@@ -265,7 +265,7 @@ describe('release', () => {
     await transaction(sql, async (tx) => {
       const [{ pid } = { pid: 0 }] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
       await send(tx, [{ key, type: 'tick' }])
-      released = release(sql, worker, [{ ...held, mail: 1 }])
+      released = release(sql, worker, [{ ...held, lastSeq: 1 }])
       await waitUntilBlockedBy(sql, pid)
     })
     expect(await released).toEqual(new Set())

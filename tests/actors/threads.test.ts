@@ -101,7 +101,7 @@ test.each([
       innocent.map((key) => ({ key, type: 'wait' })),
     )
     await eventually(
-      async () => (await database.sql`select 1 from actor where owner is not null`).length === 2,
+      async () => (await database.sql`select 1 from actor_mailbox where owner is not null`).length === 2,
     )
     await send(database.sql, [{ key: culprit, type }])
     await empty()

@@ -29,7 +29,7 @@ async function prepared(part: string): Promise<number> {
 
 const OF_REQUESTS = ['insert into agent_event (', 'insert into agent_session as s (']
 const OF_TURNS = [
-  'update actor a set owner =',
+  'update actor_mailbox a set owner =',
   'insert into agent_signal (',
   'insert into agent_response (',
   'delete from actor_message m',

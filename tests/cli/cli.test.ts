@@ -130,7 +130,7 @@ test('erases an address from form submissions and mail files', async () => {
     [other, 'bob@example.com'],
   ] as const) {
     await sql`insert into form_submission (id, form, email, fields) values (${id}, 'contact', ${email}, '{}')`
-    await sql`insert into actor (key) values (${`form:${id}`})`
+    await sql`insert into actor_mailbox (key) values (${`form:${id}`})`
     await sql`insert into actor_message (key, seq, type) values (${`form:${id}`}, 1, 'confirm')`
     await Bun.write(join(dataDir, 'mail', `form-team.${id}.eml`), `From: ${email}`)
   }
@@ -343,7 +343,7 @@ test('an empty database is reported, migrated, and then up to date', async () =>
 
 test('a dead letter is listed, retried and skipped', async () => {
   const actor = `session:${crypto.randomUUID()}`
-  await database.sql`insert into actor (key, mail) values (${actor}, 2)`
+  await database.sql`insert into actor_mailbox (key, last_seq) values (${actor}, 2)`
   for (const seq of [1, 2])
     await database.sql`
       insert into actor_dead_letter (key, seq, type, payload, attempts, last_error)

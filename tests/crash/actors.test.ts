@@ -74,7 +74,7 @@ test('nothing is lost, doubled or out of order', async () => {
   const [result] = await database.sql`
     select
       (select count(*) from applied) as applied,
-      (select sum(mail) from actor)::int8 as sent,
+      (select sum(last_seq) from actor_mailbox)::int8 as sent,
       (select count(*) from applied where after <> seq - 1) as out_of_order,
       (select count(*) from (select from applied group by key, seq having count(*) > 1) twice) as doubled,
       (select count(*) from actor_dead_letter where type <> 'poison') as innocent_dead_letters`

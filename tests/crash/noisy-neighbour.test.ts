@@ -144,7 +144,7 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
     const { sql } = server.database
     expect([...(await sql`select * from death where organization_id = ${quiet.organizationId}`)]).toEqual([])
     const parked = await sql`
-      select * from actor_dead_letter join actor using (key) where organization_id = ${quiet.organizationId}`
+      select * from actor_dead_letter join actor_mailbox using (key) where organization_id = ${quiet.organizationId}`
     expect([...parked]).toEqual([])
   }
 
@@ -203,7 +203,7 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
     const inHand = async () => {
       const { sql } = server.database
       return (
-        await sql`select from actor where organization_id = ${noisy.organizationId} and key like 'recording:%' and owner is not null`
+        await sql`select from actor_mailbox where organization_id = ${noisy.organizationId} and key like 'recording:%' and owner is not null`
       ).length
     }
     await eventually(async () => (await inHand()) === 4, { deadlineMs: 60_000 })

@@ -60,7 +60,7 @@ test('deleting a session removes all of it but the ledger, and only it', async (
     await agents.sql`
       insert into agent_usage (organization_id, application_id, session_id, external_event_id, unit)
       values (${organizationId()}, ${application.id}, ${id}, 'e1', 'agent_response_processed')`
-    await agents.sql`insert into actor (key) values (${`session:${id}`})`
+    await agents.sql`insert into actor_mailbox (key) values (${`session:${id}`})`
   }
   const deletion = () => agents.call(agents.organization.ada.caller, 'DELETE', `${SESSIONS}/${gone}`)
   const answers = await Promise.all([deletion(), deletion(), deletion()])
@@ -72,7 +72,7 @@ test('deleting a session removes all of it but the ledger, and only it', async (
         (select count(*)::int from agent_session where id = ${id}) as sessions,
         (select count(*)::int from agent_event where session_id = ${id}) as events,
         (select count(*)::int from agent_signal where session_id = ${id}) as signals,
-        (select count(*)::int from actor where key = ${`session:${id}`}) as actors,
+        (select count(*)::int from actor_mailbox where key = ${`session:${id}`}) as actors,
         (select count(*)::int from agent_usage where session_id = ${id}) as usage`
     return { ...row }
   }

@@ -171,7 +171,7 @@ test('two processes at one new session, which a user deletes meanwhile: no answe
       const letters = await sql`select 1 from actor_message where key = ${`session:${present.id}`}`
       expect(letters.length).toBeGreaterThan(0)
     }
-    expect(await sql`select 1 from actor where key = ${`session:${sessionId}`}`).toHaveLength(0)
+    expect(await sql`select 1 from actor_mailbox where key = ${`session:${sessionId}`}`).toHaveLength(0)
   }
 })
 

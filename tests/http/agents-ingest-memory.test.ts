@@ -134,7 +134,7 @@ test('an event that the session’s actor has walked past meanwhile is one to go
   const { sessionId } = await agent.accept([userMessage(1)])
   await sql`update agent_session set watermark = 5 where id = ${sessionId}`
   await agent.accept([userMessage(5), userMessage(6)])
-  const late = await sql`select external_event_id as id from agent_revisit where session_id = ${sessionId}`
+  const late = await sql`select external_event_id as id from agent_late_event where session_id = ${sessionId}`
   expect(late.map((row) => row.id)).toEqual(['u5'])
 })
 

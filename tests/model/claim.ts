@@ -60,15 +60,15 @@ const NOT_TRUSTED = -1
 
 /** Claim and head in one statement: it takes its snapshot, and looks at the mailbox with it. */
 export function beginClaim({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
-  const { owner, epoch, mail } = state.database
+  const { owner, epoch, lastSeq } = state.database
   if (owner !== 0 && owner !== me)
     return [{ label: `worker ${me} claims: not free`, next: leave(state, me, 0) }]
   const { head, isLast } = dueHead(state)
   const isTrusted = owner === 0 || mistake === 'claim trusts its look at what is in hands'
-  const seen = { epoch: isTrusted ? epoch : NOT_TRUSTED, mail, head, flag: isLast }
+  const seen = { epoch: isTrusted ? epoch : NOT_TRUSTED, lastSeq, head, flag: isLast }
   return [
     {
-      label: `worker ${me} begins to claim: sees message ${head} and mail ${mail}`,
+      label: `worker ${me} begins to claim: sees message ${head} and last_seq ${lastSeq}`,
       next: setWorker(state, me, { place: 'claiming', ...seen }),
     },
   ]
@@ -76,7 +76,7 @@ export function beginClaim({ mistake }: ProtocolOptions, state: State, me: numbe
 
 /** Then it locks the row as it is now. What it saw is good for nothing where somebody had the actor then, or in between. */
 export function claimAndRead({ mistake }: ProtocolOptions, state: State, me: number): Step<State> {
-  const { owner, epoch, mail } = state.database
+  const { owner, epoch, lastSeq } = state.database
   const seen = state.workers[me - 1]!
   if (isLockedFor(state, me) || (owner !== 0 && owner !== me))
     return { label: `worker ${me} claims: not free`, next: leave(state, me, 0) }
@@ -85,14 +85,14 @@ export function claimAndRead({ mistake }: ProtocolOptions, state: State, me: num
   if (seen.epoch !== epoch)
     return {
       label: `worker ${me} claims: epoch ${next}, has to look again`,
-      next: setWorker(claimed, me, { place: 'held', epoch: next, mail: 0, head: 0, flag: false }),
+      next: setWorker(claimed, me, { place: 'held', epoch: next, lastSeq: 0, head: 0, flag: false }),
     }
   return {
     label: `worker ${me} claims: epoch ${next}`,
     next: setWorker(claimed, me, {
       place: seen.head === 0 ? 'releasing' : 'turn',
       epoch: next,
-      mail: mistake === 'claim reads mail from the locked row' ? mail : seen.mail,
+      lastSeq: mistake === 'claim reads last_seq from the locked row' ? lastSeq : seen.lastSeq,
     }),
     ...(seen.head !== 0 && (state.database.present & bit(seen.head)) === 0 ? { broken: RULES.over } : {}),
   }
@@ -108,11 +108,11 @@ function dueHead({ database }: State, skipsWaiting = false) {
 
 export function readHead({ mistake }: ProtocolOptions, state: State, me: number): Step<State> {
   const worker = state.workers[me - 1]!
-  const { mail } = state.database
+  const { lastSeq } = state.database
   if (worker.place === 'half read')
     return {
-      label: `worker ${me} reads mail: ${mail}`,
-      next: setWorker(state, me, { place: 'releasing', mail }),
+      label: `worker ${me} reads last_seq: ${lastSeq}`,
+      next: setWorker(state, me, { place: 'releasing', lastSeq }),
     }
   if (!isOurs(state, me))
     return { label: `worker ${me} looks at the head: not its own any more`, next: leave(state, me, 0) }
@@ -121,11 +121,11 @@ export function readHead({ mistake }: ProtocolOptions, state: State, me: number)
     const place = mistake === 'head in two statements' ? 'half read' : 'releasing'
     return {
       label: `worker ${me} looks at the head: nothing is due`,
-      next: setWorker(state, me, { place, mail }),
+      next: setWorker(state, me, { place, lastSeq }),
     }
   }
   return {
     label: `worker ${me} looks at the head: message ${head}`,
-    next: setWorker(state, me, { place: 'turn', mail, head, flag: isLast }),
+    next: setWorker(state, me, { place: 'turn', lastSeq, head, flag: isLast }),
   }
 }

@@ -67,7 +67,7 @@ export interface Database extends Seen {
   readonly letters: number
   /** Those of them that wait for company: they were sent soon after a turn. */
   readonly early: number
-  readonly mail: number
+  readonly lastSeq: number
   /** Of the actor: 0 is nobody. */
   readonly owner: number
   readonly epoch: number
@@ -140,7 +140,7 @@ export const START: Database = {
   read: 0,
   letters: 0,
   early: 0,
-  mail: 0,
+  lastSeq: 0,
   owner: 0,
   epoch: 0,
 }
@@ -199,8 +199,8 @@ export function canonicalCoalesced(state: State): string {
   const seenText = (seen: Seen | null) =>
     seen === null ? '-' : `${name(seen.version)},${seen.events},${seen.watermark}`
   const text = (database: Database) => {
-    const { writer, revisits, read, letters, early, mail, owner } = database
-    return [seenText(database), name(writer), revisits, read, letters, early, mail, owner].join()
+    const { writer, revisits, read, letters, early, lastSeq, owner } = database
+    return [seenText(database), name(writer), revisits, read, letters, early, lastSeq, owner].join()
   }
   const snapshotText = (snapshot: Database | null) =>
     snapshot === null

@@ -122,15 +122,15 @@ function finish({ mistake, turns }: CoalescedOptions, state: State, index: numbe
       next: { ...setWorker(state, index, OVER), locked: 0 },
     }
   const rest = database.letters & ~head
-  const letters = more ? rest | (1 << database.mail) : rest
-  const mail = database.mail + (more ? 1 : 0)
+  const letters = more ? rest | (1 << database.lastSeq) : rest
+  const lastSeq = database.lastSeq + (more ? 1 : 0)
   const hasNews = (seen & ~database.read) !== 0
   const writesRow = hasNews || mistake !== 'a turn without news leaves the row as it was'
   const walked =
     turns === 'short'
       ? { watermark: Math.max(database.watermark, highestOf(seen)), revisits: database.revisits & ~seen }
       : {}
-  const next = commit(state, { letters, mail, read: database.read | seen, ...walked }, { writesRow })
+  const next = commit(state, { letters, lastSeq, read: database.read | seen, ...walked }, { writesRow })
   return {
     label: `worker ${index + 1} commits${more ? ', with a letter to itself' : ''}`,
     next: setWorker(next, index, { ...OVER, place: 'held' }),

@@ -137,12 +137,12 @@ function commitRequest(
   const isLate = !wasGuarded && index <= database.watermark
   const hadTurn = pauses && database.read !== 0
   const sends = tells && !(hadTurn && mistake === 'the letter of a session that just had a turn is not sent')
-  const letter = sends ? 1 << database.mail : 0
+  const letter = sends ? 1 << database.lastSeq : 0
   const stored = {
     letters: database.letters | letter,
     // Which turns count as lately is a matter of time: the letter may become due at once.
     early: hadTurn ? database.early | letter : database.early,
-    mail: database.mail + (sends ? 1 : 0),
+    lastSeq: database.lastSeq + (sends ? 1 : 0),
     events: database.events | bit,
     revisits: isLate ? database.revisits | bit : database.revisits,
   }
@@ -185,8 +185,8 @@ function serverSteps({ serverCrashes }: CoalescedOptions, state: State): readonl
   const { database, durable, faults } = state
   const resent: Database = {
     ...database,
-    letters: database.letters | (1 << database.mail),
-    mail: database.mail + 1,
+    letters: database.letters | (1 << database.lastSeq),
+    lastSeq: database.lastSeq + 1,
   }
   const steps: Step<State>[] = []
   if (database.early !== 0)
@@ -194,7 +194,7 @@ function serverSteps({ serverCrashes }: CoalescedOptions, state: State): readonl
       label: 'the letter has waited long enough',
       next: { ...state, database: { ...database, early: 0 }, durable: { ...durable, early: 0 } },
     })
-  if (faults > 0 && database.version !== 0 && database.letters === 0 && database.mail < 6)
+  if (faults > 0 && database.version !== 0 && database.letters === 0 && database.lastSeq < 6)
     steps.push({
       label: 'FAULT: an operator sends the letter again',
       next: { ...state, database: resent, durable: resent, faults: faults - 1 },

@@ -41,7 +41,7 @@ const MISTAKES: readonly (readonly [Mistake, ProtocolOptions, string])[] = [
   ['fence without the owner', { ...CRASHES, ...LONG }, RULES.twoOwners],
   ['removed without being the head', CRASHES, RULES.order],
   ['removed without being the head', { ...CRASHES, ...LONG }, RULES.order],
-  ['claim reads mail from the locked row', BELLS, STUCK],
+  ['claim reads last_seq from the locked row', BELLS, STUCK],
   ['claim trusts its look at what is in hands', SWEEPS, RULES.over],
   ['claim trusts its look at what is in hands', { ...SWEEPS, ...LONG }, RULES.over],
   ['release where no message exists', BELLS, STUCK],

@@ -66,17 +66,17 @@ function senderSteps(options: ProtocolOptions, state: State, index: number): rea
   switch (place) {
     case 'new': {
       if (isLockedFor(state, -index - 1)) return []
-      const next = set({ place: 'open', seq: state.database.mail + 1 })
+      const next = set({ place: 'open', seq: state.database.lastSeq + 1 })
       return [
         {
-          label: `${who} locks the actor and stores message ${state.database.mail + 1}`,
+          label: `${who} locks the actor and stores message ${state.database.lastSeq + 1}`,
           next: { ...next, exclusive: -index - 1 },
         },
       ]
     }
     case 'open': {
       const { database } = state
-      const after = { ...database, mail: seq, present: database.present | bit(seq) }
+      const after = { ...database, lastSeq: seq, present: database.present | bit(seq) }
       // Its COMMIT waits for the disk, and so for every commit before it.
       const next = {
         ...set({ place: 'committed', seq }),

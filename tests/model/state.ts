@@ -12,7 +12,7 @@ export type Mistake =
   | 'fence for key share'
   | 'fence without the owner'
   | 'removed without being the head'
-  | 'claim reads mail from the locked row'
+  | 'claim reads last_seq from the locked row'
   | 'claim trusts its look at what is in hands'
   | 'release where no message exists'
   | 'release without looking'
@@ -39,7 +39,7 @@ export interface ProtocolOptions {
 
 /** What is committed. Sets of messages are bit masks: message `n` is bit `n - 1`. */
 export interface Database {
-  readonly mail: number
+  readonly lastSeq: number
   readonly epoch: number
   /** 0: nobody; else number of the worker. */
   readonly owner: number
@@ -96,7 +96,7 @@ export interface Worker {
   readonly lease: boolean
   /** What it remembers. */
   readonly epoch: number
-  readonly mail: number
+  readonly lastSeq: number
   readonly head: number
   /** The newest message that a bell rang for while the actor was in hand. */
   readonly rung: number
@@ -134,13 +134,13 @@ export interface State {
 /** Holds the locks of the lost transaction. */
 export const GHOST = 9
 
-export const EMPTY: Database = { mail: 0, epoch: 0, owner: 0, present: 0, waiting: 0, applied: 0 }
+export const EMPTY: Database = { lastSeq: 0, epoch: 0, owner: 0, present: 0, waiting: 0, applied: 0 }
 export const NEW_WORKER: Worker = {
   place: 'idle',
   alive: true,
   lease: true,
   epoch: 0,
-  mail: 0,
+  lastSeq: 0,
   head: 0,
   rung: 0,
   flag: false,
@@ -180,7 +180,7 @@ const epochUnit = (epoch: number, newest: number | null) =>
   newest === null ? epoch : epoch === newest ? 1 : 0
 
 function addRow(units: number[], row: Database, newest: number | null): void {
-  units.push(row.mail, epochUnit(row.epoch, newest), row.present, row.waiting, row.applied)
+  units.push(row.lastSeq, epochUnit(row.epoch, newest), row.present, row.waiting, row.applied)
 }
 
 /** All that counts of a worker as one integer of three units of 16 bits. */
@@ -196,7 +196,7 @@ function workerNumber(state: State, index: number, newest: number | null): numbe
     (worker.alive ? 32 : 0) +
     (worker.lease ? 64 : 0) +
     (worker.flag ? 128 : 0)
-  const seen = worker.mail + worker.head * 32 + worker.rung * 1024
+  const seen = worker.lastSeq + worker.head * 32 + worker.rung * 1024
   return (
     (marks + PLACE_NUMBERS[worker.place] * 256) * 2 ** 32 + epochUnit(worker.epoch, newest) * 2 ** 16 + seen
   )
@@ -240,7 +240,7 @@ export function unlock(state: State, me: number): State {
 /** Out of hand, with what was rolled back; comes back at once where a bell rang for more than it has seen. */
 export function leave(state: State, me: number, seen: number): State {
   const { rung } = state.workers[me - 1]!
-  const cleared = { epoch: 0, mail: 0, head: 0, rung: 0, flag: false }
+  const cleared = { epoch: 0, lastSeq: 0, head: 0, rung: 0, flag: false }
   return setWorker(unlock(state, me), me, { ...cleared, place: rung > seen ? 'called' : 'idle' })
 }
 

@@ -110,7 +110,7 @@ function act(options: ProtocolOptions, state: State, me: number): readonly Step<
       return [
         {
           label: `worker ${me} puts the actor out of its hands`,
-          next: leave(state, me, state.workers[me - 1]!.mail),
+          next: leave(state, me, state.workers[me - 1]!.lastSeq),
         },
       ]
     case 'failing':
@@ -145,8 +145,8 @@ function settle({ mistake }: ProtocolOptions, state: State, me: number): readonl
   if (isLockedFor(state, me)) return []
   if (!isOurs(state, me, mistake === 'fence without the owner'))
     return [{ label: `worker ${me} settles: fenced off, rolls back`, next: leave(state, me, 0) }]
-  const { flag: isLast, mail } = state.workers[me - 1]!
-  const released = isLast && state.database.mail === mail
+  const { flag: isLast, lastSeq } = state.workers[me - 1]!
+  const released = isLast && state.database.lastSeq === lastSeq
   return [
     {
       label: `worker ${me} settles, and ${released ? 'releases' : 'keeps'} the actor`,
@@ -199,7 +199,7 @@ function remove({ mistake }: ProtocolOptions, state: State, me: number): readonl
 }
 
 function commitTurn({ mistake }: ProtocolOptions, state: State, me: number): Step<State> {
-  const { head, flag: released, mail } = state.workers[me - 1]!
+  const { head, flag: released, lastSeq } = state.workers[me - 1]!
   const onlyMessages = mistake === 'no fence, and the removed rows are not counted'
   const broken =
     messageRule(state.database.applied, head) ?? (onlyMessages ? undefined : ownership(state, me))
@@ -208,7 +208,7 @@ function commitTurn({ mistake }: ProtocolOptions, state: State, me: number): Ste
     next: setWorker(
       applyTurn(state, me, head, released),
       me,
-      released ? { place: 'leaving', mail } : { place: 'held' },
+      released ? { place: 'leaving', lastSeq } : { place: 'held' },
     ),
     ...(broken === undefined ? {} : { broken }),
   }
@@ -237,11 +237,11 @@ function beginRelease(state: State, me: number): Step<State> {
 
 function release({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
   if (isLockedFor(state, me)) return []
-  const { mail, flag: sawNone } = state.workers[me - 1]!
+  const { lastSeq, flag: sawNone } = state.workers[me - 1]!
   const isEmpty =
     mistake === 'release where no message exists'
       ? sawNone
-      : mistake === 'release without looking' || state.database.mail === mail
+      : mistake === 'release without looking' || state.database.lastSeq === lastSeq
   if (!isOurs(state, me) || !isEmpty)
     return [
       {

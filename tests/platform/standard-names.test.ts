@@ -89,7 +89,9 @@ test('a late event that old code stores is found by new code, once', async () =>
       insert into agent_revisit (organization_id, session_id, external_event_id)
       values (${ORGANIZATION}, ${session}, 'm1')
       on conflict do nothing`
-  expect(await sql`select external_event_id from agent_late_event`).toMatchObject([{ external_event_id: 'm1' }])
+  expect(await sql`select external_event_id from agent_late_event`).toMatchObject([
+    { external_event_id: 'm1' },
+  ])
   await sql`delete from agent_revisit r where r.session_id = ${session} and r.organization_id = ${ORGANIZATION}`
   expect(await sql`select 1 from agent_late_event`).toHaveLength(0)
 })

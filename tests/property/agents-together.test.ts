@@ -129,7 +129,7 @@ async function stateOf({ applications, sessions }: World, letters: readonly Lett
       const signals = (await signalRows(sql, id)).map((signal) => ({ ...signal, id: null }))
       const versions = await sql`
         select external_event_id as id, version from agent_response where session_id = ${id} order by 1`
-      const revisits = await sql`select 1 from agent_revisit where session_id = ${id}`
+      const revisits = await sql`select 1 from agent_late_event where session_id = ${id}`
       return {
         session: session && { ...session, gapDeadline: session.gapDeadline !== null },
         signals,

@@ -106,7 +106,7 @@ export async function storeEvents(sql: Sql, sessionId: string, events: readonly 
       on conflict (session_id, external_event_id) do update set
         revision = excluded.revision, final = excluded.final, body = excluded.body`
     await tx`
-      insert into agent_revisit (organization_id, session_id, external_event_id)
+      insert into agent_late_event (organization_id, session_id, external_event_id)
       select e.organization_id, e.session_id, e.external_event_id
       from agent_event e join agent_session s on s.id = e.session_id
       where s.id = ${sessionId}

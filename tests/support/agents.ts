@@ -147,11 +147,11 @@ const TABLES = [
   'agent_session',
   'agent_event',
   'agent_event_revision',
-  'agent_revisit',
+  'agent_late_event',
   'agent_response',
   'agent_usage',
   'agent_signal',
-  'actor',
+  'actor_mailbox',
   'actor_message',
 ] as const
 

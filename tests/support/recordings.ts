@@ -41,7 +41,7 @@ export const RECORDING_TABLES = [
   'metadata_value',
   'transcript_utterance',
   'transcript_search',
-  'actor',
+  'actor_mailbox',
   'actor_message',
 ] as const
 

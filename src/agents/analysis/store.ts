@@ -165,7 +165,7 @@ export async function readProgress(
         select 1 from agent_event e
         where e.organization_id = s.organization_id and e.session_id = s.id and e.sequence > s.watermark
       ) or exists (
-        select 1 from agent_revisit r
+        select 1 from agent_late_event r
         where r.organization_id = s.organization_id and r.session_id = s.id
       ) as unwalked
     from (

@@ -247,7 +247,7 @@ export async function insertRevisits(
 ): Promise<void> {
   if (late.length === 0) return
   await tx`
-    insert into agent_revisit (organization_id, session_id, external_event_id)
+    insert into agent_late_event (organization_id, session_id, external_event_id)
     select * from unnest(
       ${late.map(({ key }) => key.organizationId)}::text[]::uuid[],
       ${late.map(({ id }) => id)}::text[]::uuid[],

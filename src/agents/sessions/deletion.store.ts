@@ -27,7 +27,7 @@ export async function deleteSessions(
   const found = rows.map((row) => row.id)
   if (found.length === 0) return found
   const parts = [
-    'agent_revisit',
+    'agent_late_event',
     'agent_response',
     'agent_event_revision',
     'agent_event',

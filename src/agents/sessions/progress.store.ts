@@ -97,7 +97,7 @@ export async function readWaiting(
         limit ${limit}
       ) union all (
         select true as is_revisit, passed.*
-        from agent_revisit r
+        from agent_late_event r
         cross join lateral (
           select *
           from agent_event p
@@ -136,7 +136,7 @@ export async function deleteRevisits(tx: Query, parts: readonly Of<string>[]): P
   const { ns, rows } = numbered(parts)
   if (rows.length === 0) return
   await tx`
-    delete from agent_revisit r
+    delete from agent_late_event r
     using unnest(${ns}::int[], ${rows as string[]}::text[]) as e (n, id)
     join ${sessionTable(tx, scopesOf(parts))} using (n)
     where r.organization_id = s.organization_id and r.session_id = s.session_id and r.external_event_id = e.id`

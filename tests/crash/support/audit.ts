@@ -121,10 +121,10 @@ async function auditProbes(sql: Sql): Promise<readonly Rule[]> {
   const [row] = await sql<{ lost: number; doubled: number; disorder: number; intruders: number }[]>`
     select
       (
-        select coalesce(sum(a.mail - (
+        select coalesce(sum(a.last_seq - (
           select count(distinct p.seq) from probe p where p.key = a.key and p.part = 0
         )), 0)::int8
-        from actor a
+        from actor_mailbox a
         where exists (select from probe p where p.key = a.key)
       ) as lost,
       (
