@@ -26,7 +26,7 @@ import {
 import { changeSettings, checkName, type Outcome, strangers, usagePeriod } from './applications.rules.ts'
 import * as store from './applications.store.ts'
 import type { Period } from './conversations.model.ts'
-import { patternsWork } from './redaction.ts'
+import { patternsWork, patternUnits } from './redaction.ts'
 import { type AgentSettings, DEFAULT_SETTINGS } from './settings.ts'
 
 export type { IngestApplication } from './applications.store.ts'
@@ -122,7 +122,8 @@ async function patternFindings(
 ): Promise<readonly ErrorDetail[]> {
   if (redactedPatterns.length === 0) return []
   const bytes = redactedPatterns.reduce((sum, pattern) => sum + pattern.length, 0)
-  return requestWork.run(patternsWork, redactedPatterns, { caller: organizationId, bytes })
+  const load = { caller: organizationId, bytes, units: patternUnits(redactedPatterns) }
+  return requestWork.run(patternsWork, redactedPatterns, load)
 }
 
 async function update(

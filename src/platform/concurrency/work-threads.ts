@@ -5,6 +5,7 @@
  * do for a while. Work that exceeds the deadline is ended with its thread; nothing else is affected.
  */
 import { AppError } from '../errors.ts'
+import { createFairQueue } from './fair-queue.ts'
 import { errorOfData } from './work.ts'
 import type { Assignment, Completion } from './work-thread.ts'
 
@@ -31,29 +32,17 @@ interface Waiting {
 
 /** Starts no thread yet. */
 export function createWorkThreads(options: WorkThreadsOptions): WorkThreads {
-  /** By caller, in the order of their turns. */
-  const queues = new Map<string, Waiting[]>()
+  const queue = createFairQueue<Waiting>()
   const running = new Map<string, number>()
   const threads = Array.from({ length: options.threads }, () => new WorkThread(options))
   const mostOfOneCaller = Math.max(1, options.threads - 1)
 
-  /** Takes the next work of a caller that may have some done. */
-  function next(): Waiting | null {
-    for (const [caller, queue] of queues) {
-      if ((running.get(caller) ?? 0) >= mostOfOneCaller) continue
-      const waiting = queue.shift() as Waiting
-      // Its next turn comes after those of all others.
-      queues.delete(caller)
-      if (queue.length > 0) queues.set(caller, queue)
-      return waiting
-    }
-    return null
-  }
+  const mayHaveOneMore = (caller: string) => (running.get(caller) ?? 0) < mostOfOneCaller
 
   function start(): void {
     for (const thread of threads) {
       if (thread.isBusy) continue
-      const waiting = next()
+      const waiting = queue.take(mayHaveOneMore)
       if (waiting === null) return
       void follow(thread, waiting)
     }
@@ -75,9 +64,7 @@ export function createWorkThreads(options: WorkThreadsOptions): WorkThreads {
   return {
     run(caller, assignment) {
       const settled = Promise.withResolvers<unknown>()
-      const queue = queues.get(caller) ?? []
-      queue.push({ caller, assignment, settled })
-      queues.set(caller, queue)
+      queue.add(caller, { caller, assignment, settled })
       start()
       return settled.promise
     },
