@@ -10,6 +10,7 @@ import { createProbe } from '../../src/media/probe.ts'
 import { findPrograms } from '../../src/media/programs.ts'
 import { recordingActor } from '../../src/recordings/actor.ts'
 import { createCommandTranscriber } from '../../src/transcribe/command.ts'
+import { createReadOutput } from '../../src/transcribe/read-output.ts'
 import { requestTranscription } from '../../src/transcribe/requests.ts'
 import { createServerTranscriber } from '../../src/transcribe/server.ts'
 import { TRANSCRIBE_ATTEMPTS, transcribeHandlers } from '../../src/transcribe/transcription.ts'
@@ -63,13 +64,15 @@ function soundTools() {
   return { probe: createProbe(programs), ffmpeg: programs.ffmpeg }
 }
 
+const readOutput = () => createReadOutput(server.deps.requestWork)
+
 /** The only worker from now on, with this transcriber. */
 async function transcribeBy(transcribe: TranscribeConfig | null, patienceMs?: () => number) {
   await stopWorkers()
   const config = { ...server.deps.config, transcribe }
   const transcriber =
     patienceMs !== undefined && transcribe?.kind === 'command'
-      ? { transcriber: createCommandTranscriber({ ...transcribe, patienceMs }, soundTools()) }
+      ? { transcriber: createCommandTranscriber({ ...transcribe, patienceMs }, soundTools(), readOutput()) }
       : {}
   const tools = { fetchPublic: localInternet(dns.address), ...transcriber }
   const runtime = createRuntime(server.deps, [recordingActor({ ...server.deps, config }, tools)], QUICK)
@@ -287,6 +290,7 @@ test('an attempt of any kind that takes too long is ended, three times', async (
   const transcriber = createServerTranscriber(
     { kind: 'server', url: speech.url, model: 'whisper-1', apiKey: null },
     soundTools(),
+    readOutput(),
   )
   const handlers = transcribeHandlers({ ...server.deps, transcriber, budgetMs: 300 })
   const actor = { kind: 'recording', pool: 'media', maxAttempts: 8, handlers } as const
