@@ -1,6 +1,4 @@
-/**
- * Mounts what the HTTP interface has, in a fixed order. No logic.
- */
+/** Mounts the parts of the HTTP interface in a fixed order. No logic. */
 import type { Deps } from './container.ts'
 import { discovery } from './discovery/routes.ts'
 import { createFeatures, type Features } from './features.ts'
@@ -12,10 +10,10 @@ import { mediaRoutes } from './http/media.ts'
 import { mount } from './http/mount.ts'
 import { createFailureLimit, createLimit } from './http/rate-limit.ts'
 import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
-import { healthRoutes } from './platform/health.ts'
+import { healthRoutes } from './platform/observability/health.ts'
 import { uploadEndpoint } from './uploads/http/endpoint.ts'
 
-/** The whole HTTP interface over one `Deps`. Not listening yet. */
+/** The whole HTTP interface. It does not listen yet. */
 export function createApp(
   deps: Deps,
   options: {

@@ -4,7 +4,7 @@
  * The rule: the chunk that completes the file is handed on only when nothing came after it, so that a body with too many
  * bytes never completes one; and the client is waited for only while it keeps its pace.
  */
-import { releaseChunk } from '../platform/release-chunk.ts'
+import { releaseChunk } from '../platform/storage/release-chunk.ts'
 
 /** At least so many bytes in every so many milliseconds in which the client is waited for. */
 export interface Pace {

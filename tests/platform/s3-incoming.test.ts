@@ -99,7 +99,7 @@ describe('incoming objects of S3', () => {
   test('a part that is refused for good ends the writing, and nothing behind it is recorded', async () => {
     await using server = openServer((part) => (part === '1' ? 403 : 200))
     const records: IncomingRecord[] = []
-    expect(send(server.store, records)).rejects.toMatchObject({ $metadata: { httpStatusCode: 403 } })
+    await expect(send(server.store, records)).rejects.toMatchObject({ $metadata: { httpStatusCode: 403 } })
     await send(server.store, []).catch(() => {})
     expect(server.attempts.get('1')).toBe(2)
     expect(records.map(({ offset, parts }) => [offset, parts.length])).toEqual([[0, 0]])
@@ -137,11 +137,11 @@ describe('incoming objects of S3', () => {
     const given = slots.take(closing.signal)
     const next = slots.take(NEVER)
     closing.abort(new Error('closed'))
-    expect(given).rejects.toThrow('closed')
+    await expect(given).rejects.toThrow('closed')
     giveBack()
     const giveBackNext = await next
     giveBackNext()
-    expect(slots.take(closing.signal)).rejects.toThrow('closed')
+    await expect(slots.take(closing.signal)).rejects.toThrow('closed')
     await slots.take(NEVER)
   })
 
@@ -153,8 +153,7 @@ describe('incoming objects of S3', () => {
       for await (const _ of Body) await spool.close()
       signal.throwIfAborted()
     }, NEVER)
-    expect(sending).rejects.toMatchObject({ name: 'SpoolBroken' })
-    await sending.catch(() => {})
+    await expect(sending).rejects.toMatchObject({ name: 'SpoolBroken' })
   })
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createSharedLoad } from '../../src/platform/shared-load.ts'
+import { createSharedLoad } from '../../src/platform/concurrency/shared-load.ts'
 
 /** A loader whose queries are answered by the test. */
 function loader() {
@@ -46,7 +46,7 @@ test('a failed query fails those who shared it, not those who wait for the next'
   const first = load('a')
   const next = load('a')
   queries[0]?.answer(new Error('away'))
-  expect(first).rejects.toThrow('away')
+  await expect(first).rejects.toThrow('away')
   await new Promise(setImmediate)
   queries[1]?.answer(2)
   expect(await next).toBe(2)

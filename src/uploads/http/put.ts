@@ -5,7 +5,7 @@
  * The rule: a chunk may begin before the end of what is stored, never behind it. 308 says what is stored, and the client goes
  * on from there, whatever it had sent.
  */
-import { invalid } from '../../http/json.ts'
+import { invalid } from '../../platform/validation/json.ts'
 import { OffsetMismatch, type UploadState } from '../receiving.ts'
 import { isComplete, rangeHeaders, representation } from './answer.rules.ts'
 import { busy, type Exchange, present, tooLarge, wrongLength } from './exchange.ts'

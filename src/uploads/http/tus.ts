@@ -4,8 +4,8 @@
  * The rule: `Upload-Offset` is what is stored durably, never what has merely come.
  */
 
-import { invalid } from '../../http/json.ts'
 import { AppError } from '../../platform/errors.ts'
+import { invalid } from '../../platform/validation/json.ts'
 import { CHECKSUM_ALGORITHMS, type Checksum } from '../receiving.ts'
 import { isComplete, offsetHeaders } from './answer.rules.ts'
 import { type Exchange, offsetMismatch, present, tooLarge } from './exchange.ts'
