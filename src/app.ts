@@ -12,7 +12,7 @@ import { mediaRoutes } from './http/media.ts'
 import { mount } from './http/mount.ts'
 import { createFailureLimit, createLimit } from './http/rate-limit.ts'
 import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
-import { healthRoutes } from './platform/health.ts'
+import { healthRoutes } from './platform/observability/health.ts'
 import { uploadEndpoint } from './uploads/http/endpoint.ts'
 
 /** The whole HTTP interface over one `Deps`. Not listening yet. */

@@ -1,15 +1,17 @@
 /**
- * Settings: the only reader of the environment.
+ * The only reader of the environment. `settings.ts` declares each variable with its type and default.
  *
  * `loadConfig` turns environment variables into one frozen object, or throws a `ConfigError` whose message is a
  * single line that names the variable, its value and what is allowed. Values of secret variables are never
  * repeated. Worker threads are handed the object, they do not read the environment again.
  */
 
-import { cpus } from 'node:os'
 import { resolve } from 'node:path'
-import { splitCommandLine } from './platform/command-line.ts'
-import { trimEndOf } from './platform/trim.ts'
+import { splitCommandLine } from './platform/lifecycle/command-line.ts'
+import { SETTINGS } from './settings.ts'
+import { ConfigError, type Environment, fail, reader } from './settings-reader.ts'
+
+export { ConfigError }
 
 export type Role = 'all' | 'api' | 'worker'
 
@@ -19,7 +21,7 @@ export interface Config {
   readonly port: number
   /** Absolute folder of everything kept by an embedded start: PostgreSQL, media, mail, keys. */
   readonly dataDir: string
-  /** Of which the keys that all processes share are derived; null: each is made once, in `dataDir/keys`. */
+  /** The keys that all processes share are derived from it. null: each key is created once, in `dataDir/keys`. */
   readonly secretKey: string | null
   /** Scheme, host, port and prefix of every absolute URL given out, without a trailing slash; null: derived from the request. */
   readonly publicBaseUrl: string | null
@@ -40,7 +42,7 @@ export interface Config {
   readonly oidc: { readonly issuer: string; readonly audience: string; readonly jwksUrl: string } | null
   /** OpenAI-compatible chat server for qualitative signals; null: the built-in local analyser. */
   readonly analyze: { readonly url: string; readonly model: string; readonly apiKey: string | null } | null
-  /** What turns speech into text; null: nothing does, and a recording has the transcript that came with it. */
+  /** Turns speech into text. null: nothing is transcribed; a recording keeps the transcript that came with it. */
   readonly transcribe: TranscribeConfig | null
   /** null: media is kept in `dataDir/media`. */
   readonly s3: S3Config | null
@@ -52,15 +54,15 @@ export interface Config {
     /** null: mail is written into `dataDir/mail`. */
     readonly smtpUrl: string | null
     readonly from: { readonly name: string; readonly address: string }
-    /** Who is told of submitted forms; null: nobody. */
+    /** The address that is told of submitted forms; null: none. */
     readonly teamEmail: string | null
   }
-  /** Uploads of one organization that wait for bytes at a time; 0: any number. */
+  /** Uploads of one organization that may wait for bytes at a time; 0: no limit. */
   readonly maxWaitingUploads: number
   readonly workerThreads: number
-  /** Of the JSON bodies that one process holds at a time, all together. */
+  /** Bytes of all JSON bodies that one process holds at a time. */
   readonly maxBodyBytesAtOnce: number
-  /** Until the whole JSON body of a request has come. */
+  /** Time within which the whole JSON body of a request must arrive. */
   readonly bodyTimeoutMs: number
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
   /** Requests a minute; 0 switches the limit off. */
@@ -68,10 +70,10 @@ export interface Config {
     readonly reads: number
     readonly writes: number
     readonly agentIngest: number
-    /** Of one organization, over the three operations that take feedback in. */
+    /** Per organization, over the three operations that take feedback in. */
     readonly feedback: number
     readonly failedAuthentication: number
-    /** These per client address, of the website API. */
+    /** The website API, per client address: this one and the next two. */
     readonly websiteReads: number
     readonly assistant: number
     readonly forms: number
@@ -90,18 +92,18 @@ export type TranscribeConfig =
       readonly kind: 'command'
       /** The program and its arguments. */
       readonly command: readonly string[]
-      /** What it finds in its environment: all that is in ours but the settings of the service. */
+      /** The environment of the program: that of the service without its settings. */
       readonly environment: Readonly<Record<string, string>>
     }
 
 export interface S3Config {
   readonly bucket: string
-  /** null: that of Amazon for the region. */
+  /** null: Amazon's endpoint of the region. */
   readonly endpoint: string | null
   readonly region: string
-  /** The bucket in the path of URLs, not in their host name. */
+  /** Puts the bucket into the path of URLs instead of the host name. */
   readonly forcePathStyle: boolean
-  /** null: whatever the AWS SDK finds, such as a profile or the role of the machine. */
+  /** null: the AWS SDK finds them, such as in a profile or the role of the machine. */
   readonly credentials: {
     readonly accessKeyId: string
     readonly secretAccessKey: string
@@ -109,70 +111,6 @@ export interface S3Config {
   } | null
 }
 
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-}
-
-type Environment = Readonly<Record<string, string | undefined>>
-
-/** Variables whose value must not be repeated in a message. */
-const SECRET = /(_URL|_KEY|_SECRET|_PASSWORD|_TOKEN)$/
-
-function fail(name: string, value: string, allowed: string): never {
-  const shown = SECRET.test(name) ? '(value hidden)' : JSON.stringify(value)
-  throw new ConfigError(`${name} is ${shown}, but must be ${allowed}`)
-}
-
-/** Of characters: 256 bits in base64. */
-const MIN_SECRET = 43
-
-function reader(env: Environment) {
-  const known = new Set<string>()
-  const get = (name: string) => {
-    known.add(name)
-    const value = env[name]?.trim()
-    return value === '' ? undefined : value
-  }
-  return {
-    text: (name: string) => get(name) ?? null,
-    secret(name: string) {
-      const value = get(name)
-      if (value !== undefined && value.length < MIN_SECRET)
-        fail(name, value, `at least ${MIN_SECRET} characters`)
-      return value ?? null
-    },
-    integer(name: string, fallback: number, min: number, max: number) {
-      const value = get(name)
-      if (value === undefined) return fallback
-      const number = Number(value)
-      if (!/^\d+$/.test(value) || number < min || number > max)
-        fail(name, value, `a whole number from ${min} to ${max}`)
-      return number
-    },
-    oneOf<T extends string>(name: string, fallback: T, allowed: readonly T[]): T {
-      const value = get(name)
-      if (value === undefined) return fallback
-      const found = allowed.find((candidate) => candidate === value)
-      return found ?? fail(name, value, `one of ${allowed.join(', ')}`)
-    },
-    url(name: string, protocols: readonly string[]) {
-      const value = get(name)
-      if (value === undefined) return null
-      const allowed = `a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`
-      if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) fail(name, value, allowed)
-      return trimEndOf(value, '/')
-    },
-    /** Variables that nobody has asked for so far. */
-    others: () =>
-      Object.fromEntries(
-        Object.entries(env).flatMap(([name, value]) =>
-          value === undefined || known.has(name) ? [] : [[name, value]],
-        ),
-      ),
-  }
-}
-
-const HTTP = ['http:', 'https:'] as const
 const CIDR = /^[0-9a-fA-F.:]+\/\d{1,3}$/
 
 /**
@@ -181,24 +119,24 @@ const CIDR = /^[0-9a-fA-F.:]+\/\d{1,3}$/
  */
 export function loadConfig(env: Environment): Config {
   const read = reader(env)
-  const issuer = read.url('OIDC_ISSUER', HTTP)
-  const analyzeUrl = read.url('ANALYZE_URL', HTTP)
+  const issuer = read.url('OIDC_ISSUER')
+  const analyzeUrl = read.url('ANALYZE_URL')
   const config: Omit<Config, 'transcribe'> = {
-    role: read.oneOf('ROLE', 'all', ['all', 'api', 'worker']),
-    host: read.text('HOST') ?? '0.0.0.0',
-    port: read.integer('PORT', 3000, 0, 65_535),
-    dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
+    role: read.oneOf('ROLE', SETTINGS.ROLE.default),
+    host: read.textOrDefault('HOST'),
+    port: read.integer('PORT'),
+    dataDir: resolve(read.textOrDefault('DATA_DIR')),
     secretKey: read.secret('SECRET_KEY'),
-    publicBaseUrl: read.url('PUBLIC_BASE_URL', HTTP),
-    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
-    databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 2, 1000),
-    databaseStatementTimeoutMs: read.integer('DATABASE_STATEMENT_TIMEOUT', 30, 1, 3_600) * 1_000,
-    databaseWaitMs: read.integer('DATABASE_WAIT', 60, 0, 86_400) * 1_000,
-    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:', 'redis+unix:']),
+    publicBaseUrl: read.url('PUBLIC_BASE_URL'),
+    databaseUrl: read.url('DATABASE_URL'),
+    databasePoolSize: read.integer('DATABASE_POOL_SIZE'),
+    databaseStatementTimeoutMs: read.integer('DATABASE_STATEMENT_TIMEOUT') * 1_000,
+    databaseWaitMs: read.integer('DATABASE_WAIT') * 1_000,
+    redisUrl: read.url('REDIS_URL'),
     trustedProxies: cidrList(read.text('TRUSTED_PROXIES')),
     websiteOrigins: originList(read.text('WEBSITE_ORIGINS')),
     contentDir: absolute(read.text('CONTENT_DIR')),
-    oidc: issuer === null ? null : oidc(issuer, read.text('OIDC_AUDIENCE'), read.url('OIDC_JWKS_URL', HTTP)),
+    oidc: issuer === null ? null : oidc(issuer, read.text('OIDC_AUDIENCE'), read.url('OIDC_JWKS_URL')),
     analyze:
       analyzeUrl === null
         ? null
@@ -206,21 +144,21 @@ export function loadConfig(env: Environment): Config {
     s3: s3(read),
     ffprobePath: read.text('FFPROBE_PATH'),
     ffmpegPath: read.text('FFMPEG_PATH'),
-    mail: mail(read.url('SMTP_URL', ['smtp:', 'smtps:']), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
-    maxWaitingUploads: read.integer('MAX_WAITING_UPLOADS', 1_000, 0, 100_000_000),
-    workerThreads: read.integer('WORKER_THREADS', Math.min(8, cpus().length), 1, 64),
-    maxBodyBytesAtOnce: read.integer('MAX_BODIES_MB', 128, 1, 1_000_000) * 1024 * 1024,
-    bodyTimeoutMs: read.integer('BODY_TIMEOUT', 30, 1, 3_600) * 1000,
-    logLevel: read.oneOf('LOG_LEVEL', 'info', ['debug', 'info', 'warn', 'error', 'silent']),
+    mail: mail(read.url('SMTP_URL'), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
+    maxWaitingUploads: read.integer('MAX_WAITING_UPLOADS'),
+    workerThreads: read.integer('WORKER_THREADS'),
+    maxBodyBytesAtOnce: read.integer('MAX_BODIES_MB') * 1024 * 1024,
+    bodyTimeoutMs: read.integer('BODY_TIMEOUT') * 1000,
+    logLevel: read.oneOf('LOG_LEVEL', SETTINGS.LOG_LEVEL.default),
     rateLimits: {
-      reads: read.integer('RATE_LIMIT_READS', 6_000, 0, 100_000_000),
-      writes: read.integer('RATE_LIMIT_WRITES', 3_000, 0, 100_000_000),
-      agentIngest: read.integer('RATE_LIMIT_AGENT_INGEST', 60_000, 0, 100_000_000),
-      feedback: read.integer('RATE_LIMIT_FEEDBACK', 100, 0, 100_000_000),
-      failedAuthentication: read.integer('RATE_LIMIT_FAILED_AUTHENTICATION', 30, 0, 100_000_000),
-      websiteReads: read.integer('RATE_LIMIT_WEBSITE_READS', 300, 0, 100_000_000),
-      assistant: read.integer('RATE_LIMIT_ASSISTANT', 30, 0, 100_000_000),
-      forms: read.integer('RATE_LIMIT_FORMS', 20, 0, 100_000_000),
+      reads: read.integer('RATE_LIMIT_READS'),
+      writes: read.integer('RATE_LIMIT_WRITES'),
+      agentIngest: read.integer('RATE_LIMIT_AGENT_INGEST'),
+      feedback: read.integer('RATE_LIMIT_FEEDBACK'),
+      failedAuthentication: read.integer('RATE_LIMIT_FAILED_AUTHENTICATION'),
+      websiteReads: read.integer('RATE_LIMIT_WEBSITE_READS'),
+      assistant: read.integer('RATE_LIMIT_ASSISTANT'),
+      forms: read.integer('RATE_LIMIT_FORMS'),
     },
   }
   if (config.role === 'worker' && config.databaseUrl === null) {
@@ -228,7 +166,7 @@ export function loadConfig(env: Environment): Config {
       'DATABASE_URL is not set, but ROLE=worker needs it: a worker joins a running service',
     )
   }
-  // Last, because a command is given what nothing else has read.
+  // Last: the environment of a command leaves out every variable that was read before.
   return deepFreeze({ ...config, transcribe: transcriber(read) })
 }
 
@@ -276,7 +214,7 @@ function analyzer(url: string, model: string | null, apiKey: string | null) {
 }
 
 function transcriber(read: ReturnType<typeof reader>): TranscribeConfig | null {
-  const url = read.url('TRANSCRIBE_URL', HTTP)
+  const url = read.url('TRANSCRIBE_URL')
   const line = read.text('TRANSCRIBE_COMMAND')
   const model = read.text('TRANSCRIBE_MODEL')
   const apiKey = read.text('TRANSCRIBE_API_KEY')
@@ -294,13 +232,13 @@ function transcriber(read: ReturnType<typeof reader>): TranscribeConfig | null {
   return { kind: 'command', command, environment: read.others() }
 }
 
-/** A server that is not Amazon's is asked with the bucket in the path unless told otherwise: all of them understand that. */
+/** Without Amazon the bucket stands in the path by default: every S3 server understands that. */
 function s3(read: ReturnType<typeof reader>): S3Config | null {
   const bucket = read.text('S3_BUCKET')
   if (bucket === null) return null
-  const endpoint = read.url('S3_ENDPOINT', HTTP)
+  const endpoint = read.url('S3_ENDPOINT')
   const region = read.text('S3_REGION') ?? read.text('AWS_REGION') ?? read.text('AWS_DEFAULT_REGION')
-  const pathStyle = read.oneOf('S3_FORCE_PATH_STYLE', endpoint === null ? 'false' : 'true', ['true', 'false'])
+  const pathStyle = read.oneOf('S3_FORCE_PATH_STYLE', endpoint === null ? 'false' : 'true')
   return {
     bucket,
     endpoint,
@@ -332,7 +270,7 @@ function mail(smtpUrl: string | null, from: string | null, teamEmail: string | n
   const address = inBrackets ?? alone ?? ''
   if (!ADDRESS.test(address))
     fail('MAIL_FROM', text, 'an e-mail address, such as "Earshot <earshot@example.com>"')
-  // Mails that only become files tell nobody, so they need no address to show what they would say.
+  // Mails that become files reach no one, so any address will do.
   const team = teamEmail ?? (smtpUrl === null ? 'team@localhost' : null)
   return { smtpUrl, from: { name: name.trim(), address }, teamEmail: team }
 }

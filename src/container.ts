@@ -5,7 +5,7 @@
 
 import { createDoorbell } from './actors/doorbell.ts'
 import type { Doorbell } from './actors/types.ts'
-import { createTextProcess } from './analyze/text-process.ts'
+import { createTextProcesses, type TextProcesses } from './analyze/text-process.ts'
 import type { TextWork } from './analyze/text-work.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
@@ -13,10 +13,10 @@ import { createRequestWork } from './platform/concurrency/request-work.ts'
 import type { RequestWork } from './platform/concurrency/work.ts'
 import { connect, type Query, type Sql } from './platform/db/pool.ts'
 import { type NewId, newId } from './platform/ids.ts'
-import { createLog, type Log } from './platform/log.ts'
-import { createMetrics, type Metrics } from './platform/metrics.ts'
+import type { Servers } from './platform/lifecycle/servers.ts'
+import { createLog, type Log } from './platform/observability/log.ts'
+import { createMetrics, type Metrics } from './platform/observability/metrics.ts'
 import { openRedis, type Redis } from './platform/redis.ts'
-import type { Servers } from './platform/servers.ts'
 import { createStorage } from './platform/storage/create.ts'
 import type { ObjectStore } from './platform/storage/storage.ts'
 
@@ -46,6 +46,8 @@ export interface Container extends Deps {
 export interface ContainerOptions {
   /** For worker threads: their turns are done over where the database loses the last of them in a crash. */
   readonly redoable?: boolean
+  /** Text work of somebody else's processes; of own ones where absent. */
+  readonly textWork?: TextProcesses | undefined
 }
 
 /** Connections for reads, beside `DATABASE_POOL_SIZE` others. They are opened when first needed. */
@@ -58,7 +60,7 @@ export function createContainer(
   config: Config,
   servers: Servers,
   name: string,
-  { redoable = false }: ContainerOptions = {},
+  { redoable = false, textWork = createTextProcesses() }: ContainerOptions = {},
 ): Container {
   const log = createLog(config.logLevel, name)
   const sql = connect(servers.database, {
@@ -77,7 +79,6 @@ export function createContainer(
   const metrics = createMetrics()
   const doorbell = createDoorbell({ sql, redis, log, metrics })
   const storage = createStorage(config)
-  const textWork = createTextProcess()
   const requestWork = createRequestWork()
   return {
     config,

@@ -6,9 +6,9 @@
  */
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { type StartedServers, startServers } from './platform/embedded/servers.ts'
-import { createLog, type Log } from './platform/log.ts'
-import { createShutdown, endOnSignals } from './platform/shutdown.ts'
-import { oneLine, StartError } from './platform/start-error.ts'
+import { createShutdown, endOnSignals } from './platform/lifecycle/shutdown.ts'
+import { oneLine, StartError } from './platform/lifecycle/start-error.ts'
+import { createLog, type Log } from './platform/observability/log.ts'
 
 /** PostgreSQL writes everything out when it stops, which is worth waiting for. */
 const SERVERS_STOP_BUDGET_MS = 30_000

@@ -6,10 +6,12 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { MessagePort } from 'node:worker_threads'
 import { version } from '../package.json'
 import { MIGRATIONS } from '../sql/migrations.ts'
 import { registerActorGauges } from './actors/gauges.ts'
 import { startThreads, type Threads } from './actors/threads.ts'
+import { serveTextPort } from './analyze/text-port.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
 import { type Container, createContainer } from './container.ts'
@@ -22,11 +24,11 @@ import { migrate } from './platform/db/migrate.ts'
 import { connect } from './platform/db/pool.ts'
 import { assertServer } from './platform/db/server-version.ts'
 import type { StartedServers } from './platform/embedded/servers.ts'
-import { healthRoutes } from './platform/health.ts'
-import type { Log } from './platform/log.ts'
+import type { Shutdown } from './platform/lifecycle/shutdown.ts'
+import { oneLine, StartError } from './platform/lifecycle/start-error.ts'
+import { healthRoutes } from './platform/observability/health.ts'
+import type { Log } from './platform/observability/log.ts'
 import { answers } from './platform/redis.ts'
-import type { Shutdown } from './platform/shutdown.ts'
-import { oneLine, StartError } from './platform/start-error.ts'
 import { describeTranscription } from './transcribe/examine.ts'
 
 const BUDGET_MS = { requests: 10_000, threads: 15_000, connections: 6_000 } as const
@@ -59,7 +61,8 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   if (applied.length > 0) log.info({ applied }, 'database migrated')
   const requests = config.role === 'worker' ? null : warmUpRequests(features, log)
   if (config.role === 'api') return warm.resolve(requests)
-  threads = await startThreads(container)
+  const serve = (port: MessagePort) => serveTextPort(port, container.textWork)
+  threads = await startThreads({ ...container, serve })
   warm.resolve(Promise.all([requests, threads.warm()]))
   const source = threads
   container.metrics.sources.push(() => source.metricsJson())

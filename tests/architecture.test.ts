@@ -56,7 +56,7 @@ function isTypesOnly(names: string): boolean {
   return list?.split(',').every((name) => name.trim() === '' || name.trim().startsWith('type ')) ?? false
 }
 
-/** `src/agents/ingest.store.ts` → feature `agents`, layer `store`; null for files that belong to no feature. */
+/** `src/agents/ingest/locked.store.ts` → feature `agents`, layer `store`; null for files that belong to no feature. */
 function placeOf(path: string): { readonly feature: string; readonly layer: string } | null {
   const [, folder, file] = /^src\/([^/]+)\/(.+)\.ts$/.exec(path) ?? []
   if (folder === undefined || file === undefined || SHARED.has(folder)) return null

@@ -5,15 +5,18 @@
 import { parentPort } from 'node:worker_threads'
 import { connectionsNeeded, DEFAULT_OPTIONS } from '../src/actors/options.ts'
 import { serveThread } from '../src/actors/thread.ts'
+import { createRemoteTextWork } from '../src/analyze/text-port.ts'
 import { createContainer } from '../src/container.ts'
 import { createFeatures } from '../src/features.ts'
 
 if (parentPort === null) throw new Error('this file is the entry of a thread')
 
-serveThread(parentPort, ({ config, servers, index }) => {
+serveThread(parentPort, ({ config, servers, index, port }) => {
   const databasePoolSize = Math.min(config.databasePoolSize, connectionsNeeded(DEFAULT_OPTIONS))
   const name = `earshot-thread-${index}`
-  const container = createContainer({ ...config, databasePoolSize }, servers, name, { redoable: true })
+  const textWork = port === null ? undefined : createRemoteTextWork(port)
+  const own = { ...config, databasePoolSize }
+  const container = createContainer(own, servers, name, { redoable: true, textWork })
   const { actors, maintenance, warmUp } = createFeatures(container)
   return {
     container,

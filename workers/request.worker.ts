@@ -4,8 +4,8 @@
  */
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
-import { createIngestWork } from '../src/agents/ingest.work.ts'
-import { patternsWork } from '../src/agents/redaction.ts'
+import { patternsWork } from '../src/agents/events/redaction.ts'
+import { createIngestWork } from '../src/agents/ingest/work.ts'
 import { parseBodyWork } from '../src/http/parse-body.ts'
 import { serveWork } from '../src/platform/concurrency/work-thread.ts'
 

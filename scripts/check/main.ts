@@ -2,6 +2,7 @@
  * The course of a check: what may run side by side does, and every step is counted. A step that is not a test (type
  * check, lint, unused code) counts as one failed check when it fails and as nothing when it passes.
  */
+import type { Duration } from './durations.ts'
 import { chromiumFor, ffmpegFor, redisServer, s3ServerFor, speechFor, ToolMissing } from './machine.ts'
 import { type Outcome, runStep } from './process.ts'
 import { startServers } from './servers.ts'
@@ -36,10 +37,15 @@ export async function check(root: string, filters: readonly string[]): Promise<n
   for (const title of tests.failed) console.log(`✗ ${title}`)
   if (interrupted.signal.aborted) console.log(`\n✗ ${(interrupted.signal.reason as Error).message}`)
   const failed = tests.failed.length + broken.length + (interrupted.signal.aborted ? 1 : 0)
+  if (tests.slowest.length > 1)
+    console.log(`\nThe slowest test files:\n${tests.slowest.map(lineOf).join('\n')}`)
   console.log(`\nTook ${Math.round((performance.now() - started) / 1000)} s.`)
   console.log(summary(tests.passed, failed, tests.skipped))
   return failed === 0 ? 0 : 1
 }
+
+/** ` 12.3 s  tests/http/files.test.ts` */
+const lineOf = ({ file, seconds }: Duration) => `${seconds.toFixed(1).padStart(7)} s  ${file}`
 
 /** The last line that is printed. */
 function summary(passed: number, failed: number, skipped: number): string {
@@ -68,8 +74,8 @@ async function runAllTests(
     await using servers = await startServers(redis, signal)
     return await runTests(root, files, { ...servers.environment, TEST_CHROMIUM: chromium ?? '' }, signal)
   } catch (error) {
-    if (signal.aborted) return { passed: 0, skipped: 0, failed: [], broken: [] }
+    if (signal.aborted) return { passed: 0, skipped: 0, failed: [], broken: [], slowest: [] }
     const failure = error instanceof ToolMissing ? error.message : Bun.inspect(error)
-    return { passed: 0, skipped: 0, failed: [], broken: [{ name: 'tests', failure }] }
+    return { passed: 0, skipped: 0, failed: [], broken: [{ name: 'tests', failure }], slowest: [] }
   }
 }

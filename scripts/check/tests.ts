@@ -2,10 +2,11 @@
  * Runs the test files and counts from the runner's report. A selected file that is not in the report (it did not
  * load, or holds no test) is a failure: a test that does not run must not look like one that passes.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readReport } from './report.ts'
+import { type Duration, expectedTimings, slowestOf } from './durations.ts'
+import { type Report, readReport } from './report.ts'
 
 export interface TestCounts {
   readonly passed: number
@@ -14,9 +15,15 @@ export interface TestCounts {
   readonly failed: readonly string[]
   /** What failed besides single tests. */
   readonly broken: readonly { readonly name: string; readonly failure: string }[]
+  /** The test files that took longest, the longest first. */
+  readonly slowest: readonly Duration[]
 }
 
 const TEST_TIMEOUT_MS = 60_000
+/** How many of the slowest files are named. */
+const SLOWEST = 10
+/** Test files at a time: some more than there are cores, since most of them wait for a server, a process or a clock now and then. */
+const TOGETHER = availableParallelism() + 1
 
 /** Test files whose path contains one of the filters; all without filters. Relative to `root`, sorted. */
 export function selectTests(root: string, filters: readonly string[]): readonly string[] {
@@ -35,10 +42,11 @@ export async function runTests(
 ): Promise<TestCounts> {
   if (files.length === 0) return nothingRan('no test file matches')
   const folder = mkdtempSync(join(tmpdir(), 'earshot-report-'))
-  const report = join(folder, 'report.xml')
+  const [report, timings] = [join(folder, 'report.xml'), join(folder, 'timings.json')]
   try {
+    writeFileSync(timings, JSON.stringify(expectedTimings(root, files)))
     const child = Bun.spawn(
-      [process.execPath, 'test', ...runnerOptions(report), ...files.map((file) => `./${file}`)],
+      [process.execPath, 'test', ...runnerOptions(report, timings), ...files.map((file) => `./${file}`)],
       {
         cwd: root,
         env: { ...process.env, ...environment, NODE_ENV: 'test' },
@@ -52,15 +60,17 @@ export async function runTests(
     const text = await Bun.file(report)
       .text()
       .catch(() => '')
-    return judge(files, text, code)
+    return judge(files, readReport(text), readFileSync(timings, 'utf8'), code)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function runnerOptions(report: string): readonly string[] {
+function runnerOptions(report: string, timings: string): readonly string[] {
   return [
-    '--parallel',
+    `--parallel=${TOGETHER}`,
+    `--timings=${timings}`,
+    '--update-timings',
     '--no-orphans',
     '--only-failures',
     `--timeout=${TEST_TIMEOUT_MS}`,
@@ -69,8 +79,7 @@ function runnerOptions(report: string): readonly string[] {
   ]
 }
 
-function judge(files: readonly string[], text: string, code: number): TestCounts {
-  const report = readReport(text)
+function judge(files: readonly string[], report: Report | null, timings: string, code: number): TestCounts {
   if (report === null) return nothingRan('the test runner wrote no report')
   const broken = files
     .filter((file) => !report.files.has(file))
@@ -83,9 +92,10 @@ function judge(files: readonly string[], text: string, code: number): TestCounts
     skipped: report.skipped,
     failed: report.failed,
     broken,
+    slowest: slowestOf(timings, report.files, SLOWEST),
   }
 }
 
 function nothingRan(failure: string): TestCounts {
-  return { passed: 0, skipped: 0, failed: [], broken: [{ name: 'tests', failure }] }
+  return { passed: 0, skipped: 0, failed: [], broken: [{ name: 'tests', failure }], slowest: [] }
 }

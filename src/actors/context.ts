@@ -1,8 +1,8 @@
 /** What every part of one worker's runtime is given. */
 
 import type { Sql } from '../platform/db/pool.ts'
-import type { Log } from '../platform/log.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Log } from '../platform/observability/log.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
 import type { RuntimeOptions } from './options.ts'
 import type { RunningMark } from './running.ts'
 import type { ActorDefinition, ActorKey, ActorKind, Doorbell, Message } from './types.ts'

@@ -4,8 +4,8 @@
  */
 import { listen } from '../platform/db/listener.ts'
 import type { Database, Sql } from '../platform/db/pool.ts'
-import type { Log } from '../platform/log.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Log } from '../platform/observability/log.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
 import type { EnvelopeSource, Ring } from './doorbell.ts'
 import { createRinger } from './ringer.ts'
 import {

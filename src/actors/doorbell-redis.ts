@@ -6,8 +6,8 @@
  * machine takes it.
  */
 import type { Sql } from '../platform/db/pool.ts'
-import type { Log } from '../platform/log.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Log } from '../platform/observability/log.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
 import { openBlockingRedis, type Redis } from '../platform/redis.ts'
 import type { EnvelopeSource, Ring } from './doorbell.ts'
 import { createRinger } from './ringer.ts'

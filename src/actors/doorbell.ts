@@ -6,10 +6,10 @@
  * the sweep finds what no bell rang for.
  */
 import type { Sql } from '../platform/db/pool.ts'
-import type { Log } from '../platform/log.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Servers } from '../platform/lifecycle/servers.ts'
+import type { Log } from '../platform/observability/log.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
 import type { Redis } from '../platform/redis.ts'
-import type { Servers } from '../platform/servers.ts'
 import { createPostgresDoorbell, createPostgresSources } from './doorbell-postgres.ts'
 import { createRedisDoorbell, createRedisSource } from './doorbell-redis.ts'
 import type { ActorKey, Doorbell, Pool } from './types.ts'

@@ -1,7 +1,7 @@
 /** What operators alert on: how long work has been waiting, how far the bell is behind, and what was given up. */
 import { Gauge } from 'prom-client'
 import type { Sql } from '../platform/db/pool.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
 import type { Redis } from '../platform/redis.ts'
 import { streamLag } from './doorbell-redis.ts'
 import { DEFAULT_OPTIONS } from './options.ts'

@@ -11,6 +11,8 @@ import type { ActorKey, Message } from './types.ts'
 export interface Mailbox {
   /** Number of the newest message: `release` compares it. */
   readonly mail: number
+  /** Whose work it is. */
+  readonly organization: string
   /** Due messages from the head on, in order; at most as many as asked for. Empty: none, or the head is not due. */
   readonly due: readonly WaitingMessage[]
   /** True where `due` is all that is due: after it, the actor may be released. */
@@ -32,6 +34,7 @@ export interface Claimed extends Held {
 interface MailboxRow {
   readonly key: ActorKey
   readonly mail: number
+  readonly organization: string
   readonly seqs: readonly number[] | null
   readonly types: readonly string[]
   readonly payloads: readonly Json[]
@@ -54,7 +57,7 @@ export async function readMailboxes(
   limit: number,
 ): Promise<ReadonlyMap<ActorKey, Mailbox>> {
   const rows = await sql<MailboxRow[]>`
-    select a.key, a.mail, m.*
+    select a.key, a.mail, a.organization_id as organization, m.*
     from unnest(${keysOf(held)}::text[], ${epochsOf(held)}::bigint[]) as h (key, epoch)
     join actor a on a.key = h.key and a.epoch = h.epoch
     cross join lateral (${firstMessages(sql, limit)}) m
@@ -76,7 +79,7 @@ export async function claimAndRead(
 ): Promise<readonly Claimed[]> {
   const rows = await sql<(Omit<MailboxRow, 'mail'> & { epoch: number; mail: number | null })[]>`
     with ${claiming(sql, worker, keys)}
-    select a.key, a.epoch, before.mail, m.*
+    select a.key, a.epoch, a.organization_id as organization, before.mail, m.*
     from taken a
     left join actor before on before.key = a.key and before.epoch = a.epoch - 1 and before.owner is null
     cross join lateral (${firstMessages(sql, limit)}) m`
@@ -104,8 +107,8 @@ function firstMessages(sql: Query, limit: number) {
 }
 
 function toMailbox(row: MailboxRow, limit: number): Mailbox {
-  const { key, mail, seqs, types, payloads, waits_from: waitsFrom, tried } = row
-  if (seqs === null) return { mail, due: [], complete: true }
+  const { key, mail, organization, seqs, types, payloads, waits_from: waitsFrom, tried } = row
+  if (seqs === null) return { mail, organization, due: [], complete: true }
   // A message that is not due, waiting for its retry, holds back its key: strict order.
   const dueCount = waitsFrom === null ? seqs.length : seqs.indexOf(waitsFrom)
   const id = key.slice(key.indexOf(':') + 1)
@@ -115,7 +118,7 @@ function toMailbox(row: MailboxRow, limit: number): Mailbox {
     const [, attempts, deaths, lastError] = tried?.find(([one]) => one === seq) ?? NEVER_TRIED
     due.push({ key, id, seq, type: types[at]!, payload: payloads[at]!, attempts, deaths, lastError })
   }
-  return { mail, due, complete: dueCount <= limit }
+  return { mail, organization, due, complete: dueCount <= limit }
 }
 
 const NEVER_TRIED: Tried = [0, 0, 0, null]

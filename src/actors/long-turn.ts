@@ -112,6 +112,10 @@ class Turn implements LongTurn {
     this.log = context.log.child({ key, type, seq })
   }
 
+  get organization(): string {
+    return this.mailbox.organization
+  }
+
   get finished(): boolean {
     return this.#state === 'finished'
   }

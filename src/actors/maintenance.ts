@@ -6,7 +6,7 @@
  * stopped none: it gives the round to the next.
  */
 import type { Query, Sql } from '../platform/db/pool.ts'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/observability/log.ts'
 import { jittered, pause } from './pause.ts'
 import type { MaintenanceTask } from './types.ts'
 

@@ -3,7 +3,7 @@
  * its way at a time, and an actor that rings twice meanwhile is carried once. Rings for letters that are not due yet are
  * kept back until they are; those that a closing process keeps are left to the sweep.
  */
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
 import type { ActorKey, Doorbell, Envelope } from './types.ts'
 
 /** Actors that wait for the write on its way; a bell that is this far behind drops rings and leaves them to the sweep. */

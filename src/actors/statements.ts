@@ -29,7 +29,7 @@ export async function claim(sql: Query, worker: string, keys: readonly ActorKey[
   return sql<Held[]>`with ${claiming(sql, worker, keys)} select key, epoch from taken`
 }
 
-/** The claim as tables of a `with`: those in our hands now are in `taken (key, epoch)`. */
+/** The claim as tables of a `with`: those in our hands now are in `taken (key, epoch, organization_id)`. */
 export function claiming(sql: Query, worker: string, keys: readonly ActorKey[]) {
   return sql`
     free as (
@@ -42,7 +42,7 @@ export function claiming(sql: Query, worker: string, keys: readonly ActorKey[]) 
       update actor a set owner = ${worker}, epoch = a.epoch + 1
       from free
       where a.key = free.key
-      returning a.key, a.epoch
+      returning a.key, a.epoch, a.organization_id
     )`
 }
 

@@ -1,4 +1,5 @@
-/** What the main thread and a worker thread say to each other. Plain data: it is cloned on the way. */
+/** What the main thread and a worker thread say to each other. Plain data, which is cloned on the way, and a port. */
+import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import type { Servers } from '../container.ts'
 
@@ -10,6 +11,8 @@ export interface StartOrder {
   readonly index: number
   /** Where the thread says which message it runs (`running.ts`). */
   readonly running: SharedArrayBuffer
+  /** Where the thread asks the main thread for what all threads share; null where nothing is shared. */
+  readonly port: MessagePort | null
 }
 
 export type ToThread =

@@ -5,10 +5,11 @@
  * ended with it, so that others take over its actors without waiting for the lease, and the message that the thread was running is
  * blamed, alone, where it is known. Nothing relies on the old thread being really gone: the epochs see to that.
  */
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import type { Servers } from '../container.ts'
 import type { Sql } from '../platform/db/pool.ts'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/observability/log.ts'
 import { createSharedMark, type Running, readSharedMark } from './running.ts'
 import type { FromThread, ToThread } from './thread-protocol.ts'
 import { endWorker, removeWorker } from './worker-statements.ts'
@@ -29,6 +30,8 @@ export interface ThreadsDeps {
   readonly servers: Servers
   readonly sql: Sql
   readonly log: Log
+  /** Serves what a thread asks of the main thread on `port`. @returns ends that, when the thread has ended */
+  readonly serve?: (port: MessagePort) => () => void
 }
 
 export interface ThreadsOptions {
@@ -83,6 +86,7 @@ class Seat {
   /** Starts in a row that came to nothing. */
   #failures = 0
   #running = createSharedMark()
+  #endService = () => {}
   #requests = 0
   #pinging: Timer | null = null
   #respawning: Timer | null = null
@@ -116,6 +120,7 @@ class Seat {
     if (this.#pinging !== null) clearInterval(this.#pinging)
     this.#thread?.terminate()
     this.#thread = null
+    this.#endService()
   }
 
   /** Null where the thread is away or does not answer in time. */
@@ -133,7 +138,6 @@ class Seat {
   }
 
   #spawn(): void {
-    const { config, servers } = this.deps
     const thread = new Worker(this.options.entry)
     this.#thread = thread
     this.#unanswered = 0
@@ -145,7 +149,19 @@ class Seat {
     })
     thread.addEventListener('close', () => this.#ended(thread))
     this.#pinging = setInterval(() => this.#ping(thread), this.options.pingMs)
-    this.#post({ type: 'start', config, servers, index: this.index, running: this.#running })
+    this.#start(thread)
+  }
+
+  #start(thread: Worker): void {
+    const { config, servers, serve } = this.deps
+    const order = { type: 'start', config, servers, index: this.index, running: this.#running } as const
+    if (serve === undefined) {
+      thread.postMessage({ ...order, port: null } satisfies ToThread)
+      return
+    }
+    const { port1, port2 } = new MessageChannel()
+    this.#endService = serve(port1)
+    thread.postMessage({ ...order, port: port2 } satisfies ToThread, [port2])
   }
 
   #post(message: ToThread): void {
@@ -183,6 +199,7 @@ class Seat {
   #ended(thread: Worker): void {
     if (this.#thread !== thread) return
     this.#thread = null
+    this.#endService()
     if (this.#pinging !== null) clearInterval(this.#pinging)
     const worker = this.#worker
     this.#worker = null

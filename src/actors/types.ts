@@ -5,7 +5,7 @@
  * one message in the hands of the one worker thread that owns its actor at that moment.
  */
 import type { Json, Tx } from '../platform/db/pool.ts'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/observability/log.ts'
 
 /**
  * Kinds of actors and the pool that runs them: turns of `short` do SQL only, those of the others may do any I/O. `media` is
@@ -119,6 +119,8 @@ export interface BulkHandler {
 /** What a long turn holds besides its message. */
 export interface LongTurn {
   readonly message: Message
+  /** Whose work it is, as in the letter. */
+  readonly organization: string
   /** Aborted when the turn lost its ownership or the process stops: end all I/O at once. */
   readonly signal: AbortSignal
   readonly log: Log

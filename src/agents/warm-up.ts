@@ -5,7 +5,7 @@
  *
  * The rule: it runs in the background, when the process serves already; it leaves nothing behind, and nothing waits for it.
  */
-import type { ActorKey, LongTurn } from '../actors/types.ts'
+import { type ActorKey, type LongTurn, NO_ORGANIZATION } from '../actors/types.ts'
 import { practiseTurn } from '../actors/warm-up.ts'
 import type { Analyzer, Exchange } from '../analyze/analyzer.ts'
 import { createAnalyzer } from '../analyze/create.ts'
@@ -13,16 +13,16 @@ import type { Deps } from '../container.ts'
 import { errorOfData } from '../platform/concurrency/work.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
-import { sessionActor } from './actor.ts'
-import { analysisActor } from './analysis-actor.ts'
-import { insertApplication } from './applications.store.ts'
-import { readSessions, writeGuarded } from './ingest.guarded.store.ts'
-import { type Job, lookupOf, planJob } from './ingest.plan.ts'
-import type { PreparedRequest } from './ingest.prepare.ts'
-import { EVENTS_STORED, sessionWrite } from './ingest.transaction.ts'
-import { createIngestWork } from './ingest.work.ts'
+import { analysisActor } from './analysis/actor.ts'
+import { insertApplication } from './applications/store.ts'
+import { readSessions, writeGuarded } from './ingest/guarded.store.ts'
+import { EVENTS_STORED, sessionWrite } from './ingest/locked.ts'
+import { type Job, lookupOf, planJob } from './ingest/plan.ts'
+import type { PreparedRequest } from './ingest/prepare.ts'
+import { createIngestWork } from './ingest/work.ts'
+import { listSignals, listSignalsOfSession } from './reads/signals.store.ts'
+import { sessionActor } from './sessions/actor.ts'
 import { DEFAULT_SETTINGS } from './settings.ts'
-import { listSignals, listSignalsOfSession } from './signals.store.ts'
 
 export interface WarmUpDeps extends Pick<Deps, 'sql' | 'reads' | 'newId' | 'config' | 'textWork' | 'log'> {
   /** Makes an organization in the caller's transaction. */
@@ -121,6 +121,7 @@ async function takeTurns(deps: WarmUpDeps, tx: Tx, sessionId: string): Promise<v
   const key: ActorKey = `analysis:${sessionId}`
   const turn: LongTurn = {
     message: { key, id: sessionId, seq: 1, type: 'analyze', payload: {}, attempts: 0 },
+    organization: NO_ORGANIZATION,
     signal: new AbortController().signal,
     log: deps.log,
     read: (work) => work(tx),

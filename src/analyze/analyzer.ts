@@ -35,9 +35,14 @@ export interface Analyzer {
   /**
    * Findings about the given exchanges, which stand in the order of their conversation.
    * @param signal ends all I/O when aborted; the promise then rejects.
+   * @param organization whose exchanges they are; the service's own where absent.
    * @throws AnalyzerError where the engine did not give a usable answer.
    */
-  analyze(exchanges: readonly Exchange[], signal: AbortSignal): Promise<readonly Finding[]>
+  analyze(
+    exchanges: readonly Exchange[],
+    signal: AbortSignal,
+    organization?: string,
+  ): Promise<readonly Finding[]>
 }
 
 /** The message says what went wrong without any content. `retryable`: the same question may be answered later. */

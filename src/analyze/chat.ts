@@ -6,7 +6,7 @@
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { trimEndOf } from '../platform/trim.ts'
+import { trimEndOf } from '../platform/validation/trim.ts'
 import { AnalyzerError } from './analyzer.ts'
 
 export interface ChatOptions {

@@ -8,10 +8,10 @@ const MAX_SENTENCES = 4
 export function createLocalSummarizer(textWork: TextWork): Summarizer {
   return {
     name: 'local',
-    async summarize(passages, signal) {
+    async summarize(passages, signal, organization) {
       const texts = passages.map(({ text }) => text)
       const limits = { most: MAX_SENTENCES, characters: MAX_SUMMARY }
-      const picked = await textWork.run('excerpts', { texts, ...limits }, signal)
+      const picked = await textWork.run('excerpts', { texts, ...limits }, signal, organization)
       // Without any sentence that fits, the beginning is better than nothing.
       const summary = abridge(picked.length > 0 ? picked.join(' ') : (texts[0] ?? ''), MAX_SUMMARY)
       return summary === '' ? null : summary

@@ -19,7 +19,8 @@ export interface Summarizer {
   /**
    * A few sentences about passages that stand in the order in which they were said; null where they say nothing.
    * @param signal ends all work when aborted; the promise then rejects.
+   * @param organization whose transcript it is; the service's own where absent.
    * @throws AnalyzerError where the engine did not give a usable answer.
    */
-  summarize(passages: readonly Passage[], signal: AbortSignal): Promise<string | null>
+  summarize(passages: readonly Passage[], signal: AbortSignal, organization?: string): Promise<string | null>
 }

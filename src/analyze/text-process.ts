@@ -1,29 +1,34 @@
 /**
- * Text jobs in a child process.
+ * Text jobs in child processes: two for all threads of this process, of which the second runs only while two organizations have
+ * jobs at the same time.
  *
- * The rule: one job at a time, under a deadline. A job that takes longer, or whose signal is aborted, is ended with its process; the
- * next job gets a new one. Jobs that wait are not affected, so only the job that was running fails.
+ * A process does one job at a time, under a deadline. A job that takes longer, or whose signal is aborted, is ended with its process;
+ * the next job gets a new one. Only that job fails. Organizations take turns, and one organization never has both processes. So the
+ * job of another organization waits for one job at most, even if that one hangs.
  *
  * A process and not a thread: a regular expression that runs cannot be ended in a thread. The process ends by itself when its
  * standard input is closed, which the system does when this process dies.
  */
 import { fileURLToPath } from 'node:url'
+import { NO_ORGANIZATION } from '../actors/types.ts'
+import { createFairPlaces } from '../platform/concurrency/fair-places.ts'
 import { linesOf } from './lines.ts'
 import { type TextJob, type TextJobs, type TextWork, TextWorkError } from './text-work.ts'
 
 /** The argument that makes the program serve text jobs: known to `src/cli.ts`, and no command of the command line. */
 export const TEXT_PROCESS = '__text-process'
 
-export interface TextProcessOptions {
+export interface TextProcessesOptions {
   readonly command: readonly string[]
+  readonly processes: number
   /** For one job, with the start of the process. */
   readonly deadlineMs: number
   /** A process that has had nothing to do for so long ends, and gives its memory back. */
   readonly idleMs: number
 }
 
-export interface TextProcess extends TextWork {
-  /** Ends the process, with the job that is running. */
+export interface TextProcesses extends TextWork {
+  /** Ends the processes, with the jobs that are running, and refuses all others. */
   close(): void
 }
 
@@ -32,55 +37,74 @@ const COMMAND = COMPILED
   ? [process.execPath, TEXT_PROCESS]
   : [process.execPath, fileURLToPath(new URL('../cli.ts', import.meta.url)), TEXT_PROCESS]
 
-const DEFAULTS: TextProcessOptions = { command: COMMAND, deadlineMs: 30_000, idleMs: 60_000 }
+const DEFAULTS: TextProcessesOptions = {
+  command: COMMAND,
+  processes: 2,
+  deadlineMs: 30_000,
+  idleMs: 60_000,
+}
 
 /** Nothing of this process's environment, with its credentials, is handed to the child. */
 const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 
-/** Text jobs in a child process that is started when it is needed. */
-export function createTextProcess(options: Partial<TextProcessOptions> = {}): TextProcess {
-  return new OneProcess({ ...DEFAULTS, ...options })
+/** Starts no process before a job needs it. */
+export function createTextProcesses(options: Partial<TextProcessesOptions> = {}): TextProcesses {
+  const all = { ...DEFAULTS, ...options }
+  const processes = Array.from({ length: all.processes }, () => new Place(all))
+  const places = createFairPlaces(processes)
+  const closing = new AbortController()
+  return {
+    async run<J extends TextJob>(
+      job: J,
+      input: TextJobs[J]['input'],
+      signal: AbortSignal,
+      organization = NO_ORGANIZATION,
+    ) {
+      const line = JSON.stringify({ job, input })
+      const until = AbortSignal.any([signal, closing.signal])
+      const done = places.run(organization, (place) => place.ask(line, until))
+      // A job that still waits for its turn ends at once, too.
+      return (await orAborted(done, until)) as TextJobs[J]['output']
+    },
+    close: () => closing.abort(new TextWorkError('the service is stopping')),
+  }
+}
+
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(signal.reason)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
 }
 
 /** What the child answers to one line. */
 export type Answer = { readonly value: unknown } | { readonly error: string }
 
-class OneProcess implements TextProcess {
+/** The place of one process: at times there is none. */
+class Place {
   #child: Child | null = null
-  /** Settled when the jobs that came before are over. */
-  #before: Promise<unknown> = Promise.resolve()
   #idle: Timer | null = null
 
-  constructor(private readonly options: TextProcessOptions) {}
+  constructor(private readonly options: TextProcessesOptions) {}
 
-  async run<J extends TextJob>(job: J, input: TextJobs[J]['input'], signal: AbortSignal) {
-    const over = Promise.withResolvers<void>()
-    const before = this.#before
-    this.#before = before.then(() => over.promise)
-    try {
-      await before
-      signal.throwIfAborted()
-      return (await this.#ask(JSON.stringify({ job, input }), signal)) as TextJobs[J]['output']
-    } finally {
-      over.resolve()
-    }
-  }
-
-  close(): void {
-    this.#end()
-  }
-
-  async #ask(line: string, signal: AbortSignal): Promise<unknown> {
+  /** One job at a time. */
+  async ask(line: string, signal: AbortSignal): Promise<unknown> {
+    signal.throwIfAborted()
     if (this.#idle !== null) clearTimeout(this.#idle)
     const child = this.#child ?? this.#start()
-    const { promise: ended, reject } = Promise.withResolvers<never>()
-    const abort = () => reject(signal.reason)
+    const { promise: late, reject } = Promise.withResolvers<never>()
     const { deadlineMs } = this.options
-    const late = () => reject(new TextWorkError(`the text work was ended after ${deadlineMs / 1_000} s`))
-    const timer = setTimeout(late, deadlineMs)
-    signal.addEventListener('abort', abort, { once: true })
+    const timer = setTimeout(
+      () => reject(new TextWorkError(`the text work was ended after ${deadlineMs / 1_000} s`)),
+      deadlineMs,
+    )
     try {
-      const answer = await Promise.race([child.ask(line), ended])
+      const answer = await orAborted(Promise.race([child.ask(line), late]), signal)
       if ('error' in answer) throw new TextWorkError(`the text work failed: ${answer.error}`)
       return answer.value
     } catch (error) {
@@ -88,7 +112,6 @@ class OneProcess implements TextProcess {
       throw error
     } finally {
       clearTimeout(timer)
-      signal.removeEventListener('abort', abort)
       this.#idle = setTimeout(() => this.#end(), this.options.idleMs)
       this.#idle.unref()
     }

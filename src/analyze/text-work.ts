@@ -27,12 +27,14 @@ export type TextJob = keyof TextJobs
 export interface TextWork {
   /**
    * @param signal rejects when aborted
+   * @param organization whose text it is: organizations take turns. The service's own where absent
    * @throws TextWorkError where the job took too long or ended its process
    */
   run<J extends TextJob>(
     job: J,
     input: TextJobs[J]['input'],
     signal: AbortSignal,
+    organization?: string,
   ): Promise<TextJobs[J]['output']>
 }
 

@@ -1,7 +1,7 @@
 /**
  * A page of Markdown as the sections in which an answer can stand: what is under one heading, as plain text. Pure.
  */
-import { trimOf } from '../platform/trim.ts'
+import { trimOf } from '../platform/validation/trim.ts'
 
 export interface Section {
   readonly slug: string

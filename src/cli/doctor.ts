@@ -7,12 +7,13 @@ import { MIGRATIONS } from '../../sql/migrations.ts'
 import { DEFAULT_OPTIONS } from '../actors/options.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { examinePrograms, findPrograms } from '../media/programs.ts'
+import { withTimeout } from '../platform/concurrency/timeout.ts'
 import { assertMigrated } from '../platform/db/migrate.ts'
 import { connect, type Sql } from '../platform/db/pool.ts'
 import { openServers } from '../platform/embedded/servers.ts'
-import { createLog, type Log } from '../platform/log.ts'
+import { oneLine } from '../platform/lifecycle/start-error.ts'
+import { createLog, type Log } from '../platform/observability/log.ts'
 import { openRedis } from '../platform/redis.ts'
-import { oneLine } from '../platform/start-error.ts'
 import { examineTranscription } from '../transcribe/examine.ts'
 import type { Input } from './command.ts'
 import { countLiveWorkers, serverVersion } from './doctor.store.ts'
@@ -88,17 +89,18 @@ async function examineRedis(url: string | null, log: Log): Promise<Check> {
   if (url === null) return { name: 'redis', ok: true, detail: 'none: PostgreSQL rings the doorbell' }
   return check('redis', async () => {
     const redis = openRedis(url, log)
-    let timer: Timer | undefined
+    const ready = Promise.withResolvers<void>()
+    redis.once('ready', ready.resolve)
+    redis.once('error', ready.reject)
     try {
-      await new Promise<void>((resolve, reject) => {
-        redis.once('ready', resolve)
-        redis.once('error', reject)
-        timer = setTimeout(() => reject(new Error(`no answer within ${REDIS_BUDGET_MS} ms`)), REDIS_BUDGET_MS)
-      })
+      await withTimeout(
+        ready.promise,
+        REDIS_BUDGET_MS,
+        () => new Error(`no answer within ${REDIS_BUDGET_MS} ms`),
+      )
       const version = /redis_version:(\S+)/.exec(await redis.info('server'))?.[1]
       return { ok: true, detail: `Redis ${version ?? 'of an unknown version'}` }
     } finally {
-      clearTimeout(timer)
       redis.disconnect()
     }
   })

@@ -4,7 +4,7 @@ import { loadConfig } from '../config.ts'
 import { migrate } from '../platform/db/migrate.ts'
 import { connect } from '../platform/db/pool.ts'
 import { openServers } from '../platform/embedded/servers.ts'
-import { createLog } from '../platform/log.ts'
+import { createLog } from '../platform/observability/log.ts'
 import type { Input } from './command.ts'
 
 /** @returns names of the migrations that were applied now */

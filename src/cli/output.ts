@@ -1,5 +1,5 @@
 /** Text for people: pairs and tables with aligned columns. */
-import { joinLines } from '../platform/trim.ts'
+import { joinLines } from '../platform/validation/trim.ts'
 
 type Cell = string | number | boolean | Date | null
 

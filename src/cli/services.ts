@@ -3,15 +3,15 @@
  * command runs, never by the table of commands.
  */
 import { MIGRATIONS } from '../../sql/migrations.ts'
-import { type Applications, createApplications } from '../agents/applications.ts'
+import { type Applications, createApplications } from '../agents/applications/service.ts'
 import { loadConfig } from '../config.ts'
 import { type Container, createContainer } from '../container.ts'
 import { createIdentity, type Identity, type Organization } from '../identity/service.ts'
 import { assertMigrated } from '../platform/db/migrate.ts'
 import { openServers } from '../platform/embedded/servers.ts'
 import { AppError } from '../platform/errors.ts'
-import { createLog } from '../platform/log.ts'
-import { StartError } from '../platform/start-error.ts'
+import { StartError } from '../platform/lifecycle/start-error.ts'
+import { createLog } from '../platform/observability/log.ts'
 import { type Input, UsageError } from './command.ts'
 
 export interface Services {

@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs'
 import { loadConfig } from '../config.ts'
 import { stopUnusedServers, type Unused } from '../platform/embedded/unused.ts'
-import { createLog } from '../platform/log.ts'
+import { createLog } from '../platform/observability/log.ts'
 import type { Input } from './command.ts'
 
 /** Ends what is left of a service or a command that was killed. Where the data folder is gone nothing is left. */

@@ -18,8 +18,8 @@ import {
   type UploadRequest,
   waitUntilReady,
 } from '../client/upload.ts'
-import { oneLine } from '../platform/start-error.ts'
-import { trimEndOf } from '../platform/trim.ts'
+import { oneLine } from '../platform/lifecycle/start-error.ts'
+import { trimEndOf } from '../platform/validation/trim.ts'
 import { type Input, Interrupted, type Output, UsageError } from './command.ts'
 import { pairs } from './output.ts'
 import { createDisplay, createRate, type Display, phaseLine, transferLine } from './upload-progress.ts'

@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { positionedPageOf, positionQuery } from '../http/paging.ts'
 import { momentParameter } from '../http/parameters.ts'
-import { MAX_NAME } from '../platform/names.ts'
+import { MAX_NAME } from '../platform/validation/names.ts'
 import {
   createdAt,
   integerId,

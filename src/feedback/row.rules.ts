@@ -5,7 +5,7 @@
 import { isStorableText, parseJson } from '../http/json.ts'
 import { isEmail } from '../people/rules.ts'
 import { AppError } from '../platform/errors.ts'
-import { toUtc } from '../platform/rfc3339.ts'
+import { toUtc } from '../platform/validation/rfc3339.ts'
 import { type ColumnUse, type FieldRule, type Mapping, type Role, useOfColumn } from './mapping.rules.ts'
 import { type Field, type FieldType, MAX_EXTERNAL_ID, MAX_FIELDS } from './model.ts'
 import { checkValue } from './rules.ts'

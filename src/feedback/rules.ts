@@ -5,7 +5,7 @@
  */
 import { invalid } from '../http/json.ts'
 import type { ErrorDetail } from '../platform/errors.ts'
-import { isFullDate, isRfc3339, toUtc } from '../platform/rfc3339.ts'
+import { isFullDate, isRfc3339, toUtc } from '../platform/validation/rfc3339.ts'
 import { type CreateRecord, type Field, type FieldType, MAX_VALUE_BYTES } from './model.ts'
 
 const ACCEPTS: Record<FieldType, (value: unknown) => boolean> = {

@@ -1,7 +1,7 @@
 /** Wire shapes of folders and upload batches. */
 import { Type } from '@sinclair/typebox'
 import { pageQuery } from '../http/paging.ts'
-import { MAX_NAME } from '../platform/names.ts'
+import { MAX_NAME } from '../platform/validation/names.ts'
 import { createdAt, named, trimmedText, uuid } from '../platform/validation/schema.ts'
 
 export const CreateFolder = Type.Object({

@@ -9,7 +9,7 @@ import type { Query, Sql } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUuid, type NewId } from '../platform/ids.ts'
-import { nameOf } from '../platform/names.ts'
+import { nameOf } from '../platform/validation/names.ts'
 import type { CreateFolder, UploadBatch } from './model.ts'
 import * as store from './store.ts'
 

@@ -7,7 +7,7 @@
 
 import { asUnavailable } from '../platform/db/sqlstate.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/observability/log.ts'
 import { problem } from './problem.ts'
 import { type ErrorContext, restError } from './rest-error.ts'
 

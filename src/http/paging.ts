@@ -8,7 +8,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Moment, Position } from '../platform/db/keyset.ts'
 import { isUuid } from '../platform/ids.ts'
-import { toUtc } from '../platform/rfc3339.ts'
+import { toUtc } from '../platform/validation/rfc3339.ts'
 import { orNull } from '../platform/validation/schema.ts'
 import { invalid } from './json.ts'
 

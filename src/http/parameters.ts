@@ -6,7 +6,7 @@
  */
 import { Type } from '@sinclair/typebox'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
-import { toUtc } from '../platform/rfc3339.ts'
+import { toUtc } from '../platform/validation/rfc3339.ts'
 import { integerId as integerIdSchema, uuid } from '../platform/validation/schema.ts'
 import { invalid } from './json.ts'
 

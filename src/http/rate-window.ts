@@ -11,7 +11,7 @@ import {
   RateLimiterRedis,
   RateLimiterRes,
 } from 'rate-limiter-flexible'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/observability/log.ts'
 import type { Redis } from '../platform/redis.ts'
 
 export interface Window {

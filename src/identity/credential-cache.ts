@@ -8,7 +8,7 @@
  * overtook is not remembered. Refusals are never remembered: a new key works at once.
  */
 import type { Sql } from '../platform/db/pool.ts'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/observability/log.ts'
 
 /** Payload: the id of the credential that is no longer good. */
 export const REVOKED_CHANNEL = 'earshot_credential_revoked'

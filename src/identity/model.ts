@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { pageOf, pageQuery } from '../http/paging.ts'
 import { uuidParameter } from '../http/parameters.ts'
-import { MAX_NAME } from '../platform/names.ts'
+import { MAX_NAME } from '../platform/validation/names.ts'
 import { named, trimmedText } from '../platform/validation/schema.ts'
 
 const SECONDS_A_DAY = 86_400

@@ -6,8 +6,8 @@ import { createPrivateKey } from 'node:crypto'
 import { join } from 'node:path'
 import type { JWK } from 'jose'
 import type { Config } from '../config.ts'
-import { derivedKey } from '../platform/derived-key.ts'
-import { ensureSecretFile, readSecretFile } from '../platform/secret-file.ts'
+import { derivedKey } from '../platform/secrets/derived-key.ts'
+import { ensureSecretFile, readSecretFile } from '../platform/secrets/secret-file.ts'
 
 export type SigningKeySource = Pick<Config, 'dataDir' | 'secretKey'>
 

@@ -7,9 +7,9 @@
 import { join } from 'node:path'
 import { Fenced, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
+import { withTimeoutSignal } from '../platform/concurrency/timeout.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { type FetchPublic, PublicFetchError } from '../platform/net/fetch-public.ts'
-import { withinTime } from '../platform/watch.ts'
 import { discardAutomaticTranscript, type RequestTranscription } from '../transcribe/requests.ts'
 import { discardKept } from '../uploads/processing.ts'
 import { storeMedia } from './objects.ts'
@@ -121,7 +121,7 @@ async function fetchAndStore(attempt: Attempt): Promise<StoredMedia> {
     const path = join(folder, 'source')
     const { maxBytes, transferMs } = deps.limits
     const onFirstByte = () => move(attempt, 'firstByte')
-    await withinTime(transferMs, signal, tooSlow, (within) =>
+    await withTimeoutSignal(transferMs, signal, tooSlow, (within) =>
       transfer(deps.fetchPublic, ingestion.url, path, { signal: within, maxBytes, onFirstByte }),
     )
     await move(attempt, 'lastByte')

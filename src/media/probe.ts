@@ -6,7 +6,7 @@
  */
 
 import { open } from 'node:fs/promises'
-import { ProgramError } from '../platform/program.ts'
+import { ProgramError } from '../platform/lifecycle/program.ts'
 import {
   factsOf,
   MAX_PIXELS,

@@ -6,7 +6,7 @@
 import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../platform/clock.ts'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/observability/log.ts'
 import { encode } from './encode.ts'
 import type { MediaFacts } from './facts.rules.ts'
 import { makePoster, outlineOf, type Source } from './outline.ts'

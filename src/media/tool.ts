@@ -5,7 +5,7 @@
  * it may say and what it may write, and dies with the turn. What it says against the file is about the file; that it could not
  * run at all is not, and may pass.
  */
-import { ProgramError, runProgram } from '../platform/program.ts'
+import { ProgramError, runProgram } from '../platform/lifecycle/program.ts'
 import { MAX_MEDIA_BYTES, MediaError } from './rules.ts'
 
 export interface ToolOptions {

@@ -6,7 +6,7 @@
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { type FetchPublic, PublicFetchError, type PublicResponse } from '../platform/net/fetch-public.ts'
-import { releaseChunk } from '../platform/release-chunk.ts'
+import { releaseChunk } from '../platform/storage/release-chunk.ts'
 import { isAcceptedType, MediaError } from './rules.ts'
 
 /** Continuations of one attempt that bring no new byte. */

@@ -1,6 +1,6 @@
 /** Wire shapes of metadata definitions and of the typed values that recordings carry. */
 import { type Static, Type } from '@sinclair/typebox'
-import { MAX_NAME } from '../platform/names.ts'
+import { MAX_NAME } from '../platform/validation/names.ts'
 import {
   createdAt,
   described,

@@ -4,7 +4,7 @@
  * The rule: a value is stored as it was sent or refused; nothing is converted, so it comes back in its declared JSON type.
  */
 import type { ErrorCode, ErrorDetail } from '../platform/errors.ts'
-import { isFullDate, isRfc3339 } from '../platform/rfc3339.ts'
+import { isFullDate, isRfc3339 } from '../platform/validation/rfc3339.ts'
 import { API_TYPE, type FieldType, type Source, type ValueInput } from './model.ts'
 
 const ACCEPTS: Record<FieldType, (value: unknown) => boolean> = {

@@ -1,6 +1,6 @@
 /** Pure decisions about people: what a request says about a person, and which company it means. */
 import { invalid } from '../http/json.ts'
-import { nameOf } from '../platform/names.ts'
+import { nameOf } from '../platform/validation/names.ts'
 import { type Boundary, EMAIL, MAX_EMAIL, type PutPerson } from './model.ts'
 
 const ADDRESS = new RegExp(EMAIL)

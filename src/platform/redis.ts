@@ -3,7 +3,7 @@
  * away (`enableOfflineQueue: false`) and whoever called goes on without it.
  */
 import { Redis } from 'ioredis'
-import type { Log } from './log.ts'
+import type { Log } from './observability/log.ts'
 
 export type { Redis }
 

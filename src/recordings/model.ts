@@ -5,7 +5,7 @@
  */
 import { type Static, Type } from '@sinclair/typebox'
 import { MAX_EXTERNAL_ID, RecordInput, ValueInput } from '../metadata/model.ts'
-import { MAX_NAME } from '../platform/names.ts'
+import { MAX_NAME } from '../platform/validation/names.ts'
 import {
   described,
   moment,

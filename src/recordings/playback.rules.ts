@@ -1,5 +1,5 @@
 /** What a recording is called when somebody saves its media. Pure. */
-import { trimOf } from '../platform/trim.ts'
+import { trimOf } from '../platform/validation/trim.ts'
 
 /** Of the media types that are taken in (specification, "Create", rule 4), and of what is made of them. */
 const EXTENSIONS: Readonly<Record<string, string>> = {

@@ -7,9 +7,9 @@
 import { invalid } from '../http/json.ts'
 import type { RecordInput, ValueInput } from '../metadata/model.ts'
 import type { ErrorDetail } from '../platform/errors.ts'
-import { nameOf } from '../platform/names.ts'
 import { assertOutboundUrl } from '../platform/net/outbound-url.ts'
-import { toUtc } from '../platform/rfc3339.ts'
+import { nameOf } from '../platform/validation/names.ts'
+import { toUtc } from '../platform/validation/rfc3339.ts'
 import type { Utterance } from '../transcripts/model.ts'
 import { checkSpeakers, checkTranscript } from '../transcripts/rules.ts'
 import {

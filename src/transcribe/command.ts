@@ -3,7 +3,7 @@
  * as its last argument, and writes a transcript to its standard output in one of the forms of output.rules.ts.
  */
 import type { TranscribeConfig } from '../config.ts'
-import { ProgramError, runProgram } from '../platform/program.ts'
+import { ProgramError, runProgram } from '../platform/lifecycle/program.ts'
 import { parseOutput } from './output.rules.ts'
 import { extractSoundTrack, type SoundTools } from './sound-track.ts'
 import { ATTEMPTS, type Transcriber, TranscriberError } from './transcriber.ts'

@@ -4,7 +4,7 @@
  * The rule: a request is repeated here where the trouble is likely to pass soon, so that an hour of sound is not sent anew for a
  * moment's trouble with its last part.
  */
-import { trimEndOf } from '../platform/trim.ts'
+import { trimEndOf } from '../platform/validation/trim.ts'
 import { ATTEMPTS, TranscriberError } from './transcriber.ts'
 
 export interface PostOptions {

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { withTemporaryFolder } from '../media/temporary.ts'
-import { withinTime } from '../platform/watch.ts'
+import { withTimeoutSignal } from '../platform/concurrency/timeout.ts'
 import { writeUtterances } from '../transcripts/service.ts'
 import { beginTranscription, endTranscription, type Transcription } from './store.ts'
 import { ATTEMPTS, type Heard, type Transcriber, TranscriberError } from './transcriber.ts'
@@ -88,7 +88,7 @@ function hear(
   const temporary = { folder: join(config.dataDir, 'tmp'), recordingId, attempt: newId(), now }
   const late = () =>
     new TranscriberError(`transcription took longer than ${budgetMs / 1_000} s`, ATTEMPTS.program)
-  return withinTime(budgetMs, turn.signal, late, (signal) =>
+  return withTimeoutSignal(budgetMs, turn.signal, late, (signal) =>
     withTemporaryFolder(temporary, async (folder) => {
       const file = await storage.localFile(objectKey, folder, signal)
       try {

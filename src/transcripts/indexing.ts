@@ -37,12 +37,12 @@ async function complete(summarizer: Summarizer, turn: LongTurn): Promise<void> {
 /** A refusal of this very transcript is an outcome; anything else fails the turn, which is tried again. */
 async function ask(
   summarizer: Summarizer,
-  { log, signal }: LongTurn,
+  { log, signal, organization }: LongTurn,
   passages: Parameters<Summarizer['summarize']>[0],
 ): Promise<string | null> {
   if (passages.length === 0) return null
   try {
-    return await summarizer.summarize(passages, signal)
+    return await summarizer.summarize(passages, signal, organization)
   } catch (error) {
     if (!(error instanceof AnalyzerError) || error.retryable) throw error
     log.warn({ summarizer: summarizer.name, err: error.message }, 'summary refused')

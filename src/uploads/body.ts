@@ -4,7 +4,7 @@
  * The last chunk of the file is passed on only after the body has ended, so that a body that is too long never
  * completes a file. A client that sends too slowly is disconnected.
  */
-import { releaseChunk } from '../platform/release-chunk.ts'
+import { releaseChunk } from '../platform/storage/release-chunk.ts'
 
 /** The minimum pace: `bytes` in every `ms` milliseconds spent waiting for the client. */
 export interface Pace {

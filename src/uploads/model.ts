@@ -1,6 +1,6 @@
 /** Wire shapes of uploads (specification, "Create upload", "Upload attempt"). */
 import { type Static, Type } from '@sinclair/typebox'
-import { MAX_NAME } from '../platform/names.ts'
+import { MAX_NAME } from '../platform/validation/names.ts'
 import { moment, named, oneOf, orNull, trimmedText, uuid } from '../platform/validation/schema.ts'
 import { PHASES, UPLOAD_ERROR_CODES } from './rules.ts'
 

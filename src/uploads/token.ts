@@ -6,8 +6,8 @@
  */
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { derivedKey } from '../platform/derived-key.ts'
-import { ensureSecretFile } from '../platform/secret-file.ts'
+import { derivedKey } from '../platform/secrets/derived-key.ts'
+import { ensureSecretFile } from '../platform/secrets/secret-file.ts'
 
 /** Path of an `uploadUrl` before the token. */
 export const UPLOAD_PATH = '/uploads/'

@@ -1,8 +1,8 @@
 /** The analysis of metered responses, from stored events to qualitative signals. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { sessionActor } from '../../src/agents/actor.ts'
-import { analysisActor } from '../../src/agents/analysis-actor.ts'
-import { deleteSessions } from '../../src/agents/sessions.store.ts'
+import { analysisActor } from '../../src/agents/analysis/actor.ts'
+import { sessionActor } from '../../src/agents/sessions/actor.ts'
+import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
 import { type Analyzer, AnalyzerError, type Exchange } from '../../src/analyze/analyzer.ts'
 import { loadConfig } from '../../src/config.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'

@@ -1,14 +1,14 @@
 /** What becomes due by time: gap time-outs, credits that arrived, retention. And deletion, which leaves nothing behind. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Envelope } from '../../src/actors/types.ts'
-import { sessionActor } from '../../src/agents/actor.ts'
-import { analysisActor } from '../../src/agents/analysis-actor.ts'
-import { agentMaintenance } from '../../src/agents/maintenance.ts'
-import { deleteSessions } from '../../src/agents/sessions.store.ts'
+import { analysisActor } from '../../src/agents/analysis/actor.ts'
+import { sessionActor } from '../../src/agents/sessions/actor.ts'
+import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
+import { agentMaintenance } from '../../src/agents/sessions/maintenance.ts'
 import { loadConfig } from '../../src/config.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import {
   assistant,
   createApplication,

@@ -1,13 +1,13 @@
 /** Metering: one unit per visible finalised assistant response, ever, as far as the credits reach. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { sessionActor } from '../../src/agents/actor.ts'
-import { deleteSessions } from '../../src/agents/sessions.store.ts'
+import { sessionActor } from '../../src/agents/sessions/actor.ts'
+import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createIdentity } from '../../src/identity/service.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import {
   assistant,
   createApplication,

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { transactionWithMail } from '../../src/actors/mailbox.ts'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
-import { sessionActor } from '../../src/agents/actor.ts'
-import { analysisActor } from '../../src/agents/analysis-actor.ts'
-import { agentMaintenance } from '../../src/agents/maintenance.ts'
+import { analysisActor } from '../../src/agents/analysis/actor.ts'
+import { sessionActor } from '../../src/agents/sessions/actor.ts'
+import { agentMaintenance } from '../../src/agents/sessions/maintenance.ts'
 import { loadConfig } from '../../src/config.ts'
 import { type Container, createContainer } from '../../src/container.ts'
 import {

@@ -1,7 +1,7 @@
 /** Many sessions in one transaction: long ones, deleted ones, and one that cannot be done. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
-import { sessionActor } from '../../src/agents/actor.ts'
+import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { NO_SWEEP, startWorker, testDeps } from '../support/actors.ts'

@@ -1,6 +1,6 @@
 /** The session's actor on a real database: order, gaps, revisions, late events, feedback signals, paging. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { sessionActor } from '../../src/agents/actor.ts'
+import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import {

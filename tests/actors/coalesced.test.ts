@@ -3,16 +3,16 @@
  * the orders that the model of it (tests/model/coalesced.ts) shows to matter. Whatever was stored, a turn reads it or a letter waits.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { ActorKey, LongTurn, Message } from '../../src/actors/types.ts'
-import { sessionActor } from '../../src/agents/actor.ts'
-import { analysisActor } from '../../src/agents/analysis-actor.ts'
-import { prepareEvent } from '../../src/agents/fingerprint.ts'
-import { readSessions, writeGuarded } from '../../src/agents/ingest.guarded.store.ts'
-import { deleteSessions } from '../../src/agents/sessions.store.ts'
+import { type ActorKey, type LongTurn, type Message, NO_ORGANIZATION } from '../../src/actors/types.ts'
+import { analysisActor } from '../../src/agents/analysis/actor.ts'
+import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
+import { readSessions, writeGuarded } from '../../src/agents/ingest/guarded.store.ts'
+import { sessionActor } from '../../src/agents/sessions/actor.ts'
+import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
 import type { Sql, Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import { sendLetters } from '../support/agent-sessions.ts'
 import {
   type Agent,
@@ -268,6 +268,7 @@ test('an analysis that has to wait for a turn sees the responses for which the t
     await turn(tx, key)
     analysis ??= actor.handlers.analyze!({
       message: { key: analysisKey, id: sessionId, seq: 1, type: 'analyze', payload: {}, attempts: 0 },
+      organization: NO_ORGANIZATION,
       signal: new AbortController().signal,
       log: createLog('silent', 'test'),
       read: (work) => transaction(sql, work, 'read only'),

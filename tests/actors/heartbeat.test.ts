@@ -8,7 +8,7 @@ import { keepBeating } from '../../src/actors/heartbeat.ts'
 import { DEFAULT_OPTIONS } from '../../src/actors/options.ts'
 import { createRunningMark } from '../../src/actors/running.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import { eventually } from '../support/eventually.ts'
 
 const OPTIONS = { ...DEFAULT_OPTIONS, heartbeatMs: 5, leaseMs: 20 }

@@ -6,7 +6,7 @@ import { createSharedMark } from '../../src/actors/running.ts'
 import { serveThread } from '../../src/actors/thread.ts'
 import type { FromThread, StartOrder } from '../../src/actors/thread-protocol.ts'
 import type { MaintenanceTask } from '../../src/actors/types.ts'
-import { agentMaintenance } from '../../src/agents/maintenance.ts'
+import { agentMaintenance } from '../../src/agents/sessions/maintenance.ts'
 import { loadConfig } from '../../src/config.ts'
 import { type Container, createContainer } from '../../src/container.ts'
 import { mediaMaintenance } from '../../src/media/service.ts'
@@ -87,6 +87,7 @@ test('a thread that stops closes its connections when the task has ended, and no
     index: 0,
     config,
     servers: own.servers,
+    port: null,
     running: createSharedMark(),
   } satisfies StartOrder)
   await begun

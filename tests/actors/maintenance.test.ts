@@ -1,7 +1,7 @@
 /** Work by the clock: once per interval, whoever asks. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { runIfDue } from '../../src/actors/maintenance.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const log = createLog('silent', 'test')

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { claimAndRead, readMailboxes } from '../../src/actors/head.ts'
 import { send } from '../../src/actors/mailbox.ts'
 import { abandon, claim, release, settle, stillHeld, takeOver } from '../../src/actors/statements.ts'
-import { type ActorKey, Fenced } from '../../src/actors/types.ts'
+import { type ActorKey, Fenced, NO_ORGANIZATION } from '../../src/actors/types.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -37,7 +37,7 @@ describe('claim and head in one', () => {
     expect(held).toContainEqual({ key: empty, epoch: 1 })
     const read = await readMailboxes(sql, first, held, 20)
     expect(new Map(claimed.map((one) => [one.key, one.mailbox]))).toEqual(new Map(read))
-    expect(read.get(empty)).toEqual({ mail: 1, due: [], complete: true })
+    expect(read.get(empty)).toEqual({ mail: 1, organization: NO_ORGANIZATION, due: [], complete: true })
     expect(
       read.get(key)?.due.map(({ attempts, deaths, lastError }) => [attempts, deaths, lastError]),
     ).toEqual([

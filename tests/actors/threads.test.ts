@@ -1,10 +1,17 @@
 /** Worker threads: one that breaks is replaced, alone, and its work goes on without waiting for the lease. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
-import { startThreads, type Threads, type ThreadsOptions } from '../../src/actors/threads.ts'
+import {
+  startThreads,
+  type Threads,
+  type ThreadsDeps,
+  type ThreadsOptions,
+} from '../../src/actors/threads.ts'
 import type { ActorKey } from '../../src/actors/types.ts'
+import { serveTextPort } from '../../src/analyze/text-port.ts'
+import { createTextProcesses, TEXT_PROCESS } from '../../src/analyze/text-process.ts'
 import { loadConfig } from '../../src/config.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import { createTestDatabase, type TestDatabase, testServer } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -29,12 +36,16 @@ afterEach(async () => {
   logged.length = 0
 })
 
-async function start(workerThreads: number, options: Partial<ThreadsOptions> = { entry: ENTRY }) {
+async function start(
+  workerThreads: number,
+  options: Partial<ThreadsOptions> = { entry: ENTRY },
+  more: Partial<ThreadsDeps> = {},
+) {
   const servers = { database: { url: database.url }, redis: testServer('TEST_REDIS_URL') }
   const config = { ...loadConfig({ LOG_LEVEL: 'silent' }), workerThreads }
   const log = createLog('silent', 'test')
   log.error = ((details: object) => void logged.push(details)) as typeof log.error
-  const deps = { config, servers, sql: database.sql, log }
+  const deps = { config, servers, sql: database.sql, log, ...more }
   threads = await startThreads(deps, { respawnMs: 20, ...options })
   await threads.ready()
   return threads
@@ -146,9 +157,25 @@ test('threads tell their metrics, and stop in order', async () => {
   expect(await running.metricsJson()).toEqual([])
 })
 
-test('the threads of the service start and stop', async () => {
-  await start(1, {})
-  expect(await workers()).toHaveLength(1)
-  await threads?.stop(5_000)
-  expect(await workers()).toEqual([])
-})
+/** Child processes of this one that do text jobs. */
+function textProcesses(): number {
+  const { stdout } = Bun.spawnSync(['ps', '-o', 'args=', '--ppid', String(process.pid)])
+  return stdout
+    .toString()
+    .split('\n')
+    .filter((line) => line.includes(TEXT_PROCESS)).length
+}
+
+test('the threads of the service start and stop, and share what works on texts', async () => {
+  const textWork = createTextProcesses()
+  try {
+    await start(3, {}, { serve: (port) => serveTextPort(port, textWork) })
+    expect(await workers()).toHaveLength(3)
+    await threads?.warm()
+    expect(textProcesses()).toBe(1)
+    await threads?.stop(5_000)
+    expect(await workers()).toEqual([])
+  } finally {
+    textWork.close()
+  }
+}, 30_000)

@@ -1,11 +1,11 @@
 /** What happens when a transcript has completed: search learns of it, and a summary is made. Real workers, real HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { LongTurn } from '../../src/actors/types.ts'
+import { type LongTurn, NO_ORGANIZATION } from '../../src/actors/types.ts'
 import { AnalyzerError } from '../../src/analyze/analyzer.ts'
 import type { Passage, Summarizer } from '../../src/analyze/summarizer.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import { transcriptHandlers } from '../../src/transcripts/indexing.ts'
 import { QUICK } from '../support/actors.ts'
 import { eventually } from '../support/eventually.ts'
@@ -202,6 +202,7 @@ describe('a turn', () => {
         payload: {},
         attempts: 0,
       },
+      organization: NO_ORGANIZATION,
       signal: new AbortController().signal,
       log: createLog('silent', 'test'),
       read: (work) => transaction(server.database.sql, work, 'read only'),

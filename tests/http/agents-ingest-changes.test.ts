@@ -3,8 +3,8 @@
  * Nothing that the service remembers may be the reason for an answer.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { prepareEvent } from '../../src/agents/fingerprint.ts'
-import { type GuardedWrite, readSessions, writeGuarded } from '../../src/agents/ingest.guarded.store.ts'
+import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
+import { type GuardedWrite, readSessions, writeGuarded } from '../../src/agents/ingest/guarded.store.ts'
 import {
   type Agent,
   assistantMessage,

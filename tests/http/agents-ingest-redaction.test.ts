@@ -4,7 +4,7 @@
  * process of its own with its worker threads, so that what they write and log is looked at too.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { SettingsChange } from '../../src/agents/applications.model.ts'
+import type { SettingsChange } from '../../src/agents/applications/model.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import {
   type Agent,

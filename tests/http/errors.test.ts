@@ -4,7 +4,7 @@ import { Elysia } from 'elysia'
 import { renderError, toAppError } from '../../src/http/error-handler.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import {
   type Answer,
   type Client,

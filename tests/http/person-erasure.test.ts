@@ -1,7 +1,7 @@
 /** Erasure of a person: afterwards no table names them, retries bring nothing back, and it survives its process. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createRuntime } from '../../src/actors/runtime.ts'
-import { closeResponses, readPending } from '../../src/agents/analysis.store.ts'
+import { closeResponses, readPending } from '../../src/agents/analysis/store.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import {
   type Agent,

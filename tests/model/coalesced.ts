@@ -1,5 +1,5 @@
 /**
- * Guarded writes (`src/agents/ingest.guarded.store.ts`) by what was read or is remembered (`src/agents/ingest.memory.ts`), beside
+ * Guarded writes (`src/agents/ingest/guarded.store.ts`) by what was read or is remembered (`src/agents/ingest/remembered-sessions.ts`), beside
  * transactions and turns, and letters that are left out where one is waiting (`sendUnlessWaiting` in `src/actors/mailbox.ts`), as
  * a model to be explored: one session, its senders, its turns, and PostgreSQL at READ COMMITTED.
  *

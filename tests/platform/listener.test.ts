@@ -1,7 +1,7 @@
 /** A connection that only listens hears nothing from a network that is cut without a word: it has to ask. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Listener, listen } from '../../src/platform/db/listener.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ProgramError, type ProgramOptions, runProgram } from '../../src/platform/program.ts'
+import { ProgramError, type ProgramOptions, runProgram } from '../../src/platform/lifecycle/program.ts'
 import { eventually } from '../support/eventually.ts'
 
 const environment = { PATH: process.env.PATH ?? '' }
@@ -112,7 +112,7 @@ describe('a program', () => {
 
   test('is killed with its children when our process is killed', async () => {
     using scene = folderOfProcesses()
-    const module = new URL('../../src/platform/program.ts', import.meta.url).pathname
+    const module = new URL('../../src/platform/lifecycle/program.ts', import.meta.url).pathname
     const options = `{ environment: process.env, signal: new AbortController().signal, timeoutMs: 60000, maxOutputBytes: 10, folder: ${JSON.stringify(scene.folder)} }`
     const script = `import { runProgram } from ${JSON.stringify(module)}; await runProgram(['sh', '-c', ${JSON.stringify(HANGING)}], ${options})`
     const owner = Bun.spawn([process.execPath, '-e', script], { env: environment })

@@ -1,28 +1,35 @@
 /** The child process of text jobs: what hangs in it is ended alone, and it ends with its parent. */
 import { afterEach, expect, test } from 'bun:test'
 import { fileURLToPath } from 'node:url'
+import { MessageChannel } from 'node:worker_threads'
+import { createRemoteTextWork, serveTextPort } from '../../src/analyze/text-port.ts'
 import {
-  createTextProcess,
-  type TextProcess,
-  type TextProcessOptions,
+  createTextProcesses,
+  type TextProcesses,
+  type TextProcessesOptions,
 } from '../../src/analyze/text-process.ts'
+import type { TextWork } from '../../src/analyze/text-work.ts'
 import { eventually } from '../support/eventually.ts'
 
 const { signal } = new AbortController()
 const SCRIPT = fileURLToPath(new URL('../support/hanging-text.ts', import.meta.url))
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 
-const processes: TextProcess[] = []
+const processes: TextProcesses[] = []
 afterEach(() => {
   for (const one of processes.splice(0)) one.close()
 })
 
-function start(options: Partial<TextProcessOptions> = {}) {
-  const started = createTextProcess({ command: [process.execPath, SCRIPT], ...options })
+function start(options: Partial<TextProcessesOptions> = {}) {
+  const started = createTextProcesses({ command: [process.execPath, SCRIPT], ...options })
   processes.push(started)
-  return (text: string, until = signal) =>
-    started.run('excerpts', { texts: [text], most: 1, characters: 1 }, until)
+  return jobsOf(started)
 }
+
+const jobsOf =
+  (work: TextWork) =>
+  (text: string, { until = signal, organization = 'a' } = {}) =>
+    work.run('excerpts', { texts: [text], most: 1, characters: 1 }, until, organization)
 
 const isRunning = (pid: string) => Bun.spawnSync(['/bin/kill', '-0', pid]).success
 
@@ -49,7 +56,7 @@ test('a job whose turn is lost is ended, and one that waits never begins', async
   const run = start()
   const [, first] = await run('before')
   const turn = new AbortController()
-  const lost = [run('hang', turn.signal), run('hang', turn.signal)]
+  const lost = [run('hang', { until: turn.signal }), run('hang', { until: turn.signal })]
   await Bun.sleep(0) // the first one has been sent
   turn.abort(new Error('the turn is over'))
   for (const { status } of await Promise.allSettled(lost)) expect(status).toBe('rejected')
@@ -74,8 +81,53 @@ test('a process that was ended from outside is replaced, and so is one that had 
   expect((await run('c'))[0]).toBe('c')
 })
 
+test('organizations take turns, and one that hangs never holds up another', async () => {
+  const run = start()
+  // Ended when the test is: the deadline is 30 s.
+  const hanging = ['hang', 'hang', 'hang'].map((text) => run(text, { organization: 'noisy' }).catch(() => {}))
+  const order: string[] = []
+  const job = async (organization: string, number: number) => {
+    await run(`${number}`, { organization })
+    order.push(organization)
+  }
+  await Promise.all([...[1, 2, 3, 4].map((number) => job('a', number)), job('b', 1), job('c', 1)])
+  expect(order.slice(0, 4).sort()).toEqual(['a', 'a', 'b', 'c'])
+  for (const one of processes) one.close()
+  await Promise.all(hanging)
+}, 20_000)
+
+test('threads share the processes; what one of them asked for ends with it', async () => {
+  const shared = createTextProcesses({ command: [process.execPath, SCRIPT] })
+  processes.push(shared)
+  const threads = Array.from({ length: 2 }, () => {
+    const { port1, port2 } = new MessageChannel()
+    const remote = createRemoteTextWork(port2)
+    processes.push(remote)
+    return { run: jobsOf(remote), end: serveTextPort(port1, shared) }
+  })
+  const [first, second] = threads as [(typeof threads)[0], (typeof threads)[0]]
+  const [[, pid], [, other]] = await Promise.all([first.run('a'), second.run('b')])
+  expect(other).toBe(pid!)
+  await first.run('fail').then(
+    () => expect.unreachable(),
+    (error) =>
+      expect(error).toMatchObject({ name: 'TextWorkError', message: expect.stringMatching('RangeError') }),
+  )
+  const turn = new AbortController()
+  const lost = first.run('hang', { until: turn.signal }).catch((error: Error) => error.message)
+  const waiting = second.run('after')
+  turn.abort(new Error('the turn is over'))
+  expect(await lost).toBe('the turn is over')
+  expect((await waiting)[0]).toBe('after')
+  void first.run('hang').catch(() => {})
+  await Bun.sleep(0) // it has been sent
+  const behind = second.run('behind')
+  first.end()
+  expect((await behind)[0]).toBe('behind')
+}, 20_000)
+
 test('the real process does its jobs, and ends when its parent is gone', async () => {
-  const real = createTextProcess()
+  const real = createTextProcesses()
   processes.push(real)
   const exchange = { eventId: 'a1', question: null, answer: 'So.', followUps: ['That does not work. 😀'] }
   const findings = await real.run('findings', [exchange], signal)

@@ -4,8 +4,8 @@ import type { RuntimeOptions } from '../../src/actors/options.ts'
 import { createRuntime, type Runtime, type RuntimeDeps } from '../../src/actors/runtime.ts'
 import type { ActorDefinition, BulkHandler, ShortHandler } from '../../src/actors/types.ts'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
-import { createLog } from '../../src/platform/log.ts'
-import { createMetrics } from '../../src/platform/metrics.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
+import { createMetrics } from '../../src/platform/observability/metrics.ts'
 import { openRedis } from '../../src/platform/redis.ts'
 
 /** Everything in seconds that takes minutes in production. */

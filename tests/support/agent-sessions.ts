@@ -3,11 +3,18 @@
  * run directly in transactions.
  */
 import { transactionWithMail } from '../../src/actors/mailbox.ts'
-import type { ActorDefinition, ActorKey, Letter, LongTurn, Message } from '../../src/actors/types.ts'
+import {
+  type ActorDefinition,
+  type ActorKey,
+  type Letter,
+  type LongTurn,
+  type Message,
+  NO_ORGANIZATION,
+} from '../../src/actors/types.ts'
 import { type AgentSettings, DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
 import type { Json, Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 
 export interface TestApplication {
   readonly organizationId: string
@@ -155,6 +162,7 @@ export async function runAnalysis(sql: Sql, definition: ActorDefinition, session
       transaction(sql, (tx) => work(tx, async (sent) => void letters.push(...sent)))
     await definition.handlers.analyze!({
       message: message(`analysis:${sessionId}`, 'analyze'),
+      organization: NO_ORGANIZATION,
       signal: new AbortController().signal,
       log: createLog('silent', 'test'),
       read: (work) => transaction(sql, work, 'read only'),

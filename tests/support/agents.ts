@@ -4,7 +4,7 @@
  * The rule: what a builder makes is accepted as it is, so that the one thing that a test changes is what it tests.
  */
 import { expect } from 'bun:test'
-import type { SettingsChange } from '../../src/agents/applications.model.ts'
+import type { SettingsChange } from '../../src/agents/applications/model.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import type { ErrorCode } from '../../src/platform/errors.ts'
 import { ERROR_STATUS } from '../../src/platform/errors.ts'

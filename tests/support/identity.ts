@@ -7,7 +7,7 @@ import { createIdentity, type Identity } from '../../src/identity/service.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 
 export interface IdentityProcess {
   readonly identity: Identity

@@ -2,17 +2,18 @@
  * A session in memory that applies the decisions of the event rules as the store does: the model that the rules are
  * tested against.
  */
+
+import { type PreparedEvent, prepareEvent } from '../../src/agents/events/fingerprint.ts'
+import { compileRedaction } from '../../src/agents/events/redaction.ts'
+import { sanitizeEvent } from '../../src/agents/events/sanitize.ts'
 import {
   type DecideInput,
   decide,
   revisionKey,
   type StoredEvent,
   type StoredFingerprint,
-} from '../../src/agents/event.rules.ts'
-import { type PreparedEvent, prepareEvent } from '../../src/agents/fingerprint.ts'
+} from '../../src/agents/ingest/event.rules.ts'
 import type { Event } from '../../src/agents/model.ts'
-import { compileRedaction } from '../../src/agents/redaction.ts'
-import { sanitizeEvent } from '../../src/agents/sanitize.ts'
 import { type AgentSettings, DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
 
 interface Row extends StoredEvent {

@@ -2,7 +2,7 @@
 import { startThreads } from '../../src/actors/threads.ts'
 import { loadConfig } from '../../src/config.ts'
 import { connect } from '../../src/platform/db/pool.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog } from '../../src/platform/observability/log.ts'
 
 const url = process.argv[2]!
 const entry = new URL('thread.worker.ts', import.meta.url).href

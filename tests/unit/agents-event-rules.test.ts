@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { decide, idsToLoad } from '../../src/agents/event.rules.ts'
+import { decide, idsToLoad } from '../../src/agents/ingest/event.rules.ts'
 import type { Event } from '../../src/agents/model.ts'
 import { AppError, type ErrorCode } from '../../src/platform/errors.ts'
 import { MemorySession } from '../support/memory-session.ts'

@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { canonicalJson, fingerprint, prepareEvent, sameFingerprint } from '../../src/agents/fingerprint.ts'
+import {
+  canonicalJson,
+  fingerprint,
+  prepareEvent,
+  sameFingerprint,
+} from '../../src/agents/events/fingerprint.ts'
+import { compileRedaction } from '../../src/agents/events/redaction.ts'
+import { sanitizeEvent } from '../../src/agents/events/sanitize.ts'
 import type { Event } from '../../src/agents/model.ts'
-import { compileRedaction } from '../../src/agents/redaction.ts'
-import { sanitizeEvent } from '../../src/agents/sanitize.ts'
 import { DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
 
 const identity = compileRedaction(DEFAULT_SETTINGS)

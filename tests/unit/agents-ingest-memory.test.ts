@@ -1,6 +1,6 @@
 /** When a process trusts what it remembers of a session. */
 import { expect, test } from 'bun:test'
-import { createKnownSessions, type KnownSession } from '../../src/agents/ingest.memory.ts'
+import { createKnownSessions, type KnownSession } from '../../src/agents/ingest/remembered-sessions.ts'
 
 const key = { organizationId: 'o', applicationId: 'a', externalSessionId: 'chat' }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { compileRedaction, invalidPatterns, REDACTED } from '../../src/agents/redaction.ts'
+import { compileRedaction, invalidPatterns, REDACTED } from '../../src/agents/events/redaction.ts'
 
 const redactor = (redactedFields: string[], redactedPatterns: string[] = []) =>
   compileRedaction({ redactedFields, redactedPatterns })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { checkRequest, environmentRefusal, parseRequest } from '../../src/agents/ingest/request.rules.ts'
 import {
   type Event,
   IngestRequest,
@@ -6,7 +7,6 @@ import {
   MAX_EVENTS_PER_REQUEST,
   type Participant,
 } from '../../src/agents/model.ts'
-import { checkRequest, environmentRefusal, parseRequest } from '../../src/agents/request.rules.ts'
 import { validate } from '../../src/http/json.ts'
 import { AppError } from '../../src/platform/errors.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { compileRedaction } from '../../src/agents/events/redaction.ts'
+import { sanitizeEvent, sanitizeParticipants, sanitizeSession } from '../../src/agents/events/sanitize.ts'
 import type { Event, IngestRequest } from '../../src/agents/model.ts'
-import { compileRedaction } from '../../src/agents/redaction.ts'
-import { sanitizeEvent, sanitizeParticipants, sanitizeSession } from '../../src/agents/sanitize.ts'
 import { DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
 
 const sanitize = (event: Partial<Event>, settings: Partial<typeof DEFAULT_SETTINGS> = {}) => {

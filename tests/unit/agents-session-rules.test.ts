@@ -6,7 +6,7 @@ import {
   mergeParticipants,
   nextStatus,
   processingStatusFor,
-} from '../../src/agents/session.rules.ts'
+} from '../../src/agents/sessions/session.rules.ts'
 
 describe('the status of a session', () => {
   test.each<[SessionStatus | null, SessionStatus | undefined, SessionStatus]>([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { signalOf, type WalkedEvent, type WalkInput, walk } from '../../src/agents/walk.rules.ts'
+import { signalOf, type WalkedEvent, type WalkInput, walk } from '../../src/agents/sessions/progress.rules.ts'
 
 interface Numbered {
   readonly sequence: number

@@ -1,8 +1,9 @@
 /** The check must not call something good that did not run: its runner, over test files that go wrong in every way. */
 import { afterEach, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { KNOWN, slowestOf } from '../../scripts/check/durations.ts'
 import { runTests, selectTests } from '../../scripts/check/tests.ts'
 
 const folders: string[] = []
@@ -11,11 +12,14 @@ afterEach(() => {
 })
 
 /** A project with these test files, and what the check counts in it. */
-async function check(files: Readonly<Record<string, string>>, filters: readonly string[] = []) {
+async function check(files: Readonly<Record<string, string | object>>, filters: readonly string[] = []) {
   const root = mkdtempSync(join(tmpdir(), 'earshot-runner-'))
   folders.push(root)
   for (const [name, body] of Object.entries(files))
-    await Bun.write(join(root, 'tests', name), `import { afterAll, test } from 'bun:test'\n${body}`)
+    await Bun.write(
+      join(root, 'tests', name),
+      typeof body === 'string' ? `import { afterAll, test } from 'bun:test'\n${body}` : JSON.stringify(body),
+    )
   const selected = selectTests(root, filters)
   return runTests(root, selected, {}, new AbortController().signal, 'ignore')
 }
@@ -27,7 +31,7 @@ test('passed, failed and skipped tests are counted, and failed ones named with t
     'a.test.ts': `${GOOD}; test('bad <"&>', () => { throw new Error('no') }); test['skip']('later', () => {})`,
     'b.test.ts': GOOD,
   })
-  expect(counts).toEqual({ passed: 2, skipped: 1, failed: ['tests/a.test.ts › bad <"&>'], broken: [] })
+  expect(counts).toMatchObject({ passed: 2, skipped: 1, failed: ['tests/a.test.ts › bad <"&>'], broken: [] })
 })
 
 test('a file that does not load, holds no test or ends the process is a failure', async () => {
@@ -57,4 +61,41 @@ test('arguments select files by a part of their path', async () => {
     './tests/http',
   ])
   expect(counts.passed).toBe(2)
+})
+
+test('every file that ran is told with what it took, not with what was expected of it', async () => {
+  const known = { 'tests/a.test.ts': 9_999 }
+  const { slowest } = await check({ 'a.test.ts': GOOD, 'b.test.ts': GOOD, 'durations.json': known })
+  expect(slowest.map(({ file }) => file).sort()).toEqual(['tests/a.test.ts', 'tests/b.test.ts'])
+  for (const { seconds } of slowest) expect(seconds).toBeLessThan(9_999)
+})
+
+test('the slowest files come first, and only those that ran', () => {
+  const files = { 'a.test.ts': 20, 'b.test.ts': 3_000, 'c.test.ts': 1_500, 'gone.test.ts': 9_000 }
+  const timings = JSON.stringify({ version: 1, files })
+  expect(slowestOf(timings, new Set(['a.test.ts', 'b.test.ts', 'c.test.ts']), 2)).toEqual([
+    { file: 'b.test.ts', seconds: 3 },
+    { file: 'c.test.ts', seconds: 1.5 },
+  ])
+})
+
+test('the list of long files names files that are there', async () => {
+  const root = join(import.meta.dir, '../..')
+  const known = Object.keys(await Bun.file(join(root, KNOWN)).json())
+  expect(known.filter((file) => !existsSync(join(root, file)))).toEqual([])
+})
+
+test('the files that are known to take long start first, whatever their place in the alphabet', async () => {
+  const begun = join(mkdtempSync(join(tmpdir(), 'earshot-begun-')), 'begun')
+  folders.push(dirname(begun))
+  const notes = (name: string) =>
+    `import { appendFileSync } from 'node:fs'
+     test('notes', () => { appendFileSync(${JSON.stringify(begun)}, '${name}\\n'); return Bun.sleep(50) })`
+  const names = Array.from({ length: 24 }, (_, index) => `${index + 10}`)
+  const files = Object.fromEntries(names.map((name) => [`${name}.test.ts`, notes(name)]))
+  const known = { 'tests/20.test.ts': 50, 'tests/32.test.ts': 40 }
+  const { passed } = await check({ ...files, 'durations.json': known })
+  expect(passed).toBe(names.length)
+  const order = (await Bun.file(begun).text()).trim().split('\n')
+  expect(order.slice(0, order.length / 2)).toEqual(expect.arrayContaining(['20', '32']))
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { createGroupCommit, type Outcome } from '../../src/platform/group-commit.ts'
+import { createGroupCommit, type Outcome } from '../../src/platform/concurrency/group-commit.ts'
 import { eventually } from '../support/eventually.ts'
 
 interface Job {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { FIELD_TYPES, type FieldType, type Source } from '../../src/metadata/model.ts'
 import { accepts, checkValues, mayChangeFields, mayRename } from '../../src/metadata/rules.ts'
-import { nameOf } from '../../src/platform/names.ts'
+import { nameOf } from '../../src/platform/validation/names.ts'
 
 const MAX = Number.MAX_SAFE_INTEGER
 

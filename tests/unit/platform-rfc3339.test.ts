@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { isFullDate, isRfc3339, toUtc } from '../../src/platform/rfc3339.ts'
+import { isFullDate, isRfc3339, toUtc } from '../../src/platform/validation/rfc3339.ts'
 
 describe('RFC 3339 date-time', () => {
   test.each([

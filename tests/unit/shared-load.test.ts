@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createSharedLoad } from '../../src/platform/shared-load.ts'
+import { createSharedLoad } from '../../src/platform/concurrency/shared-load.ts'
 
 /** A loader whose queries are answered by the test. */
 function loader() {

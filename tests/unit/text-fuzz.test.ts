@@ -4,8 +4,8 @@
  */
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { join, resolve } from 'node:path'
-import { prepareEvent } from '../../src/agents/fingerprint.ts'
-import { redactNamesInText } from '../../src/agents/redaction-json.ts'
+import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
+import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
 import { isAcknowledgement, repeats, saysNotSolved, saysSolved } from '../../src/analyze/cues.ts'
 import { findingsOf, loadScore, type Score } from '../../src/analyze/findings.ts'
 import { pickSentences } from '../../src/analyze/sentences.ts'
@@ -29,16 +29,16 @@ import { isAcceptedType } from '../../src/media/rules.ts'
 import { accepts } from '../../src/metadata/rules.ts'
 import { createEraser } from '../../src/people/erasure.rules.ts'
 import { decideCompany, isEmail } from '../../src/people/rules.ts'
-import { splitCommandLine } from '../../src/platform/command-line.ts'
-import { isEmailAddress } from '../../src/platform/email-address.ts'
+import { splitCommandLine } from '../../src/platform/lifecycle/command-line.ts'
+import { oneLine } from '../../src/platform/lifecycle/start-error.ts'
 import { fillHtml, fillText, textAsHtml } from '../../src/platform/mail/template.ts'
-import { nameOf } from '../../src/platform/names.ts'
 import { chooseCoding, codingOfBody } from '../../src/platform/net/content-coding.rules.ts'
 import { assertOutboundUrl, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
-import { isFullDate, isRfc3339, toUtc } from '../../src/platform/rfc3339.ts'
-import { oneLine } from '../../src/platform/start-error.ts'
 import { contentDisposition } from '../../src/platform/storage/disposition.ts'
-import { joinLines, trimEndOf, trimOf } from '../../src/platform/trim.ts'
+import { isEmailAddress } from '../../src/platform/validation/email-address.ts'
+import { nameOf } from '../../src/platform/validation/names.ts'
+import { isFullDate, isRfc3339, toUtc } from '../../src/platform/validation/rfc3339.ts'
+import { joinLines, trimEndOf, trimOf } from '../../src/platform/validation/trim.ts'
 import { playbackFileName } from '../../src/recordings/playback.rules.ts'
 import { parseOutput } from '../../src/transcribe/output.rules.ts'
 import { toUtterances } from '../../src/transcribe/utterances.rules.ts'
@@ -129,7 +129,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     quote: { length: MAX_UTTERANCE_CHARACTERS, read: quote },
     abridge: { length: 100_000, read: (text) => abridge(text, 600) },
   },
-  'agents/fingerprint.ts': {
+  'agents/events/fingerprint.ts': {
     prepareEvent: {
       length: EVENT,
       read: (text) =>
@@ -144,7 +144,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         }),
     },
   },
-  'agents/redaction-json.ts': {
+  'agents/events/redaction-json.ts': {
     redactNamesInText: {
       length: EVENT,
       starts: ['', '{"password":"', '{\\"password\\":\\"'],
@@ -247,14 +247,18 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     isEmail: { length: BODY, starts: ['', 'a@'], read: isEmail },
     decideCompany: { length: BODY, read: (text) => decideCompany([], { name: text, domain: text }) },
   },
-  'platform/command-line.ts': { splitCommandLine: { length: HEADER, read: splitCommandLine } },
-  'platform/email-address.ts': { isEmailAddress: { length: FORM, starts: ['', 'a@'], read: isEmailAddress } },
+  'platform/lifecycle/command-line.ts': { splitCommandLine: { length: HEADER, read: splitCommandLine } },
+  'platform/validation/email-address.ts': {
+    isEmailAddress: { length: FORM, starts: ['', 'a@'], read: isEmailAddress },
+  },
   'platform/mail/template.ts': {
     fillHtml: { length: FORM, read: (text) => attempt(() => fillHtml(text, { a: text.slice(0, 10) })) },
     fillText: { length: FORM, read: (text) => attempt(() => fillText(text, { a: text.slice(0, 10) })) },
     textAsHtml: { length: FORM, read: textAsHtml },
   },
-  'platform/names.ts': { nameOf: { length: BODY, read: (text) => attempt(() => nameOf('name', text)) } },
+  'platform/validation/names.ts': {
+    nameOf: { length: BODY, read: (text) => attempt(() => nameOf('name', text)) },
+  },
   'platform/net/content-coding.rules.ts': {
     chooseCoding: { length: HEADER, starts: ['', 'gzip;q=0', 'br,'], read: chooseCoding },
     codingOfBody: { length: HEADER, read: codingOfBody },
@@ -267,19 +271,21 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     },
     isPublicAddress: { length: FORM, read: (text) => attempt(() => isPublicAddress(text)) },
   },
-  'platform/rfc3339.ts': {
+  'platform/validation/rfc3339.ts': {
     isFullDate: { length: EVENT, read: isFullDate },
     isRfc3339: { length: EVENT, starts: ['', '2026-01-02T03:04:05.'], read: isRfc3339 },
     toUtc: { length: EVENT, starts: ['', '2026-01-02T03:04:05.'], read: toUtc },
   },
-  'platform/start-error.ts': { oneLine: { length: FORM, read: (text) => oneLine(new Error(text)) } },
+  'platform/lifecycle/start-error.ts': {
+    oneLine: { length: FORM, read: (text) => oneLine(new Error(text)) },
+  },
   'platform/storage/disposition.ts': {
     contentDisposition: {
       length: FORM,
       read: (text) => contentDisposition('video/mp4', playbackFileName(text, 'video/mp4')),
     },
   },
-  'platform/trim.ts': {
+  'platform/validation/trim.ts': {
     joinLines: { length: FORM, read: joinLines },
     trimOf: { length: FORM, read: (text) => trimOf(text, '/. a') },
     trimEndOf: { length: FORM, read: (text) => trimEndOf(text, '/. a') },
@@ -365,25 +371,25 @@ function attempt(read: () => unknown): void {
 
 /** Exported functions of files of rules that read no text, or only what was checked before, or hand it on to one that is here. */
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
-  'agents/applications.rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
-  'agents/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'isPerson'],
-  'agents/event.rules.ts': ['decide', 'idsToLoad', 'revisionKey'],
-  'agents/request.rules.ts': [
+  'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
+  'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'isPerson'],
+  'agents/ingest/event.rules.ts': ['decide', 'idsToLoad', 'revisionKey'],
+  'agents/ingest/request.rules.ts': [
     'checkRequest',
     'environmentRefusal',
     'eventError',
     'parseRequest',
     'resolveEnvironment',
   ],
-  'agents/session.rules.ts': [
+  'agents/sessions/session.rules.ts': [
     'analyzeLetter',
     'isTerminal',
     'mergeParticipants',
     'nextStatus',
     'processingStatusFor',
   ],
-  'agents/turn.rules.ts': ['effectsOf', 'processingStatusOf', 'statusByCount'],
-  'agents/walk.rules.ts': ['signalOf', 'walk'],
+  'agents/sessions/turn.rules.ts': ['effectsOf', 'processingStatusOf', 'statusByCount'],
+  'agents/sessions/progress.rules.ts': ['signalOf', 'walk'],
   'feedback/mapping.rules.ts': ['checkHeader', 'mergeMappings', 'parseMappingFile'],
   'feedback/rules.ts': ['personIdOf', 'recordDraft'],
   'media/deadline.rules.ts': ['deadlineMs'],

@@ -1,7 +1,7 @@
 /** What transcribes, as the settings say it; and what is asked of a server by the name of its model. */
 import { describe, expect, test } from 'bun:test'
 import { loadConfig } from '../../src/config.ts'
-import { splitCommandLine } from '../../src/platform/command-line.ts'
+import { splitCommandLine } from '../../src/platform/lifecycle/command-line.ts'
 import { quietestMoment } from '../../src/transcribe/pieces.rules.ts'
 import { protocolOf, referencesOf, shifted } from '../../src/transcribe/protocol.rules.ts'
 

@@ -1,7 +1,7 @@
 /** Trimming in linear time does what the regular expressions did that it stands for. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { joinLines, trimEndOf, trimOf } from '../../src/platform/trim.ts'
+import { joinLines, trimEndOf, trimOf } from '../../src/platform/validation/trim.ts'
 
 const text = fc
   .array(fc.constantFrom('/', '.', ' ', 'a', '\n', '😀'), { maxLength: 20 })

@@ -1,8 +1,8 @@
 /** E-mail addresses, templates of mails, and what a robot gives away. */
 import { describe, expect, test } from 'bun:test'
-import { isEmailAddress } from '../../src/platform/email-address.ts'
 import { compose } from '../../src/platform/mail/mail.ts'
 import { fillHtml, fillText, textAsHtml } from '../../src/platform/mail/template.ts'
+import { isEmailAddress } from '../../src/platform/validation/email-address.ts'
 import { givenFields, isFromRobot, trimmed } from '../../src/website/rules.ts'
 
 describe('an e-mail address', () => {

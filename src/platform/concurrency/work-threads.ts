@@ -5,6 +5,7 @@
  * do for a while. Work that exceeds the deadline is ended with its thread; nothing else is affected.
  */
 import { AppError } from '../errors.ts'
+import { createFairPlaces } from './fair-places.ts'
 import { errorOfData } from './work.ts'
 import type { Assignment, Completion } from './work-thread.ts'
 
@@ -23,64 +24,12 @@ export interface WorkThreads {
   close(): void
 }
 
-interface Waiting {
-  readonly caller: string
-  readonly assignment: Assignment
-  readonly settled: PromiseWithResolvers<unknown>
-}
-
 /** Starts no thread yet. */
 export function createWorkThreads(options: WorkThreadsOptions): WorkThreads {
-  /** By caller, in the order of their turns. */
-  const queues = new Map<string, Waiting[]>()
-  const running = new Map<string, number>()
   const threads = Array.from({ length: options.threads }, () => new WorkThread(options))
-  const mostOfOneCaller = Math.max(1, options.threads - 1)
-
-  /** Takes the next work of a caller that may have some done. */
-  function next(): Waiting | null {
-    for (const [caller, queue] of queues) {
-      if ((running.get(caller) ?? 0) >= mostOfOneCaller) continue
-      const waiting = queue.shift() as Waiting
-      // Its next turn comes after those of all others.
-      queues.delete(caller)
-      if (queue.length > 0) queues.set(caller, queue)
-      return waiting
-    }
-    return null
-  }
-
-  function start(): void {
-    for (const thread of threads) {
-      if (thread.isBusy) continue
-      const waiting = next()
-      if (waiting === null) return
-      void follow(thread, waiting)
-    }
-  }
-
-  async function follow(thread: WorkThread, { caller, assignment, settled }: Waiting): Promise<void> {
-    running.set(caller, (running.get(caller) ?? 0) + 1)
-    try {
-      settled.resolve(await thread.run(assignment))
-    } catch (error) {
-      settled.reject(error)
-    }
-    const left = (running.get(caller) ?? 0) - 1
-    if (left === 0) running.delete(caller)
-    else running.set(caller, left)
-    start()
-  }
-
+  const places = createFairPlaces(threads)
   return {
-    run(caller, assignment) {
-      const settled = Promise.withResolvers<unknown>()
-      const queue = queues.get(caller) ?? []
-      queue.push({ caller, assignment, settled })
-      queues.set(caller, queue)
-      start()
-      return settled.promise
-    },
+    run: (caller, assignment) => places.run(caller, (thread) => thread.run(assignment)),
     close() {
       for (const thread of threads) thread.end(unavailable('The service is stopping.'))
     },
@@ -94,10 +43,6 @@ class WorkThread {
   #idle: Timer | null = null
 
   constructor(private readonly options: WorkThreadsOptions) {}
-
-  get isBusy(): boolean {
-    return this.#current !== null
-  }
 
   async run(assignment: Assignment): Promise<unknown> {
     const current = Promise.withResolvers<unknown>()

@@ -6,8 +6,8 @@
  * a wrong password or a database that does not exist, ends the start at once.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Log } from '../log.ts'
-import { oneLine, StartError } from '../start-error.ts'
+import { oneLine, StartError } from '../lifecycle/start-error.ts'
+import type { Log } from '../observability/log.ts'
 import { isServerAway } from './sqlstate.ts'
 
 const FIRST_PAUSE_MS = 250

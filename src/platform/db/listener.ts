@@ -6,8 +6,8 @@
  * the connection away where it gets no answer, and is all that a new one needs.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Log } from '../log.ts'
-import { oneLine } from '../start-error.ts'
+import { oneLine } from '../lifecycle/start-error.ts'
+import type { Log } from '../observability/log.ts'
 import { connect, type Database } from './pool.ts'
 
 /** With the patience of a statement, and the grace that the pool adds to it: silence is noticed within ten seconds. */

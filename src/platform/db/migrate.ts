@@ -11,7 +11,7 @@
  * All other pending migrations that follow one another run in one transaction.
  */
 import { AppError } from '../errors.ts'
-import { StartError } from '../start-error.ts'
+import { StartError } from '../lifecycle/start-error.ts'
 import { CONCURRENTLY, runIndexMigration } from './migrate-indexes.ts'
 import type { Query, Sql } from './pool.ts'
 import { transaction } from './transaction.ts'

@@ -1,5 +1,5 @@
 /** The oldest PostgreSQL that this service works with, checked once at start. */
-import { oneLine, StartError } from '../start-error.ts'
+import { oneLine, StartError } from '../lifecycle/start-error.ts'
 import type { Sql } from './pool.ts'
 import { isServerAway } from './sqlstate.ts'
 

@@ -14,7 +14,7 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { oneLine, StartError } from '../start-error.ts'
+import { oneLine, StartError } from '../lifecycle/start-error.ts'
 
 /** A folder with `bin`, `lib` and `share`. */
 export interface Binaries {

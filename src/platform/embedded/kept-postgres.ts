@@ -5,8 +5,8 @@
  * would look like a service that works and has forgotten everything.
  */
 import type { Config } from '../../config.ts'
-import type { Log } from '../log.ts'
-import { oneLine, StartError } from '../start-error.ts'
+import { oneLine, StartError } from '../lifecycle/start-error.ts'
+import type { Log } from '../observability/log.ts'
 import {
   DatabaseLost,
   ensurePostgres,

@@ -7,8 +7,8 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Log } from '../log.ts'
-import { StartError } from '../start-error.ts'
+import { StartError } from '../lifecycle/start-error.ts'
+import type { Log } from '../observability/log.ts'
 import { findBinaries } from './binaries.ts'
 import { accepts, isAlive, isPostgresOf, isTaken, run, type Server, spawnServer, until } from './processes.ts'
 import { chooseRunner, type Folders, type Runner } from './runner.ts'

@@ -8,7 +8,8 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Log } from '../log.ts'
+import { resolvesWithin } from '../concurrency/timeout.ts'
+import type { Log } from '../observability/log.ts'
 import { type Server, spawnServer, until } from './processes.ts'
 import { privateFolder, socketFolder } from './socket-folder.ts'
 
@@ -61,7 +62,7 @@ export async function startRedis(dataDir: string, log: Log): Promise<EmbeddedRed
     program,
     async stop() {
       end('SIGTERM')
-      if (!(await settles(supervised, STOP_BUDGET_MS))) server.kill('SIGKILL')
+      if (!(await resolvesWithin(supervised, STOP_BUDGET_MS))) server.kill('SIGKILL')
       rmSync(socket, { force: true })
     },
     abandon: () => end('SIGKILL'),
@@ -143,8 +144,4 @@ function command(socket: string, text: string): Promise<string | null> {
     connection.once('error', () => settle(null))
     connection.once('close', () => settle(null))
   })
-}
-
-function settles(promise: Promise<unknown>, budgetMs: number): Promise<boolean> {
-  return Promise.race([promise.then(() => true), Bun.sleep(budgetMs).then(() => false)])
 }

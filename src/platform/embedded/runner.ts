@@ -10,7 +10,7 @@
  */
 import { chownSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { StartError } from '../start-error.ts'
+import { StartError } from '../lifecycle/start-error.ts'
 import { type Binaries, copyBinaries } from './binaries.ts'
 import { run } from './processes.ts'
 import { type Owner, privateFolder } from './socket-folder.ts'

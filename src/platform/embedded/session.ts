@@ -6,7 +6,7 @@
  *
  * PostgreSQL itself releases them when the process is gone, however it went.
  */
-import { StartError } from '../start-error.ts'
+import { StartError } from '../lifecycle/start-error.ts'
 import { isAlive, until } from './processes.ts'
 
 /** Two-part advisory locks, so that they cannot meet the one-part locks of the schema. */

@@ -8,7 +8,7 @@
 import { chmodSync, chownSync, lstatSync, mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { StartError } from '../start-error.ts'
+import { StartError } from '../lifecycle/start-error.ts'
 
 const MAX_SOCKET_PATH_BYTES = 103
 

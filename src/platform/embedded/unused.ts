@@ -1,6 +1,6 @@
 /** Ends embedded servers that nobody uses any more: those of a process that was killed. */
 import { existsSync } from 'node:fs'
-import type { Log } from '../log.ts'
+import type { Log } from '../observability/log.ts'
 import { findPostgres, postgresFolders, stopPostgres } from './postgres.ts'
 import { until } from './processes.ts'
 import { endOrphans } from './redis.ts'

@@ -5,7 +5,7 @@
  * process ends, and the shell becomes `earshot servers stop`, which ends what nobody uses. Until then it costs one megabyte.
  */
 import { join } from 'node:path'
-import type { Log } from '../log.ts'
+import type { Log } from '../observability/log.ts'
 import { SERVER_ENVIRONMENT } from './processes.ts'
 
 export interface Watchdog {

@@ -5,7 +5,7 @@
  */
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ensurePrivateFolder } from '../private-folder.ts'
+import { ensurePrivateFolder } from '../secrets/private-folder.ts'
 import { compose, type Mail, type Mailer, type Sender } from './mail.ts'
 
 /** Only for who runs the service: mail is about people. */

@@ -6,8 +6,8 @@
  * the name of the certificate stay those of the URL. Nothing of a caller is sent along. Where the environment of the service
  * names a proxy (`HTTPS_PROXY`, `HTTP_PROXY`), it is asked for the address, too: what a name means is decided here alone.
  */
+import { createPausableTimeout, type PausableTimeout } from '../concurrency/timeout.ts'
 import { AppError } from '../errors.ts'
-import { createWatch, type Watch } from '../watch.ts'
 import { assertOutboundUrl, isPublicAddress } from './outbound-url.ts'
 import { createResolve, type Resolve, ResolveError } from './resolve.ts'
 
@@ -126,7 +126,7 @@ function nextHop(location: string | null, from: URL): URL {
 /** A connection with the head of its answer. */
 interface Opened {
   readonly response: Response
-  readonly watch: Watch
+  readonly timeout: PausableTimeout
   close(): Promise<void>
 }
 
@@ -162,10 +162,10 @@ async function addressesOf(
 }
 
 async function connect({ request, patience }: Context, url: URL, address: string): Promise<Opened> {
-  const watch = createWatch(request.signal, () => {
+  const timeout = createPausableTimeout(request.signal, () => {
     return new PublicFetchError('transfer_timeout', true, 'no answer in time')
   })
-  watch.start(patience.answerMs)
+  timeout.start(patience.answerMs)
   const target = new URL(url)
   target.hash = ''
   target.hostname = address.includes(':') ? `[${address}]` : address
@@ -174,17 +174,17 @@ async function connect({ request, patience }: Context, url: URL, address: string
     const response = await fetch(target.href, {
       headers: { ...request.headers, ...OWN_HEADERS, host: url.host },
       redirect: 'manual',
-      signal: watch.signal,
+      signal: timeout.signal,
       // A connection that was kept would be found again by its address, though made for another name.
       keepalive: false,
       decompress: false,
       timeout: false,
       tls: isName ? { serverName: url.hostname } : {},
     } as BunFetchRequestInit)
-    return { response, watch, close: () => close(response, watch) }
+    return { response, timeout, close: () => close(response, timeout) }
   } catch (error) {
-    watch.stop()
-    throw failureOf(error, watch.signal)
+    timeout.stop()
+    throw failureOf(error, timeout.signal)
   }
 }
 
@@ -195,8 +195,8 @@ const OWN_HEADERS = {
   'user-agent': 'Earshot',
 }
 
-async function close(response: Response, watch: Watch): Promise<void> {
-  watch.stop()
+async function close(response: Response, timeout: PausableTimeout): Promise<void> {
+  timeout.stop()
   await response.body?.cancel().catch(() => {})
 }
 
@@ -210,14 +210,14 @@ function failureOf(error: unknown, signal: AbortSignal): unknown {
 
 async function accept(context: Context, url: URL, opened: Opened): Promise<PublicResponse> {
   const { request, patience } = context
-  const { response, watch } = opened
+  const { response, timeout } = opened
   const refusal = refusalOf(response, request)
   if (refusal !== null) {
     await opened.close()
     throw refusal
   }
   const status = response.status === 206 ? 206 : 200
-  watch.start(patience.stallMs)
+  timeout.start(patience.stallMs)
   const body = read(opened, request.maxBytes, patience)
   return { status, headers: response.headers, url, body, close: opened.close }
 }
@@ -246,35 +246,35 @@ const tooLarge = (maxBytes: number) =>
   new PublicFetchError('media_too_large', false, `more than ${maxBytes} bytes`)
 
 async function* read(
-  { response, watch, close: end }: Opened,
+  { response, timeout, close: end }: Opened,
   maxBytes: number,
   { stallMs, stallBytes }: Patience,
 ): AsyncGenerator<Uint8Array, void> {
   const announced = response.headers.get('content-length')
   const reader = response.body?.getReader()
   const cancel = () => void reader?.cancel().catch(() => {})
-  watch.signal.addEventListener('abort', cancel, { once: true })
+  timeout.signal.addEventListener('abort', cancel, { once: true })
   let received = 0
   let sinceStart = 0
   try {
     for (;;) {
-      watch.signal.throwIfAborted()
+      timeout.signal.throwIfAborted()
       const { done, value } = (await reader?.read()) ?? NOTHING_MORE
-      watch.signal.throwIfAborted()
+      timeout.signal.throwIfAborted()
       if (done) break
       received += value.byteLength
       sinceStart += value.byteLength
       if (received > maxBytes) throw tooLarge(maxBytes)
       // Its consumer may take its time.
-      watch.stop()
+      timeout.stop()
       yield value
       if (sinceStart >= stallBytes) sinceStart = 0
-      watch.start(sinceStart === 0 ? stallMs : null)
+      timeout.start(sinceStart === 0 ? stallMs : null)
     }
   } catch (error) {
-    throw error instanceof PublicFetchError ? error : failureOf(error, watch.signal)
+    throw error instanceof PublicFetchError ? error : failureOf(error, timeout.signal)
   } finally {
-    watch.signal.removeEventListener('abort', cancel)
+    timeout.signal.removeEventListener('abort', cancel)
     reader?.releaseLock()
     await end()
   }

@@ -1,7 +1,7 @@
 /** The `format`s of JSON Schema that schemas of this service use. The library knows none by itself and keeps them for the process. */
 import { FormatRegistry } from '@sinclair/typebox'
-import { isEmailAddress } from '../email-address.ts'
-import { isFullDate, isRfc3339 } from '../rfc3339.ts'
+import { isEmailAddress } from './email-address.ts'
+import { isFullDate, isRfc3339 } from './rfc3339.ts'
 
 interface Format {
   readonly accepts: (text: string) => boolean

@@ -1,0 +1,36 @@
+/**
+ * Sections of the documentation that are made from the code. Each stands between two comments, so that the rest of its page is
+ * written by hand.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { importGraph } from './import-graph.ts'
+import { commandTable, settingTables } from './tables.ts'
+
+export interface Page {
+  /** Relative to the repository. */
+  readonly path: string
+  readonly text: string
+  /** The text with its generated section as the code has it now. */
+  readonly expected: string
+}
+
+/** Every page with a generated section. @throws Error where a page has lost its comments */
+export function generatedPages(root: string): readonly Page[] {
+  const sections = [
+    { path: 'docs/settings.md', name: 'settings', content: settingTables() },
+    { path: 'docs/commands.md', name: 'commands', content: commandTable() },
+    { path: 'docs/architecture.md', name: 'imports', content: importGraph(root) },
+  ]
+  return sections.map(({ path, name, content }) => {
+    const text = readFileSync(join(root, path), 'utf8')
+    return { path, text, expected: withSection(path, text, name, content) }
+  })
+}
+
+function withSection(path: string, text: string, name: string, content: string): string {
+  const [begin, end] = [`<!-- ${name}: written by "bun run docs" -->`, `<!-- end of ${name} -->`]
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`${path} has no section between "${begin}" and "${end}"`)
+  return `${text.slice(0, from + begin.length)}\n\n${content}\n\n${text.slice(to)}`
+}

@@ -1,0 +1,209 @@
+/**
+ * Use cases of administration: applications, their settings, secrets and usage. Also what the command line and the
+ * first start use.
+ *
+ * The rule: settings are versioned. A change is decided and written under the lock of the application's row, so that
+ * two changes at once both take effect, each as a version of its own.
+ */
+import type { Identity } from '../../identity/service.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { RequestWork } from '../../platform/concurrency/work.ts'
+import type { TimeSlice } from '../../platform/db/keyset.ts'
+import type { Query, Sql } from '../../platform/db/pool.ts'
+import { transaction } from '../../platform/db/transaction.ts'
+import { AppError, type ErrorDetail } from '../../platform/errors.ts'
+import type { NewId } from '../../platform/ids.ts'
+import type { Log } from '../../platform/observability/log.ts'
+import { patternsWork } from '../events/redaction.ts'
+import type { Period } from '../reads/model.ts'
+import { type AgentSettings, DEFAULT_SETTINGS } from '../settings.ts'
+import {
+  type Application,
+  type CreateApplication,
+  DEFAULT_USAGE_DAYS,
+  MAX_LIVE_SECRETS,
+  type SettingsChange,
+  type UpdateApplication,
+  USAGE_UNIT,
+} from './model.ts'
+import { changeSettings, checkName, type Outcome, strangers, usagePeriod } from './rules.ts'
+import * as store from './store.ts'
+
+export type { IngestApplication } from './store.ts'
+export type Applications = ReturnType<typeof createApplications>
+
+export interface ApplicationsDeps {
+  readonly requestWork: RequestWork
+  readonly sql: Sql
+  readonly reads: Query
+  readonly newId: NewId
+  readonly clock: Clock
+  readonly log: Log
+  readonly identity: Pick<Identity, 'createSecret' | 'listSecrets' | 'revokeSecret' | 'forgetSecret'>
+}
+
+export function createApplications(deps: ApplicationsDeps) {
+  const { reads } = deps
+  return {
+    /** @throws AppError 400; 409 `name_exists` where the organization has an application with this key */
+    create: (organizationId: string, input: CreateApplication) => create(deps, organizationId, input),
+
+    /** @throws AppError 404 */
+    async get(organizationId: string, id: string): Promise<Application> {
+      return (await store.findApplication(reads, organizationId, id)) ?? notFound()
+    },
+
+    /** Newest first, up to `limit + 1` rows. */
+    list: (organizationId: string, agentKey: string | undefined, slice: TimeSlice) =>
+      store.listApplications(reads, organizationId, agentKey, slice),
+
+    /** Changes the name, any of the settings, or both. @throws AppError 404, 400 */
+    update: (organizationId: string, id: string, change: UpdateApplication) =>
+      update(deps, organizationId, id, change),
+
+    /** One query. @throws AppError 404 */
+    async loadForIngest(organizationId: string, id: string): Promise<store.IngestApplication> {
+      return (await store.findForIngest(deps.sql, organizationId, id)) ?? notFound()
+    },
+
+    /** With its settings and secrets. @throws AppError 404; 409 `not_empty` where it has sessions */
+    async remove(organizationId: string, id: string): Promise<void> {
+      const revoked = await transaction(deps.sql, async (tx) => {
+        if (!(await store.lockForDeletion(tx, organizationId, id))) notFound()
+        const present = await deps.identity.listSecrets(organizationId, id, tx)
+        for (const secret of present) await deps.identity.revokeSecret(organizationId, id, secret.id, tx)
+        if (await store.deleteUnusedApplication(tx, organizationId, id)) return present
+        const message = 'The application has sessions: delete them first, or let their retention end.'
+        throw new AppError('not_empty', message)
+      })
+      for (const secret of revoked) deps.identity.forgetSecret(secret.id)
+      deps.log.info({ organizationId, applicationId: id }, 'agent application deleted')
+    },
+
+    ...secrets(deps),
+
+    /** Units metered in the period, the last 30 days unless given, by day. @throws AppError 400 */
+    async usage(organizationId: string, id: string, period: Period) {
+      const { from, until } = accept(usagePeriod(period, deps.clock.now(), DEFAULT_USAGE_DAYS))
+      const days = await store.usageByDay(reads, organizationId, id, USAGE_UNIT, { from, until })
+      const total = days.reduce((sum, day) => sum + day.count, 0)
+      return { unit: USAGE_UNIT, total, from, until, days }
+    },
+  }
+}
+
+async function create(
+  deps: ApplicationsDeps,
+  organizationId: string,
+  input: CreateApplication,
+): Promise<Application> {
+  const { sql, newId, log } = deps
+  const name = accept(checkName(input.name))
+  const change = input.settings ?? {}
+  const findings = await patternFindings(deps, organizationId, change)
+  const settings = accept(changeSettings(DEFAULT_SETTINGS, change, findings))
+  const id = newId()
+  const application = await transaction(sql, async (tx) => {
+    await refuseStrangers(tx, organizationId, settings)
+    const row = { id, organizationId, agentKey: input.agentKey, name, settings }
+    if (!(await store.insertApplication(tx, row)))
+      throw new AppError('name_exists', `The organization has an application ${input.agentKey} already.`)
+    return store.findApplication(tx, organizationId, id)
+  })
+  log.info({ organizationId, applicationId: id }, 'agent application created')
+  return application ?? notFound()
+}
+
+/** Compiling patterns takes time: other requests, and a transaction, do not wait for it. */
+async function patternFindings(
+  { requestWork }: ApplicationsDeps,
+  organizationId: string,
+  { redactedPatterns = [] }: SettingsChange,
+): Promise<readonly ErrorDetail[]> {
+  if (redactedPatterns.length === 0) return []
+  const bytes = redactedPatterns.reduce((sum, pattern) => sum + pattern.length, 0)
+  return requestWork.run(patternsWork, redactedPatterns, { caller: organizationId, bytes })
+}
+
+async function update(
+  deps: ApplicationsDeps,
+  organizationId: string,
+  id: string,
+  change: UpdateApplication,
+): Promise<Application> {
+  const { sql, log } = deps
+  const findings = await patternFindings(deps, organizationId, change.settings ?? {})
+  const application = await transaction(sql, async (tx) => {
+    if (!(await store.lockApplication(tx, organizationId, id))) notFound()
+    const present = (await store.findApplication(tx, organizationId, id)) ?? notFound()
+    const name = change.name === undefined ? present.name : accept(checkName(change.name))
+    const settings = accept(changeSettings(present.settings, change.settings ?? {}, findings))
+    const changed = !Bun.deepEquals(settings, present.settings)
+    if (!changed && name === present.name) return present
+    const settingsVersion = present.settingsVersion + (changed ? 1 : 0)
+    if (changed) {
+      await refuseStrangers(tx, organizationId, settings)
+      await store.insertSettings(tx, organizationId, id, settingsVersion, settings)
+    }
+    await store.updateApplication(tx, organizationId, id, { name, settingsVersion })
+    return (await store.findApplication(tx, organizationId, id)) ?? notFound()
+  })
+  log.info(
+    { organizationId, applicationId: id, settingsVersion: application.settingsVersion },
+    'agent application updated',
+  )
+  return application
+}
+
+function secrets({ sql, identity, log }: ApplicationsDeps) {
+  return {
+    /** The answer is the only one that holds the secret. @throws AppError 404; 400 beyond the most live secrets */
+    async createSecret(organizationId: string, applicationId: string) {
+      const created = await transaction(sql, async (tx) => {
+        if (!(await store.lockApplication(tx, organizationId, applicationId))) notFound()
+        const present = await identity.listSecrets(organizationId, applicationId, tx)
+        if (present.filter((secret) => secret.revokedAt === null).length >= MAX_LIVE_SECRETS)
+          throw new AppError(
+            'validation_failed',
+            `The application has ${MAX_LIVE_SECRETS} live secrets. Delete one that is no longer used first.`,
+          )
+        return identity.createSecret(organizationId, applicationId, tx)
+      })
+      log.info({ organizationId, applicationId, secretId: created.id }, 'agent secret created')
+      return created
+    },
+
+    listSecrets: (organizationId: string, applicationId: string) =>
+      identity.listSecrets(organizationId, applicationId),
+
+    /** Refused from now on, in every process. Revoking again changes nothing. @throws AppError 404 */
+    async revokeSecret(organizationId: string, applicationId: string, secretId: string): Promise<void> {
+      await identity.revokeSecret(organizationId, applicationId, secretId)
+      log.info({ organizationId, applicationId, secretId }, 'agent secret revoked')
+    },
+  }
+}
+
+async function refuseStrangers(
+  tx: Parameters<typeof store.selectMembers>[0],
+  organizationId: string,
+  settings: AgentSettings,
+): Promise<void> {
+  const access = settings.conversationAccess
+  if (access.type === 'workspace') return
+  const findings = strangers(settings, await store.selectMembers(tx, organizationId, access.userIds))
+  if (findings.length > 0) refuse(findings)
+}
+
+function accept<T>(outcome: Outcome<T>): T {
+  return outcome.ok ? outcome.value : refuse(outcome.findings)
+}
+
+function refuse(findings: readonly ErrorDetail[]): never {
+  const first = findings[0]
+  throw new AppError('validation_failed', `${first?.path}: ${first?.message}`, { details: findings })
+}
+
+function notFound(): never {
+  throw new AppError('agent_application_not_found', 'There is no such agent application.')
+}

@@ -1,0 +1,204 @@
+/**
+ * Redaction: the field names and text patterns of an application's settings, compiled.
+ *
+ * What a setting names never gets past this file, wherever in a value it stands: member names and JSON in texts included.
+ * The time is linear in the size of the value: patterns are RE2, and all matches of one are found in two passes over a text
+ * (platform/regex). What is left to bound is the factor, patterns times characters: `spend` counts it and may end the work with
+ * an error. A value is redacted as a whole or not given back. Nothing here is cached: the caller keeps a redactor per settings
+ * version.
+ */
+import { RE2JS, RE2JSException } from 're2js'
+import type { Spend, Work } from '../../platform/concurrency/work.ts'
+import type { ErrorDetail } from '../../platform/errors.ts'
+import { createMatches, type Matches, type Range } from '../../platform/regex/matches.ts'
+import type { AgentSettings } from '../settings.ts'
+import { redactNamesInText } from './redaction-json.ts'
+
+export const REDACTED = '[redacted]'
+
+/** Instructions of one compiled pattern: linear time is the length of the text times this, at worst. */
+const MAX_PROGRAM_SIZE = 500
+
+/** What each text costs a pattern besides its characters. */
+const TEXT_UNITS = 50
+
+/** Deeper than any request can be: what is below is redacted whole, so that the walk always ends. */
+const MAX_DEPTH = 128
+
+export interface Redactor {
+  /** Nothing is configured: every value comes back as it is. */
+  readonly isIdentity: boolean
+  /** True where the value of a member of this name is redacted, whatever it is. */
+  hides(name: string): boolean
+  /**
+   * The text with the values of redacted names in JSON replaced, then every match of every pattern; touching and overlapping
+   * matches become one.
+   */
+  text(text: string): string
+  /**
+   * Any JSON value with its texts, its member names and its numbers redacted. A number counts as its decimal text.
+   * Members that would end up with the same name get a counter, so that none is lost.
+   */
+  value(value: unknown): unknown
+  /** The same, with its work counted. Everything above throws what `spend` throws. */
+  within(spend: Spend): Redactor
+}
+
+const IDENTITY: Redactor = {
+  isIdentity: true,
+  hides: () => false,
+  text: (text) => text,
+  value: (value) => value,
+  within: () => IDENTITY,
+}
+
+/** Compiles the redaction rules of one settings version. The patterns must have passed `invalidPatterns`. */
+export function compileRedaction(
+  settings: Pick<AgentSettings, 'redactedFields' | 'redactedPatterns'>,
+): Redactor {
+  if (settings.redactedFields.length === 0 && settings.redactedPatterns.length === 0) return IDENTITY
+  const names = new Set(settings.redactedFields.map((name) => name.toLowerCase()))
+  return redactorOf(names, settings.redactedPatterns.map(lazyMatches), () => {})
+}
+
+/** Units of compiling a pattern: for a character of it, and for a class of Unicode characters. */
+const COMPILE_UNITS = 300
+const COMPILE_CLASS_UNITS = 60_000
+
+function compileUnits(pattern: string): number {
+  const classes = pattern.match(/\\[pP]/g)?.length ?? 0
+  return pattern.length * COMPILE_UNITS + classes * COMPILE_CLASS_UNITS
+}
+
+/** Compiles the pattern when the first text comes, and counts that. */
+function lazyMatches(pattern: string): Matches {
+  let matches: Matches | null = null
+  return {
+    find(text, spend) {
+      if (matches === null) {
+        spend(compileUnits(pattern))
+        matches = createMatches(RE2JS.compile(pattern))
+      }
+      return matches.find(text, spend)
+    },
+  }
+}
+
+function redactorOf(names: ReadonlySet<string>, patterns: readonly Matches[], spend: Spend): Redactor {
+  const hides = (name: string) => names.size > 0 && names.has(name.toLowerCase())
+  const text = (value: string) => {
+    if (names.size > 0) spend(value.length)
+    const named = names.size > 0 ? redactNamesInText(value, hides, REDACTED) : value
+    return redactText(patterns, named, spend)
+  }
+  const rules = { hides, text, hasPatterns: patterns.length > 0 }
+  return {
+    isIdentity: false,
+    hides,
+    text,
+    value: (value) => redactValue(rules, value, 0),
+    within: (other) => redactorOf(names, patterns, other),
+  }
+}
+
+/** `invalidPatterns` as work: compiling a hostile pattern takes up to 0.2 s. */
+export const patternsWork: Work<readonly string[], ErrorDetail[]> = {
+  name: 'redaction-patterns',
+  run(patterns, spend) {
+    for (const pattern of patterns) spend(compileUnits(pattern))
+    return invalidPatterns(patterns)
+  },
+}
+
+/** One finding for each pattern that is no RE2 pattern or costs too much. Paths read `redactedPatterns[3]`. */
+export function invalidPatterns(patterns: readonly string[]): ErrorDetail[] {
+  return patterns.flatMap((pattern, index) => {
+    const message = whyInvalid(pattern)
+    return message === null ? [] : [{ path: `redactedPatterns[${index}]`, code: 'pattern', message }]
+  })
+}
+
+function whyInvalid(pattern: string): string | null {
+  try {
+    return RE2JS.compile(pattern).programSize() > MAX_PROGRAM_SIZE ? 'is too complex: repeat less' : null
+  } catch (error) {
+    if (error instanceof RE2JSException) return `must be an RE2 pattern: ${error.message}`
+    throw error
+  }
+}
+
+/** Every pattern sees the same text, so the order of the patterns does not matter. */
+function redactText(patterns: readonly Matches[], text: string, spend: Spend): string {
+  const ranges: Range[] = []
+  for (const pattern of patterns) {
+    spend(TEXT_UNITS)
+    for (const range of pattern.find(text, spend)) ranges.push(range)
+  }
+  if (ranges.length === 0) return text
+  ranges.sort((a, b) => a.start - b.start)
+  let result = ''
+  let end = 0 // of what is written or redacted
+  let first = true
+  for (const range of ranges) {
+    if (first || range.start > end) result += text.slice(end, range.start) + REDACTED
+    end = Math.max(end, range.end)
+    first = false
+  }
+  return result + text.slice(end)
+}
+
+interface Rules {
+  readonly hasPatterns: boolean
+  hides(name: string): boolean
+  text(text: string): string
+}
+
+function redactValue(rules: Rules, value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return rules.text(value)
+  if (typeof value === 'number') return redactNumber(rules, value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= MAX_DEPTH) return REDACTED
+  if (Array.isArray(value)) return value.map((item) => redactValue(rules, item, depth + 1))
+  return redactMembers(rules, value as Record<string, unknown>, depth)
+}
+
+function redactNumber(rules: Rules, value: number): unknown {
+  const text = String(value)
+  return rules.text(text) === text ? value : REDACTED
+}
+
+function redactMembers(rules: Rules, value: Record<string, unknown>, depth: number): unknown {
+  const names = redactedNames(rules, Object.keys(value))
+  const members = Object.entries(value).map(([name, member]) => [
+    names?.get(name) ?? name,
+    rules.hides(name) ? REDACTED : redactValue(rules, member, depth + 1),
+  ])
+  // Defines members rather than assigning them: one may be called `__proto__`.
+  return Object.fromEntries(members)
+}
+
+/** New names of the members whose names are redacted; null where none is. Does not depend on their order. */
+function redactedNames(rules: Rules, names: readonly string[]): ReadonlyMap<string, string> | null {
+  if (!rules.hasPatterns) return null
+  const changed = names
+    .map((name) => ({ name, base: rules.text(name) }))
+    .filter(({ name, base }) => base !== name)
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+  if (changed.length === 0) return null
+  const renamed = new Map<string, string>()
+  const taken = new Set(names)
+  /** Of each base the counter to try next: what was taken once stays taken, so none is tried twice. */
+  const counters = new Map<string, number>()
+  for (const { name, base } of changed) {
+    let unique = base
+    let counter = counters.get(base) ?? 1
+    while (taken.has(unique)) {
+      counter++
+      unique = `${base} ${counter}`
+    }
+    counters.set(base, counter)
+    taken.add(unique)
+    renamed.set(name, unique)
+  }
+  return renamed
+}

@@ -1,0 +1,45 @@
+/**
+ * The application of a request, remembered from the requests before it.
+ *
+ * The rule: what is remembered is never the reason for an answer. Whoever stores a request looks at the application in the
+ * same statement as at the session, and a request that is refused before that is judged again by what is stored now.
+ */
+import { createSharedLoad } from '../../platform/concurrency/shared-load.ts'
+import type { IngestApplication } from '../applications/store.ts'
+
+export interface KnownApplication {
+  readonly application: IngestApplication
+  /** False: just read. */
+  readonly remembered: boolean
+}
+
+export interface KnownApplications {
+  get(organizationId: string, applicationId: string): Promise<KnownApplication>
+  forget(applicationId: string): void
+}
+
+const CAPACITY = 1_000
+
+/** Keeps the most recently used applications of this process; concurrent requests share a look-up. */
+export function createKnownApplications(
+  load: (organizationId: string, applicationId: string) => Promise<IngestApplication>,
+): KnownApplications {
+  const known = new Map<string, IngestApplication>()
+  const sharedLoad = createSharedLoad((_organizationId, applicationId) => applicationId, load)
+
+  function remember(applicationId: string, application: IngestApplication): void {
+    known.delete(applicationId)
+    known.set(applicationId, application)
+    if (known.size > CAPACITY) known.delete(known.keys().next().value as string)
+  }
+
+  return {
+    async get(organizationId, applicationId) {
+      const kept = known.get(applicationId)
+      const application = kept ?? (await sharedLoad(organizationId, applicationId))
+      remember(applicationId, application)
+      return { application, remembered: kept !== undefined }
+    },
+    forget: (applicationId) => void known.delete(applicationId),
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * The verdict on the events of one ingest request: new, retry, revision, or conflict.
+ *
+ * The rule: pure and all or nothing. The same events end in the same stored state whatever their order, batches and
+ * repetitions, and every event of a request is counted exactly once. A 400 comes before a 409 (errors about the
+ * request itself come first).
+ */
+import type { AppError, ErrorCode } from '../../platform/errors.ts'
+import { type PreparedEvent, sameFingerprint } from '../events/fingerprint.ts'
+import { eventError } from './request.rules.ts'
+
+/** A fingerprint and the settings version that it was taken under. */
+export interface StoredFingerprint {
+  readonly fingerprint: Uint8Array
+  readonly settingsVersion: number
+}
+
+/** The present revision of a stored event. */
+export interface StoredEvent extends StoredFingerprint {
+  readonly sequence: number
+  readonly revision: number
+  readonly type: string
+  readonly final: boolean
+}
+
+export interface DecideInput {
+  /** In request order, sanitised under `settingsVersion`. */
+  readonly events: readonly PreparedEvent[]
+  readonly settingsVersion: number
+  /** Stored events of the session by id: at least those that `events` name or target (see `idsToLoad`). */
+  readonly stored: ReadonlyMap<string, StoredEvent>
+  /** Who holds the sequences of `events` in the session: sequence → id. */
+  readonly occupied: ReadonlyMap<number, string>
+  /** Superseded revisions by `revisionKey`: at least those that `events` repeat. */
+  readonly history: ReadonlyMap<string, StoredFingerprint>
+  /**
+   * The fingerprint of event `index` sanitised under another settings version; null where that version is not known.
+   * Redaction rules that changed between a send and its retry must not make the retry a conflict.
+   */
+  readonly rejudge: (index: number, settingsVersion: number) => Uint8Array | null
+  /** Why an event may not be stored by the present settings (400); null: it may. Not asked about what is stored already. */
+  readonly refusal: (index: number) => AppError | null
+}
+
+/** The three counts add up to the number of events of the request. */
+export interface Decision {
+  /** New events, each in the highest revision that the request has of it. */
+  readonly inserts: readonly PreparedEvent[]
+  /** Stored events in a higher revision, likewise. */
+  readonly revisions: readonly PreparedEvent[]
+  /** Revisions that a higher one of the same request replaces. */
+  readonly superseded: readonly PreparedEvent[]
+  readonly acceptedEventCount: number
+  readonly deduplicatedEventCount: number
+  readonly revisedEventCount: number
+}
+
+/** Key of one revision of one event in `DecideInput.history`. */
+export function revisionKey(externalEventId: string, revision: number): string {
+  return `${revision} ${externalEventId}`
+}
+
+/** The ids whose stored events `decide` needs: those sent, and those that feedback is about. */
+export function idsToLoad(events: readonly PreparedEvent[]): string[] {
+  const ids = new Set<string>()
+  for (const { event } of events) {
+    ids.add(event.externalEventId)
+    if (event.body.feedback?.targetEventExternalId !== undefined)
+      ids.add(event.body.feedback.targetEventExternalId)
+  }
+  return [...ids]
+}
+
+/**
+ * Decides about every event of a request. Revisions of one event are taken in their order, as if each came in a request of its own.
+ * @throws AppError 400 of `refusal`, `invalid_feedback_target`; 409 `event_changed`, `event_sequence_moved`, `event_type_changed`,
+ * `sequence_occupied`, `event_finalized`
+ */
+export function decide(input: DecideInput): Decision {
+  const seen: Seen = { present: new Map(), sequences: new Map(input.occupied) }
+  const verdicts: Verdict[] = []
+  for (const index of inRevisionOrder(input.events)) verdicts[index] = judge(input, index, seen)
+  checkAllowed(input, verdicts)
+  checkTargets(input, verdicts)
+  const conflict = verdicts.find((verdict) => typeof verdict === 'object')
+  if (conflict !== undefined) throw conflict
+  return decisionOf(input, verdicts)
+}
+
+/** Positions of the events. Those of one id exchange places, so that their revisions ascend; the others keep theirs. */
+function inRevisionOrder(events: readonly PreparedEvent[]): readonly number[] {
+  const order = events.map((_, index) => index)
+  const byId = Map.groupBy(order, (index) => idAt(events, index))
+  if (byId.size === events.length) return order
+  for (const places of byId.values()) {
+    const ascending = places.toSorted((a, b) => revisionAt(events, a) - revisionAt(events, b))
+    for (const [n, place] of places.entries()) order[place] = ascending[n] as number
+  }
+  return order
+}
+
+const idAt = (events: readonly PreparedEvent[], index: number) =>
+  (events[index] as PreparedEvent).event.externalEventId
+const revisionAt = (events: readonly PreparedEvent[], index: number) =>
+  (events[index] as PreparedEvent).event.revision
+
+function decisionOf({ events }: DecideInput, verdicts: readonly Verdict[]): Decision {
+  const stored = events.filter((_, index) => verdicts[index] === 'insert' || verdicts[index] === 'revise')
+  const newest = new Map<string, PreparedEvent>()
+  for (const prepared of stored) {
+    const { externalEventId, revision } = prepared.event
+    if (revision > (newest.get(externalEventId)?.event.revision ?? 0)) newest.set(externalEventId, prepared)
+  }
+  const isNewest = (prepared: PreparedEvent) => newest.get(prepared.event.externalEventId) === prepared
+  const inserted = new Set(
+    events.filter((_, index) => verdicts[index] === 'insert').map(({ event }) => event.externalEventId),
+  )
+  const isNew = ({ event }: PreparedEvent) => inserted.has(event.externalEventId)
+  return {
+    inserts: stored.filter((prepared) => isNewest(prepared) && isNew(prepared)),
+    revisions: stored.filter((prepared) => isNewest(prepared) && !isNew(prepared)),
+    superseded: stored.filter((prepared) => !isNewest(prepared)),
+    acceptedEventCount: inserted.size,
+    deduplicatedEventCount: events.length - stored.length,
+    revisedEventCount: stored.length - inserted.size,
+  }
+}
+
+type Verdict = 'insert' | 'revise' | 'duplicate' | AppError
+
+/** What the events of the request that were judged already add to what is stored. */
+interface Seen {
+  /** By id, where it is not what is stored. */
+  readonly present: Map<string, StoredEvent>
+  /** Who holds a sequence. */
+  readonly sequences: Map<number, string>
+}
+
+function judge(input: DecideInput, index: number, seen: Seen): Verdict {
+  const { event, fingerprint } = input.events[index] as PreparedEvent
+  const { externalEventId, sequence, revision, type, final } = event
+  const verdict = verdictOn(input, index, seen)
+  if (verdict === 'insert' || verdict === 'revise') {
+    const { settingsVersion } = input
+    seen.present.set(externalEventId, { sequence, revision, type, final, fingerprint, settingsVersion })
+    seen.sequences.set(sequence, externalEventId)
+  }
+  return verdict
+}
+
+function verdictOn(input: DecideInput, index: number, seen: Seen): Verdict {
+  const prepared = input.events[index] as PreparedEvent
+  const { event } = prepared
+  const conflict = (code: keyof typeof CONFLICTS, message: string = CONFLICTS[code].message) =>
+    eventError(code, event, index, CONFLICTS[code].path, message)
+  const stored = seen.present.get(event.externalEventId) ?? input.stored.get(event.externalEventId)
+  if (stored === undefined)
+    return seen.sequences.has(event.sequence) ? conflict('sequence_occupied') : 'insert'
+  if (stored.type !== event.type) return conflict('event_type_changed')
+  if (stored.sequence !== event.sequence) return conflict('event_sequence_moved')
+  const matches = (known: StoredFingerprint) => isRetry(input, prepared, index, known)
+  if (event.revision < stored.revision) {
+    const older = input.history.get(revisionKey(event.externalEventId, event.revision))
+    if (older === undefined) return conflict('event_changed', NEVER_STORED)
+    return matches(older) ? 'duplicate' : conflict('event_changed')
+  }
+  if (event.revision === stored.revision && matches(stored)) return 'duplicate'
+  if (stored.final && !event.final) return conflict('event_finalized')
+  return event.revision > stored.revision ? 'revise' : conflict('event_changed')
+}
+
+/** True where the event is what was stored, if need be under the settings that it was stored under. */
+function isRetry(
+  input: DecideInput,
+  prepared: PreparedEvent,
+  index: number,
+  known: StoredFingerprint,
+): boolean {
+  if (sameFingerprint(prepared.fingerprint, known.fingerprint)) return true
+  if (known.settingsVersion === input.settingsVersion) return false
+  const then = input.rejudge(index, known.settingsVersion)
+  return then !== null && sameFingerprint(then, known.fingerprint)
+}
+
+function checkAllowed(input: DecideInput, verdicts: readonly Verdict[]): void {
+  for (const [index, verdict] of verdicts.entries()) {
+    const refusal = verdict === 'duplicate' ? null : input.refusal(index)
+    if (refusal !== null) throw refusal
+  }
+}
+
+/** A repeated feedback event was judged when it was stored; everything else must name an earlier response. */
+function checkTargets(input: DecideInput, verdicts: readonly Verdict[]): void {
+  const sent = new Map(input.events.map(({ event }) => [event.externalEventId, event]))
+  for (const [index, { event }] of input.events.entries()) {
+    const targetId = event.body.feedback?.targetEventExternalId
+    if (verdicts[index] === 'duplicate' || targetId === undefined) continue
+    const target = input.stored.get(targetId) ?? sent.get(targetId)
+    if (target?.type === 'assistant_message' && target.sequence < event.sequence) continue
+    throw eventError(
+      'invalid_feedback_target',
+      event,
+      index,
+      'feedback.targetEventExternalId',
+      'must identify an earlier assistant_message of the same session',
+    )
+  }
+}
+
+const NEVER_STORED =
+  'has a lower revision than the stored one, and this revision was never stored; send a correction with a higher revision'
+
+const CONFLICTS = {
+  event_changed: {
+    path: '',
+    message:
+      'differs from what was sent before under this revision; send a correction with a higher revision',
+  },
+  event_sequence_moved: { path: 'sequence', message: 'a revision cannot change the sequence of an event' },
+  event_type_changed: { path: 'type', message: 'a revision cannot change the type of an event' },
+  sequence_occupied: { path: 'sequence', message: 'is taken by another event of this session' },
+  event_finalized: { path: 'final', message: 'a finalized event cannot become partial again' },
+} as const satisfies Partial<Record<ErrorCode, { path: string; message: string }>>

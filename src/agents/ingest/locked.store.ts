@@ -1,0 +1,257 @@
+/**
+ * The SQL of ingestion, for all requests of a transaction at once. They cost two round trips: one that locks the
+ * sessions and reads what the decisions need, one that writes. Statements of a trip are sent together and run in the
+ * order they are written here; READ COMMITTED gives each its own snapshot, so what follows the lock sees everything
+ * committed before the lock was granted.
+ */
+import type { Query } from '../../platform/db/pool.ts'
+import type { PreparedEvent } from '../events/fingerprint.ts'
+import type { Context, Participant, ProcessingStatus, SessionStatus } from '../model.ts'
+import type { StoredEvent } from './event.rules.ts'
+import {
+  applicationColumns,
+  applicationOfKey,
+  eventRows,
+  hitsOf,
+  insertEventsFrom,
+  insertFrom,
+  keyTable,
+  sessionTable,
+  turnDelay,
+  updateFrom,
+} from './rows.store.ts'
+
+export interface SessionKey {
+  readonly organizationId: string
+  readonly applicationId: string
+  readonly externalSessionId: string
+}
+
+export interface SessionRow {
+  readonly id: string
+  readonly status: SessionStatus
+  readonly processingStatus: ProcessingStatus
+  readonly agentVersion: string | null
+  readonly source: { readonly sdk?: string; readonly version?: string } | null
+  readonly context: Context | null
+  readonly environment: string | null
+  readonly participants: readonly Participant[]
+  readonly watermark: number
+  /** Somebody was erased from it. */
+  readonly erased: boolean
+}
+
+/** The members of a session that a request writes. */
+export type SessionValues = Omit<SessionRow, 'id' | 'watermark' | 'erased'>
+
+export interface StoredEventRow extends StoredEvent {
+  readonly externalEventId: string
+}
+
+export interface RevisionRow {
+  readonly externalEventId: string
+  readonly revision: number
+  readonly fingerprint: Uint8Array
+  readonly settingsVersion: number
+}
+
+/** Rows of several requests; `n` is the position of the request in the arguments. */
+type Numbered<T> = T & { readonly n: number }
+
+/** A session and what one request writes into it. */
+export interface SessionWrite {
+  readonly key: SessionKey
+  readonly id: string
+  readonly values: SessionValues
+  /** False: the session has all of them but the processing status. */
+  readonly changesValues: boolean
+  /** False: nothing is new to the session's actor, whose word on the processing status stands. */
+  readonly hasNews: boolean
+}
+
+/** Events of one request for one session. */
+export interface EventWrite {
+  readonly key: SessionKey
+  readonly id: string
+  readonly settingsVersion: number
+  readonly events: readonly PreparedEvent[]
+}
+
+/** What one request needs to see of its session's events. */
+export interface EventLookup {
+  readonly ids: readonly string[]
+  readonly sequences: readonly number[]
+}
+
+/** What a request is judged by of its application and organization. */
+export interface SeenApplication {
+  readonly settingsVersion: number
+  readonly chatsEnabled: boolean
+  readonly creditsExhausted: boolean
+}
+
+/** The application of each request. One that does not exist any more is absent. */
+export async function readApplications(
+  tx: Query,
+  keys: readonly SessionKey[],
+): Promise<ReadonlyMap<number, SeenApplication>> {
+  const rows = await tx<Numbered<SeenApplication>[]>`
+    select k.n::int, ${applicationColumns(tx)}
+    from ${keyTable(tx, keys)}
+    ${applicationOfKey(tx)}`
+  return new Map(rows.map((row) => [row.n - 1, row]))
+}
+
+/** A session in our hands, and how long a message to its actor waits for company. */
+export interface LockedSession extends SessionRow {
+  readonly turnDelayMs: number
+}
+
+/** Locks the sessions until the transaction ends, in the order of their ids. One that does not exist yet is absent. */
+export async function lockSessions(
+  tx: Query,
+  keys: readonly SessionKey[],
+): Promise<ReadonlyMap<number, LockedSession>> {
+  const rows = await tx<Numbered<LockedSession>[]>`
+    select
+      k.n::int, s.id, s.status, s.processing_status as "processingStatus", s.agent_version as "agentVersion", s.source,
+      s.context, s.environment, s.participants, s.watermark, s.erased_at is not null as erased,
+      ${turnDelay(tx)} as "turnDelayMs"
+    from ${keyTable(tx, keys)}
+    join agent_session s using (organization_id, application_id, external_session_id)
+    order by s.id
+    for update of s`
+  return new Map(rows.map((row) => [row.n - 1, row]))
+}
+
+/** The stored events that have one of the ids, or sit on one of the sequences, of each request's session. */
+export async function readStoredEvents(
+  tx: Query,
+  keys: readonly SessionKey[],
+  lookups: readonly EventLookup[],
+): Promise<ReadonlyMap<number, readonly StoredEventRow[]>> {
+  const rows = await tx<Numbered<StoredEventRow>[]>`
+    with session as materialized (
+      select k.n, k.organization_id, s.id
+      from ${keyTable(tx, keys)}
+      join agent_session s using (organization_id, application_id, external_session_id)
+    ), hit as (
+      ${hitsOf(tx, lookups)}
+    )
+    select
+      h.n::int, e.external_event_id as "externalEventId", e.sequence, e.revision, e.type, e.final,
+      e.fingerprint, e.settings_version as "settingsVersion"
+    from hit h
+    join agent_event e using (organization_id, session_id, external_event_id)`
+  return Map.groupBy(rows, (row) => row.n - 1)
+}
+
+/** Superseded revisions of the given events: a late retry of one is a duplicate, not a conflict. */
+export async function readRevisions(
+  tx: Query,
+  organizationId: string,
+  sessionId: string,
+  ids: readonly string[],
+): Promise<readonly RevisionRow[]> {
+  return tx<RevisionRow[]>`
+    select
+      external_event_id as "externalEventId", revision, fingerprint, settings_version as "settingsVersion"
+    from agent_event_revision
+    where organization_id = ${organizationId}
+      and session_id = ${sessionId}
+      and external_event_id = any(${ids as string[]}::text[])`
+}
+
+/** @returns the ids that were created; the others were created by somebody else meanwhile. */
+export async function insertSessions(
+  tx: Query,
+  writes: readonly SessionWrite[],
+): Promise<ReadonlySet<string>> {
+  if (writes.length === 0) return new Set()
+  const rows = await tx<{ id: string }[]>`
+    ${insertFrom(tx, sessionTable(tx, writes))}
+    order by application, external_id
+    on conflict (application_id, external_session_id) do nothing
+    returning s.id`
+  return new Set(rows.map((row) => row.id))
+}
+
+export async function updateSessions(tx: Query, writes: readonly SessionWrite[]): Promise<void> {
+  if (writes.length === 0) return
+  await tx`
+    ${updateFrom(tx, sessionTable(tx, writes))}
+    where s.organization_id = w.organization and s.id = w.id`
+}
+
+/** Writes new events. */
+export async function insertEvents(tx: Query, writes: readonly EventWrite[]): Promise<void> {
+  if (writes.length === 0) return
+  await tx`
+    ${insertEventsFrom(tx)}
+    select organization_id, session_id, id, seq, rev, type, final, at, body, hash, version
+    from ${eventTable(tx, writes)}`
+}
+
+/** Replaces events by a higher revision and keeps what they were. */
+export async function reviseEvents(tx: Query, writes: readonly EventWrite[]): Promise<void> {
+  if (writes.length === 0) return
+  await tx`
+    with incoming as materialized (
+      select * from ${eventTable(tx, writes)}
+    ), kept as (
+      insert into agent_event_revision (
+        organization_id, session_id, external_event_id, revision, final, occurred_at, body, fingerprint,
+        settings_version, created_at
+      )
+      select
+        e.organization_id, e.session_id, e.external_event_id, e.revision, e.final, e.occurred_at, e.body, e.fingerprint,
+        e.settings_version, e.updated_at
+      from agent_event e
+      join incoming i on i.organization_id = e.organization_id and i.session_id = e.session_id
+        and i.id = e.external_event_id
+    )
+    update agent_event e set
+      revision = i.rev, final = i.final, occurred_at = i.at, body = i.body, fingerprint = i.hash,
+      settings_version = i.version, updated_at = now()
+    from incoming i
+    where e.organization_id = i.organization_id and e.session_id = i.session_id and e.external_event_id = i.id`
+}
+
+/** Keeps revisions that came together with the one that replaces them. */
+export async function insertRevisions(tx: Query, writes: readonly EventWrite[]): Promise<void> {
+  if (writes.length === 0) return
+  await tx`
+    insert into agent_event_revision (
+      organization_id, session_id, external_event_id, revision, final, occurred_at, body, fingerprint, settings_version,
+      created_at
+    )
+    select organization_id, session_id, id, rev, final, at, body, hash, version, now()
+    from ${eventTable(tx, writes)}`
+}
+
+/** Events with their session's columns. */
+function eventTable(tx: Query, writes: readonly EventWrite[]) {
+  return tx`
+    ${eventRows(tx, writes)}
+    join unnest(
+      ${writes.map(({ key }) => key.organizationId)}::text[]::uuid[],
+      ${writes.map(({ id }) => id)}::text[]::uuid[],
+      ${writes.map(({ settingsVersion }) => settingsVersion)}::int[]
+    ) with ordinality as s (organization_id, session_id, version, n) using (n)`
+}
+
+/** Events at or below the watermark that changed: the session's actor goes back for them. */
+export async function insertRevisits(
+  tx: Query,
+  late: readonly (Pick<EventWrite, 'key' | 'id'> & { readonly externalEventId: string })[],
+): Promise<void> {
+  if (late.length === 0) return
+  await tx`
+    insert into agent_revisit (organization_id, session_id, external_event_id)
+    select * from unnest(
+      ${late.map(({ key }) => key.organizationId)}::text[]::uuid[],
+      ${late.map(({ id }) => id)}::text[]::uuid[],
+      ${late.map(({ externalEventId }) => externalEventId)}::text[]
+    )
+    on conflict (session_id, external_event_id) do nothing`
+}

@@ -1,0 +1,224 @@
+/**
+ * Stores a batch of requests in one or two round trips: read what is not remembered, decide in memory, write what still holds.
+ *
+ * The rule: what is remembered and turns out not to hold is read (remembered-sessions.ts). What cannot be written that way is done
+ * under locks, in a transaction of its own (locked.ts): revised and late events, whose earlier state has to be kept or
+ * gone back for, and requests whose session was changed by somebody else between the read and the write. A client that sends
+ * partial events and finalizes them takes that way with each of those.
+ */
+import { transactionWithMail } from '../../actors/mailbox.ts'
+import type { Deps } from '../../container.ts'
+import type { Outcome } from '../../platform/concurrency/group-commit.ts'
+import { isForeignKeyViolation, isRetryable, isUniqueViolation } from '../../platform/db/sqlstate.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { IngestResponse } from '../model.ts'
+import { readSessions, type Written, writeGuarded } from './guarded.store.ts'
+import { EVENTS_STORED, sessionWrite, storeJobs } from './locked.ts'
+import {
+  assertAsJudged,
+  type Job,
+  lateEvents,
+  lookupOf,
+  type Plan,
+  type PlanDeps,
+  planJob,
+  responseOf,
+  StaleApplication,
+} from './plan.ts'
+import type { KnownSession, KnownSessions } from './remembered-sessions.ts'
+
+export interface BatchDeps extends PlanDeps, Pick<Deps, 'sql' | 'doorbell'> {
+  readonly known: KnownSessions
+}
+
+/** By the position of their job in the batch. */
+type Outcomes = Outcome<IngestResponse>[]
+
+interface Draft extends Pick<KnownSession, 'highest'> {
+  readonly plan: Plan
+  /** Of the session that it was decided by; null: there was none. */
+  readonly version: number | null
+  /** The session was not read: it is as this process stored it last. */
+  readonly remembered: boolean
+}
+
+/** Stores `jobs`, which are for different sessions. Outcomes in their order. */
+export async function storeBatch(
+  deps: BatchDeps,
+  jobs: readonly Job[],
+): Promise<readonly Outcome<IngestResponse>[]> {
+  const outcomes: Outcomes = []
+  const remembered = await recall(deps, jobs)
+  const recalled = new Set(remembered.map(({ plan }) => plan.index))
+  const others = [...jobs.keys()].filter((index) => !recalled.has(index))
+  const drafts = [...remembered, ...(await read(deps, jobs, others, outcomes))]
+  const left = await store(deps, drafts, outcomes)
+  // From here on others of the batch may be stored: what fails now fails alone.
+  const stale = left.filter((draft) => draft.remembered)
+  const unsettled = [
+    ...left.filter((draft) => !draft.remembered),
+    ...(await storeAgain(deps, jobs, stale, outcomes)),
+  ]
+  await storeLocked(deps, jobs.length, unsettled, outcomes)
+  return outcomes
+}
+
+/** Decides what can be decided by memory: requests with nothing but events beyond all that are stored. None is refused here. */
+async function recall(deps: BatchDeps, jobs: readonly Job[]): Promise<readonly Draft[]> {
+  const drafts: Draft[] = []
+  for (const [index, job] of jobs.entries()) {
+    const known = deps.known.get(job.key)
+    if (known === null || !isBeyond(job, known.highest)) continue
+    const { session, version, highest, creditsExhausted } = known
+    try {
+      const plan = await planJob(deps, deps.sql, index, { ...job, creditsExhausted }, session, [])
+      drafts.push({ plan, version, highest, remembered: true })
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+    }
+  }
+  return drafts
+}
+
+/**
+ * True where no stored event has to be looked at: all sequences are higher, and feedback is about messages that come with it.
+ * Should an event be stored all the same, as its id may be under another sequence, a unique index refuses the write and the
+ * batch is read after all.
+ */
+function isBeyond({ prepared: { events } }: Job, highest: number): boolean {
+  const sent = new Set(events.map(({ event }) => event.externalEventId))
+  return events.every(({ event: { sequence, body } }) => {
+    const target = body.feedback?.targetEventExternalId
+    return sequence > highest && (target === undefined || sent.has(target))
+  })
+}
+
+/** Reads and decides the jobs at `positions`; those that are refused have their outcome then. */
+async function read(
+  deps: BatchDeps,
+  jobs: readonly Job[],
+  positions: readonly number[],
+  outcomes: Outcomes,
+): Promise<readonly Draft[]> {
+  if (positions.length === 0) return []
+  const wanted = positions.map((position) => jobs[position] as Job)
+  const keys = wanted.map((job) => job.key)
+  const sessions = await readSessions(deps.sql, keys, wanted.map(lookupOf))
+  const drafts: Draft[] = []
+  for (const [n, job] of wanted.entries()) {
+    const index = positions[n] as number
+    const seen = sessions.get(n)
+    try {
+      assertAsJudged(job, seen)
+      const { session, version, highest, events, creditsExhausted } = seen
+      const plan = await planJob(deps, deps.sql, index, { ...job, creditsExhausted }, session, events)
+      drafts.push({ plan, version, highest, remembered: false })
+    } catch (error) {
+      if (!(error instanceof AppError || error instanceof StaleApplication)) throw error
+      outcomes[index] = { kind: 'failed', error }
+    }
+  }
+  return drafts
+}
+
+/** Writes what needs no locks. @returns the drafts that are left */
+async function store(
+  deps: BatchDeps,
+  drafts: readonly Draft[],
+  outcomes: Outcomes,
+): Promise<readonly Draft[]> {
+  const easy = drafts.filter(({ plan }) => !needsLocks(plan))
+  const writes = easy.filter(({ plan }) => plan.changesSession)
+  const { done, sent } = await write(deps, writes)
+  if (sent.length > 0) deps.doorbell.ring(sent)
+  for (const [n, draft] of writes.entries()) {
+    const version = done.get(n)
+    if (version !== undefined) note(deps, draft, version)
+    else if (draft.remembered) deps.known.doubt(draft.plan.job.key)
+  }
+  const lost = new Set(writes.filter((_, n) => !done.has(n)))
+  const stored = easy.filter((draft) => !lost.has(draft))
+  for (const { plan } of stored) outcomes[plan.index] = { kind: 'done', result: responseOf(plan) }
+  return drafts.filter(({ plan }) => outcomes[plan.index] === undefined)
+}
+
+/** Reads, decides and writes what was remembered wrongly. Does not reject. @returns the drafts that are left */
+async function storeAgain(
+  deps: BatchDeps,
+  jobs: readonly Job[],
+  stale: readonly Draft[],
+  outcomes: Outcomes,
+): Promise<readonly Draft[]> {
+  if (stale.length === 0) return []
+  const positions = stale.map(({ plan }) => plan.index)
+  try {
+    return await store(deps, await read(deps, jobs, positions, outcomes), outcomes)
+  } catch (error) {
+    for (const index of positions) outcomes[index] = failure(jobs.length, error)
+    return []
+  }
+}
+
+/** Does not reject. `batchSize` is the number of jobs of the batch. */
+async function storeLocked(
+  deps: BatchDeps,
+  batchSize: number,
+  drafts: readonly Draft[],
+  outcomes: Outcomes,
+): Promise<void> {
+  if (drafts.length === 0) return
+  const jobs: readonly Job[] = drafts.map(({ plan }) => plan.job)
+  for (const { key } of jobs) deps.known.doubt(key)
+  const settled = await transactionWithMail(deps, (tx, outbox) => storeJobs(deps, jobs, tx, outbox)).catch(
+    (error: unknown) => jobs.map(() => failure(batchSize, error)),
+  )
+  for (const [n, { plan }] of drafts.entries()) outcomes[plan.index] = settled[n] as Outcome<IngestResponse>
+}
+
+/** The application of a new session was deleted between the look at it and the write. */
+const isOrphaned = (error: unknown) => isForeignKeyViolation(error, 'agent_session_application_id_fkey')
+
+function failure(batchSize: number, error: unknown): Outcome<IngestResponse> {
+  if (isOrphaned(error) && batchSize === 1) return { kind: 'failed', error: new StaleApplication() }
+  return batchSize === 1 ? { kind: 'failed', error } : { kind: 'alone' }
+}
+
+function needsLocks(plan: Plan): boolean {
+  const { revisions, superseded } = plan.decision
+  return revisions.length > 0 || superseded.length > 0 || lateEvents(plan).length > 0
+}
+
+const NOTHING: Written = { done: new Map(), sent: [] }
+
+/** A deadlock, and an id that is stored already, which nobody looked for, leave everything to be done in another way. */
+async function write({ sql }: BatchDeps, drafts: readonly Draft[]): Promise<Written> {
+  if (drafts.length === 0) return NOTHING
+  try {
+    return await writeGuarded(sql, drafts.map(guarded), EVENTS_STORED)
+  } catch (error) {
+    if (isRetryable(error) || isUniqueViolation(error) || isOrphaned(error)) return NOTHING
+    throw error
+  }
+}
+
+function guarded({ plan, version }: Draft) {
+  return {
+    ...sessionWrite(plan),
+    version,
+    settingsVersion: plan.job.current.version,
+    creditsExhausted: plan.job.creditsExhausted,
+    events: plan.decision.inserts,
+  }
+}
+
+function note({ known }: BatchDeps, { plan, highest, version: before }: Draft, version: number): void {
+  const { job, id, values, watermark, erased, decision } = plan
+  const sequences = decision.inserts.map(({ event }) => event.sequence)
+  const session = { id, ...values, watermark, erased }
+  const { creditsExhausted } = job
+  known.note(
+    job.key,
+    { session, version, highest: Math.max(highest, ...sequences), creditsExhausted },
+    before,
+  )
+}

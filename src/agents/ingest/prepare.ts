@@ -1,0 +1,116 @@
+/**
+ * From a request to what would be stored of it, under one version of the application's settings. Pure.
+ */
+
+import type { Spend } from '../../platform/concurrency/work.ts'
+import { type PreparedEvent, prepareEvent } from '../events/fingerprint.ts'
+import { compileRedaction, type Redactor } from '../events/redaction.ts'
+import { type SanitizedSession, sanitizeEvent, sanitizeSession } from '../events/sanitize.ts'
+import type { Event, IngestRequest } from '../model.ts'
+import type { AgentSettings } from '../settings.ts'
+import type { EnvironmentSource } from './request.rules.ts'
+
+/** One immutable version of an application's settings. */
+export interface SettingsVersion {
+  readonly version: number
+  readonly settings: AgentSettings
+}
+
+/** What storing a request needs of it. Plain data: it may come from another thread. */
+export interface PreparedRequest {
+  readonly externalSessionId: string
+  readonly status: IngestRequest['status']
+  readonly environments: EnvironmentSource
+  readonly session: SanitizedSession
+  /** In request order. Of each body only what decides about it; all of it is in the canonical text. */
+  readonly events: readonly PreparedEvent[]
+}
+
+/** Sanitises, serialises and hashes a request that passed `checkRequest`. @throws what `spend` throws */
+export function prepare(
+  request: IngestRequest,
+  settings: AgentSettings,
+  redactor: Redactor,
+  spend: Spend,
+): PreparedRequest {
+  const within = redactor.within(spend)
+  return {
+    externalSessionId: request.externalSessionId,
+    status: request.status,
+    environments: {
+      context: environmentOf(request),
+      events: request.events.map((event) => ({
+        externalEventId: event.externalEventId,
+        context: environmentOf(event),
+      })),
+    },
+    session: sanitizeSession(request, settings, within),
+    events: request.events.map((event) => prepareOne(event, settings, within, spend)),
+  }
+}
+
+/** The fingerprints of the events as another settings version sanitises them, in request order. */
+export function fingerprintsOf(
+  request: IngestRequest,
+  settings: AgentSettings,
+  redactor: Redactor,
+  spend: Spend,
+): readonly Uint8Array[] {
+  const within = redactor.within(spend)
+  return request.events.map((event) => prepareOne(event, settings, within, spend).fingerprint)
+}
+
+function environmentOf({ context }: Pick<IngestRequest, 'context'>) {
+  return context?.environment === undefined ? undefined : { environment: context.environment }
+}
+
+function prepareOne(event: Event, settings: AgentSettings, redactor: Redactor, spend: Spend): PreparedEvent {
+  const { event: sanitized, body, fingerprint } = prepareEvent(sanitizeEvent(event, settings, redactor))
+  spend(body.length)
+  const { feedback, visible } = sanitized.body
+  const target = feedback?.targetEventExternalId
+  return {
+    event: {
+      ...sanitized,
+      body: {
+        ...(target === undefined ? {} : { feedback: { targetEventExternalId: target } }),
+        ...(visible === undefined ? {} : { visible }),
+      },
+    },
+    body,
+    fingerprint,
+  }
+}
+
+/** Compiled redaction rules. Compiling is expensive, so they are kept; a version never changes once it is stored. */
+export interface Redactors {
+  get(applicationId: string, under: SettingsVersion): Redactor
+}
+
+/** Of all versions that are kept, each counted as one and its patterns. */
+const CAPACITY = 4_000
+
+/** Keeps the most recently used versions of all applications of this thread. */
+export function createRedactors(): Redactors {
+  const kept = new Map<string, { readonly redactor: Redactor; readonly weight: number }>()
+  let weight = 0
+  return {
+    get(applicationId, { version, settings }) {
+      const key = `${applicationId} ${version}`
+      const known = kept.get(key)
+      const one = known ?? {
+        redactor: compileRedaction(settings),
+        weight: 1 + settings.redactedPatterns.length,
+      }
+      if (known === undefined) weight += one.weight
+      kept.delete(key)
+      kept.set(key, one)
+      for (const [oldest, { weight: less }] of kept) {
+        if (weight <= CAPACITY || oldest === key) break
+        kept.delete(oldest)
+        weight -= less
+      }
+      return one.redactor
+    },
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Sessions as this process stored them last, so that a request with nothing but new events of one is stored without a look first.
+ *
+ * The rule: what is remembered is never the reason for an answer. It is written on condition that it still holds, and what
+ * is refused by it, or does not hold any more, is judged by what is stored. Where processes take turns at a session, remembering
+ * would be wrong every time, so after it was wrong a session has to be found once as this process left it.
+ */
+import type { SessionKey, SessionRow } from './locked.store.ts'
+
+export interface KnownSession {
+  readonly session: SessionRow
+  /** Of the session, as ingestion left it (see `versionOf`). */
+  readonly version: number
+  /** The highest sequence that is stored; -1: none is. */
+  readonly highest: number
+  readonly creditsExhausted: boolean
+}
+
+export interface KnownSessions {
+  get(key: SessionKey): KnownSession | null
+  /** After a request was stored. @param versionBefore what it was decided by; null: the session is new */
+  note(key: SessionKey, known: KnownSession, versionBefore: number | null): void
+  /** What is remembered does not hold any more, or may not: not used before a request was decided by what was noted last. */
+  doubt(key: SessionKey): void
+}
+
+const CAPACITY = 10_000
+/** Characters of JSON. A session with more to remember is read each time. */
+const MAX_SIZE = 2_000
+
+type Entry = KnownSession & { readonly doubted: boolean }
+
+/** Keeps the most recently stored sessions of this process. */
+export function createKnownSessions(): KnownSessions {
+  const entries = new Map<string, Entry>()
+  const nameOf = (key: SessionKey) => `${key.applicationId} ${key.externalSessionId}`
+
+  return {
+    get(key) {
+      const entry = entries.get(nameOf(key))
+      return entry === undefined || entry.doubted ? null : entry
+    },
+    note(key, known, versionBefore) {
+      const name = nameOf(key)
+      const before = entries.get(name)
+      entries.delete(name)
+      if (JSON.stringify(known.session).length > MAX_SIZE) return
+      const doubted = before?.doubted === true && before.version !== versionBefore
+      entries.set(name, { ...known, doubted })
+      if (entries.size > CAPACITY) entries.delete(entries.keys().next().value as string)
+    },
+    doubt(key) {
+      const name = nameOf(key)
+      const entry = entries.get(name)
+      if (entry !== undefined) entries.set(name, { ...entry, doubted: true })
+    },
+  }
+}

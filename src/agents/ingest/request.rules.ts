@@ -1,0 +1,210 @@
+/**
+ * What an ingest request must satisfy beyond its schema, before anything stored is looked at.
+ *
+ * The rule: one bad event refuses the whole request, and the error names it: its index in `eventIndex` and in the
+ * paths of the details, its id in `externalEventId` and in the message.
+ */
+import { validate } from '../../http/json.ts'
+import type { DetailCode, ErrorMembers } from '../../platform/error-details.ts'
+import { AppError, type ErrorCode, type ErrorDetail } from '../../platform/errors.ts'
+import {
+  type Event,
+  IngestRequest,
+  MAX_EVENT_BYTES,
+  MAX_EVENTS_PER_REQUEST,
+  type Participant,
+  saysNothing,
+} from '../model.ts'
+import type { AgentSettings } from '../settings.ts'
+
+/** At most this many findings are reported for one request. */
+const MAX_DETAILS = 20
+
+/** An id that is itself the trouble is repeated only as far as this. */
+const MAX_NAMED_ID = 1024
+
+/**
+ * The parsed body as a request.
+ * @throws AppError 400 `validation_failed` where it does not fit the schema
+ */
+export function parseRequest(body: unknown): IngestRequest {
+  try {
+    return validate(IngestRequest, body)
+  } catch (error) {
+    if (error instanceof AppError) throwFindings(body, error.details)
+    throw error
+  }
+}
+
+/**
+ * Checks sizes, times, participants and feedback of a request that passed the schema.
+ * @param bodyBytes size of the request as sent; a body no larger than one event may be needs no measuring
+ * @throws AppError 400 `too_many_events`, `event_too_large`, `validation_failed`, `invalid_feedback_target`
+ */
+export function checkRequest(request: IngestRequest, bodyBytes: number): void {
+  const { events } = request
+  if (events.length > MAX_EVENTS_PER_REQUEST) {
+    throw new AppError(
+      'too_many_events',
+      `events: ${events.length} events are more than the ${MAX_EVENTS_PER_REQUEST} that one request may hold`,
+      { extra: { limit: MAX_EVENTS_PER_REQUEST, actual: events.length } },
+    )
+  }
+  if (bodyBytes > MAX_EVENT_BYTES) checkEventSizes(events)
+  throwFindings(request, [
+    ...participantFindings(request.participants ?? []),
+    ...events.flatMap((event, index) => eventFindings(event, `events[${index}]`)),
+  ])
+  checkTargetsAreNamed(events)
+}
+
+/** An error about one event of a request. `path` is the member within the event, or empty for the event itself. */
+export function eventError(
+  code: ErrorCode & DetailCode,
+  event: { readonly externalEventId: string },
+  index: number,
+  path: string,
+  message: string,
+  extra: ErrorMembers = {},
+): AppError {
+  const place = path === '' ? `events[${index}]` : `events[${index}].${path}`
+  return new AppError(code, `${place} (${event.externalEventId}): ${message}`, {
+    details: [{ path: place, code, message }],
+    extra: { eventIndex: index, externalEventId: event.externalEventId, ...extra },
+  })
+}
+
+interface WithEnvironment {
+  readonly context?: { readonly environment?: string } | undefined
+}
+
+/** What a request says of environments. */
+export interface EnvironmentSource extends WithEnvironment {
+  readonly events: readonly (WithEnvironment & { readonly externalEventId: string })[]
+}
+
+/** The environment that an event belongs to: its own, else the request's, else the stored session's. */
+export function resolveEnvironment(
+  event: WithEnvironment,
+  request: WithEnvironment,
+  storedEnvironment: string | null,
+): string | null {
+  return event.context?.environment ?? request.context?.environment ?? storedEnvironment
+}
+
+/**
+ * Judges the environment that one event of a request resolves to; an empty list allows every environment, and none.
+ * @returns null, or an AppError 400 `environment_not_allowed`
+ */
+export function environmentRefusal(
+  request: EnvironmentSource,
+  index: number,
+  storedEnvironment: string | null,
+  { allowedEnvironments }: Pick<AgentSettings, 'allowedEnvironments'>,
+): AppError | null {
+  const event = request.events[index]
+  if (allowedEnvironments.length === 0 || event === undefined) return null
+  const environment = resolveEnvironment(event, request, storedEnvironment)
+  if (environment !== null && allowedEnvironments.includes(environment)) return null
+  const message =
+    environment === null
+      ? 'is required: this application allows named environments only'
+      : 'is not an allowed environment of this application'
+  return eventError('environment_not_allowed', event, index, 'context.environment', message)
+}
+
+/** Bytes of the event's own JSON in UTF-8, so that white space around it does not count. */
+function checkEventSizes(events: readonly Event[]): void {
+  for (const [index, event] of events.entries()) {
+    const bytes = Buffer.byteLength(JSON.stringify(event))
+    if (bytes <= MAX_EVENT_BYTES) continue
+    throw eventError('event_too_large', event, index, '', `has more than ${MAX_EVENT_BYTES} bytes`, {
+      limitBytes: MAX_EVENT_BYTES,
+      actualBytes: bytes,
+    })
+  }
+}
+
+/** Feedback is always about a message; that the message exists is judged against the session. */
+function checkTargetsAreNamed(events: readonly Event[]): void {
+  for (const [index, event] of events.entries()) {
+    if (event.type !== 'feedback' || event.feedback?.targetEventExternalId) continue
+    throw eventError(
+      'invalid_feedback_target',
+      event,
+      index,
+      'feedback.targetEventExternalId',
+      'is required: feedback names the assistant_message that it is about',
+    )
+  }
+}
+
+function eventFindings(event: Event, path: string): ErrorDetail[] {
+  const findings: ErrorDetail[] = []
+  if (event.type !== 'feedback') {
+    if (event.feedback !== undefined) {
+      const message = 'is allowed on events of type feedback only'
+      findings.push({ path: `${path}.feedback`, code: 'not_allowed', message })
+    }
+  } else if (event.feedback === undefined) {
+    findings.push({ path: `${path}.feedback`, code: 'required', message: 'is required on a feedback event' })
+  } else if (event.revision === 1 && saysNothing(event.feedback)) {
+    const message =
+      'must have a rating, labels or a comment; without them a higher revision retracts feedback'
+    findings.push({ path: `${path}.feedback`, code: 'required', message })
+  }
+  return findings
+}
+
+function participantFindings(participants: readonly Participant[]): ErrorDetail[] {
+  const findings: ErrorDetail[] = []
+  const known = new Map<string, Participant>()
+  for (const [index, participant] of participants.entries()) {
+    const path = `participants[${index}]`
+    const { externalId } = participant
+    if (externalId === undefined) {
+      const { displayName, username, email } = participant
+      if ((displayName ?? username ?? email) === undefined) continue
+      const message = 'is required with displayName, username or email'
+      findings.push({ path: `${path}.externalId`, code: 'required', message })
+    } else if (contradicts(known.get(externalId) ?? {}, participant)) {
+      const message = 'names a participant that is given twice with different values'
+      findings.push({ path: `${path}.externalId`, code: 'duplicate', message })
+    } else {
+      known.set(externalId, { ...known.get(externalId), ...participant })
+    }
+  }
+  return findings
+}
+
+/** True where both give a member and differ; an absent member contradicts nothing. */
+function contradicts(known: Participant, sent: Participant): boolean {
+  const members = ['displayName', 'username', 'email', 'companyExternalId', 'boundary', 'personId'] as const
+  return members.some(
+    (name) => known[name] !== undefined && sent[name] !== undefined && known[name] !== sent[name],
+  )
+}
+
+/** Throws where there are findings. The request may be of any shape: what does not fit the schema is named too. */
+function throwFindings(request: unknown, findings: readonly ErrorDetail[]): void {
+  const first = findings[0]
+  if (first === undefined) return
+  const eventIndex = Number(/^events\[(\d+)\]/.exec(first.path)?.[1] ?? Number.NaN)
+  const externalEventId = idOfEvent(request, eventIndex)
+  const named = externalEventId === undefined ? '' : ` (${externalEventId})`
+  throw new AppError('validation_failed', `${first.path || 'The request'}${named}: ${first.message}`, {
+    details: findings.slice(0, MAX_DETAILS),
+    extra: {
+      ...(Number.isNaN(eventIndex) ? {} : { eventIndex }),
+      ...(externalEventId === undefined ? {} : { externalEventId }),
+    },
+  })
+}
+
+/** Undefined where `index` is none, or the event has no usable id. */
+function idOfEvent(request: unknown, index: number): string | undefined {
+  if (Number.isNaN(index)) return undefined
+  const { events } = request as { readonly events: readonly (Partial<Event> | null)[] }
+  const id: unknown = events[index]?.externalEventId
+  return typeof id === 'string' && id.length <= MAX_NAMED_ID ? id : undefined
+}

@@ -1,0 +1,72 @@
+/**
+ * The part of ingestion that takes time and no database: parsing, judging, redacting, hashing. It runs on the HTTP thread or in
+ * another one (platform/concurrency), which each have their compiled redaction rules.
+ */
+import { parseBounded } from '../../http/parse-body.ts'
+import { dataOfError, type ErrorData, type Spend, type Work } from '../../platform/concurrency/work.ts'
+import { AppError } from '../../platform/errors.ts'
+import {
+  createRedactors,
+  fingerprintsOf,
+  type PreparedRequest,
+  prepare,
+  type SettingsVersion,
+} from './prepare.ts'
+import { checkRequest, parseRequest } from './request.rules.ts'
+
+export interface IngestInput extends SettingsVersion {
+  /** The body as sent. */
+  readonly bytes: Uint8Array
+  readonly applicationId: string
+}
+
+export interface JudgedRequest {
+  /** As sent, where it is a text: it is judged before anything else of the request. */
+  readonly agentKey: string | null
+  readonly outcome: { readonly prepared: PreparedRequest } | { readonly refusal: ErrorData }
+}
+
+export interface IngestWork {
+  /** @throws AppError 400 `malformed_json`, `too_many_values`, `validation_failed` where there is no value to judge */
+  readonly judge: Work<IngestInput, JudgedRequest>
+  /** Of the events of a request that was judged well, under another version of the settings. */
+  readonly fingerprints: Work<IngestInput, readonly Uint8Array[]>
+}
+
+export function createIngestWork(): IngestWork {
+  const redactors = createRedactors()
+
+  function outcomeOf(input: IngestInput, value: unknown, spend: Spend): JudgedRequest['outcome'] {
+    try {
+      const request = parseRequest(value)
+      checkRequest(request, input.bytes.byteLength)
+      const redactor = redactors.get(input.applicationId, input)
+      return { prepared: prepare(request, input.settings, redactor, spend) }
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      return { refusal: dataOfError(error) }
+    }
+  }
+
+  return {
+    judge: {
+      name: 'judge-ingest',
+      run(input, spend) {
+        const value = parseBounded(input.bytes)
+        return { agentKey: agentKeyOf(value), outcome: outcomeOf(input, value, spend) }
+      },
+    },
+    fingerprints: {
+      name: 'ingest-fingerprints',
+      run(input, spend) {
+        const request = parseRequest(parseBounded(input.bytes))
+        return fingerprintsOf(request, input.settings, redactors.get(input.applicationId, input), spend)
+      },
+    },
+  }
+}
+
+function agentKeyOf(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null || !('agentKey' in value)) return null
+  return typeof value.agentKey === 'string' ? value.agentKey : null
+}

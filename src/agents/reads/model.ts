@@ -1,0 +1,219 @@
+/** Wire shapes of what is read back: sessions, their events and revisions, signals. */
+import { type Static, Type } from '@sinclair/typebox'
+import { FINDING_KINDS } from '../../analyze/analyzer.ts'
+import { pageOf, pageQuery } from '../../http/paging.ts'
+import { momentParameter } from '../../http/parameters.ts'
+import {
+  createdAt,
+  described,
+  moment,
+  named,
+  oneOf,
+  orNull,
+  updatedAt,
+  uuid,
+} from '../../platform/validation/schema.ts'
+import {
+  Context,
+  Event,
+  Feedback,
+  Participant,
+  ProcessingStatusWord,
+  RATINGS,
+  SESSION_STATUSES,
+} from '../model.ts'
+
+export const SIGNAL_SOURCES = ['explicit_feedback', 'qualitative_inference'] as const
+export type SignalSource = (typeof SIGNAL_SOURCES)[number]
+
+/** `message_feedback` is given explicitly; the others are read out of the conversation. */
+export const SIGNAL_KINDS = ['message_feedback', ...FINDING_KINDS] as const
+export type SignalKind = (typeof SIGNAL_KINDS)[number]
+
+export const SignalKind = named(
+  'SignalKind',
+  oneOf(
+    SIGNAL_KINDS,
+    'What the signal says. `message_feedback`: somebody rated or commented on a response. `user_sentiment`: how the user ' +
+      'felt about a response. `resolved`: the response solved what was asked. `unresolved`: it did not. ' +
+      '`repeated_question`: the user had to ask the same thing again.',
+  ),
+)
+
+const SignalSourceWord = named(
+  'SignalSource',
+  oneOf(
+    SIGNAL_SOURCES,
+    '`explicit_feedback`: a user gave feedback; `qualitative_inference`: it was read out of the conversation.',
+  ),
+)
+
+/** Bounds on a moment: RFC 3339 in UTC, with microseconds. */
+export interface Period {
+  readonly since?: string | undefined
+  /** Exclusive. */
+  readonly until?: string | undefined
+}
+
+const orNullText = (description: string) => orNull(Type.String(), description)
+
+/** A session without its events. */
+const sessionMembers = {
+  id: uuid('Id of the session.'),
+  agentKey: Type.String({ description: 'Key of its application.' }),
+  externalSessionId: Type.String({ description: 'The caller’s id of the session.' }),
+  status: oneOf(SESSION_STATUSES, 'What its sender said of it last.'),
+  processingStatus: ProcessingStatusWord,
+  agentVersion: orNullText('Version of the agent; null where none was sent.'),
+  source: orNull(
+    Type.Object({
+      sdk: Type.Optional(Type.String({ description: 'Name of the library.' })),
+      version: Type.Optional(Type.String({ description: 'Version of the library.' })),
+    }),
+    'What sent the events; null where it was not said.',
+  ),
+  context: orNull(Context, 'Where in the product the session takes place; null where it was not said.'),
+  environment: orNullText('Environment of the session; null where none was sent.'),
+  participants: Type.Array(Participant, { description: 'Who takes part.' }),
+  processedThroughSequence: orNull(
+    Type.Integer({ minimum: 0 }),
+    'Every event up to this sequence has been processed; null: none yet.',
+  ),
+  gapsPermanentThrough: orNull(
+    Type.Integer({ minimum: 0 }),
+    'Sequences missing up to here are no longer waited for, because the session was idle for too long; null: never.',
+  ),
+  createdAt,
+  updatedAt,
+  lastActivityAt: moment('When events arrived last, in UTC.'),
+}
+export const Session = named('AgentSession', Type.Object(sessionMembers))
+
+const StoredFeedback = named(
+  'StoredAgentFeedback',
+  Type.Object(
+    {
+      ...Feedback.properties,
+      retracted: Type.Optional(
+        Type.Literal(true, { description: 'It takes back what earlier revisions said.' }),
+      ),
+    },
+    { description: 'Feedback as it is stored.' },
+  ),
+)
+
+/** An event as it is stored: sanitised, in its newest revision. */
+export const StoredEvent = named(
+  'StoredAgentEvent',
+  Type.Object({
+    ...Event.properties,
+    feedback: Type.Optional(StoredFeedback),
+    final: Type.Boolean({ description: '`false`: a later revision will finalize it.' }),
+    createdAt,
+    updatedAt,
+  }),
+)
+
+const { participantExternalId, content, model, usage, trace, feedback, context } = StoredEvent.properties
+/** The members of an event that are kept as they were sanitised. */
+export const EventBody = Type.Object({
+  participantExternalId,
+  content,
+  model,
+  usage,
+  trace,
+  feedback,
+  context,
+})
+export type EventBody = Static<typeof EventBody>
+
+/** One revision of an event; the newest one has no `replacedAt`. */
+export const EventRevision = named(
+  'AgentEventRevision',
+  Type.Object({
+    revision: Type.Integer({ minimum: 1, description: 'Version of the event, from 1.' }),
+    final: Type.Boolean({ description: '`false`: a later revision was to finalize it.' }),
+    occurredAt: moment('When it happened, in UTC.'),
+    ...EventBody.properties,
+    createdAt,
+    replacedAt: orNull(
+      moment('A moment.'),
+      'When a newer revision replaced it, in UTC; null for the newest one.',
+    ),
+  }),
+)
+
+export const SessionWithEvents = named(
+  'AgentSessionWithEvents',
+  Type.Object({
+    ...sessionMembers,
+    events: described(pageOf(StoredEvent), 'One page of its events, in the order of `sequence`.'),
+  }),
+)
+
+export const Signal = named(
+  'Signal',
+  Type.Object({
+    id: uuid('Id of the signal.'),
+    agentKey: Type.String({ description: 'Key of the application.' }),
+    sessionId: uuid('Id of the session.'),
+    externalSessionId: Type.String({ description: 'The caller’s id of the session.' }),
+    source: SignalSourceWord,
+    kind: SignalKind,
+    rating: orNull(oneOf(RATINGS), 'Whether it is good or bad; null where neither.'),
+    labels: Type.Array(Type.String(), { description: 'Labels of the feedback.' }),
+    comment: orNullText('What the user wrote, or what the signal was read from; null without any.'),
+    externalEventId: Type.String({ description: 'The event that the signal was read from.' }),
+    targetEventExternalId: orNullText('The assistant response that it is about; null where unknown.'),
+    sequence: Type.Integer({
+      minimum: 0,
+      description: 'Sequence of the event that the signal was read from.',
+    }),
+    revision: Type.Integer({
+      minimum: 1,
+      description: 'Revision of the event that the signal was read from.',
+    }),
+    participantExternalId: orNullText('The participant whose signal it is; null where unknown.'),
+    occurredAt: moment('When the event happened, in UTC.'),
+    createdAt,
+    updatedAt,
+  }),
+)
+
+const period = {
+  since: Type.Optional(momentParameter('Created at or after this moment.')),
+  until: Type.Optional(momentParameter('Created before this moment.')),
+}
+
+const signalPeriods = {
+  since: Type.Optional(momentParameter('`occurredAt` is this moment or later.')),
+  until: Type.Optional(momentParameter('`occurredAt` is before this moment.')),
+  createdAfter: Type.Optional(momentParameter('Arrived (`createdAt`) at or after this moment.')),
+  createdBefore: Type.Optional(momentParameter('Arrived (`createdAt`) before this moment.')),
+}
+const agentKey = Type.Optional(Type.String({ description: 'Of the application with this key.' }))
+
+export const SessionQuery = Type.Object({
+  agentKey,
+  externalSessionId: Type.Optional(
+    Type.String({ description: 'The whole `externalSessionId` of a session, by case.' }),
+  ),
+  status: Type.Optional(oneOf(SESSION_STATUSES, 'Sessions with this status.')),
+  processingStatus: Type.Optional(described(ProcessingStatusWord, 'Sessions that stand there.')),
+  environment: Type.Optional(Type.String({ description: 'Sessions of this environment, by case.' })),
+  ...period,
+  ...pageQuery(100, 20),
+})
+
+export const SignalQuery = Type.Object({
+  source: Type.Optional(described(SignalSourceWord, 'Signals of this source.')),
+  rating: Type.Optional(oneOf(RATINGS, 'Signals with this rating.')),
+  kind: Type.Optional(described(SignalKind, 'Signals of this kind.')),
+  agentKey,
+  sessionId: Type.Optional(uuid('Signals of one session, then in the order of `sequence`.')),
+  ...signalPeriods,
+  ...pageQuery(100, 20),
+})
+
+/** Events and revisions inside one session. */
+export const EventPageQuery = Type.Object(pageQuery(500, 100))

@@ -1,0 +1,238 @@
+/** Operations that read stored conversations and signals. They parse, call the service and shape the answer. */
+import { Type } from '@sinclair/typebox'
+import { isStorableText } from '../../http/json.ts'
+import { noContent, type Operation, ok, operation } from '../../http/operation.ts'
+import { keyset, pageOf, toPage } from '../../http/paging.ts'
+import { moment, uuidOf } from '../../http/parameters.ts'
+import type { Principal } from '../../identity/principal.ts'
+import { AppError } from '../../platform/errors.ts'
+import {
+  EventPageQuery,
+  EventRevision,
+  Session,
+  SessionQuery,
+  SessionWithEvents,
+  Signal,
+  SignalQuery,
+} from './model.ts'
+import type { Conversations } from './service.ts'
+import type { EventRow, RevisionRow, SessionRow } from './sessions.store.ts'
+import { orderOfSignals, type SignalRow } from './signals.store.ts'
+import type { Reader } from './visible.store.ts'
+
+const SESSIONS = '/v3/rest/agent-conversations/sessions'
+const SIGNALS = '/v3/rest/signals'
+
+const sessionOrder = keyset('agent_sessions', ['integer', 'uuid'])
+const eventOrder = keyset('agent_events', ['integer'])
+const revisionOrder = keyset('agent_event_revisions', ['integer'])
+const signalOrders = {
+  createdMoment: keyset('signals', ['moment', 'uuid']),
+  occurredMoment: keyset('signals_by_occurrence', ['moment', 'uuid']),
+}
+const sessionSignalOrder = keyset('session_signals', ['integer', 'uuid'])
+
+const ACCESS_NOTE =
+  'A user sees the conversations of applications whose conversation access is workspace-wide or names the user; ' +
+  'the organization key sees all.'
+
+type Reading = Extract<Principal, { kind: 'organization' | 'user' }>
+
+const readerOf = (principal: Reading): Reader => ({
+  organizationId: principal.organizationId,
+  userId: principal.kind === 'user' ? principal.userId : null,
+})
+
+/** Everything under `/v3/rest/agent-conversations/sessions` and `/v3/rest/signals`. */
+export function conversationOperations(conversations: Conversations): readonly Operation[] {
+  return [
+    ...sessionOperations(conversations),
+    revisionsOperation(conversations),
+    ...signalOperations(conversations),
+  ]
+}
+
+function sessionOperations(conversations: Conversations): readonly Operation[] {
+  return [
+    operation({
+      id: 'listAgentSessions',
+      method: 'GET',
+      path: SESSIONS,
+      tag: 'Agent conversations',
+      summary: 'List sessions',
+      description: `Newest first. ${ACCESS_NOTE}`,
+      access: 'organizationOrUser',
+      query: SessionQuery,
+      success: { status: 200, description: 'A page of sessions', schema: pageOf(Session) },
+      async handler({ principal, query }) {
+        const { limit, cursor, since, until, ...filter } = query()
+        const period = { since: moment('since', since), until: moment('until', until) }
+        const slice = { after: sessionOrder.decode(cursor), limit }
+        const rows = await conversations.sessions(readerOf(principal), { ...filter, ...period }, slice)
+        const next = (row: SessionRow) => sessionOrder.encode([row.createdMicroseconds, row.id])
+        return ok(toPage(rows, limit, next, session))
+      },
+    }),
+    operation({
+      id: 'getAgentSession',
+      method: 'GET',
+      path: `${SESSIONS}/{sessionId}`,
+      params: { sessionId: uuidOf('session') },
+      tag: 'Agent conversations',
+      summary: 'Read a session and its events',
+      description:
+        'The session with one page of its events in the order of `sequence`; `events.next_cursor` leads to the next ' +
+        `page. Events are in their newest revision, sanitised by the settings of the application. ${ACCESS_NOTE}`,
+      access: 'organizationOrUser',
+      query: EventPageQuery,
+      success: {
+        status: 200,
+        description: 'The session and a page of its events',
+        schema: SessionWithEvents,
+      },
+      errors: ['agent_session_not_found'],
+      async handler({ principal, id, query }) {
+        const reader = readerOf(principal)
+        const found = await conversations.session(reader, id('sessionId', 'agent_session_not_found'))
+        const { limit, cursor } = query()
+        const slice = { after: eventOrder.decode(cursor), limit }
+        const rows = await conversations.events(reader, found.id, slice)
+        const events = toPage(rows, limit, (row) => eventOrder.encode([row.sequence]), event)
+        return ok({ ...session(found), events })
+      },
+    }),
+    operation({
+      id: 'deleteAgentSession',
+      method: 'DELETE',
+      path: `${SESSIONS}/{sessionId}`,
+      params: { sessionId: uuidOf('session') },
+      tag: 'Agent conversations',
+      summary: 'Delete a session',
+      description:
+        'Removes the session with its events, revisions and signals. Units already metered stay metered. ' +
+        'Sending the same `externalSessionId` again starts a new session.',
+      access: 'organizationOrUser',
+      success: { status: 204, description: 'The session is gone' },
+      errors: ['agent_session_not_found'],
+      async handler({ principal, id }) {
+        await conversations.deleteSession(readerOf(principal), id('sessionId', 'agent_session_not_found'))
+        return noContent()
+      },
+    }),
+  ]
+}
+
+function revisionsOperation(conversations: Conversations): Operation {
+  return operation({
+    id: 'listAgentEventRevisions',
+    method: 'GET',
+    path: `${SESSIONS}/{sessionId}/events/{externalEventId}/revisions`,
+    params: {
+      sessionId: uuidOf('session'),
+      externalEventId: Type.String({ description: 'The `externalEventId` that the event was sent with.' }),
+    },
+    tag: 'Agent conversations',
+    summary: 'List the revisions of an event',
+    description: `Oldest first; the last one is the event as it is now. ${ACCESS_NOTE}`,
+    access: 'organizationOrUser',
+    query: EventPageQuery,
+    success: { status: 200, description: 'A page of revisions', schema: pageOf(EventRevision) },
+    errors: ['agent_session_not_found', 'agent_event_not_found'],
+    async handler({ principal, id, param, query }) {
+      const reader = readerOf(principal)
+      const { id: sessionId } = await conversations.session(
+        reader,
+        id('sessionId', 'agent_session_not_found'),
+      )
+      const eventId = param('externalEventId')
+      if (!isStorableText(eventId)) throw eventNotFound()
+      // The first revisions tell whether there is such an event: 404 comes before what is wrong with the query.
+      const known = await conversations.revisions(reader, sessionId, eventId, { after: null, limit: 0 })
+      if (known.length === 0) throw eventNotFound()
+      const { limit, cursor } = query()
+      const slice = { after: revisionOrder.decode(cursor), limit }
+      const rows = await conversations.revisions(reader, sessionId, eventId, slice)
+      return ok(toPage(rows, limit, (row) => revisionOrder.encode([row.revision]), revision))
+    },
+  })
+}
+
+function eventNotFound(): AppError {
+  return new AppError('agent_event_not_found', 'There is no such event in this session.')
+}
+
+function signalOperations(conversations: Conversations): readonly Operation[] {
+  return [
+    operation({
+      id: 'listSignals',
+      method: 'GET',
+      path: SIGNALS,
+      tag: 'Signals',
+      summary: 'List signals',
+      description:
+        'What conversations say: feedback given explicitly (`explicit_feedback`) and signals read out of the ' +
+        `conversation (\`qualitative_inference\`). Newest first, by \`createdAt\`; by \`occurredAt\` where only \`since\` or \`until\` bounds the list; with \`sessionId\` in the order of \`sequence\`. ${ACCESS_NOTE}`,
+      access: 'organizationOrUser',
+      query: SignalQuery,
+      success: { status: 200, description: 'A page of signals', schema: pageOf(Signal) },
+      async handler({ principal, query }) {
+        const { limit, cursor, since, until, createdAfter, createdBefore, sessionId, ...rest } = query()
+        const filter = {
+          ...rest,
+          occurred: { since: moment('since', since), until: moment('until', until) },
+          created: {
+            since: moment('createdAfter', createdAfter),
+            until: moment('createdBefore', createdBefore),
+          },
+        }
+        const reader = readerOf(principal)
+        if (sessionId === undefined) {
+          const moments = orderOfSignals(filter)
+          const order = signalOrders[moments]
+          const rows = await conversations.signals(reader, filter, { after: order.decode(cursor), limit })
+          return ok(toPage(rows, limit, (row) => order.encode([row[moments], row.id]), signal))
+        }
+        const slice = { after: sessionSignalOrder.decode(cursor), limit }
+        const rows = await conversations.signalsOfSession(reader, sessionId, filter, slice)
+        return ok(toPage(rows, limit, (row) => sessionSignalOrder.encode([row.sequence, row.id]), signal))
+      },
+    }),
+    operation({
+      id: 'getSignal',
+      method: 'GET',
+      path: `${SIGNALS}/{signalId}`,
+      params: { signalId: uuidOf('signal') },
+      tag: 'Signals',
+      summary: 'Read a signal',
+      description: ACCESS_NOTE,
+      access: 'organizationOrUser',
+      query: Type.Object({}),
+      success: { status: 200, description: 'The signal', schema: Signal },
+      errors: ['agent_signal_not_found'],
+      async handler({ principal, id, query }) {
+        const found = await conversations.signal(
+          readerOf(principal),
+          id('signalId', 'agent_signal_not_found'),
+        )
+        query()
+        return ok(signal(found))
+      },
+    }),
+  ]
+}
+
+function session({ watermark, createdMicroseconds: _, ...row }: SessionRow) {
+  return { ...row, processedThroughSequence: watermark < 0 ? null : watermark }
+}
+
+function event({ body, createdAt, updatedAt, ...row }: EventRow) {
+  return { ...row, ...body, createdAt, updatedAt }
+}
+
+function revision({ body, createdAt, replacedAt, ...row }: RevisionRow) {
+  return { ...row, ...body, createdAt, replacedAt }
+}
+
+function signal({ createdMoment: _, occurredMoment: __, ...row }: SignalRow) {
+  return row
+}

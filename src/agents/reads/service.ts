@@ -1,0 +1,90 @@
+/**
+ * Use cases around stored conversations: list and read sessions, read their signals, remove a session.
+ *
+ * The rule: whatever the reader may not see (another organization, an application with restricted conversation
+ * access) does not exist for it: 404, and it is in no list.
+ */
+import type { MomentSlice, Slice, TimeSlice } from '../../platform/db/keyset.ts'
+import type { Query, Sql } from '../../platform/db/pool.ts'
+import { transaction } from '../../platform/db/transaction.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { Log } from '../../platform/observability/log.ts'
+import { deleteSessions } from '../sessions/deletion.store.ts'
+import { findSession, listEvents, listRevisions, listSessions, type SessionFilter } from './sessions.store.ts'
+import { findSignal, listSignals, listSignalsOfSession, type SignalFilter } from './signals.store.ts'
+import type { Reader } from './visible.store.ts'
+
+export interface ConversationsDeps {
+  readonly sql: Sql
+  readonly reads: Query
+  readonly log: Log
+}
+
+export type Conversations = ReturnType<typeof createConversations>
+
+/** Lists return up to `limit + 1` rows: the last one says that there is more. */
+export function createConversations({ sql, reads, log }: ConversationsDeps) {
+  return {
+    /** Newest first. */
+    sessions: (reader: Reader, filter: SessionFilter, slice: TimeSlice) =>
+      listSessions(reads, reader, filter, slice),
+
+    /** @throws AppError 404 */
+    async session(reader: Reader, sessionId: string) {
+      return (await findSession(reads, reader, sessionId)) ?? sessionNotFound()
+    },
+
+    /** The events of a session that `session` has returned to the reader, by sequence. */
+    events: (reader: Reader, sessionId: string, slice: Slice<readonly [sequence: number]>) =>
+      listEvents(reads, reader.organizationId, sessionId, slice),
+
+    /** The revisions of an event of such a session, oldest first. An event has at least one. */
+    revisions: (
+      reader: Reader,
+      sessionId: string,
+      externalEventId: string,
+      slice: Slice<readonly [revision: number]>,
+    ) => listRevisions(reads, reader.organizationId, sessionId, externalEventId, slice),
+
+    /**
+     * Removes the session with its events, revisions, signals and mailbox; what it has metered stays in the ledger.
+     * The session's row lock makes it wait for an ingest under way; a later ingest starts a new session.
+     * @throws AppError 404
+     */
+    async deleteSession(reader: Reader, sessionId: string): Promise<void> {
+      await transaction(sql, async (tx) => {
+        if (!(await findSession(tx, reader, sessionId))) sessionNotFound()
+        const deleted = await deleteSessions(tx, reader.organizationId, [sessionId])
+        // Somebody else deleted it meanwhile.
+        if (deleted.length === 0) sessionNotFound()
+      })
+      log.info(
+        { organizationId: reader.organizationId, userId: reader.userId, sessionId },
+        'agent session deleted',
+      )
+    },
+
+    /** Newest first. */
+    signals: (reader: Reader, filter: SignalFilter, slice: MomentSlice) =>
+      listSignals(reads, reader, filter, slice),
+
+    /** In the order of the events of the session. */
+    signalsOfSession: (
+      reader: Reader,
+      sessionId: string,
+      filter: SignalFilter,
+      slice: Slice<readonly [sequence: number, id: string]>,
+    ) => listSignalsOfSession(reads, reader, sessionId, filter, slice),
+
+    /** @throws AppError 404 */
+    async signal(reader: Reader, signalId: string) {
+      const signal = await findSignal(reads, reader, signalId)
+      if (signal === undefined) throw new AppError('agent_signal_not_found', 'There is no such signal.')
+      return signal
+    },
+  }
+}
+
+function sessionNotFound(): never {
+  throw new AppError('agent_session_not_found', 'There is no such session.')
+}

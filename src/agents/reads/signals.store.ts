@@ -1,0 +1,125 @@
+/** Reading signals. The rule about readers is that of `sessions.store.ts`. */
+import { asMoment, type MomentSlice, type Slice } from '../../platform/db/keyset.ts'
+import type { Query } from '../../platform/db/pool.ts'
+import type { Rating } from '../model.ts'
+import type { Period, SignalKind, SignalSource } from './model.ts'
+import { type Fragment, newest, type Reader, readable, within } from './visible.store.ts'
+
+export interface SignalFilter {
+  /** Bounds on the moment that a signal is about. */
+  readonly occurred: Period
+  /** Bounds on the moment at which it arrived. */
+  readonly created: Period
+  readonly source?: SignalSource | undefined
+  readonly rating?: Rating | undefined
+  readonly kind?: SignalKind | undefined
+  readonly agentKey?: string | undefined
+}
+
+export interface SignalRow {
+  readonly id: string
+  readonly agentKey: string
+  readonly sessionId: string
+  readonly externalSessionId: string
+  readonly source: SignalSource
+  readonly kind: SignalKind
+  readonly rating: Rating | null
+  readonly labels: readonly string[]
+  readonly comment: string | null
+  readonly externalEventId: string
+  readonly targetEventExternalId: string | null
+  readonly sequence: number
+  readonly revision: number
+  readonly participantExternalId: string | null
+  readonly occurredAt: Date
+  readonly createdAt: Date
+  readonly createdMoment: string
+  readonly occurredMoment: string
+  readonly updatedAt: Date
+}
+
+/** `signals` is `agent_signal`, or a query of its rows. */
+const signalsOf = (sql: Query, signals: Fragment) => sql`
+  select
+    g.id,
+    a.agent_key as "agentKey",
+    g.session_id as "sessionId",
+    s.external_session_id as "externalSessionId",
+    g.source,
+    g.kind,
+    g.rating,
+    g.labels,
+    g.comment,
+    g.external_event_id as "externalEventId",
+    g.target_event_external_id as "targetEventExternalId",
+    g.sequence,
+    g.revision,
+    g.participant_external_id as "participantExternalId",
+    g.occurred_at as "occurredAt",
+    g.created_at as "createdAt",
+    ${asMoment(sql, 'g.created_at')} as "createdMoment",
+    ${asMoment(sql, 'g.occurred_at')} as "occurredMoment",
+    g.updated_at as "updatedAt"
+  from ${signals} g
+  join agent_session s on s.id = g.session_id
+  join agent_application a on a.id = g.application_id`
+
+function matching(sql: Query, { source, rating, kind, occurred, created }: SignalFilter) {
+  return sql`
+    ${source === undefined ? sql`` : sql`and g.source = ${source}`}
+    ${rating === undefined ? sql`` : sql`and g.rating = ${rating}`}
+    ${kind === undefined ? sql`` : sql`and g.kind = ${kind}`}
+    ${within(sql, 'g.occurred_at', occurred)}
+    ${within(sql, 'g.created_at', created)}`
+}
+
+/** What a list of signals is ordered by, newest first: what it is bounded by, else when they arrived. */
+export function orderOfSignals({ occurred, created }: SignalFilter): 'createdMoment' | 'occurredMoment' {
+  const bounded = ({ since, until }: Period) => since !== undefined || until !== undefined
+  return bounded(occurred) && !bounded(created) ? 'occurredMoment' : 'createdMoment'
+}
+
+/** In the order of `orderOfSignals`. */
+export function listSignals(sql: Query, reader: Reader, filter: SignalFilter, slice: MomentSlice) {
+  const order = orderOfSignals(filter) === 'occurredMoment' ? 'occurred_at' : 'created_at'
+  const walk = { table: 'agent_signal', alias: 'g', order, agentKey: filter.agentKey } as const
+  const page = newest(sql, reader, { ...walk, conditions: matching(sql, filter) }, slice)
+  return sql<SignalRow[]>`
+    ${signalsOf(sql, sql`(${page})`)}
+    order by ${sql(`g.${order}`)} desc, g.id desc
+    limit ${slice.limit + 1}`
+}
+
+/** The signals of one session, in the order of its events. */
+export function listSignalsOfSession(
+  sql: Query,
+  reader: Reader,
+  sessionId: string,
+  filter: SignalFilter,
+  { after, limit }: Slice<readonly [sequence: number, id: string]>,
+) {
+  return sql<SignalRow[]>`
+    ${signalsOf(sql, sql`agent_signal`)}
+    where g.organization_id = ${reader.organizationId}
+      and g.session_id = ${sessionId}
+      and ${readable(sql, reader, 'g.application_id')}
+      ${filter.agentKey === undefined ? sql`` : sql`and a.agent_key = ${filter.agentKey}`}
+      ${matching(sql, filter)}
+      ${after === null ? sql`` : sql`and (g.sequence, g.id) > (${after[0]}, ${after[1]}::uuid)`}
+    order by g.sequence, g.id
+    limit ${limit + 1}`
+}
+
+/** The signal, or undefined where there is none that the reader may see. */
+export async function findSignal(
+  sql: Query,
+  reader: Reader,
+  signalId: string,
+): Promise<SignalRow | undefined> {
+  const [row] = await sql<SignalRow[]>`
+    ${signalsOf(sql, sql`agent_signal`)}
+    where g.organization_id = ${reader.organizationId}
+      and g.id = ${signalId}
+      and ${readable(sql, reader, 'g.application_id')}`
+  return row
+}

@@ -1,0 +1,51 @@
+/**
+ * Deleting sessions whole: by request and by retention.
+ *
+ * The rule: everything that holds a session's content goes in one transaction, under the session's row lock, and its
+ * actors go with it (an actor row outlives neither its session nor the other way round). The ledger stays: a
+ * deleted conversation was still a billed one.
+ */
+import { deleteActors } from '../../actors/mailbox.ts'
+import type { ActorKey } from '../../actors/types.ts'
+import type { Query } from '../../platform/db/pool.ts'
+
+/**
+ * Deletes sessions with their events, revisions, responses, signals, letters and dead letters. The caller's
+ * transaction must hold no lock that comes after session rows.
+ * @returns the ids of those that existed in the organization.
+ */
+export async function deleteSessions(
+  tx: Query,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await tx<{ id: string }[]>`
+    select id from agent_session
+    where organization_id = ${organizationId} and id = any(${ids as string[]}::uuid[])
+    order by id
+    for update`
+  const found = rows.map((row) => row.id)
+  if (found.length === 0) return found
+  const parts = [
+    'agent_revisit',
+    'agent_response',
+    'agent_event_revision',
+    'agent_event',
+    'agent_signal',
+  ].map(
+    (table) => tx`
+      delete from ${tx(table)}
+      where organization_id = ${organizationId} and session_id = any(${found}::uuid[])`,
+  )
+  await Promise.all([
+    ...parts,
+    tx`
+      delete from agent_session
+      where organization_id = ${organizationId} and id = any(${found}::uuid[])`,
+  ])
+  await deleteActors(
+    tx,
+    found.flatMap((id): ActorKey[] => [`session:${id}`, `analysis:${id}`]),
+  )
+  return found
+}

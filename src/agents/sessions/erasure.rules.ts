@@ -1,0 +1,69 @@
+/** What of a session names a person, and what it is without the person. Pure. */
+import type { Eraser } from '../../people/erasure.ts'
+import type { EventBody } from '../events/sanitize.ts'
+import type { Participant } from '../model.ts'
+
+/** Participants of the sessions of the person, by their external id: what they are called instead. */
+export type Aliases = Readonly<Record<string, string>>
+
+/** True where the participant names the person: by `personId`, or by the e-mail address in whichever member. */
+export function isPerson(
+  participant: Participant,
+  person: { readonly publicId: string; readonly email: string | null },
+): boolean {
+  const { personId, email, username, externalId } = participant
+  if (personId?.toLowerCase() === person.publicId) return true
+  const address = person.email?.trim().toLowerCase()
+  return (
+    address !== undefined &&
+    [email, username, externalId].some((text) => text?.trim().toLowerCase() === address)
+  )
+}
+
+/** What is left of a participant: to whom messages belong, not who that was. */
+export function eraseParticipant(
+  { externalId, boundary, companyExternalId }: Participant,
+  aliases: Aliases,
+): Participant {
+  const alias = externalId === undefined ? undefined : aliases[externalId]
+  return {
+    ...(alias === undefined ? {} : { externalId: alias }),
+    ...(boundary === undefined ? {} : { boundary }),
+    ...(companyExternalId === undefined ? {} : { companyExternalId }),
+  }
+}
+
+/** What people said and what was said about them. Ids, models, counts and traces stay. The body itself where nothing changes. */
+export function eraseBody(body: EventBody, eraser: Eraser, aliases: Aliases): EventBody {
+  const { content, context, feedback, participantExternalId } = body
+  const next = {
+    content: eraser.value(content),
+    context: eraser.value(context),
+    feedback: feedback && eraseFeedback(feedback, eraser),
+    participantExternalId:
+      participantExternalId === undefined ? undefined : aliasOf(participantExternalId, aliases),
+  }
+  const names = Object.keys(next) as (keyof typeof next)[]
+  if (names.every((name) => next[name] === body[name])) return body
+  return {
+    ...body,
+    ...Object.fromEntries(names.filter((name) => name in body).map((name) => [name, next[name]])),
+  }
+}
+
+type Feedback = NonNullable<EventBody['feedback']>
+
+function eraseFeedback(feedback: Feedback, eraser: Eraser): Feedback {
+  const { comment, labels } = feedback
+  const next = { comment: eraser.value(comment), labels: eraser.value(labels) }
+  if (next.comment === comment && next.labels === labels) return feedback
+  return {
+    ...feedback,
+    ...(next.comment === undefined ? {} : { comment: next.comment }),
+    ...(next.labels === undefined ? {} : { labels: next.labels }),
+  }
+}
+
+export function aliasOf(externalId: string, aliases: Aliases): string {
+  return Object.hasOwn(aliases, externalId) ? (aliases[externalId] as string) : externalId
+}

@@ -1,0 +1,194 @@
+/**
+ * Erasing a person from agent conversations: finds the sessions in which the person took part, and erases name and e-mail
+ * address from each of them.
+ *
+ * The rule: first who took part, then what was said, last what was read out of it. An analysis that is under way meanwhile is
+ * refused at the end, so nothing that was read before comes back. A session is locked in every step.
+ */
+import type { ErasedPerson, ErasureReach, ErasureStep } from '../../people/erasure.ts'
+import { createEraser } from '../../people/erasure.ts'
+import type { Json, Tx } from '../../platform/db/pool.ts'
+import type { NewId } from '../../platform/ids.ts'
+import type { Participant } from '../model.ts'
+import { type Aliases, aliasOf, eraseBody, eraseParticipant, isPerson } from './erasure.rules.ts'
+import * as store from './erasure.store.ts'
+
+/** Sessions that one step looks through. */
+const SCANNED = 1_000
+/** Events, revisions or signals of one step. Events have up to 256 KiB. */
+const ROWS = 100
+
+const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000'
+
+/** A session on its way. */
+interface Current {
+  readonly id: string
+  readonly part: 'events' | 'revisions' | 'signals'
+  readonly aliases: Aliases
+  /** What the participant was called besides the person's names. */
+  readonly names: readonly string[]
+  readonly after: readonly [string | number, (string | number)?]
+}
+
+interface State {
+  /** Behind this session the search goes on; null: from the newest. */
+  readonly scanned: store.Place | null
+  readonly scanEnded: boolean
+  readonly found: readonly string[]
+  readonly current: Current | null
+}
+
+const START: State = { scanned: null, scanEnded: false, found: [], current: null }
+
+export function sessionErasure({ newId }: { readonly newId: NewId }): ErasureReach {
+  return {
+    name: 'sessions',
+    async step(tx, person, from) {
+      const state = (from as State | null) ?? START
+      if (state.current !== null) return proceed(tx, person, state, state.current)
+      const [id, ...found] = state.found
+      if (id !== undefined) return open(tx, person, { ...state, found }, id, newId)
+      return state.scanEnded ? { next: null, counts: {} } : scan(tx, person, state)
+    },
+  }
+}
+
+const step = (next: State, counts: ErasureStep['counts'] = {}): ErasureStep => ({
+  next: next as unknown as Json,
+  counts,
+})
+
+async function scan(tx: Tx, person: ErasedPerson, state: State): Promise<ErasureStep> {
+  const { organizationId, requestedAt } = person
+  const rows = await store.scanSessions(tx, organizationId, person, requestedAt, state.scanned, SCANNED)
+  const last = rows.at(-1)
+  return step({
+    scanned: last === undefined ? state.scanned : [last.microseconds, last.id],
+    scanEnded: rows.length < SCANNED,
+    found: rows.filter(({ matches }) => matches).map(({ id }) => id),
+    current: null,
+  })
+}
+
+/** Erases who took part. */
+async function open(
+  tx: Tx,
+  person: ErasedPerson,
+  state: State,
+  id: string,
+  newId: NewId,
+): Promise<ErasureStep> {
+  const scope = { organizationId: person.organizationId, sessionId: id }
+  const session = await store.lockForErasure(tx, scope)
+  const mine = session?.participants.filter((participant) => isPerson(participant, person)) ?? []
+  if (session === null || mine.length === 0) return step(state)
+  const aliases = Object.fromEntries(
+    mine.flatMap(({ externalId }) => (externalId === undefined ? [] : [[externalId, `erased-${newId()}`]])),
+  )
+  const names = mine.flatMap(namesOf)
+  const eraser = eraserOf(person, names)
+  const participants = session.participants.map((participant) =>
+    mine.includes(participant) ? eraseParticipant(participant, aliases) : participant,
+  )
+  await store.saveErasedSession(tx, scope, { participants, context: eraser.value(session.context) })
+  const current: Current = { id, part: 'events', aliases, names, after: [-1] }
+  return step({ ...state, current }, { sessions: 1 })
+}
+
+function namesOf({ displayName, username }: Participant): readonly string[] {
+  return [displayName, username].flatMap((name) => (name === undefined ? [] : [name.trim()]))
+}
+
+const eraserOf = ({ email, names }: ErasedPerson, others: readonly string[]) =>
+  createEraser({ email, names: [...names, ...others] })
+
+/** Erases the next portion of what was said, or read out of it. */
+async function proceed(tx: Tx, person: ErasedPerson, state: State, current: Current): Promise<ErasureStep> {
+  const scope = { organizationId: person.organizationId, sessionId: current.id }
+  if ((await store.lockForErasure(tx, scope)) === null) return step({ ...state, current: null })
+  const { after, counts, isLast } = await PARTS[current.part](tx, scope, person, current)
+  if (!isLast) return step({ ...state, current: { ...current, after } }, counts)
+  const next = FOLLOWING[current.part]
+  // Every event is erased: what an analysis reads from now on names nobody, and what it read before is not accepted.
+  if (next?.part === 'signals') await store.refuseAnalyses(tx, scope)
+  return step({ ...state, current: next === null ? null : { ...current, ...next } }, counts)
+}
+
+const FOLLOWING = {
+  events: { part: 'revisions', after: ['', 0] },
+  revisions: { part: 'signals', after: [-1, BEFORE_ALL_IDS] },
+  signals: null,
+} as const satisfies Record<Current['part'], Pick<Current, 'part' | 'after'> | null>
+
+interface Portion {
+  readonly after: Current['after']
+  readonly counts: ErasureStep['counts']
+  readonly isLast: boolean
+}
+
+const PARTS: Readonly<
+  Record<
+    Current['part'],
+    (tx: Tx, scope: store.SessionId, person: ErasedPerson, current: Current) => Promise<Portion>
+  >
+> = { events: eraseEvents, revisions: eraseRevisions, signals: eraseSignals }
+
+async function eraseEvents(
+  tx: Tx,
+  scope: store.SessionId,
+  person: ErasedPerson,
+  { aliases, names, after }: Current,
+): Promise<Portion> {
+  const rows = await store.readBodies(tx, scope, Number(after[0]), ROWS)
+  const eraser = eraserOf(person, names)
+  const changed = rows.flatMap((row) => {
+    const body = eraseBody(row.body, eraser, aliases)
+    return body === row.body ? [] : [{ ...row, body }]
+  })
+  await store.writeBodies(tx, scope, changed)
+  const isLast = rows.length < ROWS
+  return { after: [rows.at(-1)?.sequence ?? -1], counts: { events: changed.length }, isLast }
+}
+
+async function eraseRevisions(
+  tx: Tx,
+  scope: store.SessionId,
+  person: ErasedPerson,
+  { aliases, names, after }: Current,
+): Promise<Portion> {
+  const rows = await store.readRevisionBodies(tx, scope, [String(after[0]), Number(after[1])], ROWS)
+  const eraser = eraserOf(person, names)
+  const changed = rows.flatMap((row) => {
+    const body = eraseBody(row.body, eraser, aliases)
+    return body === row.body ? [] : [{ ...row, body }]
+  })
+  await store.writeRevisionBodies(tx, scope, changed)
+  const last = rows.at(-1)
+  return { after: [last?.externalEventId ?? '', last?.revision ?? 0], counts: {}, isLast: rows.length < ROWS }
+}
+
+async function eraseSignals(
+  tx: Tx,
+  scope: store.SessionId,
+  person: ErasedPerson,
+  { aliases, names, after }: Current,
+): Promise<Portion> {
+  const rows = await store.readSignalTexts(tx, scope, [Number(after[0]), String(after[1])], ROWS)
+  const eraser = eraserOf(person, names)
+  const changed = rows.flatMap(({ sequence: _, ...row }) => {
+    const { participantExternalId: id } = row
+    const participantExternalId = id === null ? null : aliasOf(id, aliases)
+    const next = {
+      ...row,
+      labels: eraser.value(row.labels),
+      comment: eraser.value(row.comment),
+      participantExternalId,
+    }
+    const isSame = next.labels === row.labels && next.comment === row.comment && participantExternalId === id
+    return isSame ? [] : [next]
+  })
+  await store.writeSignalTexts(tx, scope, changed)
+  const last = rows.at(-1)
+  const place = [last?.sequence ?? -1, last?.id ?? BEFORE_ALL_IDS] as const
+  return { after: place, counts: { signals: changed.length }, isLast: rows.length < ROWS }
+}

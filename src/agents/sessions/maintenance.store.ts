@@ -1,0 +1,61 @@
+/**
+ * The SQL of what is due by time or by credits, across organizations.
+ *
+ * The rule: rows are locked with `skip locked` in bounded batches, so any number of processes may run a task at once,
+ * none waits for a turn, and a session that is being deleted gets no letter.
+ */
+import type { Query } from '../../platform/db/pool.ts'
+
+/** Locks open sessions whose wait at a gap may be over. A turn decides; see `lockSession`. */
+export async function lockGapsDue(tx: Query, limit: number): Promise<readonly string[]> {
+  const rows = await tx<{ id: string }[]>`
+    select id from agent_session
+    where gap_deadline <= now()
+    order by gap_deadline
+    limit ${limit}
+    for update skip locked`
+  return rows.map((row) => row.id)
+}
+
+/** Locks sessions that have responses waiting for credits although their organization has some. */
+export async function lockPayable(tx: Query, limit: number): Promise<readonly string[]> {
+  const rows = await tx<{ id: string }[]>`
+    select s.id
+    from agent_session s
+    where (s.organization_id, s.id) in (
+        select r.organization_id, r.session_id
+        from agent_response r
+        join organization o on o.id = r.organization_id
+        where r.state = 'billing_blocked'
+          and (o.response_credits is null or o.response_credits > 0)
+      )
+    order by s.id
+    limit ${limit}
+    for key share of s skip locked`
+  return rows.map((row) => row.id)
+}
+
+export interface ExpiredSession {
+  readonly organizationId: string
+  readonly id: string
+}
+
+/** Locks sessions without activity for longer than their application retains them. */
+export function lockExpired(tx: Query, limit: number) {
+  return tx<ExpiredSession[]>`
+    select s.organization_id as "organizationId", s.id
+    from agent_application a
+    join agent_application_settings v
+      on v.organization_id = a.organization_id and v.application_id = a.id and v.version = a.settings_version
+    cross join lateral (
+      select now() - make_interval(days => (v.settings ->> 'retentionDays')::int) as point
+    ) retained_from
+    join agent_session s
+      on s.organization_id = a.organization_id and s.application_id = a.id
+      -- Implied by the next condition, and what the index of the application's sessions can answer.
+      and s.created_at < retained_from.point
+      and s.last_activity_at < retained_from.point
+    where v.settings ->> 'retentionDays' is not null
+    limit ${limit}
+    for update of s skip locked`
+}

@@ -1,0 +1,61 @@
+/**
+ * What becomes due without a request: gaps that were waited at for long enough, credits that arrived, sessions past
+ * their retention. Time is the database's. Every task may run in several processes at once.
+ */
+import { type Outbox, transactionWithMail } from '../../actors/mailbox.ts'
+import type { ActorKey, MaintenanceTask } from '../../actors/types.ts'
+import type { Deps } from '../../container.ts'
+import { transaction } from '../../platform/db/transaction.ts'
+import { deleteSessions } from './deletion.store.ts'
+import { lockExpired, lockGapsDue, lockPayable } from './maintenance.store.ts'
+
+/** Sessions of one transaction. */
+const LETTERS = 500
+const DELETIONS = 200
+
+type MaintenanceDeps = Pick<Deps, 'sql' | 'doorbell' | 'log'>
+
+export function agentMaintenance(deps: MaintenanceDeps): readonly MaintenanceTask[] {
+  return [
+    { name: 'agent_gap_timeouts', everySeconds: 30, run: () => sendGapTimeouts(deps) },
+    { name: 'agent_credits', everySeconds: 30, run: () => sendCreditsAdded(deps) },
+    { name: 'agent_retention', everySeconds: 3_600, run: (stopping) => purgeExpired(deps, stopping) },
+  ]
+}
+
+async function sendGapTimeouts(deps: MaintenanceDeps): Promise<void> {
+  await transactionWithMail(deps, async (tx, outbox) => {
+    await sendToSessions(outbox, await lockGapsDue(tx, LETTERS), 'gap_timeout')
+  })
+}
+
+/** Adding credits wakes what is blocked at that moment; this is for what became blocked beside it. */
+async function sendCreditsAdded(deps: MaintenanceDeps): Promise<void> {
+  await transactionWithMail(deps, async (tx, outbox) => {
+    await sendToSessions(outbox, await lockPayable(tx, LETTERS), 'credits_added')
+  })
+}
+
+async function sendToSessions(outbox: Outbox, ids: readonly string[], type: string): Promise<void> {
+  await outbox.sendUnlessWaiting(ids.map((id) => ({ key: `session:${id}` satisfies ActorKey, type })))
+}
+
+async function purgeExpired(deps: MaintenanceDeps, stopping: AbortSignal): Promise<void> {
+  let total = 0
+  while (!stopping.aborted) {
+    const deleted = await transaction(deps.sql, async (tx) => {
+      const expired = await lockExpired(tx, DELETIONS)
+      for (const [organizationId, sessions] of Map.groupBy(expired, (session) => session.organizationId)) {
+        await deleteSessions(
+          tx,
+          organizationId,
+          sessions.map((session) => session.id),
+        )
+      }
+      return expired.length
+    })
+    total += deleted
+    if (deleted < DELETIONS) break
+  }
+  if (total > 0) deps.log.info({ sessions: total }, 'agent sessions past their retention deleted')
+}

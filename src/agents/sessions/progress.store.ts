@@ -1,0 +1,220 @@
+/**
+ * The SQL of turns of sessions: what they read, and what they say of each session in the end. Every statement takes any
+ * number of sessions, of any organizations.
+ *
+ * The rules: `lockSessions` comes first. Ingest, analysis and deletion lock the same rows, so a turn sees all or
+ * nothing of each. An actor knows only its session's id: the organization is read with the lock, and named from there on.
+ * What a statement looks up for each session or event stands in a lateral subquery with a limit: so it begins at the session,
+ * and with the settings of a turn's transaction (src/actors/turn.ts) it goes by the index and ends where it has enough.
+ */
+import type { Query } from '../../platform/db/pool.ts'
+import type { ProcessingStatus, SessionStatus } from '../model.ts'
+import { responseCounts } from './responses.store.ts'
+import { numbered, type Of, type SessionScope, scopesOf, sessionTable } from './session-table.store.ts'
+import type { StatusByCount, TurnEvent } from './turn.rules.ts'
+
+export interface LockedSession extends SessionScope {
+  readonly status: SessionStatus
+  readonly watermark: number
+  readonly gapsPermanentThrough: number | null
+  readonly captureContent: boolean
+  readonly gapTimeoutSeconds: number
+  /** Nothing came in for longer than the application's gap time-out, by database time. */
+  readonly idle: boolean
+  /** The organization pays by credits. */
+  readonly limited: boolean
+}
+
+/** Locks the session until the transaction ends. Null where it was deleted. */
+export async function lockSession(tx: Query, sessionId: string): Promise<LockedSession | null> {
+  return (await lockSessions(tx, [sessionId]))[0] ?? null
+}
+
+/** Locks sessions, in the order of their ids, until the transaction ends. Those that were deleted are missing. */
+export async function lockSessions(tx: Query, ids: readonly string[]): Promise<readonly LockedSession[]> {
+  return await tx<LockedSession[]>`
+    select
+      s.organization_id as "organizationId", s.application_id as "applicationId", s.id as "sessionId", s.status,
+      s.watermark, s.gaps_permanent_through as "gapsPermanentThrough",
+      (v.settings ->> 'captureContent')::boolean as "captureContent",
+      (v.settings ->> 'gapTimeoutSeconds')::int as "gapTimeoutSeconds",
+      s.last_activity_at + make_interval(secs => (v.settings ->> 'gapTimeoutSeconds')::int) <= now() as idle,
+      o.response_credits is not null as limited
+    from agent_session s
+    join organization o on o.id = s.organization_id
+    join agent_application a on a.organization_id = s.organization_id and a.id = s.application_id
+    join agent_application_settings v
+      on v.organization_id = a.organization_id and v.application_id = a.id and v.version = a.settings_version
+    where s.id = any(${ids as string[]}::uuid[])
+    order by s.id
+    for update of s`
+}
+
+/** What there is for a session's turn. */
+export interface Waiting {
+  /** Events that were revised, or came late, after the walk had passed them; in order of sequence. */
+  readonly revisits: readonly TurnEvent[]
+  /** The lowest stored events above the watermark, in order of sequence. */
+  readonly next: readonly TurnEvent[]
+  /** Responses of earlier turns wait for credits. */
+  readonly blocked: boolean
+}
+
+type WaitingRow = { readonly sessionId: string; readonly blocked: boolean } & (
+  | (Omit<TurnEvent, 'body'> & { readonly body: TurnEvent['body'] | null; readonly isRevisit: boolean })
+  | { readonly sequence: null }
+)
+
+/**
+ * Reads what waits for turns; of each session at most `limit` events of either sort. Only what a turn decides by: the
+ * content of messages stays where it is. Comes after the lock: its snapshot has to be newer.
+ */
+export async function readWaiting(
+  tx: Query,
+  ids: readonly string[],
+  limit: number,
+): Promise<ReadonlyMap<string, Waiting>> {
+  const rows = await tx<WaitingRow[]>`
+    select
+      s.id as "sessionId", blocked.session_id is not null as blocked, e.is_revisit as "isRevisit",
+      e.external_event_id as "externalEventId", e.sequence, e.revision, e.type, e.final,
+      case when e.type = 'feedback' then e.body end as body,
+      e.type = 'assistant_message' and coalesce((e.body ->> 'visible')::boolean, false) as visible,
+      (v.settings ->> 'captureContent')::boolean as captured
+    from agent_session s
+    left join lateral (
+      select r.session_id
+      from agent_response r
+      where r.organization_id = s.organization_id and r.session_id = s.id and r.state = 'billing_blocked'
+      limit 1
+    ) blocked on true
+    left join lateral (
+      (
+        select false as is_revisit, n.*
+        from agent_event n
+        where n.organization_id = s.organization_id and n.session_id = s.id and n.sequence > s.watermark
+        order by n.sequence
+        limit ${limit}
+      ) union all (
+        select true as is_revisit, passed.*
+        from agent_revisit r
+        cross join lateral (
+          select *
+          from agent_event p
+          where p.organization_id = r.organization_id
+            and p.session_id = r.session_id
+            and p.external_event_id = r.external_event_id
+          limit 1
+        ) passed
+        where r.organization_id = s.organization_id and r.session_id = s.id
+        order by passed.sequence
+        limit ${limit}
+      )
+    ) e on true
+    left join agent_application_settings v
+      on v.organization_id = s.organization_id and v.application_id = s.application_id
+      and v.version = e.settings_version
+    where s.id = any(${ids as string[]}::uuid[])
+    order by e.sequence`
+  return new Map([...Map.groupBy(rows, (row) => row.sessionId)].map(([id, group]) => [id, waitingOf(group)]))
+}
+
+function waitingOf(rows: readonly WaitingRow[]): Waiting {
+  const revisits: TurnEvent[] = []
+  const next: TurnEvent[] = []
+  for (const row of rows) {
+    if (row.sequence === null) continue
+    const event = { ...row, body: row.body ?? {} }
+    if (row.isRevisit) revisits.push(event)
+    else next.push(event)
+  }
+  return { revisits, next, blocked: rows[0]?.blocked ?? false }
+}
+
+/** Forgets events, by their ids, that turns have gone back for. */
+export async function deleteRevisits(tx: Query, parts: readonly Of<string>[]): Promise<void> {
+  const { ns, rows } = numbered(parts)
+  if (rows.length === 0) return
+  await tx`
+    delete from agent_revisit r
+    using unnest(${ns}::int[], ${rows as string[]}::text[]) as e (n, id)
+    join ${sessionTable(tx, scopesOf(parts))} using (n)
+    where r.organization_id = s.organization_id and r.session_id = s.session_id and r.external_event_id = e.id`
+}
+
+/** The highest stored sequence of each session. */
+export async function highestSequences(
+  tx: Query,
+  scopes: readonly SessionScope[],
+): Promise<ReadonlyMap<string, number>> {
+  if (scopes.length === 0) return new Map()
+  const rows = await tx<{ id: string; highest: number }[]>`
+    select s.session_id as id, e.sequence as highest
+    from ${sessionTable(tx, scopes)}
+    cross join lateral (
+      select e.sequence
+      from agent_event e
+      where e.organization_id = s.organization_id and e.session_id = s.session_id
+      order by e.sequence desc
+      limit 1
+    ) e`
+  return new Map(rows.map(({ id, highest }) => [id, highest]))
+}
+
+/** How far a session's walk came. */
+export interface Walked {
+  readonly scope: SessionScope
+  readonly watermark: number
+  readonly gapsPermanentThrough: number | null
+  /** Seconds of idleness after which the gap that the session waits at becomes permanent; null: it waits at none. */
+  readonly waitSeconds: number | null
+  readonly statuses: StatusByCount
+}
+
+/**
+ * Writes how far sessions are, with the status that follows from how many responses of each are still to be dealt with.
+ * Writes the rows in any case: guarded writes that wait for one learn from its being written that the turn's letter is gone.
+ * @returns the ids of those that have responses to analyse.
+ */
+export async function saveWalks(tx: Query, walked: readonly Walked[]): Promise<ReadonlySet<string>> {
+  const statuses = (of: keyof StatusByCount) => walked.map((one) => one.statuses[of])
+  const rows = await tx<{ id: string; metered: number }[]>`
+    update agent_session a set
+      watermark = w.watermark,
+      gaps_permanent_through = w.gaps_permanent_through,
+      gap_deadline = a.last_activity_at + make_interval(secs => w.wait_seconds),
+      processing_status = case
+        when c.blocked > 0 then w.if_blocked
+        when c.metered > 0 then w.if_metered
+        when c.failed > 0 then w.if_failed
+        else w.otherwise
+      end,
+      turned_at = clock_timestamp(),
+      updated_at = now()
+    from ${sessionTable(tx, scopesOf(walked))}
+    join unnest(
+      ${walked.map((one) => one.watermark)}::int8[],
+      ${walked.map((one) => one.gapsPermanentThrough)}::int8[],
+      ${walked.map((one) => one.waitSeconds)}::int[],
+      ${statuses('blocked')}::text[],
+      ${statuses('metered')}::text[],
+      ${statuses('failed')}::text[],
+      ${statuses('none')}::text[]
+    ) with ordinality as w (
+      watermark, gaps_permanent_through, wait_seconds, if_blocked, if_metered, if_failed, otherwise, n
+    ) using (n)
+    ${responseCounts(tx)}
+    where a.organization_id = s.organization_id and a.id = s.session_id
+    returning a.id, c.metered`
+  return new Set(rows.filter(({ metered }) => metered > 0).map(({ id }) => id))
+}
+
+export async function saveProcessingStatus(
+  tx: Query,
+  { organizationId, sessionId }: SessionScope,
+  processingStatus: ProcessingStatus,
+): Promise<void> {
+  await tx`
+    update agent_session set processing_status = ${processingStatus}, updated_at = now()
+    where organization_id = ${organizationId} and id = ${sessionId}`
+}

@@ -1,0 +1,198 @@
+/**
+ * Assistant responses on their way through metering and analysis, and the ledger.
+ *
+ * The rule: a response costs one `agent_response_processed` unit, ever. The ledger's primary key says so, not a
+ * counter: what is in the ledger is free, whether it was retried, revised, or withdrawn and shown again. Always under the
+ * session's row lock; the organization's row, where there are credits to count, is locked after it.
+ */
+import type { Query } from '../../platform/db/pool.ts'
+import { numbered, type Of, type SessionScope, scopesOf, sessionTable } from './session-table.store.ts'
+
+const UNIT = 'agent_response_processed'
+
+export interface ResponseRow {
+  readonly externalEventId: string
+  readonly sequence: number
+  readonly revision: number
+  /**
+   * `metered` where the organization's credits are unlimited. Else it waits, and `grantCredits` lets it through. A higher
+   * revision of a known response starts over.
+   */
+  readonly state: 'billing_blocked' | 'metered'
+}
+
+/** Stores responses, and meters those that need no credits. */
+export async function storeResponses(tx: Query, parts: readonly Of<ResponseRow>[]): Promise<void> {
+  const { ns, rows } = numbered(parts)
+  if (rows.length === 0) return
+  await tx`
+    with response as (
+      select s.organization_id, s.application_id, s.session_id, r.id, r.sequence, r.revision, r.state
+      from unnest(
+        ${ns}::int[],
+        ${rows.map((row) => row.externalEventId)}::text[],
+        ${rows.map((row) => row.sequence)}::int8[],
+        ${rows.map((row) => row.revision)}::int8[],
+        ${rows.map((row) => row.state)}::text[]
+      ) as r (n, id, sequence, revision, state)
+      join ${sessionTable(tx, scopesOf(parts))} using (n)
+    ), stored as (
+      insert into agent_response (
+        organization_id, application_id, session_id, external_event_id, sequence, revision, state
+      )
+      select organization_id, application_id, session_id, id, sequence, revision, state
+      from response
+      on conflict (session_id, external_event_id) do update set
+        revision = excluded.revision,
+        version = agent_response.version + 1,
+        state = excluded.state,
+        updated_at = now()
+      where agent_response.revision < excluded.revision
+    )
+    insert into agent_usage (organization_id, application_id, session_id, external_event_id, unit)
+    select organization_id, application_id, session_id, id, ${UNIT}
+    from response
+    where state = 'metered'
+    on conflict (session_id, external_event_id, unit) do nothing`
+}
+
+/**
+ * Moves waiting responses of the sessions to `metered`, as far as the credits of their organizations reach: session by
+ * session in the order given, and within a session in order of sequence. Locks the organizations' rows in the order of their
+ * ids.
+ */
+export async function grantCredits(tx: Query, scopes: readonly SessionScope[]): Promise<void> {
+  if (scopes.length === 0) return
+  const organizations = [...new Set(scopes.map(({ organizationId }) => organizationId))]
+  await Promise.all([
+    // A statement of its own: the next one's snapshot then has what the previous holder of the lock left over. No
+    // stronger than the update: whoever inserts a row of the organization meanwhile is not waited for.
+    tx`select 1 from organization where id = any(${organizations}::uuid[]) order by id for no key update`,
+    tx`
+      with waiting as (
+        select
+          r.organization_id, s.application_id, r.session_id, r.external_event_id, u.session_id is not null as paid,
+          row_number() over (
+            partition by r.organization_id, u.session_id is null order by s.n, r.sequence
+          ) as place
+        from ${sessionTable(tx, scopes)}
+        join agent_response r
+          on r.organization_id = s.organization_id and r.session_id = s.session_id and r.state = 'billing_blocked'
+        left join agent_usage u
+          on u.organization_id = r.organization_id and u.session_id = r.session_id
+          and u.external_event_id = r.external_event_id and u.unit = ${UNIT}
+      ), granted as (
+        select w.organization_id, w.application_id, w.session_id, w.external_event_id, w.paid
+        from waiting w
+        join organization o on o.id = w.organization_id
+        where w.paid or o.response_credits is null or w.place <= o.response_credits
+      ), unit as (
+        insert into agent_usage (organization_id, application_id, session_id, external_event_id, unit)
+        select organization_id, application_id, session_id, external_event_id, ${UNIT}
+        from granted
+        where not paid
+        returning organization_id
+      ), metered as (
+        update agent_response r set state = 'metered', updated_at = now()
+        from granted g
+        where r.organization_id = g.organization_id
+          and r.session_id = g.session_id
+          and r.external_event_id = g.external_event_id
+      )
+      update organization o set response_credits = o.response_credits - spent.units
+      from (select organization_id, count(*) as units from unit group by organization_id) spent
+      where o.id = spent.organization_id and o.response_credits is not null`,
+  ])
+}
+
+/** Forgets responses, by their events, that are none any more, and what was inferred from them. Their units stay in the ledger. */
+export async function withdrawResponses(tx: Query, parts: readonly Of<string>[]): Promise<void> {
+  const { ns, rows } = numbered(parts)
+  if (rows.length === 0) return
+  await tx`
+    with event as (
+      select s.organization_id, s.session_id, e.id
+      from unnest(${ns}::int[], ${rows as string[]}::text[]) as e (n, id)
+      join ${sessionTable(tx, scopesOf(parts))} using (n)
+    ), withdrawn as (
+      delete from agent_response r
+      using event e
+      where r.organization_id = e.organization_id and r.session_id = e.session_id and r.external_event_id = e.id
+    )
+    delete from agent_signal i
+    using event e
+    where i.organization_id = e.organization_id
+      and i.session_id = e.session_id
+      and i.external_event_id = e.id
+      and i.source = 'qualitative_inference'`
+}
+
+/** Sends the nearest responses before and after the given sequences through analysis again. Costs no unit. */
+export async function reopenAround(tx: Query, parts: readonly Of<number>[]): Promise<void> {
+  const { ns, rows } = numbered(parts)
+  if (rows.length === 0) return
+  await tx`
+    with neighbour as (
+      select s.organization_id, s.session_id, n.external_event_id
+      from unnest(${ns}::int[], ${rows as number[]}::int8[]) as changed (n, sequence)
+      join ${sessionTable(tx, scopesOf(parts))} using (n)
+      cross join lateral (
+        (
+          select r.external_event_id
+          from agent_event e
+          ${responseOfEvent(tx)}
+          where e.organization_id = s.organization_id
+            and e.session_id = s.session_id
+            and e.sequence < changed.sequence
+            and e.type = 'assistant_message'
+          order by e.sequence desc
+          limit 1
+        ) union all (
+          select r.external_event_id
+          from agent_event e
+          ${responseOfEvent(tx)}
+          where e.organization_id = s.organization_id
+            and e.session_id = s.session_id
+            and e.sequence > changed.sequence
+            and e.type = 'assistant_message'
+          order by e.sequence
+          limit 1
+        )
+      ) n
+    )
+    update agent_response r set
+      version = r.version + 1,
+      state = case when r.state = 'billing_blocked' then r.state else 'metered' end,
+      updated_at = now()
+    from (select distinct * from neighbour) n
+    where r.organization_id = n.organization_id
+      and r.session_id = n.session_id
+      and r.external_event_id = n.external_event_id`
+}
+
+/**
+ * Joins the response `r` that the event `e` is. From the event, never the other way round: the limit keeps the planner from
+ * reading all responses of a session for the one that is next.
+ */
+export const responseOfEvent = (tx: Query) => tx`
+  cross join lateral (
+    select r.external_event_id
+    from agent_response r
+    where r.organization_id = e.organization_id
+      and r.session_id = e.session_id
+      and r.external_event_id = e.external_event_id
+    limit 1
+  ) r`
+
+/** Joins to sessions `s` how many responses `c` of each wait for credits, wait for analysis, or could not be analysed. */
+export const responseCounts = (tx: Query) => tx`
+  cross join lateral (
+    select
+      count(*) filter (where r.state = 'billing_blocked') as blocked,
+      count(*) filter (where r.state = 'metered') as metered,
+      count(*) filter (where r.state = 'failed') as failed
+    from agent_response r
+    where r.organization_id = s.organization_id
+      and r.session_id = s.session_id
+      and r.state <> 'analyzed'
+  ) c`

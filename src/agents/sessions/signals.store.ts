@@ -1,0 +1,100 @@
+/**
+ * Writing signals. One signal per event, source and kind: what is read again from a revised event replaces what was
+ * read before and keeps its id. Under the session's row lock.
+ */
+
+import type { Query } from '../../platform/db/pool.ts'
+import type { NewId } from '../../platform/ids.ts'
+import type { Rating } from '../model.ts'
+import type { SignalKind } from '../reads/model.ts'
+import { numbered, type Of, type SessionScope, scopesOf, sessionTable } from './session-table.store.ts'
+
+/** Sequence, revision and time are those of the event that the signal was read from. */
+export interface NewSignal {
+  readonly source: 'explicit_feedback' | 'qualitative_inference'
+  readonly kind: SignalKind
+  readonly externalEventId: string
+  readonly targetEventExternalId: string | null
+  readonly rating: Rating | null
+  readonly labels: readonly string[]
+  readonly comment: string | null
+  readonly participantExternalId: string | null
+}
+
+/** Writes signals of any number of sessions. */
+export async function writeSignals(tx: Query, newId: NewId, parts: readonly Of<NewSignal>[]): Promise<void> {
+  const rows = parts.flatMap(({ rows: signals }, index) =>
+    signals.map((signal) => ({ ...signal, id: newId(), n: index + 1 })),
+  )
+  if (rows.length === 0) return
+  await tx`
+    insert into agent_signal (
+      id, organization_id, application_id, session_id, source, kind, rating, labels, comment, external_event_id,
+      target_event_external_id, sequence, revision, participant_external_id, occurred_at
+    )
+    select
+      r.id, s.organization_id, s.application_id, s.session_id, r.source, r.kind, r.rating, r.labels, r.comment,
+      r."externalEventId", r."targetEventExternalId", e.sequence, e.revision, r."participantExternalId", e.occurred_at
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as r (
+      n int, id uuid, source text, kind text, rating text, labels jsonb, comment text, "externalEventId" text,
+      "targetEventExternalId" text, "participantExternalId" text
+    )
+    join ${sessionTable(tx, scopesOf(parts))} using (n)
+    cross join lateral (
+      select e.sequence, e.revision, e.occurred_at
+      from agent_event e
+      where e.organization_id = s.organization_id
+        and e.session_id = s.session_id
+        and e.external_event_id = r."externalEventId"
+      limit 1
+    ) e
+    on conflict (session_id, external_event_id, source, kind) do update set
+      rating = excluded.rating,
+      labels = excluded.labels,
+      comment = excluded.comment,
+      target_event_external_id = excluded.target_event_external_id,
+      revision = excluded.revision,
+      participant_external_id = excluded.participant_external_id,
+      occurred_at = excluded.occurred_at,
+      updated_at = now()`
+}
+
+/** Deletes the signals that feedback events, by their ids, have made. */
+export async function deleteFeedback(tx: Query, parts: readonly Of<string>[]): Promise<void> {
+  const { ns, rows } = numbered(parts)
+  if (rows.length === 0) return
+  await tx`
+    delete from agent_signal g
+    using unnest(${ns}::int[], ${rows as string[]}::text[]) as e (n, id)
+    join ${sessionTable(tx, scopesOf(parts))} using (n)
+    where g.organization_id = s.organization_id
+      and g.session_id = s.session_id
+      and g.external_event_id = e.id
+      and g.source = 'explicit_feedback'`
+}
+
+/** Makes `signals` all that is inferred from the given events. */
+export async function replaceInferences(
+  tx: Query,
+  scope: SessionScope,
+  newId: NewId,
+  eventIds: readonly string[],
+  signals: readonly NewSignal[],
+): Promise<void> {
+  if (eventIds.length === 0) return
+  await Promise.all([
+    tx`
+      delete from agent_signal
+      where organization_id = ${scope.organizationId}
+        and session_id = ${scope.sessionId}
+        and source = 'qualitative_inference'
+        and external_event_id = any(${eventIds as string[]}::text[])
+        and (external_event_id, kind) not in (
+          select * from unnest(
+            ${signals.map((signal) => signal.externalEventId)}::text[],
+            ${signals.map((signal) => signal.kind)}::text[]
+          )
+        )`,
+    writeSignals(tx, newId, [{ scope, rows: signals }]),
+  ])
+}

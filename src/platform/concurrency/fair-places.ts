@@ -1,0 +1,68 @@
+/**
+ * A few places that callers share fairly.
+ *
+ * Callers take turns, and one caller never has all places, unless there is only one. So a caller whose work hangs holds up itself.
+ */
+
+export interface FairPlaces<P> {
+  /** Does `work` in the first free place when the caller's turn comes. Settles as `work` does. */
+  run<T>(caller: string, work: (place: P) => Promise<T>): Promise<T>
+}
+
+interface Waiting<P> {
+  readonly caller: string
+  /** Never rejects. */
+  readonly work: (place: P) => Promise<void>
+}
+
+export function createFairPlaces<P>(places: readonly P[]): FairPlaces<P> {
+  const free = new Set(places)
+  /** By caller, in the order of their turns. */
+  const queues = new Map<string, Waiting<P>[]>()
+  const running = new Map<string, number>()
+  const mostOfOneCaller = Math.max(1, places.length - 1)
+
+  /** Takes the next work of a caller that may have some done. */
+  function next(): Waiting<P> | null {
+    for (const [caller, queue] of queues) {
+      if ((running.get(caller) ?? 0) >= mostOfOneCaller) continue
+      const waiting = queue.shift() as Waiting<P>
+      // Its next turn comes after those of all others.
+      queues.delete(caller)
+      if (queue.length > 0) queues.set(caller, queue)
+      return waiting
+    }
+    return null
+  }
+
+  function start(): void {
+    for (const place of places) {
+      if (!free.has(place)) continue
+      const waiting = next()
+      if (waiting === null) return
+      void follow(place, waiting)
+    }
+  }
+
+  async function follow(place: P, { caller, work }: Waiting<P>): Promise<void> {
+    free.delete(place)
+    running.set(caller, (running.get(caller) ?? 0) + 1)
+    await work(place)
+    free.add(place)
+    const left = (running.get(caller) ?? 0) - 1
+    if (left === 0) running.delete(caller)
+    else running.set(caller, left)
+    start()
+  }
+
+  return {
+    run<T>(caller: string, work: (place: P) => Promise<T>): Promise<T> {
+      const settled = Promise.withResolvers<T>()
+      const queue = queues.get(caller) ?? []
+      queue.push({ caller, work: (place) => work(place).then(settled.resolve, settled.reject) })
+      queues.set(caller, queue)
+      start()
+      return settled.promise
+    },
+  }
+}

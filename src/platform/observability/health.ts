@@ -1,0 +1,146 @@
+/**
+ * What machines ask this process: is it alive, is it ready, how does it do.
+ *
+ * The rule: `/health` touches nothing, so that a database outage does not get healthy processes restarted; `/ready`
+ * asks every dependency that this process works with, and says what it is.
+ */
+import { Elysia } from 'elysia'
+import { AggregatorRegistry } from 'prom-client'
+import { MIGRATIONS } from '../../../sql/migrations.ts'
+import type { Config } from '../../config.ts'
+import { resolvesWithin, withTimeout } from '../concurrency/timeout.ts'
+import { assertMigrated } from '../db/migrate.ts'
+import type { Sql } from '../db/pool.ts'
+import type { Servers } from '../lifecycle/servers.ts'
+import { oneLine } from '../lifecycle/start-error.ts'
+import { textResponse } from '../net/compression.ts'
+import { readOnly } from '../net/methods.ts'
+import type { Redis } from '../redis.ts'
+import type { ObjectStore } from '../storage/storage.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+
+const CHECK_BUDGET_MS = 2_000
+/** Whoever asks more often gets the same answer: a bucket is paid for by the request, and a disk that hangs is asked once. */
+const STORAGE_CHECK_EVERY_MS = 10_000
+
+interface HealthDeps {
+  readonly config: Config
+  readonly servers: Servers
+  readonly sql: Sql
+  readonly redis: Redis | null
+  readonly doorbell: { readonly name: string }
+  readonly storage: Pick<ObjectStore, 'name' | 'assertWritable'>
+  readonly metrics: Metrics
+  readonly log: Log
+  /** Resolves when the process has warmed up: `/ready` answers no sooner, but waits no longer than for its checks. */
+  readonly warmedUp?: Promise<unknown> | undefined
+}
+
+interface Check {
+  readonly status: 'ok' | 'failed'
+  /** What it is that was asked, for people. */
+  readonly kind: string
+}
+
+/** `GET /health`, `GET /ready` and `GET /metrics`. */
+export function healthRoutes(deps: HealthDeps) {
+  const { storage } = deps
+  const assertWritable = everyNow(STORAGE_CHECK_EVERY_MS, () =>
+    storage.assertWritable(AbortSignal.timeout(CHECK_BUDGET_MS)),
+  )
+  const hidden = { detail: { hide: true } }
+  return new Elysia({ name: 'health' })
+    .get('/health', () => json(200, { status: 'ok' }), hidden)
+    .get(
+      '/ready',
+      async () => {
+        const [checks] = await Promise.all([
+          runChecks(deps, assertWritable),
+          deps.warmedUp === undefined ? null : resolvesWithin(deps.warmedUp, CHECK_BUDGET_MS),
+        ])
+        const isReady = Object.values(checks).every(({ status }) => status === 'ok')
+        return json(isReady ? 200 : 503, {
+          status: isReady ? 'ready' : 'not_ready',
+          role: deps.config.role,
+          checks,
+        })
+      },
+      hidden,
+    )
+    .get('/metrics', ({ request }) => metricsText(deps, request), hidden)
+    .all('/health', readOnly, hidden)
+    .all('/ready', readOnly, hidden)
+    .all('/metrics', readOnly, hidden)
+}
+
+async function runChecks(
+  deps: HealthDeps,
+  assertWritable: () => Promise<void>,
+): Promise<Readonly<Record<string, Check>>> {
+  const { servers, sql, redis, doorbell } = deps
+  const database = 'url' in servers.database ? 'PostgreSQL' : 'PostgreSQL (embedded)'
+  const [databaseCheck, migrations, redisCheck, storage] = await Promise.all([
+    check(deps, database, () => sql`select 1`),
+    check(deps, `${MIGRATIONS.length} migrations`, () => assertMigrated(sql, MIGRATIONS)),
+    redis === null ? null : check(deps, redisKind(servers.redis), () => redis.ping()),
+    check(deps, STORAGE_KINDS[deps.storage.name], assertWritable),
+  ])
+  return {
+    database: databaseCheck,
+    migrations,
+    storage,
+    ...(redisCheck === null ? {} : { redis: redisCheck }),
+    // The doorbell has no connection of its own to ask: it is as well as the server that it rings through.
+    doorbell: { status: (redisCheck ?? databaseCheck).status, kind: doorbell.name },
+  }
+}
+
+const STORAGE_KINDS = { folder: 'folder', s3: 'S3' } as const
+
+/** What `ask` has answered last, or is about to, however long that takes; asked again when the answer is older. */
+function everyNow<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
+  let last: Promise<T> | null = null
+  let goodUntil = 0
+  return () => {
+    if (last !== null && performance.now() < goodUntil) return last
+    goodUntil = Number.POSITIVE_INFINITY
+    last = ask().finally(() => {
+      goodUntil = performance.now() + ms
+    })
+    return last
+  }
+}
+
+function redisKind(url: string | null): string {
+  return url?.startsWith('redis+unix:') ? 'Redis (embedded)' : 'Redis'
+}
+
+/** The reason of a failure is logged, not shown: it may name hosts and users. */
+async function check({ log }: HealthDeps, kind: string, ask: () => PromiseLike<unknown>): Promise<Check> {
+  try {
+    await withTimeout(ask(), CHECK_BUDGET_MS, () => new Error(`no answer within ${CHECK_BUDGET_MS} ms`))
+    return { status: 'ok', kind }
+  } catch (error) {
+    log.warn({ check: kind, err: oneLine(error) }, 'not ready')
+    return { status: 'failed', kind }
+  }
+}
+
+/** This thread's registry and those of the worker threads, merged. */
+async function metricsText({ metrics }: HealthDeps, request: Request): Promise<Response> {
+  const own = await metrics.registry.getMetricsAsJSON()
+  const others = await Promise.all(metrics.sources.map((source) => source()))
+  const text = await AggregatorRegistry.aggregate([own, ...others.flat()]).metrics()
+  return textResponse(request, text, {
+    status: 200,
+    headers: { 'content-type': metrics.registry.contentType },
+  })
+}
+
+function json(status: number, body: unknown): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+  })
+}

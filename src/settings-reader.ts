@@ -1,0 +1,75 @@
+/**
+ * Reads single settings from the environment by their declarations. An error is one line that names the variable, its value and
+ * what is allowed. Values of secret variables are never repeated.
+ */
+import { trimEndOf } from './platform/validation/trim.ts'
+import { type ChoiceOf, type NameOf, SETTINGS } from './settings.ts'
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Variables whose value must not be repeated in a message. */
+const SECRET = /(_URL|_KEY|_SECRET|_PASSWORD|_TOKEN)$/
+
+/** Refuses a value. @throws ConfigError always */
+export function fail(name: string, value: string, allowed: string): never {
+  const shown = SECRET.test(name) ? '(value hidden)' : JSON.stringify(value)
+  throw new ConfigError(`${name} is ${shown}, but must be ${allowed}`)
+}
+
+/** In characters: 256 bits in base64. */
+const MIN_SECRET = 43
+
+/** Reads variables as `settings.ts` declares them. Each method throws `ConfigError` for a value that is not allowed. */
+export function reader(env: Environment) {
+  const known = new Set<string>()
+  const get = (name: string) => {
+    known.add(name)
+    const value = env[name]?.trim()
+    return value === '' ? undefined : value
+  }
+  return {
+    text: (name: NameOf<'text'>) => get(name) ?? null,
+    textOrDefault: (name: NameOf<'text with default'>) => get(name) ?? SETTINGS[name].default,
+    secret(name: NameOf<'text'>) {
+      const value = get(name)
+      if (value !== undefined && value.length < MIN_SECRET)
+        fail(name, value, `at least ${MIN_SECRET} characters`)
+      return value ?? null
+    },
+    integer(name: NameOf<'integer'>) {
+      const { default: fallback, min, max } = SETTINGS[name]
+      const value = get(name)
+      if (value === undefined) return fallback
+      const number = Number(value)
+      if (!/^\d+$/.test(value) || number < min || number > max)
+        fail(name, value, `a whole number from ${min} to ${max}`)
+      return number
+    },
+    oneOf<N extends NameOf<'choice'>>(name: N, fallback: ChoiceOf<N>): ChoiceOf<N> {
+      const allowed: readonly ChoiceOf<N>[] = SETTINGS[name].allowed
+      const value = get(name)
+      if (value === undefined) return fallback
+      const found = allowed.find((candidate) => candidate === value)
+      return found ?? fail(name, value, `one of ${allowed.join(', ')}`)
+    },
+    url(name: NameOf<'url'>) {
+      const { protocols } = SETTINGS[name]
+      const value = get(name)
+      if (value === undefined) return null
+      const allowed = `a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`
+      if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) fail(name, value, allowed)
+      return trimEndOf(value, '/')
+    },
+    /** Variables that no setting has been read from so far. */
+    others: () =>
+      Object.fromEntries(
+        Object.entries(env).flatMap(([name, value]) =>
+          value === undefined || known.has(name) ? [] : [[name, value]],
+        ),
+      ),
+  }
+}

@@ -1,0 +1,298 @@
+/**
+ * Every environment variable of the service: its type, its default and what it does. `config.ts` reads the values by these
+ * declarations, and `bun run docs` writes docs/settings.md from them.
+ */
+import { cpus } from 'node:os'
+
+interface Described {
+  /** What stands in the table of docs/settings.md, in Markdown. */
+  readonly text: string
+  /** What the table shows as default where the value alone does not say it, in Markdown. */
+  readonly shown?: string
+}
+
+/** A whole number from `min` to `max`. */
+export interface IntegerSetting extends Described {
+  readonly kind: 'integer'
+  readonly default: number
+  readonly min: number
+  readonly max: number
+}
+
+/** One of a few words. Without a default, another setting decides it. */
+export interface ChoiceSetting extends Described {
+  readonly kind: 'choice'
+  readonly allowed: readonly string[]
+  readonly default?: string
+}
+
+/** A URL that starts with one of the protocols, each written as `https:`. */
+export interface UrlSetting extends Described {
+  readonly kind: 'url'
+  readonly protocols: readonly string[]
+}
+
+/** Any text; `type` names its form. `shown` says what happens without it. */
+export interface TextSetting extends Described {
+  readonly kind: 'text'
+  readonly type: string
+}
+
+export interface DefaultedTextSetting extends Described {
+  readonly kind: 'text with default'
+  readonly type: string
+  readonly default: string
+}
+
+export type Setting = IntegerSetting | ChoiceSetting | UrlSetting | TextSetting | DefaultedTextSetting
+
+const WEB = ['http:', 'https:'] as const
+
+function integer(value: number, min: number, max: number, text: string, shown?: string): IntegerSetting {
+  return { kind: 'integer', default: value, min, max, text, ...(shown === undefined ? {} : { shown }) }
+}
+
+const perMinute = (requests: number, text: string) => integer(requests, 0, 100_000_000, text)
+
+function url(protocols: readonly string[], shown: string, text: string): UrlSetting {
+  return { kind: 'url', protocols, shown, text }
+}
+
+const text = (type: string, shown: string, description: string): TextSetting => ({
+  kind: 'text',
+  type,
+  shown,
+  text: description,
+})
+
+const textOr = (type: string, value: string, description: string): DefaultedTextSetting => ({
+  kind: 'text with default',
+  type,
+  default: value,
+  text: description,
+})
+
+/** The settings by group, in the order of the page. */
+export const SETTING_GROUPS = {
+  Service: {
+    ROLE: {
+      kind: 'choice',
+      allowed: ['all', 'api', 'worker'],
+      default: 'all',
+      text: 'What this process does: answer requests (`api`), work in the background (`worker`), or both.',
+    },
+    HOST: textOr('address', '0.0.0.0', 'The address to listen on.'),
+    PORT: integer(3_000, 0, 65_535, 'The port to listen on; 0 picks a free one.'),
+    DATA_DIR: textOr(
+      'folder',
+      '.data',
+      'Folder for the embedded servers, media, mail, keys and demo credentials.',
+    ),
+    SECRET_KEY: text(
+      'at least 43 characters',
+      'keys are created in `DATA_DIR/keys`',
+      'Upload URLs and the service’s own user tokens are signed with keys derived from this secret. Set the same value for every process if the machines do not share `DATA_DIR`. `openssl rand -base64 32` creates one.',
+    ),
+    PUBLIC_BASE_URL: url(
+      WEB,
+      'from the request',
+      'Scheme, host, port and prefix of every absolute URL in an answer.',
+    ),
+    TRUSTED_PROXIES: text(
+      'CIDR list',
+      'none',
+      'Comma-separated address blocks, such as `10.0.0.0/8`. `X-Forwarded-For` and `Forwarded` count only if they come from these.',
+    ),
+    LOG_LEVEL: {
+      kind: 'choice',
+      allowed: ['debug', 'info', 'warn', 'error', 'silent'],
+      default: 'info',
+      text: 'The lowest level that is logged. Logs are JSON lines on standard error.',
+    },
+  },
+  'Database and Redis': {
+    DATABASE_URL: url(
+      ['postgres:', 'postgresql:'],
+      'embedded PostgreSQL',
+      'PostgreSQL 15 or newer. `ROLE=worker` needs it.',
+    ),
+    DATABASE_POOL_SIZE: integer(
+      10,
+      2,
+      1000,
+      'Connections of one process and of each of its threads. A process that answers requests opens up to half as many again for reads.',
+    ),
+    DATABASE_STATEMENT_TIMEOUT: integer(
+      30,
+      1,
+      3_600,
+      'Seconds that a statement may take. A connection that stays silent for another 2 s is dropped.',
+    ),
+    DATABASE_WAIT: integer(
+      60,
+      0,
+      86_400,
+      'Seconds that a start waits for a database server that is away or still starting. It logs a line every 10 seconds. After that the process exits with code 1; it exits at once if the server refuses the password or has no such database.',
+    ),
+    REDIS_URL: url(
+      ['redis:', 'rediss:', 'redis+unix:'],
+      'embedded if `redis-server` or `valkey-server` is on the `PATH`',
+      'Redis 6.2 or newer, or Valkey. Run it with `maxmemory-policy noeviction`.',
+    ),
+    WORKER_THREADS: integer(
+      Math.min(8, cpus().length),
+      1,
+      64,
+      'Threads of this process that work in the background.',
+      'number of cores, at most 8',
+    ),
+  },
+  'Media and object store': {
+    S3_BUCKET: text(
+      'name',
+      'media in `DATA_DIR/media`',
+      'Bucket for media. Several machines need one. Give it a rule that removes incomplete multipart uploads after seven days or more: an upload that waits for `earshot recording retry` may be incomplete, and the rule deletes it.',
+    ),
+    S3_ENDPOINT: url(WEB, 'Amazon S3', 'The S3 server. Players of recordings must reach it, too.'),
+    S3_REGION: text(
+      'name',
+      '`AWS_REGION`, else `AWS_DEFAULT_REGION`, else `us-east-1`',
+      'Region of the bucket.',
+    ),
+    AWS_REGION: text('name', 'none', 'Region if `S3_REGION` is not set.'),
+    AWS_DEFAULT_REGION: text('name', 'none', 'Region if neither `S3_REGION` nor `AWS_REGION` is set.'),
+    S3_FORCE_PATH_STYLE: {
+      kind: 'choice',
+      allowed: ['true', 'false'],
+      shown: '`true` with `S3_ENDPOINT`, else `false`',
+      text: 'Put the bucket into the path of URLs instead of the host name.',
+    },
+    AWS_ACCESS_KEY_ID: text(
+      'text',
+      'what the AWS SDK finds',
+      'Credentials for the bucket; `AWS_SECRET_ACCESS_KEY` must be set with it.',
+    ),
+    AWS_SECRET_ACCESS_KEY: text('text', 'none', 'The secret of `AWS_ACCESS_KEY_ID`.'),
+    AWS_SESSION_TOKEN: text('text', 'none', 'The session token, if the credentials are temporary.'),
+    FFMPEG_PATH: text(
+      'file',
+      'the one on the `PATH`, else the one of `@ffmpeg-installer`',
+      'The program that makes media playable in browsers and draws waveforms and posters. The packages are from 2018: install FFmpeg if media comes from strangers. The single executable contains none; without FFmpeg, media stays as it came.',
+    ),
+    FFPROBE_PATH: text(
+      'file',
+      'the one on the `PATH`, else the one of `ffprobe-static`',
+      'The program that examines media. The single executable contains none, and the package has none for Linux on ARM.',
+    ),
+    MAX_WAITING_UPLOADS: integer(
+      1_000,
+      0,
+      100_000_000,
+      'Uploads of one organization that may wait for bytes at a time. One more is 429 `too_many_uploads`. 0 switches the limit off.',
+    ),
+  },
+  'Transcription and analysis': {
+    TRANSCRIBE_URL: url(
+      WEB,
+      'nothing transcribes',
+      'An OpenAI-compatible server (`POST /v1/audio/transcriptions`) that turns speech into text. See [Transcription](transcription.md).',
+    ),
+    TRANSCRIBE_MODEL: text('name', 'none', 'The model. Required with `TRANSCRIBE_URL`.'),
+    TRANSCRIBE_API_KEY: text('text', 'none', 'The key for that server, if it asks for one.'),
+    TRANSCRIBE_COMMAND: text(
+      'command line',
+      'nothing transcribes',
+      'A program on this machine instead of a server. See [Transcription](transcription.md).',
+    ),
+    ANALYZE_URL: url(
+      WEB,
+      'built-in analyser',
+      'An OpenAI-compatible chat server for qualitative signals, summaries and the assistant of the website.',
+    ),
+    ANALYZE_MODEL: text('name', 'none', 'The model. Required with `ANALYZE_URL`.'),
+    ANALYZE_API_KEY: text('text', 'none', 'The key for that server, if it asks for one.'),
+  },
+  'Sign-in': {
+    OIDC_ISSUER: url(
+      WEB,
+      'the service signs user tokens itself',
+      'An OpenID Connect issuer that signs user access tokens instead of the service.',
+    ),
+    OIDC_AUDIENCE: text('text', 'none', 'The expected audience. Required with `OIDC_ISSUER`.'),
+    OIDC_JWKS_URL: url(WEB, 'none', 'The key set of the issuer. Required with `OIDC_ISSUER`.'),
+  },
+  'Website and mail': {
+    CONTENT_DIR: text(
+      'folder',
+      'pages about Earshot',
+      'Folder of Markdown files with `title` and `description` as front matter. They are the pages of the website and what its assistant knows.',
+    ),
+    WEBSITE_ORIGINS: text(
+      'origin list',
+      'none',
+      'Comma-separated origins whose pages may call the website API from a browser.',
+    ),
+    SMTP_URL: url(
+      ['smtp:', 'smtps:'],
+      'files in `DATA_DIR/mail`',
+      'Mail server, such as `smtp://user:password@mail.example.com:587`.',
+    ),
+    MAIL_FROM: text(
+      'e-mail address',
+      '`Earshot <earshot@localhost>`',
+      'Sender of mails. Required with `SMTP_URL`.',
+    ),
+    TEAM_EMAIL: text(
+      'e-mail address',
+      'nobody with `SMTP_URL`, else `team@localhost`',
+      'Who is told of submitted forms.',
+    ),
+  },
+  Limits: {
+    RATE_LIMIT_READS: perMinute(
+      6_000,
+      'Reads of one caller a minute. 0 switches this limit and each of the following off.',
+    ),
+    RATE_LIMIT_WRITES: perMinute(3_000, 'Writes of one caller a minute.'),
+    RATE_LIMIT_AGENT_INGEST: perMinute(60_000, 'Ingestion requests of one agent application a minute.'),
+    RATE_LIMIT_FEEDBACK: perMinute(
+      100,
+      'Requests of one organization a minute that create feedback sources, people or records, all together.',
+    ),
+    RATE_LIMIT_FAILED_AUTHENTICATION: perMinute(30, 'Refused credentials of one client address a minute.'),
+    RATE_LIMIT_WEBSITE_READS: perMinute(300, 'Reads of the website API for one client address a minute.'),
+    RATE_LIMIT_ASSISTANT: perMinute(30, 'Questions to the assistant for one client address a minute.'),
+    RATE_LIMIT_FORMS: perMinute(20, 'Submitted forms for one client address a minute.'),
+    MAX_BODIES_MB: integer(
+      128,
+      1,
+      1_000_000,
+      'MiB of JSON bodies that one process holds at a time. More are answered with 503 and `Retry-After`. One caller (an organization, or a client address of the website) may hold as much as it leaves free for others, at most half of it. Bodies above 32 KiB are parsed in two threads that callers share in turns. With the default the whole process stays below 1 GiB. Uploads do not count.',
+    ),
+    BODY_TIMEOUT: integer(
+      30,
+      1,
+      3_600,
+      'Seconds in which the whole JSON body of a request must arrive. A slower one is 408 `body_too_slow`. Uploads do not count.',
+    ),
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, Setting>>>>
+
+type Groups = typeof SETTING_GROUPS
+type UnionToIntersection<U> = (U extends unknown ? (value: U) => void : never) extends (
+  value: infer I,
+) => void
+  ? I
+  : never
+type All = UnionToIntersection<Groups[keyof Groups]>
+
+/** Every setting by its name. */
+export const SETTINGS = Object.assign({}, ...Object.values(SETTING_GROUPS)) as All
+
+/** Names of the settings of a kind, such as `'PORT' | 'BODY_TIMEOUT'` for `integer`. */
+export type NameOf<K extends Setting['kind']> = {
+  [N in keyof All]: All[N] extends { readonly kind: K } ? N : never
+}[keyof All]
+
+/** The words that a choice allows. */
+export type ChoiceOf<N extends NameOf<'choice'>> = All[N]['allowed'][number]

@@ -1,0 +1,26 @@
+/** The parts of the documentation that are made from the code, and the tables that must match it. */
+import { describe, expect, test } from 'bun:test'
+import { resolve } from 'node:path'
+import { generatedPages } from '../../scripts/docs/sections.ts'
+
+const ROOT = resolve(import.meta.dir, '../..')
+
+describe('generated documentation', () => {
+  const pages = generatedPages(ROOT)
+
+  test.each(pages.map(({ path, text, expected }) => [path, text, expected] as const))(
+    '%s is as the code has it; if not, run "bun run docs"',
+    (_, text, expected) => {
+      expect(text).toBe(expected)
+    },
+  )
+
+  test('the picture of the imports has no arrow upward', () => {
+    const order = ['cli', 'start', 'features', 'http', 'actors', 'client', 'settings', 'platform']
+    const picture = pages.find(({ path }) => path === 'docs/architecture.md')?.expected ?? ''
+    const arrows = [...picture.matchAll(/^ {2}(\w+) --> (\w+)$/gm)]
+    expect(arrows.length).toBeGreaterThan(10)
+    const upward = arrows.filter(([, from = '', to = '']) => order.indexOf(from) >= order.indexOf(to))
+    expect(upward.map(([arrow]) => arrow)).toEqual([])
+  })
+})
