@@ -9,6 +9,7 @@ import { validate } from '../http/json.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { isForeignKeyViolation } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
+import { withinReach } from '../platform/db/walk.ts'
 import { AppError } from '../platform/errors.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { API_TYPE, CreateRecord, type CreateSource } from './model.ts'
@@ -75,7 +76,7 @@ export function createFeedback(deps: FeedbackDeps) {
     },
 
     listSources: (organizationId: string, filter: { readonly name?: string }, position: store.TimePosition) =>
-      store.listSources(reads, organizationId, filter, position),
+      withinReach(position, (place) => store.listSources(reads, organizationId, filter, place)),
 
     /**
      * `readBody` gives the parsed JSON.
@@ -102,7 +103,9 @@ export function createFeedback(deps: FeedbackDeps) {
     ): Promise<{ readonly rows: readonly store.RecordRow[]; readonly query: T }> {
       await sourceOf(organizationId, sourceId)
       const query = readQuery()
-      const rows = await store.listRecords(reads, organizationId, sourceId, query.filter, query.position)
+      const rows = await withinReach(query.position, (place) =>
+        store.listRecords(reads, organizationId, sourceId, query.filter, place),
+      )
       return { rows, query }
     },
 

@@ -9,6 +9,7 @@ import { transactionWithMail } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
+import { withinReach } from '../platform/db/walk.ts'
 import { AppError } from '../platform/errors.ts'
 import * as store from './directory.store.ts'
 import { termsOf } from './erasure.rules.ts'
@@ -52,7 +53,7 @@ export function createDirectory(deps: DirectoryDeps) {
 
     /** Newest first, one row more than the limit. */
     list: (organizationId: string, filter: store.PersonFilter, position: store.PersonPosition) =>
-      store.listPeople(reads, organizationId, filter, position),
+      withinReach(position, (place) => store.listPeople(reads, organizationId, filter, place)),
 
     /**
      * The person's row, feedback records and participations at once, all or nothing; what names the person elsewhere in the

@@ -2,10 +2,12 @@
  * The list of recordings.
  *
  * The rule: a page is read from an index that has its order, so it costs what it shows. Where a filter names a set of its own (one
- * external id, a folder, what a search finds), that set is where the page begins. Other filters are applied to what is walked.
+ * external id, a folder, what a search finds), that set is where the page begins. Other filters, and whether the caller sees a
+ * recording, are applied to what is walked, which is bounded (walk.ts).
  */
 import { asMoment, behind, type Moment, type Position } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
+import { marginOf, type Place, WALK_ROWS, type Walked, walk, wholly } from '../platform/db/walk.ts'
 import type { Found } from '../transcripts/service.ts'
 import type { AssetStatus, TranscriptStatus } from './model.ts'
 import type { Condition } from './store.ts'
@@ -56,10 +58,15 @@ export interface ListScope {
 }
 
 /** In the order of `orderOfList`, one row more than the limit. */
-export function listRecordings(query: Query, scope: ListScope, filter: ListFilter, slice: ListSlice) {
-  const order = orderOfList(filter) === 'startedMoment' ? 'r.started_at' : 'r.created_at'
-  const source = sourceOf(query, scope, filter, order, slice)
-  return query<ListRow[]>`
+export async function listRecordings(
+  query: Query,
+  scope: ListScope,
+  filter: ListFilter,
+  slice: ListSlice,
+): Promise<Walked<ListRow, string>> {
+  const moments = orderOfList(filter)
+  const source = sourceOf(query, scope, filter, slice)
+  const page = () => query<ListRow[]>`
     select
       r.id, r.display_name as "displayName", r.source, r.started_at as "startedAt", r.completed_at as "completedAt",
       r.asset_status as "assetStatus", r.asset_object_key as "assetObjectKey", r.asset_content_type as "assetContentType",
@@ -74,6 +81,14 @@ export function listRecordings(query: Query, scope: ListScope, filter: ListFilte
     ${source.order}
     limit ${slice.limit + 1}
     offset ${slice.offset}`
+  const { walked } = source
+  if (walked === null) return wholly(await page())
+  return walk({
+    limit: slice.limit,
+    page,
+    end: () => endOf(query, walked),
+    placeOf: (row) => [row[moments], row.id],
+  })
 }
 
 interface Source {
@@ -81,16 +96,13 @@ interface Source {
   readonly rows: Condition
   readonly where: Condition
   readonly order: Condition
+  /** What is walked for the rows, with the columns `id` and `moment`, in their order; null where they are found without. */
+  readonly walked: Condition | null
 }
 
-function sourceOf(
-  query: Query,
-  { organizationId, found }: ListScope,
-  filter: ListFilter,
-  column: 'r.created_at' | 'r.started_at',
-  { after }: ListSlice,
-): Source {
-  const further = behind(query, column, 'r.id', after)
+function sourceOf(query: Query, scope: ListScope, filter: ListFilter, { after }: ListSlice): Source {
+  const { organizationId } = scope
+  const column = orderOfList(filter) === 'startedMoment' ? 'r.started_at' : 'r.created_at'
   const newest = query`order by ${query(column)} desc, r.id desc`
   const filed =
     filter.folderId === undefined
@@ -102,48 +114,94 @@ function sourceOf(
             where filed.recording_id = r.id
               and filed.folder_id = ${filter.folderId}
           )`
-  const walk = { rows: query`recording r`, where: query`${filed} ${further}`, order: newest }
   // One recording has no order. With one, its index would be walked for it.
-  if (filter.id !== undefined) return { ...walk, order: query`` }
-  const among = found?.among ?? null
+  if (filter.id !== undefined) return { rows: query`recording r`, where: filed, order: query``, walked: null }
+  const among = scope.found?.among ?? null
+  const further = behind(query, column, 'r.id', after)
   if (among !== null) {
     // Found one by one (OFFSET keeps it so), then ordered; whether the caller sees a recording is asked in this order, so for no
     // more than a page.
     const rows = query`(
       select r.*
       from (${among}) as found
-      cross join lateral (
-        select *
-        from recording
-        where id = found.recording_id
-          and organization_id = ${organizationId}
-        offset 0
-      ) as r
+      cross join lateral ${recordingOf(query, organizationId, 'found.recording_id')} as r
       where true
         ${further}
       ${newest}
       offset 0
     ) as r`
-    return { rows, where: filed, order: newest }
+    return { rows, where: filed, order: newest, walked: null }
   }
   if (filter.folderId !== undefined && column === 'r.created_at')
-    return {
-      rows: query`recording_folder listed join recording r on r.id = listed.recording_id`,
-      where: query`
-        and listed.folder_id = ${filter.folderId}
-        ${behind(query, 'listed.recording_created_at', 'listed.recording_id', after)}`,
-      order: query`order by listed.recording_created_at desc, listed.recording_id desc`,
-    }
-  return walk
+    return sourceOfFolder(query, organizationId, filter.folderId, after)
+  const walked = query`
+    select r.id, ${query(column)} as moment
+    from recording r
+    where r.organization_id = ${organizationId}
+      ${startedWithin(query, filter)}
+      ${further}
+    ${newest}`
+  const rows = query`(
+    select r.*
+    from recording r
+    where r.organization_id = ${organizationId}
+      ${startedWithin(query, filter)}
+      ${further}
+    ${newest}
+    limit ${marginOf(query, query`${WALK_ROWS}::int`)}
+  ) as r`
+  return { rows, where: filed, order: newest, walked }
 }
 
+function sourceOfFolder(
+  query: Query,
+  organizationId: string,
+  folderId: string,
+  after: ListSlice['after'],
+): Source {
+  const walked = query`
+    select listed.recording_id as id, listed.recording_created_at as moment
+    from recording_folder listed
+    where listed.folder_id = ${folderId}
+      ${behind(query, 'listed.recording_created_at', 'listed.recording_id', after)}
+    order by listed.recording_created_at desc, listed.recording_id desc`
+  return {
+    // The folder's order leads: each recording is looked up by its id, and none walked for it.
+    rows: query`
+      (${walked} limit ${marginOf(query, query`${WALK_ROWS}::int`)}) as listed
+      cross join lateral ${recordingOf(query, organizationId, 'listed.id')} as r`,
+    where: query``,
+    order: query`order by listed.moment desc, listed.id desc`,
+    walked,
+  }
+}
+
+/** One recording by its id. OFFSET keeps it a look-up, whatever else is asked for. */
+const recordingOf = (query: Query, organizationId: string, id: string) => query`(
+  select *
+  from recording
+  where id = ${query(id)}
+    and organization_id = ${organizationId}
+  offset 0
+)`
+
+async function endOf(query: Query, walked: Condition): Promise<Place<string> | null> {
+  const [row] = await query<{ moment: string; id: string }[]>`
+    select ${asMoment(query, 'last.moment')} as moment, last.id
+    from (${walked} limit 1 offset ${WALK_ROWS}::int) as last`
+  return row === undefined ? null : [row.moment, row.id]
+}
+
+const startedWithin = (query: Query, { startedAfter, startedBefore }: ListFilter) => query`
+  ${startedAfter === undefined ? query`` : query`and r.started_at >= ${startedAfter}::text::timestamptz`}
+  ${startedBefore === undefined ? query`` : query`and r.started_at < ${startedBefore}::text::timestamptz`}`
+
 function filterConditions(query: Query, filter: ListFilter): Condition {
-  const { id, source, transcriptStatus, assetStatus, startedAfter, startedBefore } = filter
+  const { id, source, transcriptStatus, assetStatus } = filter
   return query`
     ${id === undefined ? query`` : query`and r.id = ${id}`}
     ${source === undefined ? query`` : query`and r.source = ${source}`}
     ${transcriptStatus === undefined ? query`` : query`and r.transcript_status = ${transcriptStatus}`}
     ${assetStatus === undefined ? query`` : query`and r.asset_status = ${assetStatus}`}
-    ${startedAfter === undefined ? query`` : query`and r.started_at >= ${startedAfter}::text::timestamptz`}
-    ${startedBefore === undefined ? query`` : query`and r.started_at < ${startedBefore}::text::timestamptz`}`
+    ${startedWithin(query, filter)}`
 }
