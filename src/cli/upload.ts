@@ -8,7 +8,7 @@
 
 import { type Credential, createApi } from '../client/api.ts'
 import { ClientError } from '../client/failures.ts'
-import { createResumeStore, type ResumeStore, resumeFolder } from '../client/resume-store.ts'
+import { createResumeStore, type ResumeStore, resumeFolder } from '../client/resume-records.ts'
 import { findSourceFile, type SourceFile } from '../client/source-file.ts'
 import {
   resumeKey,
