@@ -18,7 +18,7 @@ const ask = (assistant: Assistant) =>
     limit: 'assistant',
     summary: 'Ask about the website',
     description:
-      'Answers from the pages of the website and names them. Where they say nothing about it, the answer says so and `sources` is empty.',
+      'Answers from the pages of the website and names them. If the pages do not contain the answer, it says so and `sources` is empty.',
     body: Question,
     example: { question: 'What happens to my data when Redis is lost?' },
     success: { status: 200, description: 'The answer', schema: Answer },

@@ -1,8 +1,8 @@
 /**
- * Organizations, users and every credential: who exists, who is calling, and what is left on the account.
+ * Organizations, users, credentials and credits.
  *
- * The rule: a key or secret leaves this module once, in the answer that created it. Everything that belongs to an
- * organization is looked up together with it, so another organization's object does not exist (404).
+ * The clear text of a key or secret leaves this module once, in the response that creates it. Every object is looked up
+ * together with its organization, so another organization's object is 404.
  */
 
 import { transactionWithMail } from '../actors/mailbox.ts'
@@ -24,16 +24,16 @@ export type { Organization, User } from './store.ts'
 export type IdentityDeps = Pick<Deps, 'sql' | 'doorbell' | 'config' | 'clock' | 'newId' | 'log'>
 
 export interface Identity extends Authentication, UserTokens {
-  /** Makes this process look a user up again at once; the others are notified by whoever changed the user. */
+  /** Drops a user from the caches of this process at once. Whoever changes a user notifies the other processes. */
   forgetUser(userId: string): void
-  /** In the caller's transaction where it gives one. */
+  /** Uses the caller's transaction if `query` is given. */
   createOrganization(name: string, query?: Query): Promise<store.Organization>
   listOrganizations(): Promise<readonly store.Organization[]>
-  /** By id or exact name. @throws AppError 404 where none or, by name, more than one matches */
+  /** By id or exact name. @throws AppError 404 if none matches, or several share the name */
   findOrganization(idOrName: string): Promise<store.Organization>
-  /** Switches agent conversations or recording on or off, with the next request of every process. @throws AppError 404 */
+  /** Switches agent conversations or recording on or off, from the next request of every process. @throws AppError 404 */
   updateOrganization(organizationId: string, change: store.OrganizationChange): Promise<store.Organization>
-  /** Creates a user as a member; a person known by this e-mail address joins as well. @throws AppError 409 for a member */
+  /** Creates a user as a member. A known user with this e-mail address is added instead. @throws AppError 409 for a member */
   createUser(
     organizationId: string,
     user: { readonly email: string; readonly name: string },
@@ -46,9 +46,9 @@ export interface Identity extends Authentication, UserTokens {
     name: string,
   ): Promise<credentials.ApiKey & { readonly apiKey: string }>
   listApiKeys(organizationId: string): Promise<readonly credentials.ApiKey[]>
-  /** Refused from now on, in every process. @throws AppError 404 */
+  /** Every process refuses the key from now on. @throws AppError 404 */
   revokeApiKey(organizationId: string, id: string): Promise<void>
-  /** In the caller's transaction where it gives one. @throws AppError 404 `agent_application_not_found` */
+  /** Uses the caller's transaction if `query` is given. @throws AppError 404 `agent_application_not_found` */
   createSecret(
     organizationId: string,
     applicationId: string,
@@ -61,11 +61,11 @@ export interface Identity extends Authentication, UserTokens {
   ): Promise<readonly credentials.Credential[]>
   /** @throws AppError 404 `agent_secret_not_found` */
   revokeSecret(organizationId: string, applicationId: string, id: string, query?: Query): Promise<void>
-  /** Makes this process refuse a secret at once that a transaction revoked which has committed. */
+  /** Makes this process refuse a revoked secret at once. Call it after the revoking transaction has committed. */
   forgetSecret(id: string): void
-  /** Adds units and wakes the sessions that wait for them. @returns the balance; null: unlimited */
+  /** Adds units and wakes sessions that wait for credits. @returns the balance; null: unlimited */
   addCredits(organizationId: string, units: number, note?: string): Promise<number | null>
-  /** Sets the balance, null for unlimited, and wakes the sessions that wait. */
+  /** Sets the balance, null for unlimited, and wakes sessions that wait for credits. */
   setCredits(organizationId: string, units: number | null, note?: string): Promise<void>
 }
 
@@ -159,8 +159,8 @@ function agentSecrets({ sql, newId }: IdentityDeps, forget: (id: string) => void
 
 function credits(deps: IdentityDeps) {
   /**
-   * Runs `change`, which locks the organization's row, and then wakes what is blocked. Metering locks the same row
-   * before it blocks a response: either it sees the new balance, or its blocked response is seen here.
+   * Runs `change`, which locks the organization's row, and then wakes blocked sessions. Metering locks the same row before
+   * it blocks a response. So metering either sees the new balance, or its blocked response is found here.
    */
   const changeAndWake = <T>(
     organizationId: string,

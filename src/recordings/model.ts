@@ -79,7 +79,7 @@ export const ParticipantInput = named(
           pattern: '^\\s*[^\\s@]+@[^\\s@]+\\s*$',
           words: 'an e-mail address, such as ann@example.com',
           maxLength: MAX_EMAIL,
-          description: `Finds the person in the organization, by case or not, or makes one. At most ${MAX_EMAIL} characters.`,
+          description: `Finds the person in the organization (case-insensitively) or creates one. At most ${MAX_EMAIL} characters.`,
           documented: { format: 'email' },
         }),
       ),

@@ -17,7 +17,7 @@ import { MAX_SEARCH_LENGTH } from '../transcripts/search.rules.ts'
 import { ASSET_STATUSES, AWAITED, TRANSCRIPT_SOURCES, TRANSCRIPT_STATUSES } from './model.ts'
 
 const PLAYBACK_URL = 'A temporary URL to play the media from; null where there is none.'
-const DURATION = 'Seconds of the media; null where unknown.'
+const DURATION = 'Seconds of the media; null if unknown.'
 
 const Asset = named(
   'RecordingAsset',
@@ -31,9 +31,9 @@ const Asset = named(
     urlExpiresAt: orNull(moment('A moment.'), 'When the URLs stop working, in UTC; null without a URL.'),
     errorCode: orNull(Type.String(), 'Why the media failed, where known; null where it did not.'),
     durationSeconds: orNull(Type.Number({ minimum: 0 }), DURATION),
-    isAudio: orNull(Type.Boolean(), 'Whether there is sound only; null where unknown.'),
-    contentType: orNull(Type.String(), 'Media type of what `url` answers; null where unknown.'),
-    fileSize: orNull(Type.Integer({ minimum: 0 }), 'Bytes of the file as it came; null where unknown.'),
+    isAudio: orNull(Type.Boolean(), 'Whether there is sound only; null if unknown.'),
+    contentType: orNull(Type.String(), 'Media type of what `url` answers; null if unknown.'),
+    fileSize: orNull(Type.Integer({ minimum: 0 }), 'Bytes of the file as it came; null if unknown.'),
     waveformUrl: orNull(
       Type.String({ format: 'uri' }),
       'A temporary URL of the waveform, as JSON of audiowaveform version 2; null where there is none.',
@@ -50,16 +50,16 @@ const Participant = named(
   Type.Object({
     speaker: Type.Integer({ minimum: 0, description: 'The speaker of the transcript who this person is.' }),
     personId: uuid('The `uuid` of the person.'),
-    firstName: orNull(Type.String(), 'First name; null where unknown.'),
-    lastName: orNull(Type.String(), 'Last name; null where unknown.'),
-    email: orNull(Type.String(), 'E-mail address; null where unknown.'),
+    firstName: orNull(Type.String(), 'First name; null if unknown.'),
+    lastName: orNull(Type.String(), 'Last name; null if unknown.'),
+    email: orNull(Type.String(), 'E-mail address; null if unknown.'),
   }),
 )
 
 const NAME = 'Name of the recording; null where it has none.'
 const SOURCE = 'Where the recording comes from, in the words of the caller.'
-const STARTED = 'When the recording began, in UTC; null where unknown.'
-const COMPLETED = 'When the recording ended, in UTC; null where unknown.'
+const STARTED = 'When the recording began, in UTC; null if unknown.'
+const COMPLETED = 'When the recording ended, in UTC; null if unknown.'
 const SUMMARY = 'What the recording is about; null where there is no summary.'
 const Instants = (description: string) => orNull(moment('A moment.'), description)
 

@@ -53,7 +53,7 @@ const lettersOf = async (id: string) =>
     ({ type }) => type,
   )
 
-test('one recording, whose transcript waits or has failed', async () => {
+test('transcribes one recording whose transcription is waiting or has failed', async () => {
   for (const transcript of ['waiting', 'failed']) {
     const id = await store({ transcript })
     const { out, code } = await earshot('recording', 'transcribe', id)
@@ -62,7 +62,7 @@ test('one recording, whose transcript waits or has failed', async () => {
   }
 })
 
-test('is refused where a transcript is there or on its way, or no media is', async () => {
+test('refuses a recording with a transcript, a running transcription, or no media', async () => {
   const stored: readonly Stored[] = [
     { transcript: 'completed', source: 'api' },
     { transcript: 'completed', source: 'automatic' },
@@ -78,7 +78,7 @@ test('is refused where a transcript is there or on its way, or no media is', asy
   expect((await earshot('recording', 'transcribe', 'nonsense')).code).toBe(1)
 })
 
-test('all that wait, and with --failed those that have failed; of one organization', async () => {
+test('transcribes all waiting recordings of one organization, and failed ones with --failed', async () => {
   await database.sql`delete from recording`
   const other = JSON.parse((await earshot('org', 'create', 'Other')).out).id
   const foreign = await store({ transcript: 'waiting', organization: other })
