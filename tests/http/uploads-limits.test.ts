@@ -162,7 +162,7 @@ describe('a client that sends a byte now and then', () => {
       async append(...args) {
         // Longer than two clients that say nothing are waited for, one after the other.
         for (const other of silent)
-          expect(await outcome(receivingOf().receive(other, request(feed().body)))).toBeInstanceOf(TooSlow)
+          expect(await outcome(receiverWith().receive(other, request(feed().body)))).toBeInstanceOf(TooSlow)
         opened.resolve()
         return incoming.append(...args)
       },
