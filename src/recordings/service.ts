@@ -121,7 +121,7 @@ export function createRecordings(deps: RecordingsDeps) {
         await discardMedia(tx, viewer.organizationId, id)
         await discardUploads(tx, viewer.organizationId, id)
         await store.deleteRecording(tx, viewer.organizationId, id)
-        await deleteActors(tx, [actorOf(id)])
+        await deleteActors(tx, [actorOf(id), `transcription:${id}`])
       })
       await deleteDiscarded(deps, { organizationId: viewer.organizationId, recordingId: id }, MEDIA_DELETE_MS)
       log.info({ organizationId: viewer.organizationId, recordingId: id }, 'recording deleted')

@@ -55,10 +55,13 @@ export async function beginTranscription(tx: Tx, recordingId: string): Promise<T
   return row ?? null
 }
 
-/** Ends an attempt: completed, failed, or back to where another one begins. @returns false where it is not awaited any more */
+/**
+ * Ends an attempt: completed, failed, or back to where another one begins.
+ * @returns false where it is not awaited any more, or other media has taken the place of what was heard
+ */
 export async function endTranscription(
   tx: Tx,
-  { organizationId, recordingId }: Subject,
+  { organizationId, recordingId, objectKey }: Pick<Transcription, keyof Subject | 'objectKey'>,
   outcome: 'completed' | 'failed' | 'queued' | 'waiting',
 ): Promise<boolean> {
   const { count } = await tx`
@@ -70,13 +73,14 @@ export async function endTranscription(
     where organization_id = ${organizationId}
       and id = ${recordingId}
       and transcript_status = 'processing'
-      and transcript_source is null`
+      and transcript_source is null
+      and asset_object_key = ${objectKey}`
   return count === 1
 }
 
 /**
  * completed | failed → waiting, and the automatic summary of that transcript goes. One that is `queued` or `processing` stays:
- * its message comes after this turn and hears the new media.
+ * its message hears the new media, if need be in one more attempt.
  * @returns false where there is nothing to reset, or the caller supplied the transcript
  */
 export async function resetAutomaticTranscript(

@@ -1,15 +1,16 @@
 /**
- * The transcript of a recording's media, in the recording's actor.
+ * The transcript of a recording's media, in an actor of its own.
  *
  * The rule: a transcript appears as a whole, once, in the last transaction of the turn that made it, together with the letter
  * that makes it searchable; and one that a caller supplied is never touched. What fails in the end is `failed`, for everybody to
- * see, and no dead letter.
+ * see, and no dead letter. Where other media replaces what is being heard, the attempt fails, and the next one hears the new media.
  */
 import { join } from 'node:path'
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { withTemporaryFolder } from '../media/temporary.ts'
 import { withTimeoutSignal } from '../platform/concurrency/timeout.ts'
+import type { Tx } from '../platform/db/pool.ts'
 import { writeUtterances } from '../transcripts/service.ts'
 import { beginTranscription, endTranscription, type Transcription } from './store.ts'
 import { ATTEMPTS, type Heard, type Transcriber, TranscriberError } from './transcriber.ts'
@@ -25,7 +26,7 @@ export type TranscribeDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
 
 const BUDGET_MS = 115 * 60_000
 
-/** Handlers of the actor kind `recording`: `transcribe`, sent with the media that is published, or by an operator. */
+/** Handlers of the actor kind `transcription`: `transcribe`, sent with the media that is published, or by an operator. */
 export function transcribeHandlers(deps: TranscribeDeps): Readonly<Record<'transcribe', LongHandler>> {
   return { transcribe: (turn) => transcribe(deps, turn) }
 }
@@ -47,17 +48,16 @@ async function transcribe(deps: TranscribeDeps, turn: LongTurn): Promise<void> {
   const { transcriber } = deps
   if (transcriber === null) {
     log.warn('no transcriber is configured any more: the transcript waits')
-    return turn.finish(async (tx) => void (await endTranscription(tx, begun, 'waiting')))
+    return turn.finish((tx) => end(tx, begun, 'waiting'))
   }
   const heard = await attempt(deps, transcriber, turn, begun)
   if (heard === null) return
   const { utterances, leftOut } = toUtterances(heard.segments, heard.durationSeconds)
   if (leftOut > 0) log.warn({ leftOut }, 'the transcript is too long: its end is left out')
   await turn.finish(async (tx, send) => {
-    if (!(await endTranscription(tx, begun, 'completed')))
-      throw new Error('no transcript is awaited any more')
+    await end(tx, begun, 'completed')
     await writeUtterances(tx, begun.organizationId, begun.recordingId, utterances)
-    await send([{ key: message.key, type: 'transcript_completed' }])
+    await send([{ key: `recording:${begun.recordingId}`, type: 'transcript_completed' }])
   })
   log.info({ transcriber: transcriber.name, utterances: utterances.length }, 'transcribed')
 }
@@ -110,5 +110,11 @@ async function conclude(turn: LongTurn, begun: Transcription, error: unknown): P
     throw error
   }
   turn.log.warn({ err: String(error), attempts: turn.message.attempts + 1 }, 'transcription failed')
-  await turn.finish(async (tx) => void (await endTranscription(tx, begun, 'failed')))
+  await turn.finish((tx) => end(tx, begun, 'failed'))
+}
+
+/** @throws Error where the turn is to be done over: it then finds nothing to do, or other media. */
+async function end(tx: Tx, begun: Transcription, outcome: 'completed' | 'failed' | 'waiting'): Promise<void> {
+  if (!(await endTranscription(tx, begun, outcome)))
+    throw new Error('this transcript is not awaited any more')
 }

@@ -49,7 +49,7 @@ async function store({ transcript, source, asset = 'completed', organization = o
 const statusOf = async (id: string) =>
   (await database.sql`select transcript_status as status from recording where id = ${id}`)[0]?.status
 const lettersOf = async (id: string) =>
-  (await database.sql`select type from actor_message where key = ${`recording:${id}`}`).map(
+  (await database.sql`select type from actor_message where key = ${`transcription:${id}`}`).map(
     ({ type }) => type,
   )
 
