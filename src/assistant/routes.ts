@@ -1,7 +1,8 @@
 /** The operation of the website's assistant. */
-import { invalid } from '../http/json.ts'
+
 import { ok } from '../http/operation.ts'
 import { type WebsiteOperation, websiteOperation } from '../http/website-operation.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { Answer, Question } from './model.ts'
 import type { Assistant } from './service.ts'
 

@@ -7,8 +7,8 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
-import { parseJson } from '../http/json.ts'
 import { AppError } from '../platform/errors.ts'
+import { parseJson } from '../platform/validation/json.ts'
 import type { Row } from './row.rules.ts'
 
 /** One row, or the reason why it is refused. */

@@ -6,7 +6,7 @@
  */
 
 import { type Static, Type } from '@sinclair/typebox'
-import { invalid, validate } from '../http/json.ts'
+import { invalid, validate } from '../platform/validation/json.ts'
 import { trimOf } from '../platform/validation/trim.ts'
 import { CATEGORIES, type Category, FIELD_NAME, FIELD_TYPES, type FieldType } from './model.ts'
 

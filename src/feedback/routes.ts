@@ -16,7 +16,8 @@ import {
   SourcePage,
   SourceQuery,
 } from './model.ts'
-import { type CreatedRow, type Feedback, orderOfRecords, type RecordRow, type SourceRow } from './service.ts'
+import { orderOfRecords } from './rules.ts'
+import type { CreatedRow, Feedback, RecordRow, SourceRow } from './service.ts'
 
 const SOURCES = '/v3/rest/feedback-sources'
 const SOURCE = `${SOURCES}/{feedbackSourceId}`

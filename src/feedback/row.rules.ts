@@ -2,9 +2,10 @@
  * Turns one row of a file into a feedback record, or into the reason why it is refused. The limits are those of the HTTP
  * interface.
  */
-import { isStorableText, parseJson } from '../http/json.ts'
-import { isEmail } from '../people/rules.ts'
+
 import { AppError } from '../platform/errors.ts'
+import { isEmail } from '../platform/validation/email-address.ts'
+import { isStorableText, parseJson } from '../platform/validation/json.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 import { type ColumnUse, type FieldRule, type Mapping, type Role, useOfColumn } from './mapping.rules.ts'
 import { type Field, type FieldType, MAX_EXTERNAL_ID, MAX_FIELDS } from './model.ts'

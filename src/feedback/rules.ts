@@ -3,8 +3,9 @@
  *
  * A value is stored exactly as it was sent, or refused.
  */
-import { invalid } from '../http/json.ts'
+
 import type { ErrorDetail } from '../platform/errors.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { isFullDate, isRfc3339, toUtc } from '../platform/validation/rfc3339.ts'
 import { type CreateRecord, type Field, type FieldType, MAX_VALUE_BYTES } from './model.ts'
 
@@ -76,4 +77,21 @@ export function personIdOf(body: unknown): number | null {
   if (typeof body !== 'object' || body === null || !('person_id' in body)) return null
   const { person_id: id } = body
   return Number.isSafeInteger(id) && (id as number) >= 1 ? (id as number) : null
+}
+
+export interface RecordFilter {
+  readonly externalId?: string | undefined
+  readonly personId?: number | undefined
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  readonly createdAfter?: string | undefined
+  readonly createdBefore?: string | undefined
+}
+
+/** The order of a list, newest first: by display time if only `since` or `until` bounds it, else by time of storage. */
+export function orderOfRecords(filter: RecordFilter): 'createdMoment' | 'displayMoment' {
+  const { since, until, createdAfter, createdBefore } = filter
+  const byDisplay = since !== undefined || until !== undefined
+  const byCreation = createdAfter !== undefined || createdBefore !== undefined
+  return byDisplay && !byCreation ? 'displayMoment' : 'createdMoment'
 }

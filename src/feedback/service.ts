@@ -5,21 +5,23 @@
  * after the objects in the path were found.
  */
 import type { Deps } from '../container.ts'
-import { validate } from '../http/json.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { isForeignKeyViolation } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { withinReach } from '../platform/db/walk.ts'
 import { AppError } from '../platform/errors.ts'
+import { validate } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { API_TYPE, CreateRecord, type CreateSource } from './model.ts'
-import { personIdOf, recordDraft } from './rules.ts'
+import { personIdOf, type RecordFilter, recordDraft } from './rules.ts'
 import * as store from './store.ts'
 
-export type { CreatedRow, RecordFilter, RecordRow, SourceRow, TimePosition } from './store.ts'
-/** `deleteRecordsOf` deletes the records of a person in the caller's transaction. */
-export { deleteRecordsOf, orderOfRecords } from './store.ts'
+export type { CreatedRow, RecordRow, SourceRow, TimePosition } from './store.ts'
 export type Feedback = ReturnType<typeof createFeedback>
+
+/** Deletes the records of a person in the caller's transaction. @returns the number of deleted records */
+export const eraseRecordsOf = (tx: Tx, organizationId: string, personId: number): Promise<number> =>
+  store.deleteRecordsOf(tx, organizationId, personId)
 
 export type FeedbackDeps = Pick<Deps, 'sql' | 'reads' | 'log'> & {
   /** @throws AppError 404 `person_not_found` */
@@ -94,9 +96,7 @@ export function createFeedback(deps: FeedbackDeps) {
     },
 
     /** `readQuery` is called after the source was found. @throws AppError 404; errors of `readQuery` */
-    async listRecords<
-      T extends { readonly filter: store.RecordFilter; readonly position: store.TimePosition },
-    >(
+    async listRecords<T extends { readonly filter: RecordFilter; readonly position: store.TimePosition }>(
       organizationId: string,
       sourceId: number,
       readQuery: () => T,

@@ -2,6 +2,7 @@
 import { asMoment, behind, type Moment, type Position } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { Field } from './model.ts'
+import { orderOfRecords, type RecordFilter } from './rules.ts'
 
 export interface SourceRow {
   readonly id: number
@@ -177,23 +178,6 @@ export async function findRecord(
       and feedback_source_id = ${sourceId}
       and id = ${id}`
   return row
-}
-
-export interface RecordFilter {
-  readonly externalId?: string | undefined
-  readonly personId?: number | undefined
-  readonly since?: string | undefined
-  readonly until?: string | undefined
-  readonly createdAfter?: string | undefined
-  readonly createdBefore?: string | undefined
-}
-
-/** The order of a list, newest first: by display time if only `since` or `until` bounds it, else by time of storage. */
-export function orderOfRecords(filter: RecordFilter): 'createdMoment' | 'displayMoment' {
-  const { since, until, createdAfter, createdBefore } = filter
-  const byDisplay = since !== undefined || until !== undefined
-  const byCreation = createdAfter !== undefined || createdBefore !== undefined
-  return byDisplay && !byCreation ? 'displayMoment' : 'createdMoment'
 }
 
 /** In the order of `orderOfRecords`, with one row more than the limit. */

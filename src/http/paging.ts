@@ -9,9 +9,9 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import type { Moment, Position } from '../platform/db/keyset.ts'
 import { WALK_ROWS } from '../platform/db/walk.ts'
 import { isUuid } from '../platform/ids.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 import { orNull } from '../platform/validation/schema.ts'
-import { invalid } from './json.ts'
 
 /** The longest cursor ever made is far below; anything longer is not one of ours. */
 const MAX_CURSOR_LENGTH = 512

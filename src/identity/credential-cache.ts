@@ -7,6 +7,7 @@
  * cache is emptied when the listening connection was replaced, and a look-up is not cached if a revocation happened
  * meanwhile. Refusals are never cached, so a new key works at once.
  */
+import { LRUCache } from 'lru-cache'
 import type { Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/observability/log.ts'
 
@@ -20,14 +21,8 @@ export interface CacheOptions {
 
 const DEFAULT_OPTIONS: CacheOptions = { capacity: 10_000, ttlMs: 5_000 }
 
-interface Entry<T> {
-  /** The id that a revocation names: of a key, a secret or a user. */
-  readonly id: string
-  readonly value: T
-  readonly goodUntil: number
-}
-
 export interface Found<T> {
+  /** The id that a revocation names: of a key, a secret or a user. */
   readonly id: string
   readonly value: T
 }
@@ -44,7 +39,11 @@ export function createCredentialCache<T>(
   deps: { readonly sql: Sql; readonly log: Log },
   options: CacheOptions = DEFAULT_OPTIONS,
 ): CredentialCache<T> {
-  const entries = new Map<string, Entry<T>>()
+  const entries = new LRUCache<string, Found<T>>({
+    max: options.capacity,
+    ttl: options.ttlMs,
+    ttlResolution: 0,
+  })
   let listening: 'not yet' | 'starting' | 'yes' = 'not yet'
   // Every revocation increments this. A look-up that began before a revocation is not cached after it.
   let generation = 0
@@ -68,34 +67,18 @@ export function createCredentialCache<T>(
     })
   }
 
-  function remember(digest: string, found: Found<T>, lookedAt: number): void {
-    entries.set(digest, { ...found, goodUntil: lookedAt + options.ttlMs })
-    if (entries.size <= options.capacity) return
-    // A Map keeps insertion order, and a hit moves its entry to the end: the first is the least recently used.
-    for (const oldest of entries.keys()) {
-      entries.delete(oldest)
-      break
-    }
-  }
-
   return {
     revoke,
     async get(hash, find) {
       if (listening === 'not yet') listen()
       const digest = hash.toString('base64')
       const entry = entries.get(digest)
-      if (entry !== undefined) {
-        entries.delete(digest)
-        if (entry.goodUntil > performance.now()) {
-          entries.set(digest, entry)
-          return entry.value
-        }
-      }
+      if (entry !== undefined) return entry.value
       const before = generation
       const lookedAt = performance.now()
       const found = await find()
       if (found === null) return null
-      if (listening === 'yes' && generation === before) remember(digest, found, lookedAt)
+      if (listening === 'yes' && generation === before) entries.set(digest, found, { start: lookedAt })
       return found.value
     },
   }

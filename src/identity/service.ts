@@ -11,6 +11,8 @@ import type { Query } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
+import { isEmail } from '../platform/validation/email-address.ts'
+import { nameOf } from '../platform/validation/names.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import * as credentials from './credentials.store.ts'
 import { createKey } from './keys.ts'
@@ -86,7 +88,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
 function organizations({ sql, newId }: IdentityDeps) {
   return {
     createOrganization: async (name: string, query: Query = sql) =>
-      store.insertOrganization(query, { id: newId(), name: trimmed('name', name) }),
+      store.insertOrganization(query, { id: newId(), name: nameOf('name', name) }),
     listOrganizations: () => store.selectOrganizations(sql),
     async findOrganization(idOrName: string) {
       const [organization, another] = await store.selectOrganizationsNamed(sql, idOrName)
@@ -101,11 +103,11 @@ function organizations({ sql, newId }: IdentityDeps) {
       return organization
     },
     async createUser(organizationId: string, user: { readonly email: string; readonly name: string }) {
-      const email = trimmed('email', user.email)
-      if (!EMAIL.test(email))
+      const email = nameOf('email', user.email)
+      if (!isEmail(email))
         throw new AppError('validation_failed', `${JSON.stringify(email)} is not an e-mail address.`)
       return transaction(sql, async (tx) => {
-        const row = await store.upsertUser(tx, { id: newId(), email, name: trimmed('name', user.name) })
+        const row = await store.upsertUser(tx, { id: newId(), email, name: nameOf('name', user.name) })
         if (await store.insertMembership(tx, organizationId, row.id)) return row
         throw new AppError('name_exists', `${email} is a member already.`)
       })
@@ -123,7 +125,7 @@ function apiKeys({ sql, newId }: IdentityDeps, forget: (id: string) => void) {
   return {
     async createApiKey(organizationId: string, name: string) {
       const { secret, prefix, hash } = createKey('esk')
-      const row = { id: newId(), organizationId, name: trimmed('name', name), prefix, hash }
+      const row = { id: newId(), organizationId, name: nameOf('name', name), prefix, hash }
       return { ...(await credentials.insertApiKey(sql, row)), apiKey: secret }
     },
     listApiKeys: (organizationId: string) => credentials.selectApiKeys(sql, organizationId),
@@ -191,17 +193,6 @@ function credits(deps: IdentityDeps) {
       if (!found) throw notFound('organization')
     },
   }
-}
-
-/** One `@` between two parts without spaces: whether mail arrives only mail can tell. */
-const EMAIL = /^[^\s@]+@[^\s@]+$/
-const MAX_NAME = 255
-
-function trimmed(what: string, value: string): string {
-  const text = value.trim()
-  if (text === '' || [...text].length > MAX_NAME)
-    throw new AppError('validation_failed', `The ${what} must have 1 to ${MAX_NAME} characters.`)
-  return text
 }
 
 function notFound(what: string): AppError {

@@ -2,6 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { positionedPageOf, positionQuery } from '../http/paging.ts'
 import { momentParameter } from '../http/parameters.ts'
+import { EMAIL_PATTERN, MAX_EMAIL } from '../platform/validation/email-address.ts'
 import { MAX_NAME } from '../platform/validation/names.ts'
 import {
   count,
@@ -17,15 +18,12 @@ import {
   uuid,
 } from '../platform/validation/schema.ts'
 
-/** RFC 5321: 64 of the local part, `@`, and 255 of the domain. */
-export const MAX_EMAIL = 320
 /** RFC 1035 section 2.3.4, in the text form. */
 const MAX_DOMAIN = 253
 
 export const BOUNDARIES = ['external', 'internal'] as const
 export type Boundary = (typeof BOUNDARIES)[number]
 
-export const EMAIL = '^\\s*[^\\s@]+@[^\\s@]+\\s*$'
 /** Labels with dots between them, in Unicode or as in DNS; no scheme, port or path. */
 const DOMAIN = '^\\s*[^\\s@:/?#.]+(?:\\.[^\\s@:/?#.]+)+\\s*$'
 
@@ -34,7 +32,7 @@ const PersonName = text('A name.', { maxLength: MAX_NAME })
 
 export const PutPerson = Type.Object({
   email: Type.String({
-    pattern: EMAIL,
+    pattern: EMAIL_PATTERN,
     words: 'an e-mail address, such as ann@example.com',
     maxLength: MAX_EMAIL,
     description: `Finds the person in the organization (case-insensitively) or creates one. At most ${MAX_EMAIL} characters.`,

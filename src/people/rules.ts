@@ -1,14 +1,7 @@
 /** Pure decisions about people: the values that a request sets, and the company that it means. */
-import { invalid } from '../http/json.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
-import { type Boundary, EMAIL, MAX_EMAIL, type PutPerson } from './model.ts'
-
-const ADDRESS = new RegExp(EMAIL)
-
-/** True for what `email` takes: something, `@`, something; not too long. */
-export function isEmail(text: string): boolean {
-  return text.length <= MAX_EMAIL && ADDRESS.test(text)
-}
+import type { Boundary, PutPerson } from './model.ts'
 
 /** A company in a request: a name, a domain or both. */
 export interface CompanyInput {

@@ -5,6 +5,7 @@
  */
 import { type Static, Type } from '@sinclair/typebox'
 import { MAX_EXTERNAL_ID, RecordInput, ValueInput } from '../metadata/model.ts'
+import { MAX_EMAIL } from '../platform/validation/email-address.ts'
 import { MAX_NAME } from '../platform/validation/names.ts'
 import {
   described,
@@ -22,7 +23,6 @@ export const DEFAULT_SOURCE = 'api'
 /** Code points. */
 export const MAX_SOURCE = 64
 export const MAX_SUMMARY = 100_000
-const MAX_EMAIL = 320
 const MAX_FOLDERS = 1_000
 const MAX_PARTICIPANTS = 1_000
 /** The largest transcript, and everything else beside it. */

@@ -4,10 +4,11 @@
  * The rule: everything that needs no database is judged here, before a transaction is opened, and every finding names its
  * place.
  */
-import { invalid } from '../http/json.ts'
+
 import type { RecordInput, ValueInput } from '../metadata/model.ts'
 import type { ErrorDetail } from '../platform/errors.ts'
 import { assertOutboundUrl } from '../platform/net/outbound-url.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 import type { Utterance } from '../transcripts/model.ts'

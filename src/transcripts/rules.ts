@@ -3,9 +3,10 @@
  *
  * The rule: every finding names its place, and a limit that is exceeded has a code of its own.
  */
-import { invalid } from '../http/json.ts'
+
 import type { DetailCode } from '../platform/error-details.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../platform/errors.ts'
+import { invalid } from '../platform/validation/json.ts'
 import {
   MAX_TRANSCRIPT_CHARACTERS,
   MAX_UTTERANCE_CHARACTERS,

@@ -1,7 +1,8 @@
 /** The seven forms (specification, "Endpoints", A). */
-import { validate } from '../http/json.ts'
+
 import { ok } from '../http/operation.ts'
 import { type WebsiteOperation, websiteOperation } from '../http/website-operation.ts'
+import { validate } from '../platform/validation/json.ts'
 import { Accepted, FORMS, type Form } from './model.ts'
 import { isFromRobot, trimmed } from './rules.ts'
 import type { Website } from './service.ts'

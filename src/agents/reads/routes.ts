@@ -1,11 +1,11 @@
 /** Operations that read stored conversations and signals. They parse, call the service and shape the answer. */
 import { Type } from '@sinclair/typebox'
-import { isStorableText } from '../../http/json.ts'
 import { noContent, type Operation, ok, operation } from '../../http/operation.ts'
 import { keyset, pageOf, toPage } from '../../http/paging.ts'
 import { moment, uuidOf } from '../../http/parameters.ts'
 import type { Principal } from '../../identity/principal.ts'
 import { AppError } from '../../platform/errors.ts'
+import { isStorableText } from '../../platform/validation/json.ts'
 import {
   EventPageQuery,
   EventRevision,
