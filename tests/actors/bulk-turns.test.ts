@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.close()))
-  await database.sql`truncate applied, actor, actor_message, actor_dead_letter, worker`
+  await database.sql`truncate applied, actor_mailbox, actor_message, actor_dead_letter, worker`
 })
 afterAll(async () => {
   await Promise.all(workers.map((worker) => worker.close()))

@@ -32,7 +32,7 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
     await database.drop()
   })
   beforeEach(async () => {
-    await database.sql`truncate applied, actor, actor_message, actor_dead_letter, worker`
+    await database.sql`truncate applied, actor_mailbox, actor_message, actor_dead_letter, worker`
   })
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.close()))

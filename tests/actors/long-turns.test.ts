@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 beforeEach(async () => {
-  await database.sql`truncate applied, actor, actor_message, actor_dead_letter, worker`
+  await database.sql`truncate applied, actor_mailbox, actor_message, actor_dead_letter, worker`
 })
 afterEach(async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.close()))

@@ -34,7 +34,7 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
   })
   beforeEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.close()))
-    await database.sql`truncate applied, actor, actor_message, actor_dead_letter, worker`
+    await database.sql`truncate applied, actor_mailbox, actor_message, actor_dead_letter, worker`
     return () => {}
   })
 

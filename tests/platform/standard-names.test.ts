@@ -7,7 +7,9 @@ let database: TestDatabase
 beforeAll(async () => {
   database = await createTestDatabase()
 })
-beforeEach(() => database.sql`truncate actor_mailbox, agent_late_event cascade`)
+beforeEach(async () => {
+  await database.sql`truncate actor_mailbox, agent_late_event cascade`
+})
 afterAll(() => database.drop())
 
 const KEY = 'session:00000000-0000-7000-8000-000000000001'
