@@ -51,9 +51,9 @@ import { transcriptOperations } from './transcripts/routes.ts'
 import { createTranscripts } from './transcripts/service.ts'
 import { fileNameErasure } from './uploads/erasure.ts'
 import { uploadMaintenance } from './uploads/maintenance.ts'
-import { createReceiving, type Receiving } from './uploads/receiving.ts'
 import { uploadOperations } from './uploads/routes.ts'
 import { createUploads } from './uploads/service.ts'
+import { createUploadReceiver, type UploadReceiver } from './uploads/upload-receiver.ts'
 import { formActor } from './website/actor.ts'
 import { formOperations } from './website/routes.ts'
 import { createWebsite } from './website/service.ts'
@@ -64,7 +64,7 @@ export interface Features {
   readonly metadata: Metadata
   readonly folders: Folders
   /** Of the bytes of uploads; whoever serves requests stops it before it stops to listen. */
-  readonly receiving: Receiving
+  readonly uploadReceiver: UploadReceiver
   readonly playback: Playback
   readonly operations: readonly Operation[]
   readonly content: Content
@@ -80,7 +80,7 @@ export function createFeatures(deps: Deps): Features {
   const metadata = createMetadata(deps)
   const folders = createFolders(deps)
   const content = createContent(deps)
-  const receiving = createReceiving(deps)
+  const uploadReceiver = createUploadReceiver(deps)
   const playback = createPlayback(deps)
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const directory = createDirectory({
@@ -93,7 +93,7 @@ export function createFeatures(deps: Deps): Features {
     applications,
     metadata,
     folders,
-    receiving,
+    uploadReceiver,
     playback,
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
@@ -107,7 +107,7 @@ export function createFeatures(deps: Deps): Features {
         identity,
       ),
       ...recordingOperations(recordings, playback),
-      ...uploadOperations(createUploads({ ...deps, folders, receiving }), deps.config),
+      ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...transcriptOperations(createTranscripts(deps), {

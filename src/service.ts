@@ -126,7 +126,7 @@ function listen(
   if (server === null) throw new Error('listening without a server')
   shutdown.add('requests', BUDGET_MS.requests, async () => {
     // Uploads may take hours: what has come is stored, and their clients go on with another process, or later.
-    await features.receiving.stop()
+    await features.uploadReceiver.stop()
     await server.stop()
   })
   return server.port ?? config.port

@@ -2,15 +2,22 @@
  * `earshot upload`: sends files one after the other, so that each gets the whole bandwidth. The service processes earlier
  * files meanwhile.
  *
- * A failed file does not stop the others. A repeated command skips finished work: the resume notes of all files are kept
+ * A failed file does not stop the others. A repeated command skips finished work: the resume records of all files are kept
  * until every file has succeeded.
  */
 
 import { type Credential, createApi } from '../client/api.ts'
 import { ClientError } from '../client/failures.ts'
-import { createMemory, type Memory, memoryFolder } from '../client/memory.ts'
+import { createResumeStore, type ResumeStore, resumeFolder } from '../client/resume-records.ts'
 import { findSourceFile, type SourceFile } from '../client/source-file.ts'
-import { awaitReady, noteKey, type Sent, sendUpload, type UploadDeps, type Wish } from '../client/upload.ts'
+import {
+  resumeKey,
+  type Sent,
+  sendUpload,
+  type UploadDeps,
+  type UploadRequest,
+  waitUntilReady,
+} from '../client/upload.ts'
 import { oneLine } from '../platform/lifecycle/start-error.ts'
 import { trimEndOf } from '../platform/validation/trim.ts'
 import { type Input, Interrupted, type Output, UsageError } from './command.ts'
@@ -31,9 +38,9 @@ interface Result {
 
 interface Job {
   readonly deps: UploadDeps
-  readonly memory: Memory
+  readonly resumeStore: ResumeStore
   readonly display: Display
-  readonly wish: Wish
+  readonly request: UploadRequest
   readonly waits: boolean
   readonly signal: AbortSignal
 }
@@ -42,17 +49,17 @@ interface Job {
 export async function upload(input: Input): Promise<Output> {
   const url = serviceUrl(input)
   const credential = credentialOf(input)
-  const wish = wishOf(input)
+  const request = requestOf(input)
   const files = await findAll(input.rest)
   const display = createDisplay(process.stderr, () => performance.now())
   using stop = untilSignal()
-  const onTrouble = (reason: string, waitMs: number) =>
+  const onRetry = (reason: string, waitMs: number) =>
     display.say('earshot', `${reason}; again in ${(waitMs / 1000).toFixed(1)} s`)
-  const persistence = { signal: stop.signal, onTrouble }
-  const memory = createMemory(memoryFolder(input.env))
-  const deps = { api: createApi(url, credential, persistence), memory, url, persistence }
+  const retry = { signal: stop.signal, onRetry }
+  const resumeStore = createResumeStore(resumeFolder(input.env))
+  const deps = { api: createApi(url, credential, retry), resumeStore, url, retry }
   try {
-    const job = { deps, memory, display, wish, waits: !input.has('no-wait'), signal: stop.signal }
+    const job = { deps, resumeStore, display, request, waits: !input.has('no-wait'), signal: stop.signal }
     return outputOf(await uploadAll(job, files))
   } catch (error) {
     if (stop.signal.aborted) throw new Interrupted('interrupted: repeat the command to resume')
@@ -80,14 +87,15 @@ async function uploadAll(job: Job, files: readonly SourceFile[]): Promise<readon
     if (result !== undefined) results.push(result)
   }
   const isThrough = results.every(({ status }) => status !== 'failed')
-  for (const file of isThrough ? files : []) await job.memory.drop(noteKey(job.deps.url, file, job.wish))
+  for (const file of isThrough ? files : [])
+    await job.resumeStore.drop(resumeKey(job.deps.url, file, job.request))
   return results
 }
 
 async function send(job: Job, file: SourceFile): Promise<Sent | { readonly error: ClientError }> {
   const rate = createRate()
   try {
-    return await sendUpload(job.deps, file, job.wish, (sent) => {
+    return await sendUpload(job.deps, file, job.request, (sent) => {
       rate.add(performance.now(), sent)
       job.display.show(file.name, transferLine({ sent, total: file.size, rate: rate.perSecond() }))
     })
@@ -108,7 +116,7 @@ async function follow({ deps, display, waits, ...job }: Job, file: SourceFile, s
     return { ...result, status: 'sent' }
   }
   try {
-    const { url, durationSeconds } = await awaitReady(deps, sent, (status) =>
+    const { url, durationSeconds } = await waitUntilReady(deps, sent, (status) =>
       display.show(file.name, phaseLine(status)),
     )
     display.say(file.name, 'ready')
@@ -175,7 +183,7 @@ function headerValue(name: string, value: string): string {
 }
 
 /** @throws UsageError */
-function wishOf(input: Input): Wish {
+function requestOf(input: Input): UploadRequest {
   const [displayName = null, externalId = null] = [input.flag('name'), input.flag('external-id')]
   if (input.rest.length > 1 && (displayName !== null || externalId !== null))
     throw new UsageError('--name and --external-id apply to one recording: give one file')

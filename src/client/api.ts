@@ -1,15 +1,15 @@
 /**
- * The requests of the REST API that an upload needs.
+ * The REST requests that an upload needs.
  *
- * The rule: each may be sent again after an answer was lost. A recording is created under an external id, by which it is
- * found again; the identical create of an upload gives the same upload.
+ * Each may be repeated if its answer was lost. A recording is created under an external id and found again by it. An
+ * identical request for an upload returns the same upload.
  */
 import { ClientError, failureOf } from './failures.ts'
-import { type Persistence, persist } from './persist.ts'
+import { type RetryOptions, retryWithBackoff } from './retry.ts'
 
 const ANSWER_MS = 60_000
-/** A server that was never heard of may be a mistake in its address; one that was comes back. */
-const PATIENCE_MS = { stranger: 10_000, acquaintance: 600_000 }
+/** An address that has never answered may be wrong. A server that has answered is likely to return. */
+const GIVE_UP_AFTER_MS = { neverReached: 10_000, reached: 600_000 }
 const RECORDINGS = '/v3/rest/recordings'
 
 export type Credential = { readonly apiKey: string } | { readonly userToken: string }
@@ -31,13 +31,13 @@ export type Phase = 'waiting' | 'processing' | 'encoding' | 'ready' | 'failed' |
 export interface UploadStatus {
   readonly uploadId: string
   readonly phase: Phase
-  /** 0 to 100; null outside of encoding, and where it is not known. */
+  /** 0 to 100; null unless the phase is `encoding` and the progress is known. */
   readonly encodeProgress: number | null
   readonly errorCode: string | null
 }
 
 export interface CreatedUpload extends UploadStatus {
-  /** Whoever has it can write: never said, never stored. */
+  /** A secret: never printed, never stored. */
   readonly uploadUrl: string
   readonly timeoutSeconds: number
 }
@@ -50,40 +50,40 @@ export interface RecordingAsset {
 }
 
 export interface Api {
-  /** The id of the recording, also where the external id is known already. */
+  /** Returns the id of the recording, even if the external id already exists. */
   createRecording(recording: NewRecording): Promise<string>
-  /** null: no media was ever asked for. */
+  /** null: the recording never had media. */
   getAsset(recordingId: string): Promise<RecordingAsset | null>
   createUpload(recordingId: string, media: Media): Promise<CreatedUpload>
   getUpload(recordingId: string, uploadId: string): Promise<UploadStatus>
   cancelUpload(recordingId: string, uploadId: string): Promise<void>
 }
 
-/** `url`: scheme, host and perhaps a prefix, without a trailing slash. @throws ClientError from every method */
+/** `url`: scheme, host and optionally a prefix, without a trailing slash. @throws ClientError from every method */
 export function createApi(
   url: string,
   credential: Credential,
-  { signal, onTrouble }: Omit<Persistence, 'patienceMs'>,
+  { signal, onRetry }: Omit<RetryOptions, 'giveUpAfterMs'>,
 ): Api {
-  let isKnown = false
-  const patienceMs = () => (isKnown ? PATIENCE_MS.acquaintance : PATIENCE_MS.stranger)
+  let hasAnswered = false
+  const giveUpAfterMs = () => (hasAnswered ? GIVE_UP_AFTER_MS.reached : GIVE_UP_AFTER_MS.neverReached)
   const headers = { accept: 'application/json', ...headersOf(url, credential) }
   const send = <T>(method: string, path: string, body?: unknown): Promise<T> =>
-    persist(
+    retryWithBackoff(
       async (): Promise<T> => {
         const response = await fetch(`${url}${path}`, {
           method,
           headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-          // A credential goes to where the user said, and nowhere else.
+          // A redirect could send the credential to another host.
           redirect: 'manual',
           signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
         })
-        isKnown = true
+        hasAnswered = true
         if (!response.ok) throw await failureOf(response, new Date())
         return (await response.json()) as T
       },
-      { signal, onTrouble, patienceMs },
+      { signal, onRetry, giveUpAfterMs },
     )
   const uploads = (recordingId: string) => `${RECORDINGS}/${recordingId}/uploads`
   return {
@@ -104,7 +104,9 @@ export function createApi(
   }
 }
 
-/** A user's upload belongs to an origin (specification, "Create upload"): here it is that of the service. */
+/**
+ * A user's upload belongs to an origin (specification, "Create upload"). The client states the origin of the service.
+ */
 function headersOf(url: string, credential: Credential): Record<string, string> {
   if ('apiKey' in credential) return { 'x-service-api-key': credential.apiKey }
   return { authorization: `Bearer ${credential.userToken}`, origin: new URL(url).origin }

@@ -1,9 +1,9 @@
 /**
- * The file that is sent.
+ * The file to send.
  *
- * The rule: what is sent is one version of it, the one that was looked at first. Before the last of its bytes goes out it is looked
- * at again, and where it is another one by then, the last bytes are kept back: an upload that is not whole is never published. It
- * is open only while it is read, however many wait for their turn.
+ * The client sends one version of the file, the version it first examined. Before the last bytes leave, it examines the
+ * file again. If the file has changed, it withholds those bytes, and the upload never completes. A file is open only
+ * while it is read, however many files wait.
  */
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
@@ -11,8 +11,8 @@ import { ClientError } from './failures.ts'
 
 const SMALLEST_CHUNK = 64 * 1024
 const LARGEST_CHUNK = 1024 * 1024
-/** Chunks grow where they leave sooner than this, and shrink where they need ten times as long. */
-const BRISK_MS = 50
+/** Chunks double if they leave faster than this, and halve if they take ten times as long. */
+const FAST_MS = 50
 
 export interface SourceFile {
   /** Absolute. */
@@ -23,16 +23,16 @@ export interface SourceFile {
   /** Milliseconds since 1970, with a fraction. */
   readonly modified: number
   /**
-   * The bytes from `start` to `end`, read as they are taken. `onChunk` is told the offset behind each chunk when the one before it
-   * has left. Opens the file where it is not open.
-   * @throws ClientError `file_changed`, `file_unreadable`, out of the stream
+   * The bytes from `start` to `end`, read on demand. `onChunk` gets the end offset of a chunk once the chunk has left.
+   * Opens the file if it is closed.
+   * @throws ClientError `file_changed`, `file_unreadable`, from the stream
    */
   read(start: number, end: number, onChunk: (offset: number) => void): ReadableStream<Uint8Array>
-  /** To be called when nothing more is to be read for now. */
+  /** Call it when nothing more is to be read for now. */
   close(): Promise<void>
 }
 
-/** Looks at the file, which can be read then. @throws ClientError `file_unreadable`, `file_empty` */
+/** Examines the file and checks that it is readable. @throws ClientError `file_unreadable`, `file_empty` */
 export async function findSourceFile(name: string): Promise<SourceFile> {
   const path = resolve(name)
   const version = await versionOf(name, path)
@@ -57,12 +57,12 @@ export async function findSourceFile(name: string): Promise<SourceFile> {
 
 async function versionOf(name: string, path: string): Promise<Version> {
   const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    const reason = error.code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${error.code})`
+    const reason = error.code === 'ENOENT' ? 'no such file' : `cannot be read (${error.code})`
     throw new ClientError('file_unreadable', `${name}: ${reason}`)
   })
   try {
     const about = await handle.stat()
-    if (!about.isFile()) throw new ClientError('file_unreadable', `${name}: it is not a file`)
+    if (!about.isFile()) throw new ClientError('file_unreadable', `${name}: not a regular file`)
     const { size, mtimeMs, ino } = about
     if (size === 0) throw new ClientError('file_empty', `${name}: the file is empty`)
     return { size, mtimeMs, ino }
@@ -71,7 +71,7 @@ async function versionOf(name: string, path: string): Promise<Version> {
   }
 }
 
-/** @throws ClientError `file_changed` where it is another one by now */
+/** @throws ClientError `file_changed` if the file has changed since */
 async function openVersion(path: string, version: Version): Promise<FileHandle> {
   const handle = await open(path, 'r').catch((error) => {
     throw unreadable(path, error)
@@ -120,13 +120,13 @@ function streamOf(handle: () => Promise<FileHandle>, reading: Reading): Readable
   )
 }
 
-/** Large where the line is fast, small where it is slow, so that a bar on the screen moves. */
+/** Large chunks on a fast connection, small ones on a slow connection, so that the progress bar moves. */
 function nextLength(length: number, elapsedMs: number): number {
-  if (elapsedMs < BRISK_MS) return Math.min(LARGEST_CHUNK, length * 2)
-  return elapsedMs > BRISK_MS * 10 ? Math.max(SMALLEST_CHUNK, length / 2) : length
+  if (elapsedMs < FAST_MS) return Math.min(LARGEST_CHUNK, length * 2)
+  return elapsedMs > FAST_MS * 10 ? Math.max(SMALLEST_CHUNK, length / 2) : length
 }
 
-/** @returns the number of bytes; 0 behind the end of the file */
+/** @returns the number of bytes; 0 at the end of the file */
 async function readInto(
   handle: FileHandle,
   chunk: Uint8Array,
@@ -153,4 +153,4 @@ const unreadable = (path: string, error: unknown) =>
   new ClientError('file_unreadable', `${basename(path)} cannot be read: ${String(error)}`)
 
 const changed = (path: string) =>
-  new ClientError('file_changed', `${basename(path)} has changed while it was being sent`)
+  new ClientError('file_changed', `${basename(path)} changed while it was being sent`)

@@ -1,34 +1,34 @@
 /**
- * The bytes of a file to the URL of an upload, by tus 1.0 (https://tus.io/protocols/resumable-upload).
+ * Sends a file to an upload URL with tus 1.0 (https://tus.io/protocols/resumable-upload).
  *
- * The rule: how far the upload is, is what the server says. After every failure it is asked, and what follows is sent.
+ * The server's offset is authoritative. After every failure the client asks for it and continues from there.
  */
-import { ClientError, failureOf, Transient } from './failures.ts'
-import { type Persistence, persist } from './persist.ts'
+import { ClientError, failureOf, TransientError } from './failures.ts'
+import { type RetryOptions, retryWithBackoff } from './retry.ts'
 import type { SourceFile } from './source-file.ts'
 
 const HEADERS = { 'tus-resumable': '1.0.0' }
 const ANSWER_MS = 60_000
-/** Without one chunk leaving, or without the answer to the last one. */
+/** Time without a chunk leaving, or without the answer after the last one. */
 const STALL_MS = 90_000
 const STALL_CHECK_MS = 5_000
-/** Where something before the service takes no bodies as large as the rest of a file. */
+/** Sizes to try if a proxy in front of the service limits request bodies. */
 const LARGEST_PIECE = 64 * 1024 * 1024
 const SMALLEST_PIECE = 256 * 1024
 
-export interface Sending extends Persistence {
-  /** Bytes that have left, those included that an earlier run has sent. */
+export interface Sending extends RetryOptions {
+  /** Bytes sent so far, including those of earlier runs. */
   readonly onSent: (bytes: number) => void
 }
 
 /**
- * Resolves when the server has all of it, durably.
+ * Resolves once the server has stored the whole file durably.
  * @throws ClientError, such as `upload_expired`; the reason of the signal
  */
 export async function sendFile(uploadUrl: string, file: SourceFile, sending: Sending): Promise<void> {
   let piece = Number.POSITIVE_INFINITY
   let furthest = 0
-  await persist(async (progressed) => {
+  await retryWithBackoff(async (progressed) => {
     let offset = await askOffset(uploadUrl, file, sending.signal)
     for (;;) {
       sending.onSent(offset)
@@ -47,10 +47,10 @@ export async function sendFile(uploadUrl: string, file: SourceFile, sending: Sen
   }, sending)
 }
 
-/** @throws ClientError where even the smallest is too large */
+/** @throws ClientError if a proxy refuses even the smallest piece */
 function smaller(piece: number): number {
   if (piece <= SMALLEST_PIECE)
-    throw new ClientError('payload_too_large', 'something before the server takes no uploads')
+    throw new ClientError('payload_too_large', 'a proxy in front of the server refuses uploads')
   return Math.min(LARGEST_PIECE, piece / 4)
 }
 
@@ -64,7 +64,7 @@ async function askOffset(uploadUrl: string, file: SourceFile, signal: AbortSigna
   if (!response.ok) throw await uploadFailureOf(response)
   const length = response.headers.get('upload-length')
   if (length !== null && Number(length) !== file.size)
-    throw new ClientError('file_changed', `the upload is of ${length} bytes, the file has ${file.size}`)
+    throw new ClientError('file_changed', `the upload has ${length} bytes, but the file has ${file.size}`)
   return offsetOf(response)
 }
 
@@ -73,7 +73,7 @@ interface Piece {
   readonly end: number
 }
 
-/** @returns the offset that the server has then, or that the body was too large for somebody on the way */
+/** @returns the server's offset afterwards, or 'too large' if a proxy refused the body */
 async function sendPiece(
   uploadUrl: string,
   file: SourceFile,
@@ -97,16 +97,16 @@ async function sendPiece(
     signal: AbortSignal.any([signal, watch.signal]),
   })
   if (response.ok) return offsetOf(response)
-  // The service itself says what it speaks.
+  // The service's own answers carry `Tus-Resumable`; a proxy's do not.
   if (response.status === 413 && !response.headers.has('tus-resumable')) return 'too large'
-  // Somebody else has sent some of it meanwhile, such as an older request of this client that was still on its way.
-  if (response.status === 409) throw new Transient('the server has another offset', null, true)
+  // Another request sent some of these bytes, such as an older request of this client.
+  if (response.status === 409) throw new TransientError('the server has another offset', null, true)
   throw await uploadFailureOf(response)
 }
 
 async function uploadFailureOf(response: Response): Promise<Error> {
   if (response.status === 404)
-    return new ClientError('upload_gone', 'the server does not know the upload', 404)
+    return new ClientError('upload_gone', 'the server does not know this upload', 404)
   if (response.status === 410) return new ClientError('upload_expired', 'the upload has expired', 410)
   return failureOf(response, new Date())
 }
@@ -116,16 +116,17 @@ function offsetOf({ headers }: Response): number {
   if (/^\d{1,16}$/.test(value)) return Number(value)
   throw new ClientError(
     'not_tus',
-    'the server does not say how far the upload is: is something between it and here?',
+    'the server did not state the offset of the upload; a proxy may have answered',
   )
 }
 
-/** Aborts where nothing has moved for too long: a connection may die without a word. */
+/** Aborts if nothing has moved for too long, because a connection may die silently. */
 function watchForStall() {
   const controller = new AbortController()
   let moved = performance.now()
   const timer = setInterval(() => {
-    if (performance.now() - moved > STALL_MS) controller.abort(new Transient('nothing moves any more'))
+    if (performance.now() - moved > STALL_MS)
+      controller.abort(new TransientError('no data was transferred for too long'))
   }, STALL_CHECK_MS)
   return {
     signal: controller.signal,

@@ -1,39 +1,39 @@
 /**
- * One file, from the disk to media that plays.
+ * Uploads one file and waits until its media plays.
  *
- * The rule: whatever was cut goes on. The note of a file is written before each step whose answer could be lost, and every step
- * may be done again: so a second run sends what is missing, into the recording of the first.
+ * An interrupted upload resumes. The client writes a resume record before each step whose answer could be lost, and
+ * every step may be repeated. A second run therefore sends only what is missing, into the recording of the first.
  */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Api, RecordingAsset, UploadStatus } from './api.ts'
 import { ClientError } from './failures.ts'
-import type { Memory, Note } from './memory.ts'
-import type { Persistence } from './persist.ts'
+import type { ResumeRecord, ResumeStore } from './resume-records.ts'
+import type { RetryOptions } from './retry.ts'
 import type { SourceFile } from './source-file.ts'
 import { sendFile } from './tus.ts'
 
-const FIRST_LOOK_MS = 250
-const LONGEST_LOOK_MS = 2_000
-/** Of one file, in one run. */
+const FIRST_POLL_MS = 250
+const LONGEST_POLL_MS = 2_000
+/** Attempts for one file in one run. */
 const MAX_UPLOADS = 3
 
-export interface Wish {
+export interface UploadRequest {
   /** null: the name of the file. */
   readonly displayName: string | null
   readonly folderIds: readonly string[]
-  /** null: one is made up. */
+  /** null: the client generates one. */
   readonly externalId: string | null
-  /** Whether a recording of that external id that already has media may get this file in its place. */
+  /** Whether this file may replace the media of a recording with that external id. */
   readonly replaces: boolean
 }
 
 export interface UploadDeps {
   readonly api: Api
-  readonly memory: Memory
-  /** Of the service; notes of another one are of other recordings. */
+  readonly resumeStore: ResumeStore
+  /** Address of the service. Resume records of another service are not used. */
   readonly url: string
-  readonly persistence: Omit<Persistence, 'patienceMs'>
+  readonly retry: Omit<RetryOptions, 'giveUpAfterMs'>
 }
 
 export interface Sent {
@@ -41,53 +41,61 @@ export interface Sent {
   readonly uploadId: string
 }
 
-/** By which a run finds the note of the one before: the same version of the same file, to be the same recording. */
-export function noteKey(url: string, file: SourceFile, wish: Wish): string {
-  const parts = [url, file.path, file.size, file.modified, wish.displayName, wish.folderIds, wish.externalId]
+/** Key of the resume record: the same version of the same file for the same recording. */
+export function resumeKey(url: string, file: SourceFile, request: UploadRequest): string {
+  const parts = [
+    url,
+    file.path,
+    file.size,
+    file.modified,
+    request.displayName,
+    request.folderIds,
+    request.externalId,
+  ]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 40)
 }
 
 /**
- * Resolves when the service has every byte. The note stays until somebody drops it.
- * @param onSent bytes that have left
+ * Resolves once the service has every byte. The resume record stays until the caller deletes it.
+ * @param onSent bytes sent so far
  * @throws ClientError; the reason of the signal
  */
 export async function sendUpload(
   deps: UploadDeps,
   file: SourceFile,
-  wish: Wish,
+  request: UploadRequest,
   onSent: (bytes: number) => void,
 ): Promise<Sent> {
-  const key = noteKey(deps.url, file, wish)
+  const key = resumeKey(deps.url, file, request)
   for (let attempt = 1; ; attempt++) {
-    const note = await deps.memory.load(key)
+    const record = await deps.resumeStore.load(key)
     try {
-      return await claimAndSend(deps, file, wish, { key, note }, onSent)
+      return await claimAndSend(deps, file, request, { key, record }, onSent)
     } catch (error) {
       if (!(error instanceof ClientError)) throw error
-      // The note speaks of something that is gone, or the upload has run out of time: from the start.
-      const isStale = note !== null && error.status === 404
+      // The recorded recording or upload is gone, or the upload has expired: start over.
+      const isStale = record !== null && error.status === 404
       if (attempt >= MAX_UPLOADS || !(isStale || error.code === 'upload_expired')) throw error
-      if (isStale) await deps.memory.drop(key)
+      if (isStale) await deps.resumeStore.drop(key)
     }
   }
 }
 
-interface Remembered {
+interface Resumable {
   readonly key: string
-  readonly note: Note | null
+  readonly record: ResumeRecord | null
 }
 
 async function claimAndSend(
   deps: UploadDeps,
   file: SourceFile,
-  wish: Wish,
-  { key, note }: Remembered,
+  request: UploadRequest,
+  { key, record }: Resumable,
   onSent: (bytes: number) => void,
 ): Promise<Sent> {
-  const { api, memory } = deps
-  const known = note ?? {
-    externalId: wish.externalId ?? `upload-${crypto.randomUUID()}`,
+  const { api, resumeStore } = deps
+  const known = record ?? {
+    externalId: request.externalId ?? `upload-${crypto.randomUUID()}`,
     recordingId: null,
     uploadId: null,
   }
@@ -98,21 +106,21 @@ async function claimAndSend(
       return { recordingId: known.recordingId, uploadId: known.uploadId }
     }
   }
-  await memory.save(key, known)
-  const recordingId = known.recordingId ?? (await createRecording(api, file, wish, known.externalId))
-  await memory.save(key, { ...known, recordingId })
-  const upload = await createUpload(api, recordingId, file, wish)
-  await memory.save(key, { ...known, recordingId, uploadId: upload.uploadId })
+  await resumeStore.save(key, known)
+  const recordingId = known.recordingId ?? (await createRecording(api, file, request, known.externalId))
+  await resumeStore.save(key, { ...known, recordingId })
+  const upload = await createUpload(api, recordingId, file, request)
+  await resumeStore.save(key, { ...known, recordingId, uploadId: upload.uploadId })
   try {
-    // The deadline of the upload slides while bytes arrive; so does patience.
-    const patienceMs = () => upload.timeoutSeconds * 1000
-    await sendFile(upload.uploadUrl, file, { ...deps.persistence, patienceMs, onSent })
+    // Arriving bytes extend the deadline of the upload, and so does progress here.
+    const giveUpAfterMs = () => upload.timeoutSeconds * 1000
+    await sendFile(upload.uploadUrl, file, { ...deps.retry, giveUpAfterMs, onSent })
   } catch (error) {
     if (error instanceof ClientError && error.code === 'file_changed') {
-      await memory.drop(key)
+      await resumeStore.drop(key)
       await api.cancelUpload(recordingId, upload.uploadId).catch(() => {})
     }
-    // Takes no more bytes: out of time, or somebody does not want it, which is not to be undone.
+    // The upload has expired or was cancelled. A cancelled upload is not started again.
     const isOver = error instanceof ClientError && error.code === 'upload_expired'
     if (isOver && (await api.getUpload(recordingId, upload.uploadId)).phase === 'cancelled') throw cancelled()
     throw error
@@ -120,17 +128,20 @@ async function claimAndSend(
   return { recordingId, uploadId: upload.uploadId }
 }
 
-const createRecording = (api: Api, file: SourceFile, wish: Wish, externalId: string) =>
+const createRecording = (api: Api, file: SourceFile, request: UploadRequest, externalId: string) =>
   api.createRecording({
-    displayName: wish.displayName ?? file.name,
-    folderIds: wish.folderIds,
+    displayName: request.displayName ?? file.name,
+    folderIds: request.folderIds,
     externalId,
   })
 
-/** @throws ClientError that says what the recording has instead */
-async function createUpload(api: Api, recordingId: string, file: SourceFile, { replaces }: Wish) {
+/** @throws ClientError that names the existing media or upload */
+async function createUpload(api: Api, recordingId: string, file: SourceFile, { replaces }: UploadRequest) {
   if (!replaces && (await api.getAsset(recordingId))?.status === 'completed')
-    throw new ClientError('media_exists', `recording ${recordingId} has media already; --replace replaces it`)
+    throw new ClientError(
+      'media_exists',
+      `recording ${recordingId} already has media; use --replace to replace it`,
+    )
   try {
     return await api.createUpload(recordingId, { fileName: file.name, fileSize: file.size })
   } catch (error) {
@@ -141,15 +152,15 @@ async function createUpload(api: Api, recordingId: string, file: SourceFile, { r
 }
 
 /**
- * Asks until the media plays. @param onStatus told every answer
- * @throws ClientError with the error code of the upload where it failed
+ * Polls until the media plays. @param onStatus called with every answer
+ * @throws ClientError with the error code of a failed upload
  */
-export async function awaitReady(
-  { api, persistence: { signal } }: Pick<UploadDeps, 'api' | 'persistence'>,
+export async function waitUntilReady(
+  { api, retry: { signal } }: Pick<UploadDeps, 'api' | 'retry'>,
   { recordingId, uploadId }: Sent,
   onStatus: (status: UploadStatus) => void,
 ): Promise<RecordingAsset> {
-  for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(LONGEST_LOOK_MS, waitMs * 1.5)) {
+  for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(LONGEST_POLL_MS, waitMs * 1.5)) {
     const status = await api.getUpload(recordingId, uploadId)
     onStatus(status)
     if (status.phase === 'failed' || status.phase === 'cancelled')
@@ -160,7 +171,7 @@ export async function awaitReady(
   }
 }
 
-/** What the asset says may be more exact. */
+/** The asset may have a more specific error code. */
 async function failedUpload(
   api: Api,
   recordingId: string,

@@ -1,12 +1,12 @@
 /**
- * The body of a request, as far as it belongs to the file.
+ * Reads the part of a request body that belongs to the file.
  *
- * The rule: the chunk that completes the file is handed on only when nothing came after it, so that a body with too many
- * bytes never completes one; and the client is waited for only while it keeps its pace.
+ * The last chunk of the file is passed on only after the body has ended, so that a body that is too long never
+ * completes a file. A client that sends too slowly is disconnected.
  */
 import { releaseChunk } from '../platform/storage/release-chunk.ts'
 
-/** At least so many bytes in every so many milliseconds in which the client is waited for. */
+/** The minimum pace: `bytes` in every `ms` milliseconds spent waiting for the client. */
 export interface Pace {
   readonly bytes: number
   readonly ms: number
@@ -14,27 +14,30 @@ export interface Pace {
 
 export interface BodyRequest {
   readonly body: ReadableStream<Uint8Array> | null
-  /** Bytes to pass over at the beginning. */
+  /** Number of bytes to skip at the start. */
   readonly skip: number
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
-  /** Told before the client is waited for, and when it is not any more: a wait for the store is not its fault. */
+  /**
+   * Called with true before waiting for the client, and with false afterwards. Waiting for the object store is not the
+   * client's fault.
+   */
   readonly onWait?: (isForClient: boolean) => void
 }
 
-/** `broken`: the connection ended before the body did. `slow`: the client does not keep its pace. */
+/** `broken`: the connection ended before the body did. `slow`: the client sent too slowly. */
 export type Ending = 'whole' | 'broken' | 'cut' | 'slow' | 'tooLong'
 
-/** What surrounds the body. */
+/** Limits for reading the body. */
 interface Bounds {
-  /** Bytes of the file that are not there yet. */
+  /** Number of bytes that the file still needs. */
   readonly missing: number
   readonly pace: Pace
-  /** Ends it at once. */
+  /** Ends the reading at once. */
   readonly cut: AbortSignal
 }
 
-/** Hands the bytes on one chunk at a time, at most `missing` of them. */
+/** Passes the bytes on one chunk at a time, at most `missing` of them. */
 export async function readBody(
   { body, skip, signal, onWait = () => {} }: BodyRequest,
   { missing, pace, cut }: Bounds,
@@ -42,7 +45,7 @@ export async function readBody(
 ): Promise<Ending> {
   if (body === null) return 'whole'
   const reader = body.getReader()
-  // A read that waits then resolves, as if the body had ended.
+  // Cancelling resolves a pending read as if the body had ended.
   const stop = () => void reader.cancel().catch(() => {})
   const slow = new AbortController()
   const paced = keepPace(reader, pace, () => slow.abort())
@@ -56,7 +59,7 @@ export async function readBody(
   for (const one of signals) one.addEventListener('abort', stop, { once: true })
   try {
     if (signals.some(({ aborted }) => aborted)) stop()
-    const isWhole = await handOn(waiting, skip, missing, take)
+    const isWhole = await passOn(waiting, skip, missing, take)
     if (!isWhole) return 'tooLong'
     if (cut.aborted) return 'cut'
     if (slow.signal.aborted) return 'slow'
@@ -77,7 +80,7 @@ interface Reader {
 
 class BrokenBody extends Error {}
 
-/** Reads as before, and says when too little has come for too long. Time in which nobody reads does not count. */
+/** Measures the pace of a reader. Only time spent in `read` counts. */
 function keepPace(reader: Reader, { bytes, ms }: Pace, onSlow: () => void): Reader {
   let [leftMs, missing] = [ms, bytes]
   return {
@@ -97,8 +100,8 @@ function keepPace(reader: Reader, { bytes, ms }: Pace, onSlow: () => void): Read
   }
 }
 
-/** @returns false where there is more than what is missing */
-async function handOn(
+/** @returns false if the body has more than `missing` bytes */
+async function passOn(
   reader: Reader,
   skip: number,
   missing: number,
@@ -125,7 +128,7 @@ async function handOn(
       }
     }
   } finally {
-    // Also where the connection broke: every byte of the file is there.
+    // The file is complete here, even if the connection broke.
     if (last !== null) await take(last)
   }
 }

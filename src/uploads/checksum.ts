@@ -1,4 +1,4 @@
-/** Checksums over bytes that arrive piece by piece, as the extension "checksum" of tus 1.0 names them. */
+/** Checksums over bytes that arrive in chunks, with the algorithm names of the tus 1.0 extension "checksum". */
 import { timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
@@ -7,28 +7,28 @@ export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number]
 
 export interface Checksum {
   readonly algorithm: ChecksumAlgorithm
-  /** Of crc32: four bytes, the most significant first. */
+  /** The digest. For crc32: four bytes, big-endian. */
   readonly digest: Uint8Array
 }
 
-export interface Summing {
+export interface ChecksumVerifier {
   add(chunk: Uint8Array): void
-  /** Ends it. */
+  /** Call it once, after the last chunk. */
   matches(): boolean
 }
 
-export function sumUp({ algorithm, digest }: Checksum): Summing {
-  const sum = algorithm === 'crc32' ? crc32Sum() : new Bun.CryptoHasher(algorithm)
+export function createVerifier({ algorithm, digest }: Checksum): ChecksumVerifier {
+  const hash = algorithm === 'crc32' ? crc32Hash() : new Bun.CryptoHasher(algorithm)
   return {
-    add: (chunk) => void sum.update(chunk),
+    add: (chunk) => void hash.update(chunk),
     matches() {
-      const actual = sum.digest()
+      const actual = hash.digest()
       return actual.byteLength === digest.byteLength && timingSafeEqual(actual, digest)
     },
   }
 }
 
-function crc32Sum() {
+function crc32Hash() {
   let value = 0
   return {
     update(chunk: Uint8Array) {

@@ -1,4 +1,4 @@
-/** Erasing a person from the names of files that were uploaded for the recordings that the person took part in. */
+/** Erases a person from the names of files uploaded for recordings in which the person took part. */
 import { overRecordings } from '../people/erasure.ts'
 import { readFileNames, writeFileNames } from './erasure.store.ts'
 

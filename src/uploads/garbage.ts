@@ -1,30 +1,35 @@
 /**
- * Bytes of uploads that have ended: what was stored of them goes, also after a crash.
+ * Deletes the stored bytes of uploads that have ended, even after a crash.
  *
- * The rule: the transaction that ends an upload enters what it leaves, and an entry goes only when it was deleted twice: a
- * request of another process may still have written the first time.
+ * The transaction that ends an upload enters its object key. An entry is removed after two deletions, because a request
+ * of another process may still have been writing during the first.
  */
 import type { Deps } from '../container.ts'
 import * as store from './store.ts'
 
-/** Lets go of what uploads have left, in the transaction that deletes their recording. */
+/** For the transaction that deletes a recording. */
 export { discardUploads } from './store.ts'
 
 const ENTRIES_AT_ONCE = 50
 
 type GarbageDeps = Pick<Deps, 'sql' | 'storage' | 'log'>
 
-/** What the upload has left, while somebody waits; where that fails or takes longer, maintenance does it over. */
+/**
+ * Deletes the bytes of an upload while the caller waits. If that fails or takes longer than `ms`, maintenance deletes
+ * them later.
+ */
 export async function discardNow(deps: GarbageDeps, upload: store.UploadRef, ms: number): Promise<void> {
   try {
     const signal = AbortSignal.timeout(ms)
     for (const entry of await store.garbageOf(deps.sql, upload)) await discard(deps, entry, signal)
   } catch (error) {
-    deps.log.warn({ uploadId: upload.id, err: error }, 'bytes of an upload not deleted yet')
+    deps.log.warn({ uploadId: upload.id, err: error }, 'could not delete the bytes of an upload yet')
   }
 }
 
-/** Everything that is due; what fails is logged, and due again later, as is what is left when `stopping` is aborted. */
+/**
+ * Deletes everything that is due. Failures are logged and retried later; so is what remains when `stopping` is aborted.
+ */
 export async function discardDue(deps: GarbageDeps, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
     const entries = await store.takeDueGarbage(deps.sql, ENTRIES_AT_ONCE)
@@ -35,10 +40,13 @@ export async function discardDue(deps: GarbageDeps, stopping: AbortSignal): Prom
         await discard(deps, entry)
         discarded++
       } catch (error) {
-        deps.log.warn({ objectKey: entry.objectKey, err: error }, 'bytes of an upload not deleted yet')
+        deps.log.warn(
+          { objectKey: entry.objectKey, err: error },
+          'could not delete the bytes of an upload yet',
+        )
       }
     }
-    // Where all have failed, the store is away.
+    // If every deletion failed, the object store is unavailable.
     if (entries.length < ENTRIES_AT_ONCE || discarded === 0) return
   }
 }
@@ -48,7 +56,7 @@ async function discard(
   entry: store.Garbage,
   signal?: AbortSignal,
 ): Promise<void> {
-  await storage.incoming.discard(entry.objectKey, entry.memory, signal)
+  await storage.incoming.discard(entry.objectKey, entry.resumeState, signal)
   await storage.delete([entry.objectKey], signal)
-  await store.settleGarbage(sql, entry)
+  await store.markDeleted(sql, entry)
 }

@@ -1,6 +1,6 @@
 /**
- * What becomes due without a request: uploads whose bytes stayed away, what ended ones have left, and what crashes left half-done
- * in the object store. Deadlines are judged by the database's clock.
+ * Periodic tasks: expire overdue uploads, delete discarded bytes, and remove incomplete objects that crashes left in
+ * the object store. The database's clock decides what is due.
  */
 import type { MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
@@ -10,7 +10,7 @@ import * as store from './store.ts'
 
 const UPLOADS_AT_ONCE = 200
 
-/** No put takes so long. */
+/** No transfer takes this long. */
 const LEFTOVER_AGE_MS = 24 * 60 * 60 * 1_000
 
 type MaintenanceDeps = Pick<Deps, 'sql' | 'storage' | 'clock' | 'log'>
@@ -23,7 +23,7 @@ export function uploadMaintenance(deps: MaintenanceDeps): readonly MaintenanceTa
   ]
 }
 
-/** One by one, since each waits for its recording. */
+/** One transaction each, because each waits for the lock of its recording. */
 async function expireOverdue({ sql, log }: MaintenanceDeps, stopping: AbortSignal): Promise<void> {
   for (const upload of await store.overdueUploads(sql, UPLOADS_AT_ONCE)) {
     if (stopping.aborted) return
@@ -42,5 +42,6 @@ async function sweepStorage(
 ): Promise<void> {
   const before = new Date(clock.now().getTime() - LEFTOVER_AGE_MS)
   const removed = await storage.sweep(before, await store.awaitedKeys(sql), stopping)
-  if (removed > 0) log.info({ removed }, 'leftovers of crashes removed from the object store')
+  if (removed > 0)
+    log.info({ removed }, 'removed incomplete objects of crashed processes from the object store')
 }

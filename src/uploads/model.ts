@@ -12,16 +12,16 @@ export const CreateUpload = Type.Object({
   fileSize: Type.Integer({
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Size of the file in bytes. The upload is complete when exactly as many have arrived.',
+    description: 'Size of the file in bytes. The upload is complete when exactly this many have arrived.',
   }),
-  folderId: Type.Optional(uuid('Id of a folder that the caller sees. The recording is put into it, too.')),
+  folderId: Type.Optional(uuid('Id of a folder that the caller can see. The recording is added to it.')),
   batchId: Type.Optional(uuid('Id of an upload batch of the user; an API key has none.')),
   source: Type.Optional(
     Type.String({
       pattern: '^[a-z0-9_.-]{1,64}$',
       words: 'at most 64 lower-case letters, digits, underscores, dots and hyphens',
       description:
-        'What sends the file: at most 64 characters. Unless given, `api` for keys and `web` for users.',
+        'The client that sends the file: at most 64 characters. Default: `api` for keys, `web` for users.',
     }),
   ),
   inMobileApp: Type.Optional(
@@ -35,20 +35,20 @@ const members = {
   recordingId: uuid('Id of the recording that the media is for.'),
   phase: oneOf(
     PHASES,
-    '`waiting`: for bytes, also while they arrive; `processing`: the file is examined; `encoding`: playback formats are made. ' +
-      'It ends as `ready`, `failed` or `cancelled`.',
+    '`waiting`: bytes are missing or arriving; `processing`: the file is examined; `encoding`: playback formats are created. ' +
+      'The final phases are `ready`, `failed` and `cancelled`.',
   ),
-  expiresAt: moment('The deadline for the next bytes while `waiting`, in UTC. It slides while they arrive.'),
+  expiresAt: moment('The deadline for the next bytes while `waiting`, in UTC. Arriving bytes extend it.'),
   fileName: Type.String({ description: `Name of the file: 1 to ${MAX_NAME} characters.` }),
   fileSize: Type.Integer({ minimum: 1, description: 'Size of the file in bytes.' }),
   encodeProgress: orNull(
     Type.Integer({ minimum: 0, maximum: 100 }),
-    'Percent of the encoding; null outside of `encoding`.',
+    'Encoding progress in percent; null unless `encoding`.',
   ),
   errorCode: orNull(
     oneOf(UPLOAD_ERROR_CODES),
-    'Why the upload failed; null where it did not. `upload_failed`: its bytes could not be kept; `upload_expired`: they did not ' +
-      'come in time; `processing_failed`: no playable media could be made of the file.',
+    'Why the upload failed; null if it did not. `upload_failed`: its bytes could not be stored; `upload_expired`: they did not ' +
+      'arrive in time; `processing_failed`: the file could not be turned into playable media.',
   ),
 }
 export const Upload = named('Upload', Type.Object(members))
@@ -59,11 +59,11 @@ export const CreatedUpload = named(
     ...members,
     uploadUrl: Type.String({
       format: 'uri',
-      description: 'Where the file is sent. It is a secret for this one file: neither log nor keep it.',
+      description: 'The URL to send the file to. It is a secret for this one file: neither log nor store it.',
     }),
     timeoutSeconds: Type.Integer({
       minimum: 1,
-      description: 'Seconds until `expiresAt`, each time bytes arrive.',
+      description: 'Seconds from now until `expiresAt`. Arriving bytes restart this period.',
     }),
   }),
 )

@@ -1,34 +1,31 @@
-/**
- * The SQL of uploads whose bytes are all there.
- *
- * The rule: the recording's row is locked first, as everywhere.
- */
+/** The SQL of uploads whose bytes have all arrived. Each change locks the recording's row first. */
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { IncomingPart, IncomingRecord } from '../platform/storage/incoming.ts'
 import { ACTIVE_PHASES, type ProcessingEvent, UPLOAD_EVENTS, type UploadErrorCode } from './rules.ts'
 import { discardKept, discardUpload, forgetParts, lockRecordingOf, type UploadRef } from './store.ts'
 
-/** An upload whose bytes are all there. */
+/** An upload whose bytes have all arrived. */
 export interface ProcessedUpload {
   readonly id: string
   readonly organizationId: string
   readonly recordingId: string
-  /** Under which `IncomingStore.publish` makes it an object. */
+  /** The key that `IncomingStore.publish` makes an object. */
   readonly objectKey: string
   readonly fileName: string
   /** Bytes. */
   readonly fileSize: number
-  /** For `IncomingStore.publish`. */
+  /** Argument of `IncomingStore.publish`. */
   readonly whole: IncomingRecord
 }
 
 interface Begun extends Omit<ProcessedUpload, 'whole'> {
-  readonly memory: IncomingRecord['memory']
+  readonly resumeState: IncomingRecord['resumeState']
 }
 
 /**
- * Puts it back to `processing`, whatever an earlier attempt has left. By id alone: an actor knows nothing else.
- * @returns null where nobody awaits it any more
+ * Sets the phase to `processing`, whatever an earlier attempt left. Takes the id alone, because the actor's message has
+ * nothing else.
+ * @returns null if the upload was deleted or has ended
  */
 export async function beginProcessing(tx: Tx, uploadId: string): Promise<ProcessedUpload | null> {
   await lockRecordingOf(tx, uploadId)
@@ -40,22 +37,23 @@ export async function beginProcessing(tx: Tx, uploadId: string): Promise<Process
       and phase = any(${[...from]}::text[])
     returning
       id, organization_id as "organizationId", recording_id as "recordingId", object_key as "objectKey",
-      file_name as "fileName", file_size as "fileSize", store_memory as memory`
+      file_name as "fileName", file_size as "fileSize", resume_state as "resumeState"`
   if (begun === undefined) return null
-  const { memory, ...upload } = begun
+  const { resumeState, ...upload } = begun
   const parts = await tx<IncomingPart[]>`
     select number, size, etag
     from upload_part
     where organization_id = ${upload.organizationId}
       and upload_id = ${uploadId}
     order by number`
-  return { ...upload, whole: { offset: upload.fileSize, memory, parts: [...parts] } }
+  return { ...upload, whole: { offset: upload.fileSize, resumeState, parts: [...parts] } }
 }
 
 /**
- * The asset is the caller's to move, in the same transaction. `fail` lets go of the file, also of one that was published
- * under the upload's key; `giveUp` keeps it; `ready` lets go of those that were kept of this recording before.
- * @returns false where the upload is not where the event may come from
+ * Changes the phase. The caller changes the asset in the same transaction. `fail` discards the file, even if it was
+ * already published under the upload's key. `giveUp` keeps it. `ready` discards files kept from earlier uploads of the
+ * recording.
+ * @returns false if the upload is in no phase that the event may start from
  */
 export async function moveUpload(
   tx: Tx,
@@ -83,7 +81,7 @@ export async function moveUpload(
   return true
 }
 
-/** Whether an upload is bringing media of the recording, or still may. The caller has locked the recording. */
+/** Whether an upload brings, or may still bring, media of the recording. The caller has locked the recording. */
 export async function hasActiveUpload(
   tx: Tx,
   { organizationId, recordingId }: Omit<UploadRef, 'id'>,
@@ -98,7 +96,7 @@ export async function hasActiveUpload(
   return count > 0
 }
 
-/** The upload of a recording whose bytes are being processed, if any. The caller has locked the recording. */
+/** The recording's upload that is being processed, if any. The caller has locked the recording. */
 export async function findProcessed(
   tx: Tx,
   { organizationId, recordingId }: Omit<UploadRef, 'id'>,
@@ -113,9 +111,9 @@ export async function findProcessed(
 }
 
 /**
- * Has the newest upload whose bytes were kept processed again; the message is the caller's to send, and the asset to move. The
- * caller has locked the recording, and has seen that nothing else is to become its media.
- * @returns the upload; null where the recording has none
+ * Sets the newest upload with kept bytes back to `processing`. The caller has locked the recording and verified that no
+ * other media is being ingested. It sends the message and changes the asset.
+ * @returns the id of the upload; null if the recording has none
  */
 export async function processAgain(
   tx: Tx,
@@ -141,8 +139,8 @@ export async function processAgain(
 }
 
 /**
- * Recordings of the organization with an upload that was given up and whose bytes were kept: they have no media, or still the
- * media that the upload was to replace. Oldest upload first.
+ * Recordings of the organization that have an upload with kept bytes. They have no media, or still the media that the
+ * upload was to replace. Oldest upload first.
  */
 export async function recordingsToProcessAgain(query: Query, organizationId: string) {
   const rows = await query<{ recordingId: string }[]>`
@@ -157,7 +155,7 @@ export async function recordingsToProcessAgain(query: Query, organizationId: str
   return rows.map(({ recordingId }) => recordingId)
 }
 
-/** `percent`: 0 to 100. Nothing where it is not being encoded. */
+/** `percent`: 0 to 100. Does nothing unless the upload is being encoded. */
 export async function recordEncodeProgress(
   tx: Tx,
   { id, organizationId }: Pick<ProcessedUpload, 'id' | 'organizationId'>,

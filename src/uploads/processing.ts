@@ -1,8 +1,8 @@
 /**
- * What whoever processes uploaded files needs of an upload.
+ * The part of uploads that media processing uses.
  *
- * The rule: everything here is for a fenced transaction of the recording's actor, and names the upload that `beginProcessing`
- * gave: an upload that was deleted or has ended meanwhile is not moved.
+ * Call these functions within a fenced transaction of the recording's actor, with the upload from `beginProcessing`.
+ * They leave an upload alone that was deleted or has ended meanwhile.
  */
 export {
   beginProcessing,

@@ -1,4 +1,4 @@
-/** Operations on uploads. They parse, call the service and shape the answer. */
+/** REST operations on uploads. Each parses the request, calls the service and builds the answer. */
 import { Type } from '@sinclair/typebox'
 import type { Config } from '../config.ts'
 import { baseUrlOf } from '../http/base-url.ts'
@@ -33,21 +33,25 @@ const createUpload = (uploads: Uploads, config: Pick<Config, 'publicBaseUrl'>) =
     tag: TAG,
     summary: 'Create an upload',
     description: [
-      'Answers with an `uploadUrl`, to which the file is sent: by a resumable client (tus 1.0, or `PUT` with `Content-Range`), or',
-      'by one plain `PUT`. Bytes must arrive before `timeoutSeconds` have passed, each time anew.',
+      'Returns an `uploadUrl`. Send the file there with a resumable client (tus 1.0, or `PUT` with `Content-Range`) or',
+      'one plain `PUT`. The upload expires if no bytes arrive for `timeoutSeconds`.',
       '',
-      'The identical request (`fileName`, `fileSize`, `source`, `folderId`, `batchId`) is answered with the upload that waits',
-      'already, unchanged: repeat it freely, also after adding credits. Any other is 409 while media of the recording is on its way.',
+      'An identical request (`fileName`, `fileSize`, `source`, `folderId`, `batchId`) returns the upload that already waits,',
+      'unchanged, so you may repeat it. Any other request is 409 while media of the recording is being ingested.',
       '',
-      'For a recording that has media, the upload replaces it: the old media stays playable until the new media is ready, and stays if',
-      'the upload fails. A transcript that was made from the old media is made anew; a supplied one stays.',
+      'For a recording that has media, the upload replaces it. The old media stays playable until the new media is ready, and stays if',
+      'the upload fails. A transcript that was created from the old media is created again; a supplied one stays.',
       '',
-      'A user must send `Origin`; only pages of that origin may read the answers of `uploadUrl`. Servers with an API key need not.',
+      'A user must send `Origin`. Only pages of that origin may read the answers of `uploadUrl`. A server with an API key need not.',
     ].join('\n'),
     access: 'organizationOrUser',
     body: CreateUploadSchema,
     example: EXAMPLE,
-    success: { status: 201, description: 'The upload, new or waiting already', schema: CreatedUpload },
+    success: {
+      status: 201,
+      description: 'The new upload, or the one that already waits',
+      schema: CreatedUpload,
+    },
     errors: [
       'recording_not_found',
       'folder_not_found',
@@ -78,7 +82,7 @@ const getUpload = (uploads: Uploads) =>
     params: { recordingId: uuidOf('recording'), uploadId: uuidOf('upload') },
     tag: TAG,
     summary: 'Read an upload',
-    description: 'Ask again until the phase is `ready`, `failed` or `cancelled`.',
+    description: 'Poll until the phase is `ready`, `failed` or `cancelled`.',
     access: 'organizationOrUser',
     query: Type.Object({}),
     success: { status: 200, description: 'The upload', schema: Upload },
@@ -100,7 +104,7 @@ const cancelUpload = (uploads: Uploads) =>
     tag: TAG,
     summary: 'Cancel an upload',
     description:
-      'While it waits for bytes; what has arrived is deleted, and the recording is free for another upload. Again: the same answer.',
+      'Works while the upload waits for bytes. Received bytes are deleted, and the recording is free for another upload. Repeating the request returns the same answer.',
     access: 'organizationOrUser',
     success: { status: 200, description: 'The cancelled upload', schema: Upload },
     errors: ['recording_not_found', 'upload_not_found', 'upload_not_cancellable'],

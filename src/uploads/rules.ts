@@ -1,7 +1,7 @@
 /**
- * How an upload moves (specification, "Upload phase"). Pure.
+ * Phases of an upload and the transitions between them (specification, "Upload phase"). Pure.
  *
- * The rule: a phase changes along this table only, which is the condition of every statement that moves one.
+ * Every statement that changes a phase takes its condition from `UPLOAD_EVENTS`.
  */
 import type { AssetStatus } from '../recordings/model.ts'
 
@@ -11,7 +11,7 @@ export type Phase = (typeof PHASES)[number]
 export const UPLOAD_ERROR_CODES = ['upload_failed', 'upload_expired', 'processing_failed'] as const
 export type UploadErrorCode = (typeof UPLOAD_ERROR_CODES)[number]
 
-/** In these a recording's media is taken: no other upload may be created for it. */
+/** While an upload is in one of these phases, no other upload may be created for its recording. */
 export const ACTIVE_PHASES = ['waiting', 'processing', 'encoding'] as const satisfies readonly Phase[]
 
 interface Move {
@@ -19,31 +19,31 @@ interface Move {
   readonly to: Phase
 }
 
-/** Event → the phases that it may come from, and the one that it leads to. */
+/** Each event with the phases it may start from and the phase it leads to. */
 export const UPLOAD_EVENTS = {
-  /** All bytes are there. */
+  /** All bytes are stored. */
   complete: { from: ['waiting'], to: 'processing' },
   cancel: { from: ['waiting'], to: 'cancelled' },
   expire: { from: ['waiting'], to: 'failed' },
-  /** An attempt to process begins, whatever an earlier one that died has left. */
+  /** An attempt to process begins. It may follow an attempt that died. */
   begin: { from: ['processing', 'encoding'], to: 'processing' },
   encode: { from: ['processing'], to: 'encoding' },
   ready: { from: ['processing', 'encoding'], to: 'ready' },
-  /** The file is why: nothing would become of it. */
+  /** The file is the cause. Processing it again would fail as well. */
   fail: { from: ['processing', 'encoding'], to: 'failed' },
-  /** The file is not why: what came is kept, and an operator may have it processed again. */
+  /** The cause lies elsewhere. The bytes are kept, and an operator may have them processed again. */
   giveUp: { from: ['processing', 'encoding'], to: 'failed' },
   processAgain: { from: ['failed'], to: 'processing' },
 } as const satisfies Readonly<Record<string, Move>>
 
 export type UploadEvent = keyof typeof UPLOAD_EVENTS
 
-/** Of those, what is about bytes that arrive; they move the asset of the recording, too. */
+/** Events about arriving bytes. They also change the recording's asset. */
 export type ArrivalEvent = 'complete' | 'cancel' | 'expire'
-/** The others, of whoever processes the file: the asset is moved by that one. */
+/** Events of processing. The code that processes the file changes the asset itself. */
 export type ProcessingEvent = 'encode' | 'ready' | 'fail' | 'giveUp'
 
-/** What an event of arriving bytes makes of the asset. */
+/** The asset status that each arrival event leads to. */
 export const ASSET_AFTER: Readonly<Record<ArrivalEvent, AssetStatus>> = {
   complete: 'processing',
   cancel: 'cancelled',
@@ -53,7 +53,7 @@ export const ASSET_AFTER: Readonly<Record<ArrivalEvent, AssetStatus>> = {
 /** How long an upload waits for its next bytes. */
 export const TIMEOUT_SECONDS = 3_600
 
-/** What makes two requests for an upload of one recording the same request. */
+/** Two requests for uploads of one recording are identical if these values are equal. */
 export interface UploadIdentity {
   readonly fileName: string
   readonly fileSize: number
@@ -72,31 +72,34 @@ export function isSameUpload(one: UploadIdentity, other: UploadIdentity): boolea
   )
 }
 
-/** Where an upload may begin: at `completed` it replaces the media. `waiting` without an upload is media that a recorder brings. */
+/**
+ * Asset statuses that permit a new upload. At `completed` the upload replaces the media. `waiting` without an upload
+ * means that a recorder will bring the media.
+ */
 const FREE: readonly (AssetStatus | null)[] = [null, 'cancelled', 'failed', 'completed']
 
-/** Of a recording without an active upload. */
+/** Whether an upload may be created. The recording has no active upload. */
 export function mayUpload(asset: AssetStatus | null): boolean {
   return FREE.includes(asset)
 }
 
-/** Control characters, those that turn the direction of what stands around them, and those without a width that join nothing. */
-const UNSEEN = /[\p{Cc}\p{Bidi_Control}\u200b\u2060]/gu
+/** Control characters, bidirectional controls, and zero-width characters that join nothing. */
+const INVISIBLE = /[\p{Cc}\p{Bidi_Control}\u200b\u2060]/gu
 
-/** Such as `.mp4` and `.m4a`, but not the end of `Release 1.2` or of `Call with Dr. Smith`. */
+/** Matches `.mp4` and `.m4a`, but not the end of `Release 1.2` or of `Call with Dr. Smith`. */
 const EXTENSION = /\.(?!\d+$)[a-z\d]{2,4}$/i
 
 /**
- * What a recording without a name is called when it gets its media from a file of this name: without path, extension and what
- * nobody sees. null: nothing is left.
+ * The display name that an unnamed recording gets from its file: without path, extension and invisible characters.
+ * null: nothing is left.
  */
 export function displayNameOf(fileName: string): string | null {
   const base = fileName.split(/[/\\]/).findLast((part) => part.trim() !== '') ?? ''
-  const name = base.replaceAll(/\s+/gu, ' ').replaceAll(UNSEEN, '').trim().replace(EXTENSION, '').trim()
+  const name = base.replaceAll(/\s+/gu, ' ').replaceAll(INVISIBLE, '').trim().replace(EXTENSION, '').trim()
   return name === '' ? null : name
 }
 
-/** A serialized origin (RFC 6454 section 6.1), or `null` of a page that has none to show. */
+/** A serialized origin (RFC 6454 section 6.1), or `null`, which opaque origins send. */
 const ORIGIN = /^(?:null|[a-z][a-z\d+.-]*:\/\/[^\s/?#@\\]{1,255})$/i
 
 export function isOrigin(text: string): boolean {

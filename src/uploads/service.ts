@@ -1,8 +1,9 @@
 /**
  * Use cases of uploads: create, read, cancel.
  *
- * The rule: a recording has one active ingestion of media. An upload for a recording that has media replaces it. Whoever wants to begin one locks the recording's row first, so
- * of two that come at once the second finds the upload of the first: its own where the request is the same, else 409.
+ * A recording has one active media ingestion. An upload for a recording that has media replaces that media. `create`
+ * locks the recording's row first. Of two concurrent requests, the second therefore finds the upload of the first: it
+ * returns that upload if the requests are identical, and 409 otherwise.
  */
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
@@ -12,37 +13,37 @@ import { AppError } from '../platform/errors.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { insertFolders } from '../recordings/service.ts'
 import type { CreateUpload } from './model.ts'
-import { objectKeyOf } from './receive.ts'
-import { type Receiving, UploadNotCancellable } from './receiving.ts'
+import { objectKeyOf } from './receive-request.ts'
 import { isOrigin, isSameUpload, mayUpload, type UploadIdentity } from './rules.ts'
 import * as store from './store.ts'
 import { createUploadTokens, hashOfToken, type UploadTokens } from './token.ts'
+import { UploadNotCancellable, type UploadReceiver } from './upload-receiver.ts'
 
 export type Uploads = ReturnType<typeof createUploads>
 
-/** For those who wait until others have finished. */
+/** `Retry-After` of `too_many_uploads`. */
 const ROOM_SECONDS = '60'
 
 export type UploadsDeps = Pick<Deps, 'sql' | 'newId' | 'log' | 'config'> & {
   readonly folders: Folders
-  readonly receiving: Receiving
+  readonly uploadReceiver: UploadReceiver
 }
 
-/** What is asked for, as far as the request alone tells. */
+/** What the client asks for, as far as the request itself tells. */
 interface Draft {
   readonly identity: UploadIdentity
   readonly origin: string | null
 }
 
 export function createUploads(deps: UploadsDeps) {
-  const { sql, folders, receiving } = deps
+  const { sql, folders, uploadReceiver } = deps
   const tokens = createUploadTokens(deps.config)
   return {
     /**
-     * The identical request is given the upload that waits already, unchanged. `readBody` is asked when the recording is
-     * known.
-     * @throws AppError 404; 400 `origin_required`, `batch_requires_user`; 413 `upload_too_large`; 409 `media_ingestion_active`;
-     * 429 `too_many_uploads`
+     * An identical request gets the upload that already waits, unchanged. `readBody` is called once the recording is
+     * known to exist.
+     * @throws AppError 404; 400 `origin_required`, `batch_requires_user`; 413 `upload_too_large`; 409
+     * `media_ingestion_active`; 429 `too_many_uploads`
      */
     async create(
       viewer: Viewer,
@@ -53,7 +54,7 @@ export function createUploads(deps: UploadsDeps) {
       await folders.assertVisible(sql, viewer, recordingId)
       assertOrigin(viewer, origin)
       const draft = { identity: identityOf(viewer, await readBody()), origin }
-      assertFits(draft.identity.fileSize, receiving.maxBytes)
+      assertFits(draft.identity.fileSize, uploadReceiver.maxBytes)
       await assertBatch(folders, viewer, draft.identity.batchId)
       return createOrFind(deps, tokens, viewer, recordingId, draft)
     },
@@ -61,16 +62,16 @@ export function createUploads(deps: UploadsDeps) {
     /** @throws AppError 404 */
     async get(viewer: Viewer, recordingId: string, uploadId: string): Promise<store.UploadRow> {
       await folders.assertVisible(sql, viewer, recordingId)
-      return (await store.findUpload(sql, viewer.organizationId, recordingId, uploadId)) ?? noUpload()
+      return (await store.findUpload(sql, viewer.organizationId, recordingId, uploadId)) ?? throwNoUpload()
     },
 
-    /** The same again where it is cancelled. @throws AppError 404; 409 `upload_not_cancellable` */
+    /** Cancelling again returns the same state. @throws AppError 404; 409 `upload_not_cancellable` */
     async cancel(viewer: Viewer, recordingId: string, uploadId: string): Promise<store.UploadRow> {
       await folders.assertVisible(sql, viewer, recordingId)
       const found = await store.findUpload(sql, viewer.organizationId, recordingId, uploadId)
-      if (found === undefined) return noUpload()
+      if (found === undefined) return throwNoUpload()
       try {
-        return await receiving.cancel(found)
+        return await uploadReceiver.cancel(found)
       } catch (error) {
         throw error instanceof UploadNotCancellable ? notCancellable(error) : error
       }
@@ -81,14 +82,14 @@ export function createUploads(deps: UploadsDeps) {
 function assertOrigin(viewer: Viewer, origin: string | null): void {
   if (origin === null ? viewer.kind !== 'user' : isOrigin(origin)) return
   const message =
-    'A user must send the header Origin: scheme, host and port of the page that sends the file, as browsers do.'
+    'A user must send the Origin header: scheme, host and port of the page that sends the file, as browsers do.'
   throw new AppError('origin_required', message)
 }
 
 /** @throws AppError 400 */
 function identityOf(viewer: Viewer, body: CreateUpload): UploadIdentity {
   if (body.batchId !== undefined && viewer.kind !== 'user')
-    throw new AppError('batch_requires_user', 'A batch belongs to a user: an API key cannot attach one.')
+    throw new AppError('batch_requires_user', 'A batch belongs to a user. An API key cannot attach one.')
   return {
     fileName: nameOf('fileName', body.fileName),
     fileSize: body.fileSize,
@@ -98,7 +99,7 @@ function identityOf(viewer: Viewer, body: CreateUpload): UploadIdentity {
   }
 }
 
-/** Before a byte of it is sent. @throws AppError 413 */
+/** Refuses a file that is too large before the client sends any of it. @throws AppError 413 */
 function assertFits(fileSize: number, limitBytes: number): void {
   if (fileSize <= limitBytes) return
   const message = `The file has ${fileSize} bytes; this service stores files of at most ${limitBytes}.`
@@ -108,7 +109,7 @@ function assertFits(fileSize: number, limitBytes: number): void {
 /** @throws AppError 429 */
 async function assertRoom(tx: Tx, organizationId: string, limit: number): Promise<void> {
   if (limit === 0 || (await store.countWaiting(tx, organizationId, limit)) < limit) return
-  const message = `${limit} uploads of the organization wait for their bytes already: finish or cancel some, or wait until they expire.`
+  const message = `${limit} uploads of the organization already wait for bytes. Finish or cancel some, or wait until they expire.`
   throw new AppError('too_many_uploads', message, { headers: { 'retry-after': ROOM_SECONDS } })
 }
 
@@ -124,7 +125,7 @@ async function createOrFind(
   draft: Draft,
 ) {
   const id = deps.newId()
-  // Before the transaction, in which nothing is waited for but SQL.
+  // The token is computed before the transaction, because a transaction waits for SQL only.
   const token = await tokens.of(id)
   const upload = await transaction(deps.sql, (tx) =>
     write(deps, tx, viewer, recordingId, { ...draft, id, token }),
@@ -137,7 +138,7 @@ async function createOrFind(
   return { upload, token: await tokenOf(deps, tokens, upload) }
 }
 
-/** The same as before, unless the key of the service was lost. */
+/** The token stays the same unless the service has lost its key; then the new token replaces the old one. */
 async function tokenOf(deps: UploadsDeps, tokens: UploadTokens, upload: store.UploadRow): Promise<string> {
   const token = await tokens.of(upload.id)
   await store.replaceToken(deps.sql, upload, hashOf(token))
@@ -177,13 +178,13 @@ async function write(
 
 function hashOf(token: string): Uint8Array {
   const hash = hashOfToken(token)
-  if (hash === null) throw new Error('a token of this service is not one')
+  if (hash === null) throw new Error('the service created a malformed upload token')
   return hash
 }
 
 function ingestionActive(): AppError {
   const message =
-    'Other media of this recording is on its way: cancel that upload, or wait until it is ready or has failed.'
+    'Other media of this recording is being ingested. Cancel that upload, or wait until it is ready or has failed.'
   return new AppError('media_ingestion_active', message)
 }
 
@@ -192,6 +193,6 @@ function notCancellable({ state }: UploadNotCancellable): AppError {
   return new AppError('upload_not_cancellable', message)
 }
 
-function noUpload(): never {
+function throwNoUpload(): never {
   throw new AppError('upload_not_found', 'This recording has no such upload.')
 }

@@ -1,65 +1,67 @@
-/** What the dialects of HTTP know of an upload, and how receiving it can fail. */
+/** The state of an upload as the HTTP dialects see it, and the errors of receiving. */
 import type { Phase, UploadErrorCode } from './rules.ts'
 
-/** An upload as it is durably; one that is overdue has failed with `upload_expired`, whether or not that was written yet. */
+/**
+ * The durable state of an upload. An overdue upload is `failed` with `upload_expired`, even before that is written.
+ */
 export interface UploadState {
   readonly id: string
   readonly recordingId: string
   readonly phase: Phase
-  /** Bytes that are stored. */
+  /** Number of stored bytes. */
   readonly offset: number
-  /** Bytes of the whole. */
+  /** Size of the whole file in bytes. */
   readonly fileSize: number
   readonly fileName: string
-  /** Of the page that created it, the only one whose scripts may read answers; null: none. */
+  /** Origin of the page that created the upload. Only its scripts may read answers. null: no page created it. */
   readonly origin: string | null
   readonly expiresAt: Date
   readonly errorCode: UploadErrorCode | null
 }
 
-/** Nothing is there under this token. */
+/** No upload has this token. */
 export class UnknownUpload extends Error {
   override readonly name = 'UnknownUpload'
 }
 
-/** A newer request has taken over; what was stored before is kept. */
+/** A newer request has taken over. Bytes stored before are kept. */
 export class Superseded extends Error {
   override readonly name = 'Superseded'
 }
 
-/** The client has sent so little for so long that it was not waited for any more; what had come is kept. */
+/** The client sent too little for too long. Bytes received so far are kept. */
 export class TooSlow extends Error {
   override readonly name = 'TooSlow'
 }
 
-/** Failures that say where the upload stands. */
+/** Errors that carry the state of the upload. */
 abstract class StateError extends Error {
   constructor(readonly state: UploadState) {
     super(`the upload ${state.id} is ${state.phase} at ${state.offset} of ${state.fileSize} bytes`)
   }
 }
 
-/** The request does not go on where the upload stands; nothing of it was taken. */
+/** The request does not start at the stored offset. None of its bytes were stored. */
 export class OffsetMismatch extends StateError {
   override readonly name = 'OffsetMismatch'
 }
 
-/** The request has more bytes than are missing. */
+/** The request has more bytes than the upload still needs. */
 export class UploadTooLarge extends StateError {
   override readonly name = 'UploadTooLarge'
 }
 
-/** No bytes are awaited any more: expired, cancelled or failed. */
+/** The upload takes no more bytes: it has expired, was cancelled or has failed. */
 export class UploadClosed extends StateError {
   override readonly name = 'UploadClosed'
 }
 
-/** The bytes are not those that the checksum is of; nothing of them was taken. */
+/** The bytes do not match the checksum. None of them were stored. */
 export class ChecksumMismatch extends StateError {
   override readonly name = 'ChecksumMismatch'
 }
 
-/** It is processed by now, or has ended in another way. */
+/** The upload is being processed, or has ended in another way. */
 export class UploadNotCancellable extends StateError {
   override readonly name = 'UploadNotCancellable'
 }

@@ -1,8 +1,8 @@
 /**
- * The SQL of uploads: created, read, ended, and what they leave behind.
+ * The SQL of uploads: create, read, end, and discard their bytes.
  *
- * The rule: whoever changes an upload's phase has locked its recording's row first, since the asset moves with it. An upload
- * past its deadline has failed, whoever looks first.
+ * A statement that changes an upload's phase runs under the lock of its recording's row, because the asset changes with
+ * the phase. An upload past its deadline counts as failed, even before that is written.
  */
 import type { PendingQuery, Row } from 'postgres'
 import type { Json, Query, Tx } from '../platform/db/pool.ts'
@@ -14,18 +14,18 @@ type Fragment = PendingQuery<Row[]>
 
 export interface UploadRow extends UploadState {
   readonly organizationId: string
-  /** Only while it is being encoded. */
+  /** Percent; set only while the file is being encoded. */
   readonly encodeProgress: number | null
-  /** Until the deadline, rounded down. */
+  /** Seconds until the deadline, rounded down. */
   readonly timeoutSeconds: number
 }
 
-/** Names an upload of which the caller knows that it is there, or was. */
+/** Identifies an upload that exists, or existed. */
 export type UploadRef = Pick<UploadRow, 'id' | 'organizationId' | 'recordingId'>
 
 const isOverdue = (query: Query) => query`(u.phase = 'waiting' and u.expires_at <= now())`
 
-/** Of `upload u`, as an `UploadRow`. */
+/** The columns of an `UploadRow`, read from `upload u`. */
 export const columns = (query: Query) => query`
   u.id, u.organization_id as "organizationId", u.recording_id as "recordingId",
   case when ${isOverdue(query)} then 'failed' else u.phase end as phase,
@@ -35,7 +35,7 @@ export const columns = (query: Query) => query`
   u.expires_at as "expiresAt",
   greatest(0, floor(extract(epoch from u.expires_at - now())))::int as "timeoutSeconds"`
 
-/** Of a recording that the caller sees. */
+/** The caller has checked that the viewer may see the recording. */
 export async function findUpload(
   query: Query,
   organizationId: string,
@@ -59,7 +59,7 @@ export async function findByToken(query: Query, tokenHash: Uint8Array): Promise<
   return row
 }
 
-/** Locks the recording until the transaction ends. @returns undefined where the condition on `r` hides it */
+/** Locks the recording until the transaction ends. @returns undefined if the condition on `r` hides it */
 export async function lockRecording(
   tx: Tx,
   recordingId: string,
@@ -76,7 +76,7 @@ export async function lockRecording(
   return row
 }
 
-/** By the upload alone, which leads to its organization: the actor that processes one knows nothing else. */
+/** Locks the recording of the upload. Takes the upload's id alone, because the processing actor knows nothing else. */
 export async function lockRecordingOf(tx: Tx, uploadId: string): Promise<void> {
   await tx`
     select 1
@@ -89,7 +89,7 @@ export async function lockRecordingOf(tx: Tx, uploadId: string): Promise<void> {
 
 export type ActiveUpload = UploadRow & UploadIdentity
 
-/** Under the lock of the recording: the one upload that has its media, also one that is overdue. */
+/** The recording's active upload, even if it is overdue. The caller has locked the recording. */
 export async function findActive(
   tx: Tx,
   organizationId: string,
@@ -105,8 +105,8 @@ export async function findActive(
 }
 
 /**
- * How many uploads of the organization wait for bytes, at most `limit`. Until the transaction ends nobody else is told, so
- * that of many who come at once no more are let in than may be.
+ * Counts the uploads of the organization that wait for bytes, up to `limit`. Locks the organization until the
+ * transaction ends, so that concurrent requests cannot exceed the limit together.
  */
 export async function countWaiting(tx: Tx, organizationId: string, limit: number): Promise<number> {
   await tx`
@@ -138,8 +138,8 @@ export interface NewUpload extends UploadIdentity {
 }
 
 /**
- * Under the lock of the recording. Its asset waits from then on and keeps nothing of an earlier attempt; media that plays
- * already stays as it is until the upload replaces it.
+ * The caller has locked the recording. The asset becomes `waiting` and forgets earlier attempts. Media that already
+ * plays stays until the upload replaces it.
  */
 export async function insertUpload(tx: Tx, row: NewUpload): Promise<UploadRow> {
   await tx`
@@ -165,7 +165,7 @@ export async function insertUpload(tx: Tx, row: NewUpload): Promise<UploadRow> {
   return upload as UploadRow
 }
 
-/** Where the key of the service is not the one of then: from now on the upload has the other URL. */
+/** Stores a new token hash if the key of the service has changed. The upload then has a new URL. */
 export async function replaceToken(
   query: Query,
   { id, organizationId }: UploadRef,
@@ -180,9 +180,9 @@ export async function replaceToken(
 }
 
 /**
- * Under the lock of the recording: ends the wait for bytes, and frees the recording for another upload. What has come is
- * let go of.
- * @returns false where it did not wait any more, or where its deadline says the other
+ * Ends the wait for bytes, frees the recording for another upload, and discards received bytes. The caller has locked
+ * the recording.
+ * @returns false if the upload no longer waits, or its deadline contradicts the event
  */
 export async function endWaiting(tx: Tx, upload: UploadRef, event: 'cancel' | 'expire'): Promise<boolean> {
   const { from, to } = UPLOAD_EVENTS[event]
@@ -206,7 +206,7 @@ export async function endWaiting(tx: Tx, upload: UploadRef, event: 'cancel' | 'e
   return true
 }
 
-/** Of every organization. */
+/** Uploads of every organization. */
 export function overdueUploads(query: Query, limit: number) {
   return query<UploadRef[]>`
     select u.id, u.organization_id as "organizationId", u.recording_id as "recordingId"
@@ -216,10 +216,10 @@ export function overdueUploads(query: Query, limit: number) {
     limit ${limit}`
 }
 
-/** Bytes that came, or are coming, may still become media. */
+/** True for uploads whose bytes may still become media. */
 const holdsBytes = (query: Query) => query`(phase = any(${[...ACTIVE_PHASES]}::text[]) or bytes_kept)`
 
-/** Of every organization: keys of objects whose bytes are not all in place yet, or were kept where they are. */
+/** Object keys of every organization whose bytes are incomplete or were kept. */
 export async function awaitedKeys(query: Query): Promise<readonly string[]> {
   const rows = await query<{ key: string }[]>`
     select object_key as key
@@ -228,11 +228,11 @@ export async function awaitedKeys(query: Query): Promise<readonly string[]> {
   return rows.map(({ key }) => key)
 }
 
-/** Lets go of what came of an upload that has just ended, or begins anew. */
+/** Discards the received bytes of an upload that has just ended or starts over. */
 export async function discardUpload(tx: Tx, upload: Pick<UploadRef, 'id' | 'organizationId'>): Promise<void> {
   await tx`
-    insert into upload_garbage (object_key, organization_id, store_memory, delete_after)
-    select object_key, organization_id, store_memory, now()
+    insert into upload_garbage (object_key, organization_id, resume_state, delete_after)
+    select object_key, organization_id, resume_state, now()
     from upload
     where organization_id = ${upload.organizationId}
       and id = ${upload.id}
@@ -240,7 +240,7 @@ export async function discardUpload(tx: Tx, upload: Pick<UploadRef, 'id' | 'orga
   await forgetParts(tx, upload)
 }
 
-/** When the object is whole, or never will be. */
+/** Called when the object is complete, or never will be. */
 export async function forgetParts(
   tx: Tx,
   { id, organizationId }: Pick<UploadRef, 'id' | 'organizationId'>,
@@ -251,7 +251,7 @@ export async function forgetParts(
       and upload_id = ${id}`
 }
 
-/** Lets go of what was kept of earlier uploads of the recording: something else is its media by now. */
+/** Discards the bytes kept from earlier uploads of the recording, because other media has taken their place. */
 export async function discardKept(
   tx: Tx,
   { organizationId, recordingId }: Omit<UploadRef, 'id'>,
@@ -266,11 +266,11 @@ export async function discardKept(
   for (const { id } of kept) await discardUpload(tx, { id, organizationId })
 }
 
-/** Lets go of what came of uploads of a recording that is being deleted, and had not ended or was kept. */
+/** Discards the bytes of uploads of a recording that is being deleted, if they are active or their bytes were kept. */
 export async function discardUploads(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
   await tx`
-    insert into upload_garbage (object_key, organization_id, store_memory, delete_after)
-    select object_key, organization_id, store_memory, now()
+    insert into upload_garbage (object_key, organization_id, resume_state, delete_after)
+    select object_key, organization_id, resume_state, now()
     from upload
     where organization_id = ${organizationId}
       and recording_id = ${recordingId}
@@ -280,15 +280,15 @@ export async function discardUploads(tx: Tx, organizationId: string, recordingId
 
 export interface Garbage {
   readonly objectKey: string
-  readonly memory: Json
-  /** It was deleted once already. */
+  readonly resumeState: Json
+  /** The object was already deleted once. */
   readonly again: boolean
 }
 
-/** What has come of an upload that has ended, where it is not deleted yet. */
+/** Undeleted bytes of an upload that has ended. */
 export function garbageOf(query: Query, { id, organizationId }: UploadRef) {
   return query<Garbage[]>`
-    select g.object_key as "objectKey", g.store_memory as memory, g.again
+    select g.object_key as "objectKey", g.resume_state as "resumeState", g.again
     from upload_garbage g
     join upload u on u.object_key = g.object_key
     where g.organization_id = ${organizationId}
@@ -296,7 +296,10 @@ export function garbageOf(query: Query, { id, organizationId }: UploadRef) {
       and not g.again`
 }
 
-/** Of every organization, oldest first. It is due again later: what fails stands in nobody's way until then. */
+/**
+ * Due entries of every organization, oldest first. Each becomes due again later, so that a failing entry does not block
+ * the others.
+ */
 export function takeDueGarbage(query: Query, limit: number) {
   return query<Garbage[]>`
     with due as (
@@ -311,11 +314,14 @@ export function takeDueGarbage(query: Query, limit: number) {
     set delete_after = now() + interval '15 minutes'
     from due
     where g.object_key = due.object_key
-    returning g.object_key as "objectKey", g.store_memory as memory, g.again`
+    returning g.object_key as "objectKey", g.resume_state as "resumeState", g.again`
 }
 
-/** What was deleted is deleted again, once, when no request of then can be under way any more; then it is forgotten. */
-export async function settleGarbage(query: Query, { objectKey, again }: Garbage): Promise<void> {
+/**
+ * After the first deletion, schedules a second one for when no older request can still be writing. After the second,
+ * removes the entry.
+ */
+export async function markDeleted(query: Query, { objectKey, again }: Garbage): Promise<void> {
   await (again
     ? query`
         delete from upload_garbage

@@ -1,15 +1,15 @@
 /**
- * The capability in an `uploadUrl`: whoever has it may send the file, and nothing else.
+ * The token in an `uploadUrl`. Its holder may send the file and nothing else.
  *
- * The rule: it is derived from the upload's id and a key of the service, so that the identical retry is given the same URL
- * although the database has only its hash.
+ * The token is derived from the upload's id and a key of the service. An identical request therefore gets the same URL,
+ * although the database stores only the token's hash.
  */
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { derivedKey } from '../platform/secrets/derived-key.ts'
 import { ensureSecretFile } from '../platform/secrets/secret-file.ts'
 
-/** Of the path of an `uploadUrl`; the token follows. */
+/** Path of an `uploadUrl` before the token. */
 export const UPLOAD_PATH = '/uploads/'
 
 const KEY_BYTES = 32
@@ -22,8 +22,8 @@ export interface UploadTokens {
 }
 
 /**
- * Processes that serve the same uploads share the key: it is derived from `SECRET_KEY` where that is set, else in `DATA_DIR/keys`,
- * made when it is first needed.
+ * Processes that serve the same uploads share the key. It is derived from `SECRET_KEY` if that is set, and otherwise
+ * created on first use in `DATA_DIR/keys`.
  */
 export function createUploadTokens({
   dataDir,
@@ -45,7 +45,7 @@ export function createUploadTokens({
   }
 }
 
-/** What the database has of a token; null for what cannot be one. */
+/** The hash that the database stores; null if the text cannot be a token. */
 export function hashOfToken(token: string): Buffer | null {
   return TOKEN.test(token) ? new Bun.CryptoHasher('sha256').update(token).digest() : null
 }

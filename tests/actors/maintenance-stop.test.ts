@@ -151,7 +151,7 @@ test('objects that nothing shows: the one at hand is deleted, the others later',
 
 test('bytes of uploads that have ended: those at hand are deleted, the others later', async () => {
   await sql`
-    insert into upload_garbage (object_key, organization_id, store_memory, delete_after, again)
+    insert into upload_garbage (object_key, organization_id, resume_state, delete_after, again)
     select 'recordings/' || n, gen_random_uuid(), null, now(), true from generate_series(1, 5) n`
   await stoppedAt(
     container.storage,

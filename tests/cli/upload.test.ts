@@ -231,7 +231,7 @@ describe('earshot upload', () => {
     expect([first.code, first.uploads[0].recordingId]).toEqual([0, made.body.id])
     const second = await uploadJson(talk, '--external-id', 'call-1')
     expect([second.code, second.uploads[0].error.code]).toEqual([1, 'media_exists'])
-    expect(second.err).toContain(`recording ${made.body.id} has media already; --replace replaces it`)
+    expect(second.err).toContain(`recording ${made.body.id} already has media; use --replace to replace it`)
     const third = await uploadJson(talk, '--external-id', 'call-1', '--replace')
     expect([third.code, third.uploads[0].recordingId]).toEqual([0, made.body.id])
     expect(third.uploads[0].uploadId).not.toBe(first.uploads[0].uploadId)
@@ -358,9 +358,9 @@ describe('a mistake is one line', () => {
     writeFileSync(empty, '')
     const cases: readonly (readonly [readonly string[], RegExp])[] = [
       [[], /usage: earshot upload <file>…/],
-      [[talk, join(folder, 'missing.mp4')], /missing\.mp4: there is no such file/],
+      [[talk, join(folder, 'missing.mp4')], /missing\.mp4: no such file/],
       [[empty], /empty\.mp4: the file is empty/],
-      [[folder], /it is not a file/],
+      [[folder], /not a regular file/],
       [[talk, talk], /is given twice/],
       [[talk, join(folder, 'x'), '--name', 'x'], /give one file/],
       [[talk, '--key', 'a', '--token', 'b'], /exclude each other/],

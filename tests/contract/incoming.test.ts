@@ -386,7 +386,7 @@ describe.each([
   test('publish of what was discarded rejects, and there is no object', async () => {
     const [key, row] = [newKey(), new Row(20)]
     await send(key, row, 20)
-    await store.incoming.discard(key, row.progress.memory)
+    await store.incoming.discard(key, row.progress.resumeState)
     await expect(publish(key, row)).rejects.toThrow()
     await publish(key, row).catch(() => {})
     expect(await store.head(key)).toBeNull()
@@ -400,9 +400,9 @@ describe.each([
     const crashed = await append(key, row)
     await feed(crashed, PART + 9, PART)
     await crashed.abandon()
-    await store.incoming.discard(key, row.progress.memory)
+    await store.incoming.discard(key, row.progress.resumeState)
     expect(await leftoversOf(key)).toEqual([])
-    await store.incoming.discard(key, row.progress.memory)
+    await store.incoming.discard(key, row.progress.resumeState)
     expect(await store.head(key)).toBeNull()
   })
 
@@ -424,17 +424,17 @@ describe.each([
     const [key, row] = [newKey(), new Row(30)]
     await send(key, row, 30)
     await publish(key, row)
-    await store.incoming.discard(key, row.progress.memory)
+    await store.incoming.discard(key, row.progress.resumeState)
     await expectWhole(key, 30)
   })
 
   test('a record that does not fit its parts is refused', async () => {
     const [key, row] = [newKey(), new Row(30)]
     await send(key, row, 30)
-    const { parts, memory } = row.whole
-    await expect(store.incoming.publish(key, { offset: 31, memory, parts }, CONTENT_TYPE)).rejects.toThrow(
-      'record',
-    )
+    const { parts, resumeState } = row.whole
+    await expect(
+      store.incoming.publish(key, { offset: 31, resumeState, parts }, CONTENT_TYPE),
+    ).rejects.toThrow('record')
     expect(await store.head(key)).toBeNull()
   })
 
@@ -482,7 +482,7 @@ describe.each([
 
   test('memory grows neither with the object nor with the number of writers', async () => {
     const growthOf = async (keys: readonly string[], size: number) => {
-      const progress = { offset: 0, memory: null }
+      const progress = { offset: 0, resumeState: null }
       const child = spawn({ store: subject.transfer, keys, size, progress, alone: true })
       let growth = Number.POSITIVE_INFINITY
       for await (const line of linesOf(child.stdout)) growth = line.growth ?? growth

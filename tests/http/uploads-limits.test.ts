@@ -4,7 +4,12 @@ import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Deps } from '../../src/container.ts'
 import { createS3Store } from '../../src/platform/storage/s3.ts'
-import { createReceiving, type Receiving, Superseded, TooSlow } from '../../src/uploads/receiving.ts'
+import {
+  createUploadReceiver,
+  Superseded,
+  TooSlow,
+  type UploadReceiver,
+} from '../../src/uploads/upload-receiver.ts'
 import { openRequest } from '../support/raw-request.ts'
 import { createRecording, RECORDINGS } from '../support/recordings.ts'
 import { clientOf, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
@@ -31,16 +36,20 @@ afterAll(async () => {
   await server?.stop()
 })
 
-const receivingOf = (storage: Partial<Deps['storage']['incoming']> = {}, limits = LIMITS): Receiving => {
+const receiverWith = (
+  storage: Partial<Deps['storage']['incoming']> = {},
+  limits = LIMITS,
+): UploadReceiver => {
   const incoming = { ...server.deps.storage.incoming, ...storage }
   const deps = { ...server.deps, storage: { ...server.deps.storage, incoming } }
-  const receiving = createReceiving(deps, limits)
-  stops.push(() => receiving.stop())
-  return receiving
+  const receiver = createUploadReceiver(deps, limits)
+  stops.push(() => receiver.stop())
+  return receiver
 }
 /** A process of the service of its own. */
-const serve = (deps: Deps, receiving?: Receiving): string => {
-  const features = receiving === undefined ? {} : { features: { ...server.features, receiving } }
+const serve = (deps: Deps, receiver?: UploadReceiver): string => {
+  const features =
+    receiver === undefined ? {} : { features: { ...server.features, uploadReceiver: receiver } }
   const app = createApp(deps, features).listen({ hostname: '127.0.0.1', port: 0 })
   stops.push(() => app.stop(true))
   return `http://127.0.0.1:${app.server?.port}`
@@ -79,7 +88,7 @@ describe('a client that sends a byte now and then', () => {
     ['with Content-Length', { 'content-length': String(SIZE) }],
     ['in chunks', { 'transfer-encoding': 'chunked' }],
   ])('is ended with 503 upload_too_slow, and goes on from what had come: %s', async (_, headers) => {
-    const baseUrl = serve(server.deps, receivingOf())
+    const baseUrl = serve(server.deps, receiverWith())
     const { uploadUrl } = await newUpload()
     const url = uploadUrl.replace(server.baseUrl, baseUrl)
     const isChunked = 'transfer-encoding' in headers
@@ -108,7 +117,7 @@ describe('a client that sends a byte now and then', () => {
 
   test('is ended also where it says nothing at all', async () => {
     const upload = await newUpload()
-    expect(await outcome(receivingOf().receive(upload, request(feed().body)))).toBeInstanceOf(TooSlow)
+    expect(await outcome(receiverWith().receive(upload, request(feed().body)))).toBeInstanceOf(TooSlow)
   })
 
   test('loses what a checksum was promised for', async () => {
@@ -116,7 +125,7 @@ describe('a client that sends a byte now and then', () => {
     const { body, push } = feed()
     push(0, 500)
     const checksum = { algorithm: 'sha1', digest: new Uint8Array(20) } as const
-    expect(await outcome(receivingOf().receive(upload, request(body, { checksum })))).toBeInstanceOf(TooSlow)
+    expect(await outcome(receiverWith().receive(upload, request(body, { checksum })))).toBeInstanceOf(TooSlow)
     expect(await offsetOf(upload.uploadUrl)).toBe(0)
   })
 
@@ -125,14 +134,14 @@ describe('a client that sends a byte now and then', () => {
     const { body, push } = feed()
     push(0, SIZE - 1)
     push(SIZE - 1, SIZE)
-    expect(await receivingOf().receive(upload, request(body))).toMatchObject({ phase: 'processing' })
+    expect(await receiverWith().receive(upload, request(body))).toMatchObject({ phase: 'processing' })
   })
 
   test('is not one that keeps the pace, however long it takes', async () => {
     const upload = await newUpload()
     const { body, push } = feed()
     const pace = { bytes: 1_000, ms: 1_000 }
-    const running = receivingOf({}, { ...LIMITS, pace }).receive(upload, request(body))
+    const running = receiverWith({}, { ...LIMITS, pace }).receive(upload, request(body))
     const since = performance.now()
     let sent = 0
     while (performance.now() - since < 2 * pace.ms) {
@@ -149,16 +158,16 @@ describe('a client that sends a byte now and then', () => {
     const { body, push } = feed()
     const { incoming } = server.deps.storage
     const opened = Promise.withResolvers<void>()
-    const receiving = receivingOf({
+    const receiver = receiverWith({
       async append(...args) {
         // Longer than two clients that say nothing are waited for, one after the other.
         for (const other of silent)
-          expect(await outcome(receivingOf().receive(other, request(feed().body)))).toBeInstanceOf(TooSlow)
+          expect(await outcome(receiverWith().receive(other, request(feed().body)))).toBeInstanceOf(TooSlow)
         opened.resolve()
         return incoming.append(...args)
       },
     })
-    const running = receiving.receive(upload, request(body))
+    const running = receiver.receive(upload, request(body))
     push(0, 10)
     await opened.promise
     await new Promise(setImmediate)
@@ -177,42 +186,42 @@ describe('a store that does not answer', () => {
   test('does not hold up the newest request: the older one ends', async () => {
     const upload = await newUpload()
     const opening = Promise.withResolvers<void>()
-    const receiving = receivingOf({
+    const receiver = receiverWith({
       append(_, __, { signal }) {
         opening.resolve()
         return silent(signal)
       },
     })
     const { body, push } = feed()
-    const older = outcome(receiving.receive(upload, request(body)))
+    const older = outcome(receiver.receive(upload, request(body)))
     push(0, 10)
     await opening.promise
-    const found = await receiving.find(upload.uploadUrl.split('/').at(-1) ?? '')
-    expect(await receiving.settle(found as NonNullable<typeof found>)).toMatchObject({ offset: 0 })
+    const found = await receiver.find(upload.uploadUrl.split('/').at(-1) ?? '')
+    expect(await receiver.interrupt(found as NonNullable<typeof found>)).toMatchObject({ offset: 0 })
     expect(await older).toBeInstanceOf(Superseded)
   })
 
   test('does not hold up the end of the process', async () => {
     const upload = await newUpload()
     const opening = Promise.withResolvers<void>()
-    const receiving = receivingOf({
+    const receiver = receiverWith({
       append(_, __, { signal }) {
         opening.resolve()
         return silent(signal)
       },
     })
     const { body, push } = feed()
-    const running = receiving.receive(upload, request(body))
+    const running = receiver.receive(upload, request(body))
     push(0, 10)
     await opening.promise
-    await receiving.stop()
+    await receiver.stop()
     expect(await running).toMatchObject({ phase: 'waiting', offset: 0 })
   })
 
   test('does not hold up a cancellation: what came is deleted later', async () => {
     const upload = await newUpload()
-    const receiving = receivingOf({ discard: (_, __, signal) => silent(signal) })
-    expect(await receiving.cancel(upload)).toMatchObject({ phase: 'cancelled' })
+    const receiver = receiverWith({ discard: (_, __, signal) => silent(signal) })
+    expect(await receiver.cancel(upload)).toMatchObject({ phase: 'cancelled' })
     const entered = await server.database.sql`
       select 1 from upload_garbage g join upload u using (object_key) where u.id = ${upload.id}`
     expect(entered).toHaveLength(1)
@@ -351,11 +360,11 @@ describe('HEAD', () => {
 
   test('in between the last byte says that everything is there', async () => {
     const upload = await newUpload()
-    const receiving = receivingOf()
-    const found = await receiving.find(upload.uploadUrl.split('/').at(-1) ?? '')
+    const receiver = receiverWith()
+    const found = await receiver.find(upload.uploadUrl.split('/').at(-1) ?? '')
     expect(found?.phase).toBe('waiting')
     await patch(upload.uploadUrl, 0, CONTENT)
-    const settled = await receiving.settle(found as NonNullable<typeof found>)
+    const settled = await receiver.interrupt(found as NonNullable<typeof found>)
     expect(settled).toMatchObject({ phase: 'processing', offset: SIZE })
   })
 })

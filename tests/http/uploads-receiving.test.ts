@@ -6,16 +6,16 @@ import { newId } from '../../src/platform/ids.ts'
 import { beginProcessing } from '../../src/uploads/processing.ts'
 import {
   ChecksumMismatch,
-  createReceiving,
+  createUploadReceiver,
   OffsetMismatch,
   type ReceiveRequest,
-  type Receiving,
   Superseded,
   UnknownUpload,
   UploadClosed,
   UploadNotCancellable,
+  type UploadReceiver,
   UploadTooLarge,
-} from '../../src/uploads/receiving.ts'
+} from '../../src/uploads/upload-receiver.ts'
 import { eventually } from '../support/eventually.ts'
 import { RECORDINGS } from '../support/recordings.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
@@ -27,14 +27,14 @@ const CONTENT = noise(SIZE)
 let server: TestServer
 let tenant: TestTenant
 /** As different processes would have it. */
-let here: Receiving
-let there: Receiving
-const started: Receiving[] = []
+let here: UploadReceiver
+let there: UploadReceiver
+const started: UploadReceiver[] = []
 
 const receivingOf = () => {
-  const receiving = createReceiving(server.deps)
-  started.push(receiving)
-  return receiving
+  const receiver = createUploadReceiver(server.deps)
+  started.push(receiver)
+  return receiver
 }
 
 beforeAll(async () => {
@@ -42,7 +42,7 @@ beforeAll(async () => {
   tenant = await server.createTenant()
 })
 afterAll(async () => {
-  await Promise.all(started.map((receiving) => receiving.stop()))
+  await Promise.all(started.map((receiver) => receiver.stop()))
   await server?.stop()
 })
 
@@ -63,9 +63,9 @@ async function newUpload(): Promise<Uploading> {
 }
 
 /** As a `HEAD` does it. */
-async function settle(receiving: Receiving, { token }: Uploading) {
-  const found = await receiving.find(token)
-  return found === null ? null : receiving.settle(found)
+async function settle(receiver: UploadReceiver, { token }: Uploading) {
+  const found = await receiver.find(token)
+  return found === null ? null : receiver.interrupt(found)
 }
 
 const rowOf = async ({ uploadId }: Uploading) => {
@@ -261,7 +261,7 @@ describe('bytes', () => {
     const found = await here.find(upload.token)
     if (found === null) throw new Error('there is an upload')
     await server.database.sql`delete from upload where id = ${upload.id}`
-    expect(await here.settle(found)).toBeNull()
+    expect(await here.interrupt(found)).toBeNull()
     expect(await outcome(here.receive(upload, at(0, null)))).toBeInstanceOf(UnknownUpload)
     expect(await outcome(here.cancel(upload))).toBeInstanceOf(UnknownUpload)
   })
@@ -323,10 +323,10 @@ describe('the client', () => {
         return server.deps.storage.incoming.append(...args)
       },
     }
-    const receiving = createReceiving({ ...server.deps, storage: { ...server.deps.storage, incoming } })
-    started.push(receiving)
+    const receiver = createUploadReceiver({ ...server.deps, storage: { ...server.deps.storage, incoming } })
+    started.push(receiver)
     const onWait = (isForClient: boolean) => void waits.push(isForClient)
-    const running = receiving.receive(upload, { ...at(0, source.body), onWait })
+    const running = receiver.receive(upload, { ...at(0, source.body), onWait })
     await eventually(() => waits.length > 0)
     expect(waits).toEqual([true])
     source.push(0, 700)

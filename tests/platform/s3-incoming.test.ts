@@ -3,10 +3,10 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Semaphore } from '../../src/platform/concurrency/semaphore.ts'
 import type { IncomingRecord } from '../../src/platform/storage/incoming.ts'
 import { createS3Store } from '../../src/platform/storage/s3.ts'
 import { Spool } from '../../src/platform/storage/s3-spool.ts'
-import { Slots } from '../../src/platform/storage/slots.ts'
 import { eventually } from '../support/eventually.ts'
 
 const MIB = 1024 * 1024
@@ -69,7 +69,7 @@ describe('incoming objects of S3', () => {
   const send = async (store: ReturnType<typeof openServer>['store'], records: IncomingRecord[]) => {
     const writer = await store.incoming.append(
       'key',
-      { offset: 0, memory: null },
+      { offset: 0, resumeState: null },
       {
         size: SIZE,
         contentType: 'video/mp4',
@@ -115,7 +115,7 @@ describe('incoming objects of S3', () => {
     const sendTail = async (_: unknown, index: number) => {
       const writer = await server.store.incoming.append(
         `key-${index}`,
-        { offset: 0, memory: null },
+        { offset: 0, resumeState: null },
         { size: SIZE, contentType: 'video/mp4', alone: true, record: async () => {} },
       )
       await writer.write(content)
@@ -130,19 +130,19 @@ describe('incoming objects of S3', () => {
     expect(waiting).toBe(60)
   })
 
-  test('a writer that ends gives its slots back, and does not wait for one', async () => {
-    const slots = new Slots(1)
-    const giveBack = await slots.take(NEVER)
+  test('an aborted wait for the semaphore gives up its place', async () => {
+    const transfers = new Semaphore(1)
+    const release = await transfers.acquire(NEVER)
     const closing = new AbortController()
-    const given = slots.take(closing.signal)
-    const next = slots.take(NEVER)
+    const given = transfers.acquire(closing.signal)
+    const next = transfers.acquire(NEVER)
     closing.abort(new Error('closed'))
     await expect(given).rejects.toThrow('closed')
-    giveBack()
-    const giveBackNext = await next
-    giveBackNext()
-    await expect(slots.take(closing.signal)).rejects.toThrow('closed')
-    await slots.take(NEVER)
+    release()
+    const releaseNext = await next
+    releaseNext()
+    await expect(transfers.acquire(closing.signal)).rejects.toThrow('closed')
+    await transfers.acquire(NEVER)
   })
 
   test('bytes on their way have no name on the disk, and what cannot be read again is an error', async () => {
@@ -192,12 +192,12 @@ describe('a server that does not answer', () => {
     }
   }
   const reason = new Error('somebody waits')
-  const memory = {
+  const resumeState = {
     uploadId: 'u',
     next: 1,
     tail: { name: 'tail', bytes: 100 },
-    litter: ['tail', 'old'],
-    strays: [],
+    orphanKeys: ['tail', 'old'],
+    possibleOrphans: [],
   }
   const options = (signal: AbortSignal) => ({
     size: SIZE,
@@ -226,7 +226,7 @@ describe('a server that does not answer', () => {
     async (begins) => {
       await using server = openSilent(isTail, begins)
       await ends(server, (signal) =>
-        server.store.incoming.append('key', { offset: 100, memory }, options(signal)),
+        server.store.incoming.append('key', { offset: 100, resumeState }, options(signal)),
       )
       expect(readdirSync(spoolFolder)).toEqual([])
     },
@@ -234,16 +234,16 @@ describe('a server that does not answer', () => {
 
   test.each([
     ['beginning', null, ({ url }: Request) => url.includes('uploads')],
-    ['removing what is past', { ...memory, tail: null }, ({ method }: Request) => method === 'DELETE'],
+    ['removing what is past', { ...resumeState, tail: null }, ({ method }: Request) => method === 'DELETE'],
     [
       'sending a part',
-      { ...memory, tail: null, litter: [] },
+      { ...resumeState, tail: null, orphanKeys: [] },
       ({ url }: Request) => url.includes('partNumber'),
     ],
-  ])('writing ends with the signal: %s', async (_, memory, hanging) => {
+  ])('writing ends with the signal: %s', async (_, resumeState, hanging) => {
     await using server = openSilent(hanging)
     await ends(server, async (signal) => {
-      const writer = await server.store.incoming.append('key', { offset: 0, memory }, options(signal))
+      const writer = await server.store.incoming.append('key', { offset: 0, resumeState }, options(signal))
       try {
         await writer.write(new Uint8Array(SIZE))
         await writer.flush()
@@ -259,7 +259,7 @@ describe('a server that does not answer', () => {
     ['listing', ({ url }: Request) => url.includes('uploads')],
   ])('discarding ends with the signal: %s', async (_, hanging) => {
     await using server = openSilent(hanging)
-    await ends(server, (signal) => server.store.incoming.discard('key', memory, signal))
+    await ends(server, (signal) => server.store.incoming.discard('key', resumeState, signal))
   })
 
   test('deleting ends with the signal', async () => {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClientError, retryAfterMs } from '../../src/client/failures.ts'
-import { backOffMs } from '../../src/client/persist.ts'
+import { backOffMs } from '../../src/client/retry.ts'
 import { findSourceFile } from '../../src/client/source-file.ts'
 import { sendFile } from '../../src/client/tus.ts'
 
@@ -47,7 +47,7 @@ function fake(interfere: (request: Request, state: Fake) => Response | null = ()
 }
 
 /** Sends a file of `size` bytes. */
-async function send({ url }: Fake, { size = SIZE, patienceMs = 60_000 } = {}) {
+async function send({ url }: Fake, { size = SIZE, giveUpAfterMs = 60_000 } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'earshot-tus-'))
   stops.push(() => rmSync(folder, { recursive: true }))
   writeFileSync(join(folder, 'talk.mp4'), Buffer.alloc(size, 7))
@@ -57,8 +57,8 @@ async function send({ url }: Fake, { size = SIZE, patienceMs = 60_000 } = {}) {
   const sent: number[] = []
   await sendFile(url, file, {
     signal: new AbortController().signal,
-    patienceMs: () => patienceMs,
-    onTrouble: (reason, waitMs) => troubles.push([reason, waitMs]),
+    giveUpAfterMs: () => giveUpAfterMs,
+    onRetry: (reason, waitMs) => troubles.push([reason, waitMs]),
     onSent: (bytes) => sent.push(bytes),
   }).catch((error) => {
     throw Object.assign(error, { troubles })
@@ -124,7 +124,7 @@ describe('sending', () => {
 
   test('gives up when nothing has got on for longer than its patience', async () => {
     const server = fake(() => new Response('', { status: 500, headers: { 'retry-after': '2' } }))
-    const { code, message } = await failure(send(server, { patienceMs: 1_000 }))
+    const { code, message } = await failure(send(server, { giveUpAfterMs: 1_000 }))
     expect([code, message]).toEqual(['unavailable', 'the server answered 500: Internal Server Error'])
     expect(server.requests).toEqual(['HEAD'])
   })

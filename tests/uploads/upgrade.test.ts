@@ -1,31 +1,31 @@
-/** The schema changes under a service that is in use: processes of the version before go on until they are replaced. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+/** Migrations of a running service: processes of the version before continue until they are replaced. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { MIGRATIONS } from '../../sql/migrations.ts'
 import { migrate } from '../../src/platform/db/migrate.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
-/** Of the columns for uploads that are kept. */
+/** Adds the columns for uploads whose bytes are kept. */
 const KEPT_UPLOADS = 12
+/** Renames `store_memory`. */
+const RESUME_STATE = 25
 
 let database: TestDatabase
 
-beforeAll(async () => {
+beforeEach(async () => {
   database = await createTestDatabase({ migrated: false })
 })
-afterAll(() => database.drop())
+afterEach(() => database.drop())
 
-test('a transaction that has locked a recording changes its uploads, and then the migration goes on: neither is ended', async () => {
+const ids = () => [1, 2, 3].map(() => crypto.randomUUID()) as [string, string, string]
+
+test('the migration waits for a transaction that has locked a recording, and neither is rolled back', async () => {
   const { sql } = database
   await migrate(
     sql,
     MIGRATIONS.filter(({ number }) => number < KEPT_UPLOADS),
   )
-  const [organization, recording, upload] = [1, 2, 3].map(() => crypto.randomUUID()) as [
-    string,
-    string,
-    string,
-  ]
+  const [organization, recording, upload] = ids()
   await sql`insert into organization (id, name) values (${organization}, 'Acme')`
   await sql`
     insert into recording (id, organization_id, source, asset_status, transcript_status)
@@ -39,7 +39,7 @@ test('a transaction that has locked a recording changes its uploads, and then th
     )`
   let migrated: ReturnType<typeof migrate> | undefined
   await sql.begin(async (tx) => {
-    // Of two that wait for each other it is this one that is ended.
+    // In a deadlock, PostgreSQL would end this transaction.
     await tx`set local deadlock_timeout = '10ms'`
     await tx`select 1 from recording where id = ${recording} for update`
     migrated = migrate(sql, MIGRATIONS)
@@ -57,4 +57,85 @@ test('a transaction that has locked a recording changes its uploads, and then th
   expect(await migrated).toContain(KEPT_UPLOADS)
   const rows = await sql`select phase, bytes_kept as kept from upload`
   expect(rows).toMatchObject([{ phase: 'failed', kept: false }])
+})
+
+describe('while processes of the version before `resume_state` still run', () => {
+  /** As the object store keeps it: the version before uses other names for two of the members. */
+  const older = { uploadId: 'u', next: 1, tail: null, litter: ['a'], strays: ['b'] }
+  const newer = { uploadId: 'u', next: 1, tail: null, orphanKeys: ['a'], possibleOrphans: ['b'] }
+
+  const prepared = async () => {
+    const { sql } = database
+    await migrate(
+      sql,
+      MIGRATIONS.filter(({ number }) => number < RESUME_STATE),
+    )
+    const [organization, recording, upload] = ids()
+    await sql`insert into organization (id, name) values (${organization}, 'Acme')`
+    await sql`
+      insert into recording (id, organization_id, source, asset_status, transcript_status)
+      values (${recording}, ${organization}, 'api', 'uploading', 'waiting')`
+    await sql`
+      insert into upload (
+        id, organization_id, recording_id, phase, file_name, file_size, source, token_hash, object_key, expires_at,
+        store_memory
+      )
+      values (
+        ${upload}, ${organization}, ${recording}, 'waiting', 'call.mp4', 10, 'api', '\\x00', 'key', now() + interval '1 h',
+        ${sql.json(older)}
+      )`
+    await sql`
+      insert into upload_garbage (object_key, organization_id, store_memory, delete_after)
+      values ('before', ${organization}, ${sql.json(older)}, now())`
+    await migrate(sql, MIGRATIONS)
+    return { sql, organization, upload }
+  }
+
+  test('what they stored before the migration is read under the new name', async () => {
+    const { sql } = await prepared()
+    expect(await sql`select resume_state from upload`).toMatchObject([{ resume_state: newer }])
+    expect(await sql`select resume_state from upload_garbage`).toMatchObject([{ resume_state: newer }])
+  })
+
+  test('no write of either version is lost to the other', async () => {
+    const { sql, organization, upload } = await prepared()
+    const state = () => sql`select store_memory, resume_state from upload where id = ${upload}`
+    const write = (values: Parameters<typeof sql.json>[0] | null, column: string) => sql`
+      update upload
+      set ${sql(column)} = ${values === null ? null : sql.json(values)}
+      where organization_id = ${organization} and id = ${upload}`
+    await write({ ...older, next: 2 }, 'store_memory')
+    expect(await state()).toMatchObject([{ resume_state: { ...newer, next: 2 } }])
+    await write({ ...newer, next: 3, orphanKeys: ['c'] }, 'resume_state')
+    expect(await state()).toMatchObject([{ store_memory: { ...older, next: 3, litter: ['c'] } }])
+    await write({ ...older, next: 4 }, 'store_memory')
+    expect(await state()).toMatchObject([{ resume_state: { ...newer, next: 4 } }])
+    await write(null, 'store_memory')
+    expect(await state()).toMatchObject([{ store_memory: null, resume_state: null }])
+    await write({ files: [] }, 'resume_state')
+    expect(await state()).toMatchObject([{ store_memory: { files: [] } }])
+    await write(null, 'resume_state')
+    expect(await state()).toMatchObject([{ store_memory: null, resume_state: null }])
+  })
+
+  test('each version deletes the bytes that the other has discarded', async () => {
+    const { sql, organization } = await prepared()
+    await sql`
+      insert into upload_garbage (object_key, organization_id, store_memory, delete_after)
+      select 'older', organization_id, store_memory, now()
+      from upload
+      on conflict (object_key) do nothing`
+    await sql`
+      insert into upload_garbage (object_key, organization_id, resume_state, delete_after)
+      select 'newer', organization_id, resume_state, now()
+      from upload
+      on conflict (object_key) do nothing`
+    const both = { store_memory: older, resume_state: newer }
+    expect(
+      await sql`
+        select store_memory, resume_state
+        from upload_garbage
+        where organization_id = ${organization}`,
+    ).toMatchObject([both, both, both])
+  })
 })

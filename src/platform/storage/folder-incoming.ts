@@ -86,44 +86,44 @@ function stagingOf(folder: string, key: string): string {
 async function append(
   folder: string,
   key: string,
-  { offset, memory }: IncomingProgress,
+  { offset, resumeState }: IncomingProgress,
   options: AppendOptions,
 ) {
   const staging = stagingOf(folder, key)
-  const files = filesOf(memory, offset)
+  const files = filesOf(resumeState, offset)
   const last = files.at(-1)
   if (last !== undefined && options.alone) {
     const file = await reopen(join(staging, last.name), last.bytes)
-    const memoryAt = memoryOf(files.slice(0, -1), last.name)
-    return new FolderWriter(file, last.bytes, { ...options, offset, memoryAt, unknown: null })
+    const resumeStateAt = resumeStateOf(files.slice(0, -1), last.name)
+    return new FolderWriter(file, last.bytes, { ...options, offset, resumeStateAt, unknown: null })
   }
   const name = crypto.randomUUID()
   const file = await create(folder, staging, name)
   const recorded = files.filter(({ bytes }) => bytes > 0)
-  const memoryAt = memoryOf(recorded, name)
+  const resumeStateAt = resumeStateOf(recorded, name)
   if (options.alone)
-    return new FolderWriter(file, 0, { ...options, offset, memoryAt, unknown: join(staging, name) })
+    return new FolderWriter(file, 0, { ...options, offset, resumeStateAt, unknown: join(staging, name) })
   try {
     // At once, not with the first bytes: who comes next may be alone, and must not meet the older writer in its file.
-    await options.record({ offset, memory: memoryAt(offset), parts: [] })
+    await options.record({ offset, resumeState: resumeStateAt(offset), parts: [] })
   } catch (error) {
     await file.close()
     throw error
   }
-  return new FolderWriter(file, 0, { ...options, offset, memoryAt, unknown: null })
+  return new FolderWriter(file, 0, { ...options, offset, resumeStateAt, unknown: null })
 }
 
-/** What has to be known when the object is so many bytes. */
-function memoryOf(before: Files, name: string): (offset: number) => Json {
+/** The state to record when the object has `offset` bytes. */
+function resumeStateOf(before: Files, name: string): (offset: number) => Json {
   const start = total(before)
   return (offset) => ({ files: [...before, { name, bytes: offset - start }] })
 }
 
-/** @throws Error where it is not what this store recorded for so many bytes */
-function filesOf(memory: Json, offset: number): Files {
-  const files = memory === null ? [] : (memory as { readonly files?: Files }).files
+/** @throws Error if this store did not record the state for this offset */
+function filesOf(resumeState: Json, offset: number): Files {
+  const files = resumeState === null ? [] : (resumeState as { readonly files?: Files }).files
   if (!Array.isArray(files) || total(files) !== offset)
-    throw new Error('the record of an incoming object does not fit its offset')
+    throw new Error('the resume state of an incoming object does not match its offset')
   return files
 }
 
@@ -143,7 +143,7 @@ async function create(folder: string, staging: string, name: string): Promise<Fi
   }
 }
 
-/** Without what was never recorded. @throws Error where recorded bytes are missing */
+/** Cuts off unrecorded bytes. @throws Error if recorded bytes are missing */
 async function reopen(path: string, bytes: number): Promise<FileHandle> {
   const file = await open(path, 'r+')
   try {
@@ -160,14 +160,14 @@ async function reopen(path: string, bytes: number): Promise<FileHandle> {
 async function publish(
   folder: string,
   key: string,
-  { offset, memory }: IncomingRecord,
+  { offset, resumeState }: IncomingRecord,
   contentType: string,
 ): Promise<void> {
   const staging = stagingOf(folder, key)
   const target = targetOf(folder, key, contentType)
   if (!(await isPublished(folder, key, offset))) {
     try {
-      const whole = await wholeFile(staging, filesOf(memory, offset))
+      const whole = await wholeFile(staging, filesOf(resumeState, offset))
       await mkdir(dirname(target), { recursive: true, mode: 0o700 })
       await rename(whole, target)
     } catch (error) {

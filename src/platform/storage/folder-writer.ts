@@ -17,7 +17,7 @@ interface FolderWriterOptions extends AppendOptions {
   /** Of the object, where this writer goes on. */
   readonly offset: number
   /** What is recorded with an offset. */
-  readonly memoryAt: (offset: number) => Json
+  readonly resumeStateAt: (offset: number) => Json
   /** Path of the file where nobody knows of it yet, so that it goes with its writer unless something is recorded. */
   readonly unknown: string | null
 }
@@ -104,7 +104,7 @@ export class FolderWriter implements IncomingWriter {
     if (withRecord && offset > this.#recorded) {
       // Also where it rejects: it may be recorded all the same.
       this.#unknown = null
-      await this.#options.record({ offset, memory: this.#options.memoryAt(offset), parts: [] })
+      await this.#options.record({ offset, resumeState: this.#options.resumeStateAt(offset), parts: [] })
       this.#recorded = offset
     }
     this.#savedAt = performance.now()

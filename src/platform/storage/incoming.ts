@@ -1,13 +1,13 @@
 /**
- * Objects whose bytes arrive over many requests, in order, until they are whole.
+ * Objects whose bytes arrive over many requests, in order, until they are complete.
  *
- * The rule: the store keeps no state of its own that matters. How far an object is, is recorded by the caller, in the database,
- * under a fence; so any process can go on from what was recorded last, after any crash, and what an older writer still does
- * elsewhere can never be seen. Nothing is visible under the key before `publish`.
+ * The store keeps no state of its own. The caller records the progress in the database, under a fence. Any process can
+ * therefore continue from the last record after a crash, and whatever a superseded writer still does elsewhere never
+ * becomes visible. Nothing is visible under the key before `publish`.
  */
 import type { Json } from '../db/pool.ts'
 
-/** Something that the store has taken in durably; only stores that take objects in parts have any. */
+/** A durably stored part. Only stores that take objects in parts have any. */
 export interface IncomingPart {
   /** From 1, ascending; numbers may be missing. */
   readonly number: number
@@ -17,63 +17,67 @@ export interface IncomingPart {
 }
 
 export interface IncomingProgress {
-  /** Bytes that would survive a power failure. */
+  /** Number of durable bytes, which survive a power failure. */
   readonly offset: number
-  /** What the store needs to go on; opaque to the caller. null: nothing was begun. */
-  readonly memory: Json
+  /** State that the store needs to continue; opaque to the caller. null: nothing was stored. */
+  readonly resumeState: Json
 }
 
-/** What changed since the record before: the parts are new ones only. */
+/** Changes since the previous record. `parts` has only new parts. */
 export interface IncomingRecord extends IncomingProgress {
   readonly parts: readonly IncomingPart[]
 }
 
 export interface AppendOptions {
-  /** Of the whole object, bytes. */
+  /** Size of the whole object in bytes. */
   readonly size: number
   readonly contentType: string
-  /** false where a writer in another process may still be at work: what it does from now on must have no effect. */
+  /**
+   * false if a writer in another process may still be active. Whatever that writer does from now on must have no
+   * effect.
+   */
   readonly alone: boolean
-  /** No byte is recorded until `flush`, so that the bytes can be taken back by `abandon` (a checksum may not match). */
+  /** Records no bytes until `flush`, so that `abandon` can discard them, for example after a wrong checksum. */
   readonly held?: boolean
   /**
-   * Of stores that are far away: ends everything at once when it is aborted, and its reason is what comes of it then, also of
-   * opening and of `flush`. Disks answer, and take no notice.
+   * Ends everything at once when aborted, including `append` and `flush`, which then reject with its reason. Remote
+   * stores only: folders ignore it.
    */
   readonly signal?: AbortSignal
-  /** Records durably, or rejects: then a newer writer has taken over, or the object is no longer awaited. */
+  /** Records durably. Rejects if a newer writer has taken over, or the object is no longer awaited. */
   readonly record: (record: IncomingRecord) => Promise<void>
 }
 
-/** Calls follow each other: none before the one before it has settled. */
+/** Calls are sequential: each starts after the one before has settled. */
 export interface IncomingWriter {
   /**
-   * Takes the chunk, in order; records by itself every so many bytes or seconds, unless held. The chunk may be reused.
-   * @throws RangeError where it goes beyond `size`, and takes nothing of it then
-   * @throws what went wrong behind the scenes meanwhile, the rejection of `record` included: `abandon` it then
+   * Takes the chunk, in order. Records by itself at intervals of bytes or seconds, unless held. The caller may reuse
+   * the chunk.
+   * @throws RangeError if the chunk exceeds `size`; then none of it is stored
+   * @throws the error of an earlier background operation, including the rejection of `record`; then call `abandon`
    */
   write(chunk: Uint8Array): Promise<void>
-  /** Resolves to the offset when all that was written is durable and recorded. The writer is closed then, also where it rejects. */
+  /** Resolves to the offset once all written bytes are durable and recorded. Closes the writer, even if it rejects. */
   flush(): Promise<number>
-  /** Closes the writer; what is not recorded is as if it had never come. */
+  /** Closes the writer and discards unrecorded bytes. */
   abandon(): Promise<void>
 }
 
 export interface IncomingStore {
   /**
-   * Goes on at `progress.offset`. Records at once, with the same offset, what has to be known before the first byte; so that
-   * from then on `alone` is true for whoever comes after this writer has closed. Rejects as `record` does.
-   * @throws Error where bytes that were recorded are missing
+   * Continues at `progress.offset`. Before the first byte, records whatever the store needs to know, with the same
+   * offset. After this writer has closed, `alone` is true for the next one. Rejects as `record` does.
+   * @throws Error if recorded bytes are missing
    */
   append(key: string, progress: IncomingProgress, options: AppendOptions): Promise<IncomingWriter>
   /**
-   * Makes it an object of `whole.offset` bytes; `parts` are all of them. The type is the one of `append`. May be called
-   * again, after a crash in the middle or when it has succeeded. @throws Error where bytes that were recorded are missing
+   * Makes the bytes an object of size `whole.offset`. `parts` has all parts. The content type is that of `append`. May
+   * be repeated after a crash or after success. @throws Error if recorded bytes are missing
    */
   publish(key: string, whole: IncomingRecord, contentType: string): Promise<void>
   /**
-   * Lets go of what has come, also where it never began. May be called again; of a published object nothing is lost.
-   * @throws the reason of the signal, of stores that are far away
+   * Discards received bytes, even if none were stored. May be repeated. A published object stays.
+   * @throws the reason of the signal, from remote stores
    */
-  discard(key: string, memory: Json, signal?: AbortSignal): Promise<void>
+  discard(key: string, resumeState: Json, signal?: AbortSignal): Promise<void>
 }

@@ -1,33 +1,33 @@
 /**
- * Objects of S3 whose bytes arrive over many requests: a multipart upload, and beside it an object with the end that is too
- * short for a part yet.
+ * S3 objects whose bytes arrive over many requests: a multipart upload, and beside it an object with the end that is
+ * still too short for a part.
  *
- * The rule: what exists on the server is recorded before it is made, so that `publish` and `discard` can remove all of it. The
- * one exception is an upload whose id came with the answer that a crash lost: it is found by its key, where listing is
- * permitted, and else left to the bucket's rule for incomplete uploads.
+ * Every name is recorded before its object is created, so that `publish` and `discard` can delete all of them. The one
+ * exception is a multipart upload whose id was lost in a crash. It is found by its key if listing is permitted.
+ * Otherwise the bucket's rule for incomplete uploads deletes it.
  */
 import type { S3Client } from '@aws-sdk/client-s3'
+import { Semaphore } from '../concurrency/semaphore.ts'
 import type { Json } from '../db/pool.ts'
 import type { AppendOptions, IncomingProgress, IncomingRecord, IncomingStore } from './incoming.ts'
 import { assertKey } from './keys.ts'
 import { isNamed, statusOf } from './s3-errors.ts'
-import { besides, leftoversOf, memoryOf, type S3Memory } from './s3-memory.ts'
+import { parseResumeState, type S3ResumeState, siblingKey, siblingNames } from './s3-resume-state.ts'
 import { Spool } from './s3-spool.ts'
 import { orReason, until } from './s3-until.ts'
 import { S3Writer } from './s3-writer.ts'
-import { Slots } from './slots.ts'
 
-/** Parts and tails on their way, of all writers: the client has 50 connections, and others need some of them. */
+/** Concurrent transfers of all writers. The client has 50 connections, and other requests need some of them. */
 const SENT_AT_ONCE = 32
 
 export interface S3IncomingOptions {
   readonly open: () => Promise<S3Client>
   readonly bucket: string
-  /** For bytes on their way; needs room for some parts of each writer. Made when it is first needed. */
+  /** Buffers bytes before they are sent. Needs space for some parts of each writer. Created on first use. */
   readonly spoolFolder: string
 }
 
-/** Where an incoming object is, and what is needed to reach it. */
+/** An incoming object and the client that reaches it. */
 interface Reach {
   readonly client: S3Client
   readonly bucket: string
@@ -35,81 +35,89 @@ interface Reach {
 }
 
 export function createS3Incoming({ open, bucket, spoolFolder }: S3IncomingOptions): IncomingStore {
-  const slots = new Slots(SENT_AT_ONCE)
+  const transfers = new Semaphore(SENT_AT_ONCE)
   const reach = async (key: string): Promise<Reach> => {
     assertKey(key)
     return { client: await open(), bucket, key }
   }
   return {
     append: async (key, progress, options) =>
-      append({ ...(await reach(key)), spoolFolder, slots }, progress, options),
+      append({ ...(await reach(key)), spoolFolder, transfers }, progress, options),
     publish: async (key, whole, contentType) => publish(await reach(key), whole, contentType),
-    async discard(key, memory, signal) {
+    async discard(key, resumeState, signal) {
       const place = await reach(key)
-      await orReason(signal, () => discard(place, memory, signal))
+      await orReason(signal, () => discard(place, resumeState, signal))
     },
   }
 }
 
-/** What all writers of the store share, besides. */
+/** What all writers of the store share. */
 interface Writing extends Reach {
   readonly spoolFolder: string
-  readonly slots: Slots
+  readonly transfers: Semaphore
 }
 
-async function append(reach: Writing, { offset, memory: json }: IncomingProgress, options: AppendOptions) {
-  const memory = memoryOf(json)
+async function append(
+  reach: Writing,
+  { offset, resumeState: json }: IncomingProgress,
+  options: AppendOptions,
+) {
+  const resumeState = parseResumeState(json)
   const { signal, contentType, alone } = options
-  const recorded = memory?.tail ?? null
-  const tail = recorded && (await orReason(signal, () => readTail(reach, recorded, signal)))
+  const recordedTail = resumeState?.tail ?? null
+  const tail = recordedTail && (await orReason(signal, () => readTail(reach, recordedTail, signal)))
   const begin = (signal: AbortSignal) =>
     orReason(signal, () =>
-      memory === null ? create(reach, contentType, signal) : succeed(reach, memory, alone, signal),
+      resumeState === null
+        ? create(reach, contentType, signal)
+        : continueFrom(reach, resumeState, alone, signal),
     )
-  return new S3Writer({ ...options, ...reach, offset, memory, begin }, tail)
+  return new S3Writer({ ...options, ...reach, offset, resumeState, begin }, tail)
 }
 
 async function create(
   { client, bucket: Bucket, key: Key }: Reach,
   ContentType: string,
   signal: AbortSignal,
-): Promise<S3Memory> {
+): Promise<S3ResumeState> {
   const { CreateMultipartUploadCommand } = await import('@aws-sdk/client-s3')
   const command = new CreateMultipartUploadCommand({ Bucket, Key, ContentType })
   const { UploadId } = await client.send(command, until(signal))
   if (UploadId === undefined) throw new Error('the object store began an upload without an id')
-  return { uploadId: UploadId, next: 1, tail: null, litter: [], strays: [] }
+  return { uploadId: UploadId, next: 1, tail: null, orphanKeys: [], possibleOrphans: [] }
 }
 
 /**
- * What a successor goes on with. Tails in the past are removed where nobody makes them any more; the present one becomes litter
- * with the part that it will be in.
+ * The state that a new writer continues from. Former tails are deleted if no other writer can recreate them. The
+ * current tail becomes an orphan once a part contains its bytes.
  */
-async function succeed(
+async function continueFrom(
   reach: Reach,
-  memory: S3Memory,
+  resumeState: S3ResumeState,
   alone: boolean,
   signal: AbortSignal,
-): Promise<S3Memory> {
-  const current = memory.tail === null ? [] : [memory.tail.name]
-  const past = memory.litter.filter((name) => !current.includes(name))
-  if (!alone) return { ...memory, litter: current, strays: [...memory.strays, ...past] }
+): Promise<S3ResumeState> {
+  const current = resumeState.tail === null ? [] : [resumeState.tail.name]
+  const past = resumeState.orphanKeys.filter((name) => !current.includes(name))
+  if (!alone)
+    return { ...resumeState, orphanKeys: current, possibleOrphans: [...resumeState.possibleOrphans, ...past] }
   await remove(reach, past, signal)
-  return { ...memory, litter: current }
+  return { ...resumeState, orphanKeys: current }
 }
 
 async function readTail(
   { client, bucket: Bucket, key, spoolFolder }: Writing,
-  { name, bytes }: NonNullable<S3Memory['tail']>,
+  { name, bytes }: NonNullable<S3ResumeState['tail']>,
   signal: AbortSignal | undefined,
 ): Promise<Spool> {
   const { GetObjectCommand } = await import('@aws-sdk/client-s3')
-  const command = new GetObjectCommand({ Bucket, Key: besides(key, name) })
+  const command = new GetObjectCommand({ Bucket, Key: siblingKey(key, name) })
   const { Body } = await client.send(command, until(signal))
   const spool = await Spool.open(spoolFolder)
   try {
     for await (const chunk of Body?.transformToWebStream() ?? []) await spool.write(chunk)
-    if (spool.bytes !== bytes) throw new Error('the end of an incoming object is not what was recorded')
+    if (spool.bytes !== bytes)
+      throw new Error('the tail of an incoming object does not have the recorded size')
     return spool
   } catch (error) {
     await spool.close()
@@ -119,17 +127,16 @@ async function readTail(
 
 async function publish(
   reach: Reach,
-  { offset, memory: json, parts }: IncomingRecord,
+  { offset, resumeState: json, parts }: IncomingRecord,
   contentType: string,
 ): Promise<void> {
-  const memory = memoryOf(json)
+  const resumeState = parseResumeState(json)
   const stored = parts.reduce((sum, { size }) => sum + size, 0)
-  if (stored !== offset)
-    throw new Error('the parts of an incoming object are not as many bytes as were recorded')
-  if (memory === null || parts.length === 0) await putEmpty(reach, contentType)
-  else await complete(reach, memory.uploadId, parts)
+  if (stored !== offset) throw new Error('the parts of an incoming object do not have the recorded size')
+  if (resumeState === null || parts.length === 0) await putEmpty(reach, contentType)
+  else await complete(reach, resumeState.uploadId, parts)
   await assertSize(reach, offset)
-  await remove(reach, leftoversOf(memory))
+  await remove(reach, siblingNames(resumeState))
   await abortOthers(reach)
 }
 
@@ -138,7 +145,7 @@ async function putEmpty({ client, bucket: Bucket, key: Key }: Reach, ContentType
   await client.send(new PutObjectCommand({ Bucket, Key, ContentType, Body: new Uint8Array() }))
 }
 
-/** Does nothing where the upload is not there any more: whether the object is, tells its size. */
+/** Does nothing if the multipart upload is gone. The object's size then tells whether it was completed. */
 async function complete(
   { client, bucket: Bucket, key: Key }: Reach,
   UploadId: string,
@@ -159,7 +166,7 @@ async function assertSize({ client, bucket: Bucket, key: Key }: Reach, size: num
   const { HeadObjectCommand } = await import('@aws-sdk/client-s3')
   try {
     const { ContentLength } = await client.send(new HeadObjectCommand({ Bucket, Key }))
-    if (ContentLength !== size) throw new Error('the published object is not as many bytes as were recorded')
+    if (ContentLength !== size) throw new Error('the published object does not have the recorded size')
   } catch (error) {
     if (statusOf(error) === 404)
       throw new Error('the object store has lost an incoming object', { cause: error })
@@ -168,9 +175,9 @@ async function assertSize({ client, bucket: Bucket, key: Key }: Reach, size: num
 }
 
 async function discard(reach: Reach, json: Json, signal: AbortSignal | undefined): Promise<void> {
-  const memory = memoryOf(json)
-  if (memory !== null) await abort(reach, memory.uploadId, signal)
-  await remove(reach, leftoversOf(memory), signal)
+  const resumeState = parseResumeState(json)
+  if (resumeState !== null) await abort(reach, resumeState.uploadId, signal)
+  await remove(reach, siblingNames(resumeState), signal)
   await abortOthers(reach, signal)
 }
 
@@ -187,11 +194,11 @@ async function abort(
   }
 }
 
-/** Uploads that began, and whose id was never recorded. */
+/** Aborts multipart uploads whose id was never recorded. */
 async function abortOthers(reach: Reach, signal?: AbortSignal): Promise<void> {
   const { ListMultipartUploadsCommand } = await import('@aws-sdk/client-s3')
   const list = new ListMultipartUploadsCommand({ Bucket: reach.bucket, Prefix: reach.key })
-  // Best effort: listing may not be permitted, and not every server can.
+  // Best effort: listing may not be permitted or supported.
   const { Uploads = [] } = await reach.client.send(list, until(signal)).catch(() => ({}) as { Uploads?: [] })
   signal?.throwIfAborted()
   for (const { Key, UploadId } of Uploads) {
@@ -207,7 +214,7 @@ async function remove(
   const { DeleteObjectCommand } = await import('@aws-sdk/client-s3')
   await Promise.all(
     names.map((name) =>
-      client.send(new DeleteObjectCommand({ Bucket, Key: besides(key, name) }), until(signal)),
+      client.send(new DeleteObjectCommand({ Bucket, Key: siblingKey(key, name) }), until(signal)),
     ),
   )
 }

@@ -1,35 +1,34 @@
 /**
- * One request's writing into an incoming object of S3.
+ * Writes the bytes of one request to an incoming S3 object.
  *
- * The rule: whatever is sent has a name that was recorded before as this writer's own: its part numbers and the two names
- * of its tails. So a writer that was left behind overwrites nothing that counts. Parts are sent while the next one comes, and
- * recorded in order.
+ * The writer sends only under names recorded as its own: its part numbers and its two tail names. A superseded writer
+ * therefore overwrites nothing that counts. Parts are sent while the next one is collected, and recorded in order.
  */
 import type { S3Client } from '@aws-sdk/client-s3'
+import type { Semaphore } from '../concurrency/semaphore.ts'
 import type { AppendOptions, IncomingPart, IncomingWriter } from './incoming.ts'
-import { besides, MAX_PART_NUMBER, partBytesOf, type S3Memory } from './s3-memory.ts'
+import { MAX_PART_NUMBER, partBytesOf, type S3ResumeState, siblingKey } from './s3-resume-state.ts'
 import { Spool } from './s3-spool.ts'
-import type { Slots } from './slots.ts'
 
 const PARTS_AT_ONCE = 3
-/** Part numbers recorded ahead, so that no part has to wait for a record. */
+/** Part numbers are recorded ahead, so that no part waits for a record. */
 const AHEAD = PARTS_AT_ONCE + 1
-/** For those who send so slowly that a part takes long. */
+/** A slow client takes long to fill a part, so its tail is stored this often. */
 const TAIL_MS = 30_000
 
 export interface S3WriterOptions extends AppendOptions {
   readonly client: S3Client
   readonly bucket: string
   readonly key: string
-  /** Where bytes are collected. */
+  /** Folder for collected bytes. */
   readonly spoolFolder: string
-  /** Of the object, where this writer goes on. */
+  /** Offset in the object where this writer starts. */
   readonly offset: number
-  readonly memory: S3Memory | null
-  /** Makes what is not there yet and lets go of litter. @returns what to go on with, not recorded yet */
-  readonly begin: (signal: AbortSignal) => Promise<S3Memory>
-  /** For what is on its way, of all writers of the store. */
-  readonly slots: Slots
+  readonly resumeState: S3ResumeState | null
+  /** Creates what is missing and deletes orphans. @returns the state to continue from, not recorded yet */
+  readonly begin: (signal: AbortSignal) => Promise<S3ResumeState>
+  /** Limits the concurrent transfers of all writers of the store. */
+  readonly transfers: Semaphore
 }
 
 export class S3Writer implements IncomingWriter {
@@ -37,26 +36,26 @@ export class S3Writer implements IncomingWriter {
   readonly #partBytes: number
   readonly #stop = new AbortController()
   #filling: Spool | null
-  /** Of the object, with all that was written. */
+  /** Offset in the object behind all written bytes. */
   #end: number
   /** As of the last record. */
-  #memory: S3Memory | null
+  #resumeState: S3ResumeState | null
   #recorded: number
   #recordedAt = performance.now()
-  /** What the next record says: everything before `#offset` is stored, by the parts and the tail. */
+  /** The next record states this offset: parts and tail store everything before it. */
   #offset: number
   #parts: IncomingPart[] = []
-  #tail: S3Memory['tail']
-  /** Names for tails, the free one first. */
+  #tail: S3ResumeState['tail']
+  /** Two names for tails, the unused one first. */
   #tailNames: string[] = []
   #number = 0
   #records: Promise<void> = Promise.resolve()
-  /** Parts on their way, in order; each resolves when it is recorded. */
+  /** Parts being sent, in order. Each resolves once it is recorded. */
   #sending: Promise<void>[] = []
-  /** Nothing more will be written. */
+  /** No more bytes will be written. */
   #closing = false
 
-  /** `tail`: what the object's tail has, if there is one. */
+  /** `tail`: the bytes of the object's tail, if it has one. */
   constructor(options: S3WriterOptions, tail: Spool | null) {
     this.#options = options
     this.#partBytes = partBytesOf(options.size)
@@ -64,8 +63,8 @@ export class S3Writer implements IncomingWriter {
     this.#end = options.offset
     this.#offset = options.offset
     this.#recorded = options.offset
-    this.#memory = options.memory
-    this.#tail = options.memory?.tail ?? null
+    this.#resumeState = options.resumeState
+    this.#tail = options.resumeState?.tail ?? null
     const { signal } = options
     const end = () => this.#stop.abort(signal?.reason)
     if (signal?.aborted) end()
@@ -75,7 +74,7 @@ export class S3Writer implements IncomingWriter {
   async write(chunk: Uint8Array): Promise<void> {
     this.#stop.signal.throwIfAborted()
     if (this.#end + chunk.byteLength > this.#options.size)
-      throw new RangeError('more bytes than the object has')
+      throw new RangeError('more bytes than the size of the object')
     for (let taken = 0; taken < chunk.byteLength; ) {
       this.#filling ??= await Spool.open(this.#options.spoolFolder)
       const piece = chunk.subarray(taken, taken + this.#partBytes - this.#filling.bytes)
@@ -110,24 +109,24 @@ export class S3Writer implements IncomingWriter {
     this.#filling = null
   }
 
-  /** Hands the collected bytes over; waits only where too many are on their way. */
+  /** Sends the collected bytes as a part. Waits only while too many parts are being sent. */
   async #sendPart(): Promise<void> {
     const spool = this.#filling
     if (spool === null) return
     while (this.#sending.length >= PARTS_AT_ONCE) await this.#sending.shift()
     const number = await this.#takeNumber()
-    // Here, not when it is sent: meanwhile nothing more is collected, which would need a file, too.
-    const giveBack = await this.#options.slots.take(this.#stop.signal)
+    // Acquired before sending starts, because collecting the next part would need another file.
+    const release = await this.#options.transfers.acquire(this.#stop.signal)
     this.#filling = null
     const before = this.#sending.at(-1) ?? Promise.resolve()
-    const part = this.#send(spool, number, before, giveBack)
+    const part = this.#send(spool, number, before, release)
     part.catch((reason) => this.#stop.abort(reason))
     this.#sending.push(part)
   }
 
-  async #send(spool: Spool, number: number, before: Promise<void>, giveBack: () => void): Promise<void> {
+  async #send(spool: Spool, number: number, before: Promise<void>, release: () => void): Promise<void> {
     try {
-      const etag = await this.#upload(spool, number).finally(giveBack)
+      const etag = await this.#upload(spool, number).finally(release)
       await before
       this.#offset += spool.bytes - (this.#tail?.bytes ?? 0)
       this.#tail = null
@@ -138,11 +137,11 @@ export class S3Writer implements IncomingWriter {
     }
   }
 
-  /** @returns what names the part's content */
+  /** @returns the ETag of the part */
   async #upload(spool: Spool, PartNumber: number): Promise<string> {
     const { UploadPartCommand } = await import('@aws-sdk/client-s3')
     const { client, bucket: Bucket, key: Key } = this.#options
-    const UploadId = this.#memory?.uploadId
+    const UploadId = this.#resumeState?.uploadId
     const { ETag } = await spool.send((payload, abortSignal) => {
       const command = new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, ...payload })
       return client.send(command, { abortSignal })
@@ -151,53 +150,56 @@ export class S3Writer implements IncomingWriter {
     return ETag
   }
 
-  /** What is too short for a part becomes an object, and stays in the file for the part that it will be. */
+  /** Stores bytes that are too short for a part as an object. They stay in the file until the part is full. */
   async #storeTail(): Promise<void> {
-    await this.#settle()
+    await this.#awaitParts()
     const spool = this.#filling
     if (spool === null || spool.bytes === (this.#tail?.bytes ?? 0)) return
     await this.#begin()
     const { PutObjectCommand } = await import('@aws-sdk/client-s3')
     const { client, bucket: Bucket, key } = this.#options
     const [name = '', other = ''] = this.#tailNames
-    const giveBack = await this.#options.slots.take(this.#stop.signal)
+    const release = await this.#options.transfers.acquire(this.#stop.signal)
     const sent = spool.send((payload, abortSignal) => {
-      const command = new PutObjectCommand({ Bucket, Key: besides(key, name), ...payload })
+      const command = new PutObjectCommand({ Bucket, Key: siblingKey(key, name), ...payload })
       return client.send(command, { abortSignal })
     }, this.#stop.signal)
-    await sent.finally(giveBack)
+    await sent.finally(release)
     this.#offset += spool.bytes - (this.#tail?.bytes ?? 0)
     this.#tail = { name, bytes: spool.bytes }
     this.#tailNames = [other, name]
   }
 
-  async #settle(): Promise<void> {
+  async #awaitParts(): Promise<void> {
     await Promise.all(this.#sending)
     this.#sending = []
   }
 
-  /** Recorded as taken. */
+  /** @returns a part number that is recorded as taken */
   async #takeNumber(): Promise<number> {
     await this.#begin()
     const number = this.#number++
     if (number > MAX_PART_NUMBER) throw new Error('the object has no part numbers left')
-    if (number >= (this.#memory?.next ?? 0)) await this.#record()
+    if (number >= (this.#resumeState?.next ?? 0)) await this.#record()
     return number
   }
 
-  /** Before the first byte is sent. */
+  /** Runs before the first byte is sent. */
   async #begin(): Promise<void> {
     if (this.#tailNames.length > 0) return
-    const memory = await this.#options.begin(this.#stop.signal)
-    this.#number = memory.next
-    // Not made of the next number, which may have been given back: the recorded tail would be overwritten.
+    const resumeState = await this.#options.begin(this.#stop.signal)
+    this.#number = resumeState.next
+    // Random names: a name made of the next part number could repeat and overwrite the recorded tail.
     const tailNames = [crypto.randomUUID(), crypto.randomUUID()]
-    this.#memory = { ...memory, litter: [...memory.litter, ...tailNames] }
+    this.#resumeState = { ...resumeState, orphanKeys: [...resumeState.orphanKeys, ...tailNames] }
     await this.#record()
     this.#tailNames = tailNames
   }
 
-  /** One after the other. Where one fails, nothing more is sent: its names may be somebody else's. */
+  /**
+   * Records run one after another. After a failure nothing more is sent, because the names may belong to a newer
+   * writer.
+   */
   #record(): Promise<void> {
     const record = this.#records.then(() => this.#recordNow())
     this.#records = record.catch((reason) => this.#stop.abort(reason))
@@ -206,25 +208,25 @@ export class S3Writer implements IncomingWriter {
 
   async #recordNow(): Promise<void> {
     this.#stop.signal.throwIfAborted()
-    if (this.#memory === null) return
+    if (this.#resumeState === null) return
     const next = this.#closing ? this.#number : this.#number + AHEAD
     const shows = this.#showsBytes()
     const offset = shows ? this.#offset : this.#recorded
-    const memory = { ...this.#memory, next, tail: shows ? this.#tail : this.#memory.tail }
-    await this.#options.record({ offset, memory, parts: shows ? this.#parts.splice(0) : [] })
-    this.#memory = memory
+    const resumeState = { ...this.#resumeState, next, tail: shows ? this.#tail : this.#resumeState.tail }
+    await this.#options.record({ offset, resumeState, parts: shows ? this.#parts.splice(0) : [] })
+    this.#resumeState = resumeState
     this.#recorded = offset
     this.#recordedAt = performance.now()
   }
 
-  /** Held bytes count when the writer is closed, not before. */
+  /** Held bytes are recorded only when the writer closes. */
   #showsBytes(): boolean {
     return this.#closing || this.#options.held !== true
   }
 
-  /** Given back at the end, as nobody else may use them. */
+  /** Unused part numbers are released at the end. */
   #hasNumbersLeft(): boolean {
     const isBegun = this.#tailNames.length > 0
-    return isBegun && this.#offset < this.#options.size && (this.#memory?.next ?? 0) > this.#number
+    return isBegun && this.#offset < this.#options.size && (this.#resumeState?.next ?? 0) > this.#number
   }
 }

@@ -1,13 +1,13 @@
 /**
- * What an upload looks like from outside: where it stands, and how each dialect is told.
+ * Headers and JSON that describe an upload, for each dialect.
  *
- * The rule: every answer can be read by pages of the one origin that created the upload, errors included, and by no other page.
+ * Only pages of the origin that created the upload can read the answers, errors included.
  */
 import type { UploadState } from '../state.ts'
 
 export const METHODS = 'DELETE, HEAD, OPTIONS, PATCH, PUT'
 
-/** As long as an upload waits for bytes at least: a browser need not ask again meanwhile. */
+/** At least as long as an upload waits for bytes, so that a browser asks only once. */
 const PREFLIGHT_SECONDS = 3600
 
 const REQUEST_HEADERS = [
@@ -40,13 +40,13 @@ const EXPOSED = [
 
 type HeaderFields = Readonly<Record<string, string>>
 
-/** Of every answer about an upload that a page of `owner` created; null: no page did. */
+/** CORS headers of every answer about an upload. `owner`: origin of the page that created it; null: no page did. */
 export function corsHeaders(origin: string | null, owner: string | null): HeaderFields {
   if (owner === null || origin !== owner) return {}
   return { 'access-control-allow-origin': owner, 'access-control-expose-headers': EXPOSED }
 }
 
-/** Of the answer to a preflight by that owner. Clients that may not send `PATCH` send `POST` and say what they mean. */
+/** Answer to a preflight by the owner. Clients that cannot send `PATCH` send `POST` with `X-HTTP-Method-Override`. */
 export function preflightHeaders(origin: string | null, owner: string | null): HeaderFields {
   if (owner === null || origin !== owner) return {}
   return {
@@ -56,17 +56,19 @@ export function preflightHeaders(origin: string | null, owner: string | null): H
   }
 }
 
-/** Every byte is there. What is made of them afterwards, or that nothing could be, is not the business of who sent them. */
+/** All bytes are stored. The sender is not concerned with whether processing succeeds. */
 export function isComplete(state: UploadState): boolean {
   return state.offset === state.fileSize && !isGone(state)
 }
 
-/** Takes no more bytes and has no use for those that came: cancelled, expired, or failed while they came. */
+/**
+ * The upload takes no more bytes and has discarded those received: cancelled, expired, or failed while bytes arrived.
+ */
 export function isGone({ phase, errorCode }: UploadState): boolean {
   return phase === 'cancelled' || (phase === 'failed' && errorCode !== 'processing_failed')
 }
 
-/** Where the client stands (tus 1.0.0, "Core" and "Expiration"). What is complete does not expire any more. */
+/** The current offset and expiry (tus 1.0.0, "Core" and "Expiration"). A complete upload no longer expires. */
 export function offsetHeaders(state: UploadState): HeaderFields {
   return {
     'upload-offset': String(state.offset),
@@ -74,12 +76,12 @@ export function offsetHeaders(state: UploadState): HeaderFields {
   }
 }
 
-/** `Range: bytes=0-41` where 42 bytes are there; none where nothing is. */
+/** `Range: bytes=0-41` for 42 stored bytes; no header for none. */
 export function rangeHeaders({ offset }: UploadState): HeaderFields {
   return offset === 0 ? {} : { range: `bytes=0-${offset - 1}` }
 }
 
-/** The upload as JSON; what the status operation says besides is asked for there. */
+/** The upload as JSON. The status operation has more members. */
 export function representation(state: UploadState): Readonly<Record<string, unknown>> {
   return {
     uploadId: state.id,

@@ -1,42 +1,49 @@
 /**
- * `/uploads/{token}`: one address for the bytes of one upload, in three dialects (tus, `PUT` with `Content-Range`, plain `PUT`).
+ * `/uploads/{token}`: one address for the bytes of one upload, in three dialects (tus, `PUT` with `Content-Range`,
+ * plain `PUT`).
  *
- * The rule: the token is the credential, so nothing else is asked for, and it appears in no log line, metric or body. Whatever
- * can be refused is refused before the body is read. The connection stays open behind such an answer: the runtime takes the rest of the
- * body off it and throws it away. Were it closed, the network would drop the answer of a client that is still sending.
+ * The token is the only credential, and it appears in no log line, metric or body. Every check that needs no body runs
+ * before the body is read. The connection stays open after a refusal, and the runtime discards the rest of the body. If
+ * the connection were closed, a client that is still sending would never see the answer.
  */
 import { type Context, Elysia } from 'elysia'
 import { CLIENT_GONE } from '../../http/client-gone.ts'
 import { methodNotAllowed } from '../../platform/net/methods.ts'
-import type { Receiving } from '../receiving.ts'
 import { UPLOAD_PATH } from '../token.ts'
+import type { UploadReceiver } from '../upload-receiver.ts'
 import { corsHeaders, METHODS, preflightHeaders } from './answer.rules.ts'
-import { type Exchange, translated, unknownUpload } from './exchange.ts'
+import { type Exchange, toAppError, unknownUpload } from './exchange.ts'
 import { type Dialect, dialectOf, methodOf, parseBytes } from './header.rules.ts'
 import { putRange, putWhole } from './put.ts'
 import { assertVersion, describeTus, head, patch, TUS_HEADERS, terminate } from './tus.ts'
 
-/** A client that sends nothing for so long has gone, although its connection stands: what came of it is stored. */
+/**
+ * A client that sends nothing for this long is considered gone, even if its connection stands. Received bytes are
+ * stored.
+ */
 const IDLE_SECONDS = 60
 
 type Arrived = Pick<Context, 'request' | 'set' | 'server'> & { readonly params: { readonly token: string } }
 
-/** The routes of the capability in `uploadUrl`, over the one sink of bytes. */
-export function uploadEndpoint({ receiving }: { readonly receiving: Receiving }) {
+/** The routes of `uploadUrl`. */
+export function uploadEndpoint({ uploadReceiver }: { readonly uploadReceiver: UploadReceiver }) {
   return new Elysia({ name: 'uploads', normalize: false }).all(
     `${UPLOAD_PATH}:token`,
-    (arrived) => answer(arrived, receiving),
+    (arrived) => answer(arrived, uploadReceiver),
     { parse: 'none', detail: { hide: true } },
   )
 }
 
-async function answer({ request, params, set, server }: Arrived, receiving: Receiving): Promise<Response> {
-  // 0: as long as the client waits for us.
+async function answer(
+  { request, params, set, server }: Arrived,
+  uploadReceiver: UploadReceiver,
+): Promise<Response> {
+  // 0: no idle timeout while the client waits for the service.
   const allow = (idleSeconds: number) => server?.timeout(request, idleSeconds)
   allow(0)
   const method = methodOf(request.method, request.headers)
   const dialect = dialectOf(method, request.headers)
-  // Browsers may keep a 308 for ever unless told.
+  // Browsers may cache a 308 forever unless told otherwise.
   Object.assign(set.headers, { 'cache-control': 'no-store', vary: 'Origin' })
   if (dialect === 'tus') Object.assign(set.headers, TUS_HEADERS)
   const length = lengthOf(request)
@@ -45,20 +52,20 @@ async function answer({ request, params, set, server }: Arrived, receiving: Rece
     return { body: request.body, signal: request.signal, onWait }
   }
   try {
-    const found = await receiving.find(params.token)
+    const found = await uploadReceiver.find(params.token)
     if (found === null) throw unknownUpload()
     Object.assign(set.headers, corsHeaders(request.headers.get('origin'), found.origin))
-    const response = await perform({ request, found, length, takeBody, receiving }, method, dialect)
+    const response = await dispatch({ request, found, length, takeBody, uploadReceiver }, method, dialect)
     if (request.signal.aborted) return new Response(null, { status: CLIENT_GONE })
     return response
   } catch (error) {
-    throw translated(error)
+    throw toAppError(error)
   } finally {
     allow(IDLE_SECONDS)
   }
 }
 
-function perform(exchange: Exchange, method: string, dialect: Dialect): Response | Promise<Response> {
+function dispatch(exchange: Exchange, method: string, dialect: Dialect): Response | Promise<Response> {
   const { request, found } = exchange
   switch (dialect) {
     case 'preflight':
@@ -84,7 +91,7 @@ function speakTus(exchange: Exchange, method: string): Response | Promise<Respon
   return method === 'PATCH' ? patch(exchange) : terminate(exchange)
 }
 
-/** Of the body; 0 where there is none, null where it does not say. */
+/** Bytes of the body: 0 without a body, null if the client does not state them. */
 function lengthOf({ headers, body }: Request): number | null {
   if (headers.has('content-length')) return parseBytes(headers.get('content-length'))
   return body === null ? 0 : null

@@ -1,6 +1,5 @@
-/** One request about one upload, on its way through a dialect. */
+/** One request about one upload, and the errors that all dialects share. */
 import { AppError } from '../../platform/errors.ts'
-import type { ReceiveRequest, Receiving } from '../receiving.ts'
 import {
   ChecksumMismatch,
   OffsetMismatch,
@@ -13,24 +12,28 @@ import {
   UploadTooLarge,
 } from '../state.ts'
 import type { UploadRow } from '../store.ts'
+import type { ReceiveRequest, UploadReceiver } from '../upload-receiver.ts'
 import { isGone, offsetHeaders } from './answer.rules.ts'
 
 export interface Exchange {
   readonly request: Request
-  /** As it was when the request came; whoever is sending bytes may have moved it since. */
+  /** The upload when the request arrived. A request that is sending bytes may have changed it since. */
   readonly found: UploadRow
-  /** Of the body, bytes; null where the client does not say (`Transfer-Encoding: chunked`). */
+  /** Bytes of the body; null if the client does not state them (`Transfer-Encoding: chunked`). */
   readonly length: number | null
-  /** The body, for whoever reads it to its end; where nobody asks, the connection may be closed behind the answer. */
+  /**
+   * The body, for a handler that reads it completely. If no handler takes it, the connection may be closed after the
+   * answer.
+   */
   readonly takeBody: () => Pick<ReceiveRequest, 'body' | 'signal' | 'onWait'>
-  readonly receiving: Receiving
+  readonly uploadReceiver: UploadReceiver
 }
 
-/** A client that is told so tries again, and finds out where the upload stands by then. */
+/** The client retries after this time and then reads the state of the upload. */
 const RETRY_SECONDS = '1'
 
-/** The state, or the refusal of an upload that is not there any more. */
-export function present(state: UploadState | null): UploadState {
+/** @returns the state @throws AppError if the upload is missing or takes no more bytes */
+export function assertOpen(state: UploadState | null): UploadState {
   if (state === null) throw unknownUpload()
   if (isGone(state)) throw closed(state)
   return state
@@ -45,7 +48,7 @@ function closed(state: UploadState): AppError {
   return new AppError('upload_closed', `The upload ${reason} and takes no more bytes.`)
 }
 
-/** 400: what the request says of the size of the file is not what the upload was created with. */
+/** 400: the request states another file size than the upload was created with. */
 export function wrongLength(message: string): AppError {
   return new AppError('upload_length_mismatch', message)
 }
@@ -54,7 +57,7 @@ export function wrongLength(message: string): AppError {
 export function tooLarge({ offset, fileSize }: UploadState): AppError {
   return new AppError(
     'upload_too_large',
-    `The request has more bytes than the ${fileSize - offset} that are missing of ${fileSize}.`,
+    `The request has more bytes than the ${fileSize - offset} of ${fileSize} that are missing.`,
     { extra: { limitBytes: fileSize - offset } },
   )
 }
@@ -64,34 +67,34 @@ export function busy(message: string): AppError {
   return new AppError('upload_busy', message, { headers: { 'retry-after': RETRY_SECONDS } })
 }
 
-/** 503, not 408: tus clients take what is 4xx for final, and this one is to go on when its line is better. */
+/** 503 instead of 408: tus clients treat any 4xx as final, but this client should resume on a better connection. */
 function tooSlow(): AppError {
   const message =
-    'Too few bytes came for too long. What had come is kept: ask where the upload stands, and go on.'
+    'The client sent too slowly. Bytes received so far are kept: ask for the offset and continue from there.'
   return new AppError('upload_too_slow', message, {
     headers: { 'retry-after': RETRY_SECONDS, connection: 'close' },
   })
 }
 
-/** What the failures of receiving are to a client; any other error as it is. */
-export function translated(error: unknown): unknown {
+/** Maps errors of the upload receiver to API errors. Returns any other error unchanged. */
+export function toAppError(error: unknown): unknown {
   if (error instanceof UnknownUpload) return unknownUpload()
   if (error instanceof UploadClosed) return closed(error.state)
   if (error instanceof UploadTooLarge) return tooLarge(error.state)
   if (error instanceof Superseded)
-    return busy('Another request sends bytes of this upload by now. What had come before is kept.')
+    return busy('A newer request sends bytes of this upload. Bytes stored before are kept.')
   if (error instanceof TooSlow) return tooSlow()
   if (error instanceof OffsetMismatch) return offsetMismatch(error.state)
   if (error instanceof ChecksumMismatch)
-    return new AppError('upload_checksum_mismatch', 'The bytes do not match Upload-Checksum; none were kept.')
+    return new AppError('upload_checksum_mismatch', 'The bytes do not match Upload-Checksum. None were kept.')
   if (error instanceof UploadNotCancellable)
-    return new AppError('upload_not_cancellable', 'Every byte has come: the upload is being processed.')
+    return new AppError('upload_not_cancellable', 'All bytes have arrived and the upload is being processed.')
   return error
 }
 
 /** 409 */
 export function offsetMismatch(state: UploadState): AppError {
-  return new AppError('upload_offset_mismatch', `The upload goes on at byte ${state.offset}.`, {
+  return new AppError('upload_offset_mismatch', `The upload continues at byte ${state.offset}.`, {
     headers: offsetHeaders(state),
     extra: { offset: state.offset },
   })

@@ -1,32 +1,35 @@
 /**
- * What the headers of an upload request say, in all three dialects.
+ * Parses the headers of an upload request, for all three dialects.
  *
- * The rule: a header is understood completely or not at all. A number that is not exactly one, or a range that contradicts itself,
- * gives null, and the request is refused before a byte of its body is read.
+ * A header is parsed completely or not at all. An inexact number or a contradictory range gives null, and the request
+ * is refused before its body is read.
  */
 
-import type { Checksum, ChecksumAlgorithm } from '../receiving.ts'
+import type { Checksum, ChecksumAlgorithm } from '../upload-receiver.ts'
 
 export const TUS_VERSION = '1.0.0'
 
-/** Lengths of the digests. */
+/** Digest length of each algorithm. */
 const DIGEST_BYTES: Readonly<Record<ChecksumAlgorithm, number>> = { sha1: 20, sha256: 32, md5: 16, crc32: 4 }
 
-/** `Content-Range` of a request (RFC 9110, section 14.4). `total`: bytes of the whole file, null where the client does not say. */
+/**
+ * `Content-Range` of a request (RFC 9110, section 14.4). `total`: size of the whole file in bytes; null if the client
+ * does not state it.
+ */
 export type ContentRange =
   | { readonly kind: 'probe'; readonly total: number | null }
-  /** `first` and `last` both belong to it. */
+  /** `first` and `last` are both inclusive. */
   | { readonly kind: 'bytes'; readonly first: number; readonly last: number; readonly total: number | null }
 
-/** Which of the three ways to send bytes a request speaks; a preflight is none, and other methods are refused. */
+/** The way a request sends bytes. `preflight` sends none; `none` stands for methods that are refused. */
 export type Dialect = 'preflight' | 'tus' | 'range' | 'plain' | 'none'
 
-/** What `X-HTTP-Method-Override` says counts, whatever the method of the request is (tus 1.0.0, "X-HTTP-Method-Override"). */
+/** `X-HTTP-Method-Override` overrides the method of the request (tus 1.0.0, "X-HTTP-Method-Override"). */
 export function methodOf(method: string, headers: Headers): string {
   return headers.get('x-http-method-override')?.trim().toUpperCase() || method
 }
 
-/** Tells the dialects apart by the method, and `PUT`s by whether they name a range. */
+/** The method determines the dialect; `Content-Range` tells the two kinds of `PUT` apart. */
 export function dialectOf(method: string, headers: Headers): Dialect {
   switch (method) {
     case 'OPTIONS':
@@ -42,7 +45,9 @@ export function dialectOf(method: string, headers: Headers): Dialect {
   }
 }
 
-/** Bytes, of `Upload-Offset` or `Content-Length`: digits only, and a number that JavaScript can count to. */
+/**
+ * A number of bytes from `Upload-Offset` or `Content-Length`: digits only, at most a safe integer. null: anything else.
+ */
 export function parseBytes(text: string | null): number | null {
   if (text === null || !/^\d{1,16}$/.test(text.trim())) return null
   const bytes = Number(text)
@@ -51,7 +56,7 @@ export function parseBytes(text: string | null): number | null {
 
 const RANGE = /^bytes +(?:(\d{1,16})-(\d{1,16})|\*) *\/ *(\d{1,16}|\*)$/i
 
-/** `bytes 0-524287/2000000`, `bytes 0-9/*` (bytes), `bytes *\/2000000`, `bytes *\/*` (probe). */
+/** Accepts `bytes 0-524287/2000000`, `bytes 0-9/*` (bytes), `bytes *\/2000000`, `bytes *\/*` (probe). */
 export function parseContentRange(text: string): ContentRange | null {
   const [matched, from, to, whole = '*'] = RANGE.exec(text.trim()) ?? []
   if (matched === undefined) return null
@@ -63,7 +68,10 @@ export function parseContentRange(text: string): ContentRange | null {
   return { kind: 'bytes', first, last, total }
 }
 
-/** `sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=` (tus 1.0.0, "Checksum"). An algorithm that is not offered, or a digest of another length: null. */
+/**
+ * Parses `sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=` (tus 1.0.0, "Checksum"). null: the algorithm is not offered, or the digest
+ * has the wrong length.
+ */
 export function parseChecksum(text: string): Checksum | null {
   const [, name = '', encoded = ''] = /^([a-z0-9]+) +([A-Za-z0-9+/]+={0,2})$/.exec(text.trim()) ?? []
   if (!isAlgorithm(name)) return null
@@ -78,7 +86,7 @@ function isAlgorithm(name: string): name is ChecksumAlgorithm {
 
 const MEDIA_TYPE = 'application/offset+octet-stream'
 
-/** Whether a body is what a tus `PATCH` carries; parameters of the type are of no interest. */
+/** Whether the type is that of a tus `PATCH`. Parameters of the type are ignored. */
 export function isOffsetStream(contentType: string | null): boolean {
   return contentType?.split(';', 1)[0]?.trim().toLowerCase() === MEDIA_TYPE
 }

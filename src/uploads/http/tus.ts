@@ -1,37 +1,37 @@
 /**
- * The tus protocol 1.0.0 with its extensions expiration, checksum and termination. Uploads are not created here.
+ * The tus protocol 1.0.0 with its extensions expiration, checksum and termination. The REST API creates the uploads.
  *
- * The rule: `Upload-Offset` is what is stored durably, never what has merely come.
+ * `Upload-Offset` counts durable bytes, never bytes that have merely arrived.
  */
 
 import { AppError } from '../../platform/errors.ts'
 import { invalid } from '../../platform/validation/json.ts'
-import { CHECKSUM_ALGORITHMS, type Checksum } from '../receiving.ts'
+import { CHECKSUM_ALGORITHMS, type Checksum } from '../upload-receiver.ts'
 import { isComplete, offsetHeaders } from './answer.rules.ts'
-import { type Exchange, offsetMismatch, present, tooLarge } from './exchange.ts'
+import { assertOpen, type Exchange, offsetMismatch, tooLarge } from './exchange.ts'
 import { isOffsetStream, parseBytes, parseChecksum, TUS_VERSION } from './header.rules.ts'
 
 const EXTENSIONS = 'checksum,expiration,termination'
 
-/** Of every answer in this dialect. */
+/** Headers of every answer in this dialect. */
 export const TUS_HEADERS = { 'tus-resumable': TUS_VERSION } as const
 
-/** `OPTIONS`: what this server can do. */
-export function describeTus({ receiving }: Pick<Exchange, 'receiving'>): Response {
+/** `OPTIONS`: the capabilities of this server. */
+export function describeTus({ uploadReceiver }: Pick<Exchange, 'uploadReceiver'>): Response {
   return new Response(null, {
     status: 204,
     headers: {
       'tus-version': TUS_VERSION,
       'tus-extension': EXTENSIONS,
-      'tus-max-size': String(receiving.maxBytes),
+      'tus-max-size': String(uploadReceiver.maxBytes),
       'tus-checksum-algorithm': CHECKSUM_ALGORITHMS.join(','),
     },
   })
 }
 
 /**
- * A version that is not spoken here is refused; only `PATCH` has to name one: whoever asks where an upload stands, or ends
- * it, does so without knowing tus, too.
+ * Refuses unsupported versions. Only `PATCH` must state one, so that a client without tus can also read the state or
+ * cancel.
  * @throws AppError 412
  */
 export function assertVersion(method: string, headers: Headers): void {
@@ -42,18 +42,18 @@ export function assertVersion(method: string, headers: Headers): void {
   })
 }
 
-/** `HEAD`: where to go on; also says that everything is there. Ends whoever is still sending. */
-export async function head({ receiving, found }: Exchange): Promise<Response> {
-  const state = present(await receiving.settle(found))
+/** `HEAD`: the current offset. Ends a request that is still sending. */
+export async function head({ uploadReceiver, found }: Exchange): Promise<Response> {
+  const state = assertOpen(await uploadReceiver.interrupt(found))
   return new Response(null, {
     status: 200,
     headers: { ...offsetHeaders(state), 'upload-length': String(state.fileSize) },
   })
 }
 
-/** `PATCH`: bytes from `Upload-Offset` on. @throws AppError 400, 409, 410, 413, 415, 460, 503 */
+/** `PATCH`: bytes starting at `Upload-Offset`. @throws AppError 400, 409, 410, 413, 415, 460, 503 */
 export async function patch(exchange: Exchange): Promise<Response> {
-  const { request, found, length, receiving } = exchange
+  const { request, found, length, uploadReceiver } = exchange
   if (!isOffsetStream(request.headers.get('content-type')))
     throw new AppError(
       'unsupported_media_type',
@@ -61,11 +61,11 @@ export async function patch(exchange: Exchange): Promise<Response> {
     )
   const offset = offsetOf(request.headers)
   const checksum = checksumOf(request.headers)
-  present(found)
-  // Whatever else is known of an upload that is whole: these bytes cannot be part of it.
+  assertOpen(found)
+  // A complete upload takes no bytes, so these are refused before anything else is checked.
   if (isComplete(found) && offset !== found.offset) throw offsetMismatch(found)
   if (isComplete(found) && length !== 0) throw tooLarge(found)
-  const state = await receiving.receive(found, {
+  const state = await uploadReceiver.receive(found, {
     offset,
     skip: 0,
     ...exchange.takeBody(),
@@ -75,10 +75,13 @@ export async function patch(exchange: Exchange): Promise<Response> {
   return new Response(null, { status: 204, headers: offsetHeaders(state) })
 }
 
-/** `DELETE`: the upload is cancelled (tus 1.0.0, "Termination"). @throws AppError 409 where it is processed, 410 where it has ended */
-export async function terminate({ receiving, found }: Exchange): Promise<Response> {
-  present(found)
-  await receiving.cancel(found)
+/**
+ * `DELETE`: cancels the upload (tus 1.0.0, "Termination"). @throws AppError 409 if it is being processed, 410 if it has
+ * ended
+ */
+export async function terminate({ uploadReceiver, found }: Exchange): Promise<Response> {
+  assertOpen(found)
+  await uploadReceiver.cancel(found)
   return new Response(null, { status: 204 })
 }
 

@@ -19,7 +19,7 @@ export const CONTENT_TYPE = 'video/mp4'
 
 /** Records of the newest writer only. */
 export class Row {
-  progress: IncomingProgress = { offset: 0, memory: null }
+  progress: IncomingProgress = { offset: 0, resumeState: null }
   readonly parts: IncomingPart[] = []
   /** Offsets as they were recorded. */
   readonly offsets: number[] = []
@@ -46,8 +46,8 @@ export class Row {
     }
   }
 
-  take({ offset, memory, parts }: IncomingRecord): void {
-    this.progress = JSON.parse(JSON.stringify({ offset, memory }))
+  take({ offset, resumeState, parts }: IncomingRecord): void {
+    this.progress = JSON.parse(JSON.stringify({ offset, resumeState }))
     this.parts.push(...parts)
     this.offsets.push(offset)
   }

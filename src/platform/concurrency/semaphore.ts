@@ -1,10 +1,9 @@
 /**
- * How many of something there may be at a time; whoever comes when there are as many waits, and is served in turn.
+ * Limits concurrent work. Callers above the limit wait and are admitted in order.
  *
- * The rule: a slot is given back by who was given it, whatever happens, and nobody waits for a slot while holding one: so
- * none is ever waited for in vain.
+ * Every caller releases what it acquired, and never waits for the semaphore while holding it. So there is no deadlock.
  */
-export class Slots {
+export class Semaphore {
   #free: number
   readonly #waiting = new Set<() => void>()
 
@@ -12,12 +11,12 @@ export class Slots {
     this.#free = count
   }
 
-  /** @returns gives the slot back; to be called once @throws the reason of the signal */
-  async take(signal: AbortSignal): Promise<() => void> {
+  /** @returns a function that releases the permit; call it once @throws the reason of the signal */
+  async acquire(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()
     if (this.#free > 0) this.#free--
     else await this.#wait(signal)
-    return () => this.#giveBack()
+    return () => this.#release()
   }
 
   async #wait(signal: AbortSignal): Promise<void> {
@@ -34,7 +33,7 @@ export class Slots {
     }
   }
 
-  #giveBack(): void {
+  #release(): void {
     const [next] = this.#waiting
     if (next === undefined) this.#free++
     else {

@@ -1,0 +1,233 @@
+/**
+ * One request that sends bytes, from takeover to its last record.
+ *
+ * The request works under the writer number it took. When a newer request takes over or the upload ends, the next
+ * record fails, and the request ends.
+ */
+import { transactionWithMail } from '../actors/mailbox.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import type { IncomingRecord, IncomingWriter } from '../platform/storage/incoming.ts'
+import type { AbortReason } from './active-requests.ts'
+import { readBody } from './body.ts'
+import { createVerifier } from './checksum.ts'
+import * as store from './progress.store.ts'
+import {
+  ChecksumMismatch,
+  OffsetMismatch,
+  Superseded,
+  TooSlow,
+  UnknownUpload,
+  UploadClosed,
+  UploadTooLarge,
+} from './state.ts'
+import { findUpload, type UploadRef, type UploadRow } from './store.ts'
+import type { ReceiveRequest, UploadReceiverDeps, UploadReceiverLimits } from './upload-receiver.ts'
+
+/** The object is created before its content type is known. */
+const CONTENT_TYPE = 'application/octet-stream'
+
+/** While bytes arrive that cannot be recorded yet, the deadline is extended this often. */
+const ARRIVING_MS = 60_000
+
+export interface ReceiveContext extends UploadReceiverDeps {
+  readonly limits: UploadReceiverLimits
+  /** Identifies this process among those that may write to an upload. */
+  readonly process: string
+}
+
+/**
+ * Implements `UploadReceiver.receive`. The caller ensures that no other request of this process works on the upload.
+ */
+export async function receiveAlone(
+  context: ReceiveContext,
+  upload: UploadRef,
+  request: ReceiveRequest,
+  cut: AbortSignal,
+): Promise<UploadRow> {
+  const claim = await store.takeOver(context.sql, upload, context.process)
+  if (claim === null) return answerWithoutBytes(await stateOf(context, upload), request)
+  try {
+    await receiveClaimed(context, claim, request, cut)
+  } finally {
+    // If the database is unavailable, the next request assumes that this process still writes. That is slower but safe.
+    await store.release(context.sql, upload, context.process).catch((error) => {
+      context.log.warn({ uploadId: upload.id, err: error }, 'could not release the upload')
+    })
+  }
+  return stateOf(context, upload)
+}
+
+/** The result for an upload that takes no more bytes. */
+function answerWithoutBytes(state: UploadRow, { offset }: ReceiveRequest): UploadRow {
+  if (state.offset < state.fileSize) throw new UploadClosed(state)
+  if (offset !== null && offset !== state.offset) throw new OffsetMismatch(state)
+  return state
+}
+
+async function receiveClaimed(
+  context: ReceiveContext,
+  claim: store.WriteClaim,
+  request: ReceiveRequest,
+  cut: AbortSignal,
+): Promise<void> {
+  const { offset, skip, length = 0 } = request
+  if (offset !== null && offset !== claim.offset) throw new OffsetMismatch(await stateOf(context, claim))
+  const missing = claim.fileSize - (offset ?? 0)
+  if (length - skip > missing) throw new UploadTooLarge(await stateOf(context, claim))
+  using grace = graceAfter(cut, context.limits.graceMs)
+  const sink = new Sink(context, claim, request, grace.signal)
+  try {
+    const bounds = { missing, pace: context.limits.pace, cut }
+    const ending = await readBody(request, bounds, (chunk) => sink.take(chunk))
+    const isKept =
+      ending === 'whole'
+        ? sink.checksumMatches()
+        : !sink.isHeld && cut.reason !== ('closed' satisfies AbortReason)
+    if (isKept) await sink.flush()
+    if (ending === 'tooLong') throw new UploadTooLarge(await stateOf(context, claim))
+    if (ending === 'whole' && !isKept) throw new ChecksumMismatch(await stateOf(context, claim))
+    if (ending === 'slow' && (await stateOf(context, claim)).phase === 'waiting')
+      throw new TooSlow('the client sends too slowly')
+  } catch (error) {
+    // The object store did not finish in time. The client sends the unrecorded bytes again.
+    if (!grace.signal.aborted) throw error
+  } finally {
+    await sink.abandon()
+  }
+  if (cut.aborted && cut.reason !== ('stopping' satisfies AbortReason)) throw await refusal(context, claim)
+}
+
+/** A signal that is aborted `graceMs` after `cut`. */
+function graceAfter(cut: AbortSignal, graceMs: number) {
+  const controller = new AbortController()
+  let timer: Timer | undefined
+  const begin = () => {
+    timer = setTimeout(() => controller.abort(new Error('the object store took too long')), graceMs)
+  }
+  if (cut.aborted) begin()
+  else cut.addEventListener('abort', begin, { once: true })
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      cut.removeEventListener('abort', begin)
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Writes to the object store. Opens the writer on the first byte, and extends the deadline while bytes arrive. */
+class Sink {
+  readonly isHeld: boolean
+  readonly #context: ReceiveContext
+  readonly #startsOver: boolean
+  readonly #end: AbortSignal
+  readonly #verifier
+  #claim: store.WriteClaim
+  #writer: IncomingWriter | null = null
+  #arrivingSince = Number.NEGATIVE_INFINITY
+
+  /** `end`: once aborted, nothing more is stored. */
+  constructor(
+    context: ReceiveContext,
+    claim: store.WriteClaim,
+    { offset, checksum }: ReceiveRequest,
+    end: AbortSignal,
+  ) {
+    this.#context = context
+    this.#end = end
+    this.#claim = claim
+    this.#startsOver = offset === null && claim.resumeState !== null
+    this.#verifier = checksum === undefined ? null : createVerifier(checksum)
+    this.isHeld = this.#verifier !== null
+  }
+
+  async take(chunk: Uint8Array): Promise<void> {
+    if (performance.now() - this.#arrivingSince > ARRIVING_MS) await this.#sayArriving()
+    this.#writer ??= await this.#open()
+    this.#verifier?.add(chunk)
+    await this.#writer.write(chunk)
+  }
+
+  /** True if the bytes match the checksum, or there is none. */
+  checksumMatches(): boolean {
+    return this.#verifier?.matches() ?? true
+  }
+
+  async flush(): Promise<void> {
+    const writer = this.#writer
+    this.#writer = null
+    await writer?.flush()
+  }
+
+  /** Does nothing after a flush. */
+  async abandon(): Promise<void> {
+    await this.#writer?.abandon()
+  }
+
+  async #open(): Promise<IncomingWriter> {
+    if (this.#startsOver) await this.#restart()
+    const { objectKey, offset, resumeState, fileSize, alone } = this.#claim
+    return this.#context.storage.incoming.append(
+      objectKey,
+      { offset, resumeState },
+      {
+        size: fileSize,
+        contentType: CONTENT_TYPE,
+        alone,
+        held: this.isHeld,
+        signal: this.#end,
+        record: (record) => this.#record(record),
+      },
+    )
+  }
+
+  async #restart(): Promise<void> {
+    const { sql, newId } = this.#context
+    const key = objectKeyOf(this.#claim.recordingId, newId())
+    const restarted = await transaction(sql, (tx) => store.restart(tx, this.#claim, key))
+    if (restarted === null) throw await refusal(this.#context, this.#claim)
+    this.#claim = restarted
+  }
+
+  async #sayArriving(): Promise<void> {
+    const marked = await transaction(this.#context.sql, (tx) => store.markArriving(tx, this.#claim))
+    if (!marked) throw await refusal(this.#context, this.#claim)
+    this.#arrivingSince = performance.now()
+  }
+
+  /** The transaction that records the last byte also completes the upload. A complete upload therefore never waits. */
+  async #record(record: IncomingRecord): Promise<void> {
+    const claim = this.#claim
+    const isLast = record.offset === claim.fileSize
+    const recorded = await transactionWithMail(this.#context, async (tx, outbox) => {
+      if (!isLast) return store.recordProgress(tx, claim, record)
+      if (!(await store.complete(tx, claim, record))) return false
+      const key = `recording:${claim.recordingId}` as const
+      const payload = { uploadId: claim.id }
+      await outbox.send([{ key, type: 'process_upload', payload, organizationId: claim.organizationId }])
+      return true
+    })
+    if (!recorded) throw await refusal(this.#context, claim)
+    if (!isLast) return
+    const { organizationId, recordingId, id: uploadId } = claim
+    this.#context.log.info({ organizationId, recordingId, uploadId }, 'upload received')
+  }
+}
+
+/** Each attempt has its own key, so its objects cannot be mistaken for those of another attempt. */
+export function objectKeyOf(recordingId: string, attempt: string): string {
+  return `recordings/${recordingId}/${attempt}/source`
+}
+
+async function stateOf({ sql }: ReceiveContext, upload: UploadRef): Promise<UploadRow> {
+  const state = await findUpload(sql, upload.organizationId, upload.recordingId, upload.id)
+  if (state === undefined) throw new UnknownUpload('the upload no longer exists')
+  return state
+}
+
+/** The error for a request that may not continue. */
+async function refusal(context: ReceiveContext, claim: UploadRef): Promise<Error> {
+  const state = await stateOf(context, claim)
+  if (state.phase === 'failed' || state.phase === 'cancelled') return new UploadClosed(state)
+  return new Superseded('a newer request has taken over')
+}
