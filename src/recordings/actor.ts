@@ -28,13 +28,13 @@ export interface RecordingTools {
 
 /** What cannot be done in the end is left to an operator, among the dead letters; media fails for its caller to see. */
 export function recordingActor(
-  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock' | 'textWork'>,
+  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock' | 'textWork' | 'requestWork'>,
   {
     summarizer = createSummarizer(deps.config, deps.textWork),
     fetchPublic = createFetchPublic(),
     process = createRealProcess(deps),
     limits = INGEST_LIMITS,
-    transcriber = createTranscriber(deps.config, findPrograms(deps.config)),
+    transcriber = createTranscriber(deps.config, findPrograms(deps.config), deps.requestWork),
   }: RecordingTools = {},
 ): ActorDefinition {
   const requestTranscription = createRequestTranscription(deps.config)

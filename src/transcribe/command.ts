@@ -4,7 +4,7 @@
  */
 import type { TranscribeConfig } from '../config.ts'
 import { ProgramError, runProgram } from '../platform/lifecycle/program.ts'
-import { parseOutput } from './output.rules.ts'
+import type { ReadOutput } from './read-output.ts'
 import { extractSoundTrack, type SoundTools } from './sound-track.ts'
 import { ATTEMPTS, type Transcriber, TranscriberError } from './transcriber.ts'
 
@@ -18,7 +18,11 @@ const MAX_OUTPUT_BYTES = 32 * 1024 * 1024
 /** Six times as long as it plays, and time to load a model; but less than a turn may take. */
 const patienceFor = (seconds: number) => Math.min(10 * 60_000 + seconds * 6_000, 110 * 60_000)
 
-export function createCommandTranscriber(options: CommandOptions, tools: SoundTools): Transcriber {
+export function createCommandTranscriber(
+  options: CommandOptions,
+  tools: SoundTools,
+  readOutput: ReadOutput,
+): Transcriber {
   const { command, environment, patienceMs = patienceFor } = options
   return {
     name: 'command',
@@ -29,7 +33,7 @@ export function createCommandTranscriber(options: CommandOptions, tools: SoundTo
       const timeoutMs = patienceMs(durationSeconds)
       const limits = { environment, signal, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES }
       const output = await run(commandFor(command, path), { ...limits, folder: sound.folder })
-      const segments = parseOutput(output)
+      const segments = await readOutput(output)
       if (segments === null)
         throw new TranscriberError('TRANSCRIBE_COMMAND wrote JSON that is no transcript', ATTEMPTS.program)
       return { segments, durationSeconds }

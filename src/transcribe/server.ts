@@ -6,9 +6,10 @@
  */
 import { join } from 'node:path'
 import type { TranscribeConfig } from '../config.ts'
-import { parseOutput, type Segment } from './output.rules.ts'
+import type { Segment } from './output.rules.ts'
 import { type PostOptions, postSound } from './post.ts'
 import { protocolOf, referencesOf, type SpeakerSample, shifted, type Wanted } from './protocol.rules.ts'
+import type { ReadOutput } from './read-output.ts'
 import {
   clipOf,
   encodePiece,
@@ -38,13 +39,17 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'audio/webm': 'webm',
 }
 
-export function createServerTranscriber(options: ServerOptions, tools: SoundTools): Transcriber {
+export function createServerTranscriber(
+  options: ServerOptions,
+  tools: SoundTools,
+  readOutput: ReadOutput,
+): Transcriber {
   const wanted = protocolOf(options.model)
   const pieceSeconds = options.pieceSeconds ?? wanted.pieceSeconds
   return {
     name: 'server',
     async transcribe(sound, signal) {
-      const asking = { options, wanted, signal }
+      const asking = { options, wanted, readOutput, signal }
       if (await mayGoAsItIs(sound, pieceSeconds)) return askWhole(asking, sound)
       const track = await extractSoundTrack(tools, sound, signal)
       if (track === null) return { segments: [], durationSeconds: sound.durationSeconds }
@@ -56,6 +61,7 @@ export function createServerTranscriber(options: ServerOptions, tools: SoundTool
 interface Asking {
   readonly options: ServerOptions
   readonly wanted: Wanted
+  readonly readOutput: ReadOutput
   readonly signal: AbortSignal
 }
 
@@ -118,7 +124,7 @@ interface SentFile {
 }
 
 async function ask(
-  { options, wanted, signal }: Asking,
+  { options, wanted, readOutput, signal }: Asking,
   { path, name }: SentFile,
   known: readonly SpeakerSample[],
 ): Promise<readonly Segment[]> {
@@ -131,7 +137,7 @@ async function ask(
     for (const speaker of known) data.append('known_speaker_references[]', speaker.url)
     return data
   }
-  const segments = parseOutput(await postSound(options, form, signal))
+  const segments = await readOutput(await postSound(options, form, signal))
   if (segments !== null) return segments
   throw new TranscriberError(
     'the transcription server answered with something that is no transcript',
