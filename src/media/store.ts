@@ -1,29 +1,29 @@
 /**
- * The SQL of media: the asset of a recording, and the objects that no recording shows.
+ * The SQL of media: the asset of a recording, and objects that no recording refers to.
  *
- * The rule: an asset is moved by events only, each with the states that it may come from as a condition; and a key is in
- * `media_garbage` from before its object is put until the statement that publishes it.
+ * An asset changes by events only, each with the statuses it may start from as a condition. A key is in `media_garbage`
+ * from before its object is put until the statement that publishes it.
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { AssetStatus } from '../recordings/model.ts'
 import { ASSET_EVENTS, type AssetErrorCode, type AssetEvent, MAX_TURN_MS } from './rules.ts'
 
-/** Whose media it is. */
+/** The recording that owns the media. */
 export interface Subject {
   readonly organizationId: string
   readonly recordingId: string
 }
 
-/** What an attempt at media of a URL is about. */
+/** One attempt to ingest media of a URL. */
 export interface Ingestion extends Subject {
   readonly url: string
-  /** Since the media was asked for, by its caller or again by an operator. */
+  /** Seconds since the caller requested the media, or an operator its retry. */
   readonly ageSeconds: number
-  /** The recording has other media, which stays as it is until this is published. */
+  /** The recording has other media, which stays until this media is published. */
   readonly replaces: boolean
 }
 
-/** null where no media is awaited from a URL: deleted, or ended by another attempt. */
+/** @returns null if no media is awaited from a URL: it was deleted, or another attempt ended it */
 export async function beginIngestion(tx: Tx, recordingId: string): Promise<Ingestion | null> {
   const { from, to } = ASSET_EVENTS.begin
   const [row] = await tx<Ingestion[]>`
@@ -41,7 +41,7 @@ export async function beginIngestion(tx: Tx, recordingId: string): Promise<Inges
   return row ?? null
 }
 
-/** @returns false where the asset is not where the event may come from */
+/** @returns false if the asset is in no status that the event may start from */
 export async function moveAsset(
   tx: Tx,
   { organizationId, recordingId }: Subject,
@@ -49,7 +49,7 @@ export async function moveAsset(
   errorCode: AssetErrorCode | null = null,
 ): Promise<boolean> {
   const { from, to } = ASSET_EVENTS[event]
-  // A URL that may carry a secret is not kept for longer than it is needed.
+  // The URL may contain a secret and is deleted as soon as it is no longer needed.
   const isOver = event === 'publish' || event === 'replace' || event === 'fail'
   const { count } = await tx`
     update recording
@@ -62,7 +62,7 @@ export async function moveAsset(
   return count === 1
 }
 
-/** Of media that is to replace other media: whether it is still awaited from its URL. */
+/** Whether replacing media is still awaited from its URL. */
 export async function isReplacing(tx: Tx, ingestion: Ingestion): Promise<boolean> {
   const { count } = await tx`
     select 1
@@ -74,7 +74,7 @@ export async function isReplacing(tx: Tx, ingestion: Ingestion): Promise<boolean
   return count === 1
 }
 
-/** Ends the wait for media that was to replace other media. The old media stays, and the code says why it was not replaced. */
+/** Stops waiting for replacing media. The old media stays, and the code tells why it was not replaced. */
 export async function failReplacement(
   tx: Tx,
   { organizationId, recordingId, url }: Ingestion,
@@ -89,7 +89,7 @@ export async function failReplacement(
       and asset_source_url = ${url}`
 }
 
-/** Under the lock of the recording: media is awaited from this URL. Media that is there already stays until then. */
+/** Awaits media from this URL. Current media stays until then. The caller has locked the recording. */
 export async function awaitFromUrl(
   tx: Tx,
   { organizationId, recordingId }: Subject,
@@ -106,13 +106,13 @@ export async function awaitFromUrl(
 
 export interface LockedAsset {
   readonly status: AssetStatus | null
-  /** Of the URL that it is, or would be, fetched from. */
+  /** Whether the asset has, or kept, a source URL. */
   readonly hasUrl: boolean
-  /** The URL itself, which may carry a secret. */
+  /** The URL itself, which may contain a secret. */
   readonly url: string | null
 }
 
-/** Locks the recording until the transaction ends. @returns undefined where the organization has no such recording */
+/** Locks the recording until the transaction ends. @returns undefined if the organization has no such recording */
 export async function lockAsset(
   tx: Tx,
   { organizationId, recordingId }: Subject,
@@ -126,7 +126,7 @@ export async function lockAsset(
   return row
 }
 
-/** Has media that was given up fetched again, with all the time that it had. @returns false where its URL is not there any more */
+/** Queues media that was given up, with its full time limit. @returns false if its URL was not kept */
 export async function fetchAgain(tx: Tx, { organizationId, recordingId }: Subject): Promise<boolean> {
   const { from, to } = ASSET_EVENTS.fetchAgain
   const { count } = await tx`
@@ -151,14 +151,14 @@ export async function recordingsToFetchAgain(query: Query, organizationId: strin
   return rows.map(({ id }) => id)
 }
 
-/** Objects that are there by now, and what the one that is played is. */
+/** Stored objects, and the properties of the one that is played. */
 export interface StoredMedia {
   readonly objectKey: string
-  /** Of the file as it came, where another is played. */
+  /** Key of the original file if another file is played. */
   readonly sourceKey: string | null
   readonly waveformKey: string | null
   readonly posterKey: string | null
-  /** Those of the keys that are in `media_garbage`. */
+  /** The keys that are in `media_garbage`. */
   readonly entered: readonly string[]
   readonly contentType: string
   readonly isAudio: boolean
@@ -167,8 +167,8 @@ export interface StoredMedia {
 }
 
 /**
- * `replace` publishes media in the place of other media, whose objects are deleted soon after.
- * @returns false as `moveAsset`, or where an object may be gone already
+ * `replace` publishes media in place of other media, whose objects are soon deleted.
+ * @returns false as `moveAsset` does, or if an object may already be deleted
  */
 export async function publishAsset(
   tx: Tx,
@@ -195,7 +195,7 @@ export async function publishAsset(
   return true
 }
 
-/** Enters the keys of objects that are about to be put, to be deleted when every turn of now must have ended. */
+/** Enters the keys of objects that are about to be put. They become due once every current turn must have ended. */
 export async function enterGarbage(
   tx: Tx,
   { organizationId, recordingId }: Subject,
@@ -208,7 +208,7 @@ export async function enterGarbage(
       now() + make_interval(secs => ${MAX_TURN_MS / 1_000}, hours => 1)`
 }
 
-/** Keys of earlier attempts; they stay entered, since one of those may still be under way somewhere. */
+/** Keys of earlier attempts. They stay entered, because such an attempt may still be running. */
 export async function garbageOf(
   tx: Tx,
   { organizationId, recordingId }: Subject,
@@ -221,7 +221,7 @@ export async function garbageOf(
   return rows.map(({ key }) => key)
 }
 
-/** The objects of a recording that is being deleted, or gets other media, are deleted soon after. */
+/** Has the objects of a recording deleted soon. The recording is being deleted, or gets other media. */
 export async function discardMedia(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
   await tx`
     insert into media_garbage (object_key, organization_id, recording_id, delete_after)
@@ -236,7 +236,7 @@ export async function discardMedia(tx: Tx, organizationId: string, recordingId: 
     on conflict (object_key) do update set delete_after = now()`
 }
 
-/** Keys of one recording that may be deleted now. */
+/** Keys of one recording that are due. */
 export async function dueGarbageOf(
   query: Query,
   { organizationId, recordingId }: Subject,
@@ -250,7 +250,7 @@ export async function dueGarbageOf(
   return rows.map(({ key }) => key)
 }
 
-/** Of every organization: oldest first. */
+/** Keys of every organization that are due, oldest first. */
 export async function dueGarbage(query: Query, limit: number): Promise<readonly string[]> {
   const rows = await query<{ key: string }[]>`
     select object_key as key
@@ -262,8 +262,9 @@ export async function dueGarbage(query: Query, limit: number): Promise<readonly 
 }
 
 /**
- * An object must be unpublishable before it is deleted: so the row goes first, in a transaction that then deletes.
- * @returns false where it was published, or somebody else has deleted it
+ * An object must be unpublishable before it is deleted. Therefore the row is deleted first, in the transaction that
+ * then deletes the object.
+ * @returns false if the object was published or already deleted
  */
 export async function takeGarbage(tx: Tx, key: string): Promise<boolean> {
   const { count } = await tx`
@@ -273,7 +274,7 @@ export async function takeGarbage(tx: Tx, key: string): Promise<boolean> {
   return count === 1
 }
 
-/** Lets an object that cannot be deleted now wait, so that it does not keep others from being deleted. */
+/** Postpones an object that cannot be deleted now, so that it does not block the others. */
 export async function postponeGarbage(query: Query, key: string): Promise<void> {
   await query`
     update media_garbage

@@ -1,17 +1,17 @@
 /**
  * The SQL of recordings.
  *
- * The rule: what is shown to a caller is selected under `visibleRecording`; only what the caller has just created or changed,
- * in the same transaction, is read back without it.
+ * Whatever a caller sees is selected under `visibleRecording`. Only rows that the caller has just created or changed in
+ * the same transaction are read back without it.
  */
 import type { PendingQuery, Row } from 'postgres'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { AssetStatus, TranscriptSource, TranscriptStatus } from './model.ts'
 
-/** A condition, made for the statement that it goes into. */
+/** An SQL condition for one statement. */
 export type Condition = PendingQuery<Row[]>
 
-/** Every recording `r` of the organization, whoever sees it. */
+/** Matches every recording `r` of the organization, whoever may see it. */
 export const ofOrganization = (query: Query, organizationId: string): Condition => query`
   r.organization_id = ${organizationId}`
 
@@ -57,7 +57,7 @@ export async function insertFolders(
     on conflict (recording_id, folder_id) do nothing`
 }
 
-/** Takes the recording out of the folders that the viewer sees, but for those of `kept`. */
+/** Removes the recording from folders that the viewer can see, except those in `kept`. */
 export async function deleteFolders(
   tx: Tx,
   recordingId: string,
@@ -75,7 +75,7 @@ export async function deleteFolders(
 
 export interface ParticipantRow {
   readonly speaker: number
-  /** Internal. */
+  /** Internal id. */
   readonly personId: number
 }
 
@@ -125,7 +125,7 @@ export interface RecordingRow {
   }[]
 }
 
-/** One recording under a condition on `r`, with those of its folders `f` that the other condition lets through. */
+/** One recording that meets a condition on `r`, with its folders `f` that meet the other condition. */
 export async function findRecording(
   query: Query,
   recordingId: string,
@@ -172,8 +172,8 @@ export async function findRecording(
 }
 
 /**
- * Whether the key is of an object that its recording shows now. By id and key alone: the caller holds a signed playback URL,
- * which names no organization.
+ * Whether the recording currently refers to the object of this key. Takes id and key alone, because the caller holds a
+ * signed playback URL, which names no organization.
  */
 export async function isShown(query: Query, recordingId: string, objectKey: string): Promise<boolean> {
   const { count } = await query`
@@ -185,7 +185,7 @@ export async function isShown(query: Query, recordingId: string, objectKey: stri
   return count === 1
 }
 
-/** The participants of a recording by speaker, with their names. */
+/** The participants of a recording in the order of their speaker numbers, with their names. */
 export function speakersOf(query: Query, organizationId: string, recordingId: string) {
   return query<{ speaker: number; firstName: string | null; lastName: string | null }[]>`
     select p.speaker, person.first_name as "firstName", person.last_name as "lastName"
@@ -196,7 +196,7 @@ export function speakersOf(query: Query, organizationId: string, recordingId: st
     order by p.speaker`
 }
 
-/** Locks the recording until the transaction ends. @returns false where the condition on `r` hides it */
+/** Locks the recording until the transaction ends. @returns false if the condition on `r` hides it */
 export async function lockRecording(tx: Tx, recordingId: string, visible: Condition): Promise<boolean> {
   const rows = await tx`
     select 1
@@ -207,7 +207,7 @@ export async function lockRecording(tx: Tx, recordingId: string, visible: Condit
   return rows.length === 1
 }
 
-/** undefined stays as it is. A summary that the caller took away is not made anew, either. */
+/** Changes the given values. Setting the summary, even to null, prevents an automatic one. */
 export async function updateRecording(
   tx: Tx,
   organizationId: string,
@@ -236,7 +236,7 @@ export async function updateRecording(
       and id = ${recordingId}`
 }
 
-/** When the recording began and ended, in UTC with all digits. */
+/** Start and end of the recording in UTC with microseconds. */
 export async function findTimes(
   tx: Tx,
   organizationId: string,
@@ -259,7 +259,7 @@ export async function deleteParticipants(tx: Tx, organizationId: string, recordi
       and recording_id = ${recordingId}`
 }
 
-/** With its folders, participants and metadata, which hang on its row. */
+/** Folders, participants and metadata are deleted with the row. */
 export async function deleteRecording(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
   await tx`
     delete from recording
@@ -267,7 +267,7 @@ export async function deleteRecording(tx: Tx, organizationId: string, recordingI
       and id = ${recordingId}`
 }
 
-/** Ids of the recordings that the person takes part in. */
+/** Ids of the recordings in which the person takes part. */
 export async function recordingsOfPerson(
   tx: Tx,
   organizationId: string,
@@ -282,7 +282,7 @@ export async function recordingsOfPerson(
   return rows.map(({ id }) => id)
 }
 
-/** @returns how many there were */
+/** @returns the number of deleted rows */
 export async function deleteParticipationsOf(
   tx: Tx,
   organizationId: string,

@@ -64,12 +64,12 @@ function soundTools() {
 }
 
 /** The only worker from now on, with this transcriber. */
-async function transcribeBy(transcribe: TranscribeConfig | null, patienceMs?: () => number) {
+async function transcribeBy(transcribe: TranscribeConfig | null, timeLimitMs?: () => number) {
   await stopWorkers()
   const config = { ...server.deps.config, transcribe }
   const transcriber =
-    patienceMs !== undefined && transcribe?.kind === 'command'
-      ? { transcriber: createCommandTranscriber({ ...transcribe, patienceMs }, soundTools()) }
+    timeLimitMs !== undefined && transcribe?.kind === 'command'
+      ? { transcriber: createCommandTranscriber({ ...transcribe, timeLimitMs }, soundTools()) }
       : {}
   const tools = { fetchPublic: localInternet(dns.address), ...transcriber }
   const runtime = createRuntime(server.deps, [recordingActor({ ...server.deps, config }, tools)], QUICK)
