@@ -13,7 +13,7 @@ const tus = new Server({
 
 const server = createServer((request, response) => {
   if (request.url === '/ready') response.end('ready')
-  else tus.handle(request, response)
+  else void tus.handle(request, response)
 })
 server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`))
 process.on('SIGTERM', () => process.exit(0))

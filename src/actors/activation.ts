@@ -22,7 +22,12 @@ export async function runTogether(
   keys: readonly ActorKey[],
   handover: Handover,
 ): Promise<void> {
-  const group = new Group(context, handover)
+  const { batchMessages, fairShare } = context.options
+  const group = new Group(context, handover, {
+    messages: batchMessages,
+    turns: fairShare,
+    canShare: () => true,
+  })
   await group.claim(keys)
   for (let failures = 0; group.size > 0; ) {
     const works = await group.sortOut()
@@ -48,13 +53,23 @@ interface Member {
   turns: number
 }
 
+interface GroupShape {
+  /** Messages of one actor that share a turn. */
+  readonly messages: number
+  /** After so many turns an actor goes to the end of the line. */
+  readonly turns: number
+  /** False for a message that has to run alone. */
+  readonly canShare: (head: Message) => boolean
+}
+
 /** The actors of one shared activation, fewer and fewer. */
-class Group {
+export class Group {
   readonly #held = new Map<ActorKey, Member>()
 
   constructor(
     private readonly context: Context,
     private readonly handover: Handover,
+    private readonly shape: GroupShape,
   ) {}
 
   get size(): number {
@@ -62,15 +77,15 @@ class Group {
   }
 
   async claim(keys: readonly ActorKey[]): Promise<void> {
-    const { sql, worker, options } = this.context
-    for (const { mailbox, ...held } of await claimAndRead(sql, worker, keys, options.batchMessages))
+    const { sql, worker } = this.context
+    for (const { mailbox, ...held } of await claimAndRead(sql, worker, keys, this.shape.messages))
       this.#held.set(held.key, { held, mailbox, turns: 0 })
     for (const key of keys) if (!this.#held.has(key)) this.handover.leave(key, 0)
   }
 
   /** Looks at every mailbox; lets go of actors that are lost, idle, tired or suspect; returns what to do next. */
   async sortOut(): Promise<readonly Work[]> {
-    const { options, stopping } = this.context
+    const { stopping } = this.context
     const mailboxes = await this.#look()
     const idle: (Held & { readonly mail: number })[] = []
     const suspect: Held[] = []
@@ -81,8 +96,8 @@ class Group {
       const head = mailbox?.due[0]
       if (mailbox === undefined) this.#leave(held.key, 0)
       else if (head === undefined) idle.push({ ...held, mail: mailbox.mail })
-      else if (stopping.aborted || turns >= options.fairShare) tired.push({ ...held, head })
-      else if (head.attempts > 0) suspect.push(held)
+      else if (stopping.aborted || turns >= this.shape.turns) tired.push({ ...held, head })
+      else if (head.attempts > 0 || !this.shape.canShare(head)) suspect.push(held)
       else works.push(this.#work(held, mailbox))
     }
     await this.#letGo(idle, tired, suspect)
@@ -101,12 +116,22 @@ class Group {
   /** After ROLLBACK: the turn that failed goes on alone; where it is not known which, or it goes on, all of them do. */
   async separate(works: readonly Work[], error: unknown, failures: number): Promise<void> {
     const culprit = error instanceof TurnFailed && failures < MAX_FAILURES ? error.culprit : null
-    await this.#alone(culprit === null ? works : works.filter((work) => work.key === culprit))
+    await this.doAlone(culprit === null ? works : works.filter((work) => work.key === culprit))
+  }
+
+  /** Gives actors back; each goes on alone. */
+  async doAlone(some: readonly Held[]): Promise<void> {
+    await abandon(this.context.sql, this.context.worker, some)
+    for (const { key } of some) {
+      // Whatever has rung meanwhile is looked for there: it must not bring them together again.
+      this.#leave(key, Number.POSITIVE_INFINITY)
+      this.handover.later(key, 0)
+    }
   }
 
   /** Every mailbox, as the claim found it or as it is now. Actors that were lost have none. */
   async #look(): Promise<ReadonlyMap<ActorKey, Mailbox>> {
-    const { sql, worker, options } = this.context
+    const { sql, worker } = this.context
     const known = new Map<ActorKey, Mailbox>()
     const unknown: Held[] = []
     for (const member of this.#held.values()) {
@@ -115,7 +140,7 @@ class Group {
       member.mailbox = null
     }
     if (unknown.length === 0) return known
-    const read = await readMailboxes(sql, worker, unknown, options.batchMessages)
+    const read = await readMailboxes(sql, worker, unknown, this.shape.messages)
     return known.size === 0 ? read : new Map([...known, ...read])
   }
 
@@ -125,6 +150,7 @@ class Group {
     const complete = stop === -1 && mailbox.complete
     return {
       ...held,
+      organization: mailbox.organization,
       mail: mailbox.mail,
       messages,
       complete,
@@ -143,16 +169,7 @@ class Group {
     await abandon(sql, worker, tired)
     for (const one of tired) this.#leave(one.key, 0)
     if (tired.length > 0) this.handover.ringAgain(tired.map(({ head }) => head))
-    await this.#alone(suspect)
-  }
-
-  async #alone(some: readonly Held[]): Promise<void> {
-    await abandon(this.context.sql, this.context.worker, some)
-    for (const { key } of some) {
-      // Whatever has rung meanwhile is looked for there: it must not bring them together again.
-      this.#leave(key, Number.POSITIVE_INFINITY)
-      this.handover.later(key, 0)
-    }
+    await this.doAlone(suspect)
   }
 
   #leave(key: ActorKey, seen: number): void {
@@ -207,6 +224,7 @@ export function aloneWork(context: Context, held: Held, mailbox: Mailbox, head: 
   const spent = isSpent(context, head)
   return {
     ...held,
+    organization: mailbox.organization,
     mail: mailbox.mail,
     messages: [head],
     complete: mailbox.complete,

@@ -3,7 +3,8 @@
  *
  * A lane is a queue of actors and a number of places. Lanes are separate so that what is slow or broken holds up only
  * its own kind: turns together, turns alone, actors of dead workers (one at a time: one of them may be what killed
- * its worker, and whoever runs beside it would be counted too), and long turns, with a lane for each of their pools.
+ * its worker, and whoever runs beside it would be counted too), and long turns, with a lane for each of their pools. A pool whose
+ * actors share long turns has a lane for these, too, and the other one is for turns alone.
  *
  * Within a lane, organizations take turns (`lane.ts`).
  *
@@ -14,8 +15,10 @@ import { runAlone, runTogether } from './activation.ts'
 import type { Context, Handover } from './context.ts'
 import type { Ring } from './doorbell.ts'
 import type { Queued } from './fair-queue.ts'
+import { runGroup } from './group-turn.ts'
 import { Lane } from './lane.ts'
 import { runLong } from './long-turn.ts'
+import { isGrouped } from './perform.ts'
 import {
   ACTOR_POOLS,
   type ActorKey,
@@ -45,6 +48,8 @@ export class Dispatcher {
   readonly #alone: Lane
   readonly #dead: Lane
   readonly #long: Readonly<Record<LongPool, Lane>>
+  /** Long turns that many actors share. */
+  readonly #grouped = new Map<LongPool, Lane>()
   readonly #lanes: readonly Lane[]
   readonly #inHand = new Map<ActorKey, InHand>()
   /** Long actors in the queue that are to be taken from a dead worker. */
@@ -54,7 +59,8 @@ export class Dispatcher {
   #stopped = false
 
   constructor(private readonly context: Context) {
-    const { batchSlots, batchKeys, aloneSlots, longSlots, mediaSlots } = context.options
+    const { batchSlots, batchKeys, aloneSlots, longSlots, mediaSlots, groupSlots, groupKeys } =
+      context.options
     const short = { pool: 'short', guests: 0 } as const
     this.#together = new Lane({ ...short, places: batchSlots, width: batchKeys }, (keys, handover) =>
       runTogether(context, keys, handover),
@@ -69,8 +75,19 @@ export class Dispatcher {
       new Lane({ pool, places, guests: GUESTS, width: 1 }, ([key], handover) =>
         runLong(context, key!, this.#deadLong.delete(key!), handover),
       )
-    this.#long = { long: long('long', longSlots), media: long('media', mediaSlots) }
-    this.#lanes = [this.#together, this.#alone, this.#dead, ...Object.values(this.#long)]
+    this.#long = {
+      long: long('long', longSlots),
+      media: long('media', mediaSlots),
+      analysis: long('analysis', longSlots),
+    }
+    for (const definition of context.definitions.values()) {
+      const { pool } = definition
+      if (pool === 'short' || !isGrouped(definition)) continue
+      const shape = { pool, places: groupSlots, guests: GUESTS, width: groupKeys }
+      this.#grouped.set(pool, new Lane(shape, (keys, handover) => runGroup(context, keys, handover)))
+    }
+    const { values } = Object
+    this.#lanes = [this.#together, this.#alone, this.#dead, ...values(this.#long), ...this.#grouped.values()]
   }
 
   /**
@@ -80,9 +97,14 @@ export class Dispatcher {
   offer({ key, seq, organization }: Ring, dead = false): void {
     const kind = kindOf(key)
     if (kind === null || !this.context.definitions.has(kind)) return
-    const long = this.#longLane(kind)
-    if (long !== null && dead && !this.#inHand.has(key)) this.#deadLong.add(key)
-    this.#enqueue({ key, seq, organization }, long ?? (dead ? this.#dead : this.#together))
+    const ring = { key, seq, organization }
+    const pool = ACTOR_POOLS[kind]
+    if (!dead) this.#enqueue(ring, this.#laneOf(pool))
+    else if (pool === 'short') this.#enqueue(ring, this.#dead)
+    else {
+      if (!this.#inHand.has(key) && this.#grouped.get(pool)?.queue.has(key) !== true) this.#deadLong.add(key)
+      this.#enqueue(ring, this.#long[pool])
+    }
   }
 
   /** How many more actors a pool can take. */
@@ -134,14 +156,15 @@ export class Dispatcher {
     while (this.#lanes.some((one) => one.activations > 0)) await this.changed()
   }
 
-  /** Null for a kind with short turns. */
-  #longLane(kind: ActorKind): Lane | null {
-    const pool = ACTOR_POOLS[kind]
-    return pool === 'short' ? null : this.#long[pool]
+  /** Where an actor of the pool begins that nothing has happened to. */
+  #laneOf(pool: Pool): Lane {
+    return pool === 'short' ? this.#together : (this.#grouped.get(pool) ?? this.#long[pool])
   }
 
-  #laneOf(pool: Pool): Lane {
-    return pool === 'short' ? this.#together : this.#long[pool]
+  /** Where an actor of the kind runs alone. */
+  #aloneLaneOf(kind: ActorKind | null): Lane {
+    const pool = kind === null ? 'short' : ACTOR_POOLS[kind]
+    return pool === 'short' ? this.#alone : this.#long[pool]
   }
 
   #enqueue({ key, seq, organization }: Ring, to: Lane): void {
@@ -210,8 +233,7 @@ export class Dispatcher {
   }
 
   #later(ring: Ring, delayMs: number): void {
-    const kind = kindOf(ring.key)
-    const start = () => this.#enqueue(ring, (kind && this.#longLane(kind)) ?? this.#alone)
+    const start = () => this.#enqueue(ring, this.#aloneLaneOf(kindOf(ring.key)))
     if (delayMs === 0) {
       start()
     } else if (!this.#stopped && this.#timers.size < MAX_TIMERS) {

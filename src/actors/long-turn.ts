@@ -13,7 +13,26 @@ import { isSpent, longHandler, longTurnTimeoutMs } from './perform.ts'
 import { markResumes } from './running.ts'
 import { assertHead, fence, type Held, release, remove, settle, takeOver } from './statements.ts'
 import { commitTurns, limitStatements, sendAll, TurnFailed, TurnTimeout, within } from './turn.ts'
-import { type ActorKey, Fenced, type Letter, type LongTurn, type Send } from './types.ts'
+import {
+  type ActorKey,
+  Fenced,
+  type GroupTurn,
+  kindOf,
+  type Letter,
+  type LongTurn,
+  type Message,
+  type Send,
+} from './types.ts'
+
+/** A message in the hands of a long turn, with its actor. */
+export interface LongWork extends Held {
+  readonly organization: string
+  /** Number of the newest message of its actor. */
+  readonly mail: number
+  /** True where nothing else is due: the actor is given back with the end of the turn. */
+  readonly complete: boolean
+  readonly message: Message
+}
 
 /** Does one message of an actor; where more is due, the actor goes to the end of the line. */
 export async function runLong(
@@ -39,9 +58,9 @@ export async function runLong(
       if (isSpent(context, head)) {
         await commitTurns(context, [aloneWork(context, held, mailbox, head)], context.options.turnTimeoutMs)
       } else {
-        const outcome = await runTurn(context, held, mailbox, head)
-        if (outcome === 'broken_off') return goToTheEnd(context, held, head, handover)
-        if (outcome === 'released') return handover.leave(key, mailbox.mail)
+        const released = await runMessage(context, { ...held, ...mailbox, message: head }, head)
+        if (released === 'broken_off') return goToTheEnd(context, held, head, handover)
+        if (released.has(key)) return handover.leave(key, mailbox.mail)
       }
     } catch (error) {
       return failTurn(context, held, head, error instanceof TurnFailed ? error.cause : error, handover)
@@ -61,75 +80,95 @@ async function look({ sql, worker }: Context, held: Held): Promise<Mailbox | und
   return (await readMailboxes(sql, worker, [held], 1)).get(held.key)
 }
 
-/** `released`: the actor as well, since nothing else was due. `broken_off`: because the worker stops, which is not a failure. */
-async function runTurn(
-  context: Context,
-  held: Held,
-  mailbox: Mailbox,
-  message: WaitingMessage,
-): Promise<'done' | 'released' | 'broken_off'> {
-  const { longTurns, stopping, running } = context
-  const kind = message.key.split(':')[0] ?? ''
-  const controller = new AbortController()
-  const turn = new Turn(context, held, mailbox, message, AbortSignal.any([controller.signal, stopping]))
-  longTurns.set(held.key, { epoch: held.epoch, controller })
-  const started = performance.now()
-  try {
+function runMessage(context: Context, work: LongWork, message: WaitingMessage) {
+  const { running } = context
+  return runTurn(context, [work], longTurnTimeoutMs(context, message), (turn) => {
     const handler = longHandler(context, message)
     running.set(message)
-    const handled = running.inNameOf(message, () => handler(turn))
-    await within(longTurnTimeoutMs(context, message), handled)
+    return running.inNameOf(message, () => handler(turn))
+  })
+}
+
+/**
+ * One long turn of one message, or of a message of each of many actors.
+ * @returns the actors that were given back, or `broken_off` where it ended because the worker stops, which is not a failure
+ * @throws whatever the handler throws, TurnTimeout, or Fenced where one of the actors was taken away; nothing was finished then
+ */
+export async function runTurn(
+  context: Context,
+  works: readonly LongWork[],
+  timeoutMs: number,
+  handle: (turn: LongTurn & GroupTurn) => Promise<void>,
+): Promise<ReadonlySet<ActorKey> | 'broken_off'> {
+  const { longTurns, stopping } = context
+  const controller = new AbortController()
+  const turn = new Turn(context, works, AbortSignal.any([controller.signal, stopping]))
+  for (const { key, epoch } of works) longTurns.set(key, { epoch, controller })
+  const started = performance.now()
+  try {
+    await within(timeoutMs, (async () => handle(turn))())
     if (!turn.finished) throw new Error('the handler ended without finish')
   } catch (error) {
     if (!turn.finished) {
       if (stopping.aborted && !(error instanceof TurnTimeout)) return 'broken_off'
       throw error
     }
-    context.log.warn({ key: message.key, type: message.type, err: error }, 'error after the end of a turn')
+    turn.log.warn({ err: error }, 'error after the end of a turn')
   } finally {
     turn.end()
     controller.abort(new Fenced('the turn is over'))
-    longTurns.delete(held.key)
+    turn.watchNoMore()
   }
-  context.metrics.turns.inc({ kind, outcome: 'done' })
+  const kind = kindOf(works[0]!.key) ?? ''
+  context.metrics.turns.inc({ kind, outcome: 'done' }, works.length)
   context.metrics.turnSeconds.observe({ kind }, (performance.now() - started) / 1_000)
-  return turn.released ? 'released' : 'done'
+  return turn.released
 }
 
-class Turn implements LongTurn {
+class Turn implements LongTurn, GroupTurn {
   readonly log
   #state: 'open' | 'finishing' | 'finished' | 'over' = 'open'
-  #released = false
+  #released: ReadonlySet<ActorKey> = new Set()
 
   constructor(
     private readonly context: Context,
-    private readonly held: Held,
-    private readonly mailbox: Mailbox,
-    readonly message: WaitingMessage,
+    private readonly works: readonly LongWork[],
     readonly signal: AbortSignal,
   ) {
-    const { key, type, seq } = message
-    this.log = context.log.child({ key, type, seq })
+    const { key, type, seq } = this.message
+    this.log = context.log.child(works.length === 1 ? { key, type, seq } : { type, actors: works.length })
+  }
+
+  get messages(): readonly Message[] {
+    return this.works.map(({ message }) => message)
+  }
+
+  get message(): Message {
+    return this.works[0]!.message
   }
 
   get organization(): string {
-    return this.mailbox.organization
+    return this.works[0]!.organization
+  }
+
+  get organizations(): readonly string[] {
+    return this.works.map(({ organization }) => organization)
   }
 
   get finished(): boolean {
     return this.#state === 'finished'
   }
 
-  /** True where the actor was given back with the end of the turn. */
-  get released(): boolean {
+  /** The actors that were given back with the end of the turn. */
+  get released(): ReadonlySet<ActorKey> {
     return this.#released
   }
 
   async step<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T> {
     if (this.#state !== 'open') throw new Fenced('the turn is over')
-    const { held, message, context } = this
+    const { works, message, context } = this
     const value = await this.#commit(work, async (tx) => {
-      await Promise.all([fence(tx, context.worker, [held]), assertHead(tx, message)])
+      await Promise.all([fence(tx, context.worker, works), assertHead(tx, message)])
     })
     this.#resumed()
     return value
@@ -141,7 +180,7 @@ class Turn implements LongTurn {
     try {
       const value = await this.#commit(work, (tx) => this.#settle(tx))
       this.#state = 'finished'
-      this.#watchNoMore()
+      this.watchNoMore()
       this.#resumed()
       return value
     } catch (error) {
@@ -151,9 +190,9 @@ class Turn implements LongTurn {
   }
 
   /** Whoever has the actor from now on takes nothing away from this turn. */
-  #watchNoMore(): void {
-    const { context, held } = this
-    if (context.longTurns.get(held.key)?.epoch === held.epoch) context.longTurns.delete(held.key)
+  watchNoMore(): void {
+    const { longTurns } = this.context
+    for (const { key, epoch } of this.works) if (longTurns.get(key)?.epoch === epoch) longTurns.delete(key)
   }
 
   /** Refuses whatever an abandoned handler still tries. */
@@ -173,8 +212,10 @@ class Turn implements LongTurn {
     return value
   }
 
-  /** The handler goes on from here. */
-  readonly #resumed = () => this.context.running.set(this.message)
+  /** The handler goes on from here. A turn of many marks none of them: nobody knows whose part runs. */
+  readonly #resumed = () => {
+    if (this.works.length === 1) this.context.running.set(this.message)
+  }
 
   /** As the handler gets it. */
   #marked(tx: Tx): Tx {
@@ -184,12 +225,16 @@ class Turn implements LongTurn {
 
   /** Fence, removal and, where nothing else is due, release. */
   async #settle(tx: Tx): Promise<void> {
-    const { held, mailbox, message, context } = this
+    const { works, messages, context } = this
     const [released] = await Promise.all([
-      settle(tx, context.worker, [{ ...held, mail: mailbox.complete ? mailbox.mail : null }]),
-      remove(tx, [message]),
+      settle(
+        tx,
+        context.worker,
+        works.map(({ key, epoch, mail, complete }) => ({ key, epoch, mail: complete ? mail : null })),
+      ),
+      remove(tx, messages),
     ])
-    this.#released = released.has(held.key)
+    this.#released = released
   }
 
   /** `check`: what has to hold of the actor, asked after everything else. */

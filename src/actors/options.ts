@@ -16,7 +16,7 @@ export interface RuntimeOptions {
   readonly turnTimeoutMs: number
   /** The same for a long turn, whose signal is aborted then; unless its actor names another time. */
   readonly longTurnTimeoutMs: number
-  /** A transaction of many turns that takes longer is rolled back, and each of its turns is done alone. */
+  /** A transaction of many turns, or a long turn of many actors, that takes longer is given up, and each turn is done alone. */
   readonly batchPatienceMs: number
   /** How many actors share one transaction. */
   readonly batchKeys: number
@@ -28,6 +28,10 @@ export interface RuntimeOptions {
   readonly longSlots: number
   /** Turns of the pool `media` at the same time. */
   readonly mediaSlots: number
+  /** Long turns that many actors share, at the same time. */
+  readonly groupSlots: number
+  /** How many actors share one of them. */
+  readonly groupKeys: number
   /** After so many messages an actor goes to the end of the line. */
   readonly fairShare: number
   /** A message whose worker has ended so often while it was the head is given up, however many attempts it has left. */
@@ -53,6 +57,8 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   aloneSlots: 2,
   longSlots: 2,
   mediaSlots: 2,
+  groupSlots: 2,
+  groupKeys: 32,
   fairShare: 200,
   maxDeaths: 10,
   retryBaseMs: 500,
@@ -61,5 +67,12 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
 
 /** Connections that a runtime with these options uses at the same time: one a slot, takeovers, and its own work. */
 export function connectionsNeeded(options: RuntimeOptions): number {
-  return options.batchSlots + options.aloneSlots + options.longSlots + options.mediaSlots + 2
+  return (
+    options.batchSlots +
+    options.aloneSlots +
+    2 * options.longSlots +
+    options.mediaSlots +
+    options.groupSlots +
+    2
+  )
 }

@@ -5,6 +5,7 @@ import { park } from './statements.ts'
 import {
   type ActorDefinition,
   type BulkHandler,
+  type GroupHandler,
   kindOf,
   type LongHandler,
   type Message,
@@ -37,7 +38,25 @@ export function shortHandler(context: Context, message: Message): ShortHandler |
 export function longHandler(context: Context, message: Message): LongHandler {
   const definition = definitionOf(context, message)
   if (definition.pool === 'short') throw new Error(`${definition.kind} is not an actor of long turns`)
-  return handlerOf(definition.handlers, message.type)
+  const handler = handlerOf(definition.handlers, message.type)
+  return typeof handler === 'function' ? handler : handler.alone
+}
+
+/** The handler that the message may share with others. Null where it has none, or is of an unknown kind or type. */
+export function groupHandler({ definitions }: Context, { key, type }: Message): GroupHandler | null {
+  const kind = kindOf(key)
+  const definition = kind === null ? undefined : definitions.get(kind)
+  if (definition === undefined || definition.pool === 'short') return null
+  const handler = Object.hasOwn(definition.handlers, type) ? definition.handlers[type] : undefined
+  return typeof handler === 'object' ? handler : null
+}
+
+/** Whether messages of the definition may share long turns. */
+export function isGrouped(definition: ActorDefinition): boolean {
+  return (
+    definition.pool !== 'short' &&
+    Object.values(definition.handlers).some((handler) => typeof handler === 'object')
+  )
 }
 
 /** Milliseconds. */

@@ -24,6 +24,7 @@ import {
 
 /** The turns of one actor in a transaction. */
 export interface Work extends Held {
+  readonly organization: string
   readonly mail: number
   readonly messages: readonly Message[]
   /** True where nothing else is due: released in the same transaction, unless a message arrives before. */

@@ -9,11 +9,12 @@ import type { Log } from '../platform/observability/log.ts'
 
 /**
  * Kinds of actors and the pool that runs them: turns of `short` do SQL only, those of the others may do any I/O. `media` is
- * apart from `long` because its turns may take hours: mails and analysis do not wait for films.
+ * apart from `long` because its turns may take hours: mails do not wait for films. `analysis` is apart because many of its actors
+ * may share a turn (`GroupHandler`).
  */
 export const ACTOR_POOLS = {
   session: 'short',
-  analysis: 'long',
+  analysis: 'analysis',
   form: 'long',
   erasure: 'long',
   recording: 'media',
@@ -23,7 +24,7 @@ export type ActorKind = keyof typeof ACTOR_POOLS
 export type Pool = (typeof ACTOR_POOLS)[ActorKind]
 /** Pools of long turns. */
 export type LongPool = Exclude<Pool, 'short'>
-export const POOLS = ['short', 'long', 'media'] as const satisfies readonly Pool[]
+export const POOLS = ['short', 'long', 'media', 'analysis'] as const satisfies readonly Pool[]
 
 /** `<kind>:<uuid>`; also the primary key of the actor's row. */
 export type ActorKey = `${ActorKind}:${string}`
@@ -117,18 +118,13 @@ export interface BulkHandler {
   visit(visits: readonly Visit[], tx: Tx, send: Send): Promise<ReadonlySet<ActorKey>>
 }
 
-/** What a long turn holds besides its message. */
-export interface LongTurn {
-  readonly message: Message
-  /** Whose work it is, as in the letter. */
-  readonly organization: string
+/** What every long turn is given. */
+interface AnyLongTurn {
   /** Aborted when the turn lost its ownership or the process stops: end all I/O at once. */
   readonly signal: AbortSignal
   readonly log: Log
   /** A transaction that only reads, and so is not fenced: what it saw may be over when the turn ends. */
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>
-  /** An intermediate, fenced transaction. @throws Fenced where another worker has taken over. */
-  step<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T>
   /**
    * The last transaction of the turn: fenced, and removes the message. Called exactly once. It may give the actor back: what
    * the handler still does then (tidying up) may happen beside the actor's next turn.
@@ -136,7 +132,34 @@ export interface LongTurn {
   finish<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T>
 }
 
+/** A long turn of one message. */
+export interface LongTurn extends AnyLongTurn {
+  readonly message: Message
+  /** Whose work it is, as in the letter. */
+  readonly organization: string
+  /** An intermediate, fenced transaction. @throws Fenced where another worker has taken over. */
+  step<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T>
+}
+
 export type LongHandler = (turn: LongTurn) => Promise<void>
+
+/** A long turn of many actors, with the first due message of each. `finish` removes them all, or none. */
+export interface GroupTurn extends AnyLongTurn {
+  /** At least one, each of another actor. */
+  readonly messages: readonly Message[]
+  /** Whose work each message is, in the order of `messages`. */
+  readonly organizations: readonly string[]
+}
+
+/**
+ * Long turns that many actors share, for I/O that serves many at once. A shared turn that fails, or takes longer than
+ * `batchPatienceMs`, counts for none of its messages: the runtime does each of them over with `alone`. So does a message that has
+ * failed before.
+ */
+export interface GroupHandler {
+  together(turn: GroupTurn): Promise<void>
+  readonly alone: LongHandler
+}
 
 /** What to do with a message that failed `maxAttempts` times, in a fenced transaction that removes it. */
 export type GiveUp = (
@@ -160,7 +183,7 @@ interface DefinitionBase {
 export type ActorDefinition = DefinitionBase &
   (
     | { readonly pool: 'short'; readonly handlers: Readonly<Record<string, ShortHandler | BulkHandler>> }
-    | { readonly pool: LongPool; readonly handlers: Readonly<Record<string, LongHandler>> }
+    | { readonly pool: LongPool; readonly handlers: Readonly<Record<string, LongHandler | GroupHandler>> }
   )
 
 /** Work by the clock, for the whole service: at most one process starts it, at most once per `everySeconds`. */

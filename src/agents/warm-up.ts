@@ -128,7 +128,10 @@ async function takeTurns(deps: WarmUpDeps, tx: Tx, sessionId: string): Promise<v
     step: (work) => work(tx, async () => {}),
     finish: (work) => work(tx, async () => {}),
   }
-  if (analysis.pool !== 'short') await analysis.handlers.analyze?.(turn)
+  const handler = analysis.pool === 'short' ? undefined : analysis.handlers.analyze
+  if (typeof handler === 'object')
+    await handler.together({ ...turn, messages: [turn.message], organizations: [turn.organization] })
+  else await handler?.(turn)
 }
 
 async function practiseReads({ reads, newId }: WarmUpDeps): Promise<void> {
@@ -140,7 +143,13 @@ async function practiseReads({ reads, newId }: WarmUpDeps): Promise<void> {
 }
 
 const NO_FILTER = { occurred: {}, created: {} }
-const FINDS_NOTHING: Analyzer = { name: NAME, analyze: async () => [] }
+/** Reads what the built-in analyser reads. */
+const FINDS_NOTHING: Analyzer = {
+  name: NAME,
+  ignoresAnswers: true,
+  analyze: async () => [],
+  analyzeMany: async (conversations) => conversations.map(() => []),
+}
 
 const EXCHANGE: Exchange = {
   eventId: NAME,

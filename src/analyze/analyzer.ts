@@ -30,6 +30,13 @@ export interface Finding {
   readonly comment: string | null
 }
 
+/** Exchanges in the order of their conversation. */
+export interface Conversation {
+  readonly exchanges: readonly Exchange[]
+  /** Whose they are; the service's own where absent. */
+  readonly organization?: string | undefined
+}
+
 export interface Analyzer {
   readonly name: string
   /**
@@ -43,6 +50,16 @@ export interface Analyzer {
     signal: AbortSignal,
     organization?: string,
   ): Promise<readonly Finding[]>
+  /**
+   * As `analyze`, for many conversations at once. Absent where each costs a request of its own.
+   * @returns the findings of each conversation, in the order given.
+   */
+  analyzeMany?(
+    conversations: readonly Conversation[],
+    signal: AbortSignal,
+  ): Promise<readonly (readonly Finding[])[]>
+  /** It never looks at `answer`, which may then be empty. */
+  readonly ignoresAnswers?: true
 }
 
 /** The message says what went wrong without any content. `retryable`: the same question may be answered later. */

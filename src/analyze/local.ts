@@ -1,23 +1,57 @@
 /** The built-in analyser. Needs no network and no key; what it finds is in `findings.ts`. */
-import type { Analyzer, Finding } from './analyzer.ts'
+import type { Analyzer, Conversation, Exchange, Finding } from './analyzer.ts'
 import type { TextWork } from './text-work.ts'
 
-/** Exchanges of one text job: jobs of other conversations run in between. */
-const SLICE = 5
+/** Code units of users' text in one text job, where it is not one exchange that has more: other jobs run in between. */
+const MAX_CHARACTERS = 32_000
+
+/** Exchanges of one organization, each with the number of its conversation. */
+interface Job {
+  readonly organization: string | undefined
+  readonly told: { readonly n: number; readonly exchange: Exchange }[]
+}
 
 export function createLocalAnalyzer(textWork: TextWork): Analyzer {
+  async function analyzeMany(
+    conversations: readonly Conversation[],
+    signal: AbortSignal,
+  ): Promise<readonly (readonly Finding[])[]> {
+    signal.throwIfAborted()
+    const findings = conversations.map((): Finding[] => [])
+    for (const { organization, told } of inJobs(conversations)) {
+      const input = told.map(({ exchange }) => ({ ...exchange, answer: '' }))
+      const found = await textWork.run('findings', input, signal, organization)
+      for (const [index, { n }] of told.entries()) findings[n]?.push(...(found[index] ?? []))
+    }
+    return findings
+  }
   return {
     name: 'local',
-    async analyze(exchanges, signal, organization) {
-      signal.throwIfAborted()
-      const findings: Finding[] = []
-      // Where the reader said nothing afterwards there is nothing to find.
-      const telling = exchanges.filter(({ followUps }) => followUps.length > 0)
-      for (let first = 0; first < telling.length; first += SLICE) {
-        const slice = telling.slice(first, first + SLICE)
-        findings.push(...(await textWork.run('findings', slice, signal, organization)))
-      }
-      return findings
-    },
+    ignoresAnswers: true,
+    analyzeMany,
+    analyze: async (exchanges, signal, organization) =>
+      (await analyzeMany([{ exchanges, organization }], signal))[0] ?? [],
   }
+}
+
+/** The exchanges to look at, in jobs. Where the reader said nothing afterwards there is nothing to find. */
+function inJobs(conversations: readonly Conversation[]): readonly Job[] {
+  const jobs: Job[] = []
+  /** Of each organization the job that has room, and how much. */
+  const open = new Map<string | undefined, { readonly job: Job; room: number }>()
+  for (const [n, { organization, exchanges }] of conversations.entries()) {
+    for (const exchange of exchanges) {
+      if (exchange.followUps.length === 0) continue
+      const size = exchange.followUps.reduce((sum, text) => sum + text.length, 0)
+      let place = open.get(organization)
+      if (place === undefined || size > place.room) {
+        place = { job: { organization, told: [] }, room: MAX_CHARACTERS }
+        open.set(organization, place)
+        jobs.push(place.job)
+      }
+      place.job.told.push({ n, exchange })
+      place.room -= size
+    }
+  }
+  return jobs
 }

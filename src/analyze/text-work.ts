@@ -16,8 +16,8 @@ export interface Excerpts {
 
 /** Name, input and output of every job. All of it can be written as JSON. */
 export interface TextJobs {
-  /** Findings about exchanges that stand in the order of their conversation. */
-  readonly findings: { readonly input: readonly Exchange[]; readonly output: readonly Finding[] }
+  /** Findings about each exchange. */
+  readonly findings: { readonly input: readonly Exchange[]; readonly output: readonly (readonly Finding[])[] }
   /** The most telling sentences of texts. */
   readonly excerpts: { readonly input: Excerpts; readonly output: readonly string[] }
 }
@@ -52,7 +52,7 @@ export function createTextDoers(load: () => Promise<Score> = loadScore): Doers {
     async findings(exchanges) {
       loading ??= load()
       const score = await loading
-      return exchanges.flatMap((exchange) => findingsOf(exchange, score))
+      return exchanges.map((exchange) => findingsOf(exchange, score))
     },
     excerpts: async ({ texts, ...limits }) => pickSentences(splitAll(texts), limits),
   }

@@ -259,14 +259,15 @@ test('an analysis that has to wait for a turn sees the responses for which the t
   await sendLetters(sql, [{ key: analysisKey, type: 'analyze' }])
   await agent.accept([assistantMessage(2)])
   const actor = analysisActor(server.deps)
-  if (actor.pool === 'short') throw new Error('not a long actor')
+  const handler = actor.pool === 'short' ? undefined : actor.handlers.analyze
+  if (typeof handler !== 'object') throw new Error('not a shared turn')
   const letters: string[] = []
   const step: LongTurn['step'] = (work) =>
     transaction(sql, (tx) => work(tx, async (sent) => void letters.push(...sent.map((letter) => letter.key))))
   let analysis: Promise<void> | null = null
   await transaction(sql, async (tx) => {
     await turn(tx, key)
-    analysis ??= actor.handlers.analyze!({
+    analysis ??= handler.alone({
       message: { key: analysisKey, id: sessionId, seq: 1, type: 'analyze', payload: {}, attempts: 0 },
       organization: NO_ORGANIZATION,
       signal: new AbortController().signal,

@@ -71,7 +71,7 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
       await turn.finish(async () => {})
     }
     return [
-      { kind: 'analysis', pool: 'long', maxAttempts: 3, handlers: { work } },
+      { kind: 'analysis', pool: 'analysis', maxAttempts: 3, handlers: { work } },
       { kind: 'recording', pool: 'media', maxAttempts: 3, handlers: { work } },
     ]
   }

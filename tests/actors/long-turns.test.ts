@@ -33,7 +33,7 @@ afterEach(async () => {
 })
 
 async function start(work: LongHandler, options: Partial<RuntimeOptions> = {}, maxAttempts = 3) {
-  const definition: ActorDefinition = { kind: 'analysis', pool: 'long', maxAttempts, handlers: { work } }
+  const definition: ActorDefinition = { kind: 'analysis', pool: 'analysis', maxAttempts, handlers: { work } }
   const worker = await startWorker(
     testDeps(database.url, testServer('TEST_REDIS_URL')),
     [definition],
@@ -214,7 +214,7 @@ test('a message type may have a time of its own', async () => {
   const proceed = Promise.withResolvers<void>()
   const definition: ActorDefinition = {
     kind: 'analysis',
-    pool: 'long',
+    pool: 'analysis',
     maxAttempts: 1,
     turnTimeoutMsOf: { work: 60_000 },
     handlers: {
@@ -250,7 +250,7 @@ test('one slow actor holds up no other', async () => {
 })
 
 describe('pools of long turns', () => {
-  const POOL_OF = { analysis: 'long', form: 'long', recording: 'media' } as const
+  const POOL_OF = { analysis: 'analysis', form: 'long', recording: 'media' } as const
   const keyOf = (kind: keyof typeof POOL_OF): ActorKey => `${kind}:${crypto.randomUUID()}`
 
   /** Turns of type `hang` are noted and wait for `proceed`; those of type `work` are noted. */
@@ -298,19 +298,25 @@ describe('pools of long turns', () => {
       [keyOf('form'), keyOf('analysis')],
     ))
 
-  test('analysis and mails that hang in every place of their pool hold up no media', () =>
-    expectNotHeldUp([keyOf('analysis'), keyOf('form'), keyOf('analysis')], [keyOf('recording')]))
+  test('mails that hang in every place of their pool hold up neither media nor analysis', () =>
+    expectNotHeldUp([keyOf('form'), keyOf('form'), keyOf('form')], [keyOf('recording'), keyOf('analysis')]))
 
-  test('each pool has a bell, and media that an older version rings for at another is heard', async () => {
+  test('analysis that hangs in every place of its pool holds up neither mails nor media', () =>
+    expectNotHeldUp(
+      [keyOf('analysis'), keyOf('analysis'), keyOf('analysis')],
+      [keyOf('form'), keyOf('recording')],
+    ))
+
+  test('each pool has a bell, and media and analysis that an older version rings for at another are heard', async () => {
     const worker = await startAll(Promise.resolve(), NO_SWEEP)
-    const [analysis, recording, old] = await letters('work', [
-      keyOf('analysis'),
-      keyOf('recording'),
-      keyOf('recording'),
-    ])
-    worker.deps.doorbell.ring([analysis!, recording!])
-    const fields = ['key', old!.key, 'seq', old!.seq, 'type', old!.type]
-    await worker.deps.redis!.xadd(streamName(database.sql, 'long'), '*', ...fields)
+    const [recording, ...old] = (
+      await letters('work', [keyOf('recording'), keyOf('recording'), keyOf('analysis')])
+    ).toSorted((a, b) => (a.key < b.key ? 1 : -1))
+    worker.deps.doorbell.ring([recording!])
+    for (const { key, seq, type } of old) {
+      const fields = ['key', key, 'seq', seq, 'type', type]
+      await worker.deps.redis!.xadd(streamName(database.sql, 'long'), '*', ...fields)
+    }
     await empty()
   })
 })

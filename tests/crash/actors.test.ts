@@ -17,6 +17,8 @@ import { createRandom } from './support/random.ts'
 
 const WORKERS = 4
 const KEYS = 40
+/** Turns together, long turns alone, and long turns together. */
+const KINDS = ['session', 'session', 'form', 'analysis'] as const
 const MESSAGES = 3_000
 const TROUBLE_MS = 9_000
 const PAUSE_MS = CRASH_OPTIONS.leaseMs! * 1.5
@@ -138,7 +140,7 @@ async function cutConnections(): Promise<number | false> {
 async function sendMessages(deadline: number): Promise<number> {
   const keys = Array.from(
     { length: KEYS },
-    (_, i): ActorKey => `${i % 4 === 3 ? 'analysis' : 'session'}:${crypto.randomUUID()}`,
+    (_, i): ActorKey => `${KINDS[i % KINDS.length]!}:${crypto.randomUUID()}`,
   )
   let started = 0
   let sent = 0

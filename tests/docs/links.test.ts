@@ -107,6 +107,18 @@ describe('Markdown', () => {
     expect(new Set([...documented].map(([, name]) => name))).toEqual(new Set(declared))
   })
 
+  test('figures of README.md stand in bench/README.md', () => {
+    const [readme = '', bench = ''] = ['README.md', 'bench/README.md'].map((path) =>
+      readFileSync(join(ROOT, path), 'utf8'),
+    )
+    const comparison = /## Compared with others[\s\S]*?\n## /.exec(readme)?.[0] ?? ''
+    const figures = comparison.match(/\b\d+[.,]\d+\b/g) ?? []
+    expect(figures.length).toBeGreaterThan(2)
+    // What a reader could look up must be there, digit by digit; numbers of keys are written without a comma there.
+    const plain = bench.replaceAll(',', '')
+    expect(figures.filter((figure) => !plain.includes(figure.replaceAll(',', '')))).toEqual([])
+  })
+
   test('docs/architecture.md has every folder of src', () => {
     const page = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
     const folders = [...new Bun.Glob('src/*').scanSync({ cwd: ROOT, onlyFiles: false })].filter(

@@ -223,11 +223,12 @@ test('an analysis that has read the conversation before is not accepted', async 
   await sql`
     insert into agent_response (organization_id, application_id, session_id, external_event_id, sequence, revision, state)
     values (${organizationId}, ${applicationId}, ${sessionId}, 'a1', 1, 1, 'metered')`
-  const asked = await readPending(sql, sessionId, 10)
+  const asked = (await readPending(sql, [sessionId], 10, true)).get(sessionId) ?? []
   await erase(id)
   await transaction(sql, async (tx) => {
-    expect(await closeResponses(tx, sessionId, asked, 'analyzed')).toEqual([])
-    const [now] = await readPending(tx, sessionId, 10)
+    const answered = asked.map((response) => ({ ...response, state: 'analyzed' as const }))
+    expect([asked.length, (await closeResponses(tx, answered)).size]).toEqual([1, 0])
+    const [now] = (await readPending(tx, [sessionId], 10, true)).get(sessionId) ?? []
     expect(now?.content).toBe('Hello [erased]')
   })
 })

@@ -131,7 +131,7 @@ test('the real process does its jobs, and ends when its parent is gone', async (
   processes.push(real)
   const exchange = { eventId: 'a1', question: null, answer: 'So.', followUps: ['That does not work. 😀'] }
   const findings = await real.run('findings', [exchange], signal)
-  expect(findings.map(({ kind }) => kind)).toContain('unresolved')
+  expect(findings.flat().map(({ kind }) => kind)).toContain('unresolved')
   const child = Bun.spawn([process.execPath, CLI, '__text-process'], { stdin: 'pipe', stdout: 'ignore' })
   child.stdin.end()
   expect(await child.exited).toBe(0)

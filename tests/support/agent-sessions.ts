@@ -155,12 +155,14 @@ export function runSession(sql: Sql, definition: ActorDefinition, sessionId: str
 
 /** Runs analysis turns for as long as they write to themselves. */
 export async function runAnalysis(sql: Sql, definition: ActorDefinition, sessionId: string): Promise<number> {
-  if (definition.pool !== 'long') throw new Error('not a long actor')
+  const handler = definition.pool === 'analysis' ? definition.handlers.analyze : undefined
+  if (handler === undefined) throw new Error('not an analysis')
+  const alone = typeof handler === 'function' ? handler : handler.alone
   for (let turns = 1; ; turns++) {
     const letters: Letter[] = []
     const inTransaction: LongTurn['step'] = (work) =>
       transaction(sql, (tx) => work(tx, async (sent) => void letters.push(...sent)))
-    await definition.handlers.analyze!({
+    await alone({
       message: message(`analysis:${sessionId}`, 'analyze'),
       organization: NO_ORGANIZATION,
       signal: new AbortController().signal,

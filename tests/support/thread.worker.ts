@@ -55,7 +55,7 @@ serveThread(parentPort, ({ config, servers, index }) => {
   )
   const long: ActorDefinition = {
     kind: 'analysis',
-    pool: 'long',
+    pool: 'analysis',
     maxAttempts: 10,
     handlers: {
       async wait(turn) {

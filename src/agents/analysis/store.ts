@@ -1,11 +1,21 @@
 /**
- * The SQL of analysis: which responses wait for it, what their readers said around them, and what came of it.
+ * The SQL of analysis: which responses wait for it, what their readers said around them, and what came of it. Every statement
+ * takes any number of sessions, of any organizations.
  *
  * The rule: an answer counts only for the version of the response that was asked about; a response that changed
  * meanwhile is still `metered` and is asked about again.
  */
 import type { Query } from '../../platform/db/pool.ts'
+import type { NewId } from '../../platform/ids.ts'
 import { responseCounts, responseOfEvent } from '../sessions/responses.store.ts'
+import {
+  numbered,
+  type Of,
+  type SessionScope,
+  scopesOf,
+  sessionTable,
+} from '../sessions/session-table.store.ts'
+import { type NewSignal, writeSignals } from '../sessions/signals.store.ts'
 import type { Progress } from '../sessions/turn.rules.ts'
 
 /** User messages behind a response that analysis looks at. */
@@ -17,8 +27,10 @@ interface UserMessage {
 }
 
 export interface PendingResponse {
+  readonly sessionId: string
   readonly externalEventId: string
   readonly version: number
+  /** Null where it was not asked for. */
   readonly content: unknown
   /** The last user message before the response. */
   readonly question: UserMessage | null
@@ -27,32 +39,34 @@ export interface PendingResponse {
 }
 
 /**
- * Metered responses of the session in order of sequence. Empty where the session was deleted. Every look-up takes what the
- * index gives first; a join the other way round would read the whole session for each response.
+ * Metered responses of the sessions in order of sequence, at most `limit` of each session. Sessions that were deleted have none. Every
+ * look-up takes what the index gives first; a join the other way round would read the whole session for each response.
+ * @param withContent false leaves out what the responses themselves say
  */
-export function readPending(tx: Query, sessionId: string, limit: number) {
-  return tx<PendingResponse[]>`
+export async function readPending(
+  tx: Query,
+  sessionIds: readonly string[],
+  limit: number,
+  withContent: boolean,
+): Promise<ReadonlyMap<string, readonly PendingResponse[]>> {
+  const rows = await tx<PendingResponse[]>`
     with pending as materialized (
-      select r.organization_id, r.session_id, r.external_event_id, r.version, r.sequence, s.watermark
+      select r.*, s.watermark
       from agent_session s
-      join agent_response r
-        on r.organization_id = s.organization_id and r.session_id = s.id and r.state = 'metered'
-      where s.id = ${sessionId}
-      order by r.sequence
-      limit ${limit}
+      cross join lateral (
+        select r.organization_id, r.session_id, r.external_event_id, r.version, r.sequence
+        from agent_response r
+        where r.organization_id = s.organization_id and r.session_id = s.id and r.state = 'metered'
+        order by r.sequence
+        limit ${limit}
+      ) r
+      where s.id = any(${sessionIds as string[]}::uuid[])
     )
     select
-      p.external_event_id as "externalEventId", p.version, response.content, question.body as question,
-      coalesce(follow_up.bodies, '[]') as "followUps"
+      p.session_id as "sessionId", p.external_event_id as "externalEventId", p.version,
+      ${withContent ? contentOfResponse(tx) : tx`null`} as content,
+      question.body as question, coalesce(follow_up.bodies, '[]') as "followUps"
     from pending p
-    cross join lateral (
-      select e.body -> 'content' as content
-      from agent_event e
-      where e.organization_id = p.organization_id
-        and e.session_id = p.session_id
-        and e.external_event_id = p.external_event_id
-      limit 1
-    ) response
     left join lateral (
       select m.body
       from agent_event m
@@ -90,40 +104,63 @@ export function readPending(tx: Query, sessionId: string, limit: number) {
         limit ${FOLLOW_UPS}
       ) m
     ) follow_up on true
-    order by p.sequence`
+    order by p.session_id, p.sequence`
+  return Map.groupBy(rows, (row) => row.sessionId)
+}
+
+const contentOfResponse = (tx: Query) => tx`
+  (
+    select e.body -> 'content'
+    from agent_event e
+    where e.organization_id = p.organization_id
+      and e.session_id = p.session_id
+      and e.external_event_id = p.external_event_id
+    limit 1
+  )`
+
+/** A response that was asked about, and what came of it. */
+export interface Closed extends Pick<PendingResponse, 'sessionId' | 'externalEventId' | 'version'> {
+  readonly state: 'analyzed' | 'failed'
 }
 
 /**
- * Closes responses as analysed or failed, where they are still what was asked about.
- * @returns the ids of those that were.
+ * Closes responses where they are still what was asked about.
+ * @returns the ids of those that were, by session.
  */
 export async function closeResponses(
   tx: Query,
-  sessionId: string,
-  responses: readonly Pick<PendingResponse, 'externalEventId' | 'version'>[],
-  state: 'analyzed' | 'failed',
-): Promise<readonly string[]> {
-  const rows = await tx<{ id: string }[]>`
-    update agent_response r set state = ${state}, updated_at = now()
-    from agent_session s, unnest(
+  responses: readonly Closed[],
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  if (responses.length === 0) return new Map()
+  const rows = await tx<{ sessionId: string; id: string }[]>`
+    update agent_response r set state = asked.state, updated_at = now()
+    from unnest(
+      ${responses.map((response) => response.sessionId)}::text[]::uuid[],
       ${responses.map((response) => response.externalEventId)}::text[],
-      ${responses.map((response) => response.version)}::int[]
-    ) as asked (id, version)
-    where s.id = ${sessionId}
-      and r.organization_id = s.organization_id
+      ${responses.map((response) => response.version)}::int[],
+      ${responses.map((response) => response.state)}::text[]
+    ) as asked (session_id, id, version, state)
+    join agent_session s on s.id = asked.session_id
+    where r.organization_id = s.organization_id
       and r.session_id = s.id
       and r.external_event_id = asked.id
       and r.version = asked.version
       and r.state = 'metered'
-    returning r.external_event_id as id`
-  return rows.map((row) => row.id)
+    returning r.session_id as "sessionId", r.external_event_id as id`
+  const bySession = Map.groupBy(rows, (row) => row.sessionId)
+  return new Map(
+    [...bySession].map(([sessionId, closed]) => [sessionId, new Set(closed.map(({ id }) => id))]),
+  )
 }
 
-/** How far the session is. @returns all of it at its end where the session was deleted. */
-export async function readProgress(tx: Query, sessionId: string): Promise<Omit<Progress, 'captureContent'>> {
-  const [progress] = await tx<Omit<Progress, 'captureContent'>[]>`
+/** How far sessions are, by their ids. Those that were deleted are missing. */
+export async function readProgress(
+  tx: Query,
+  sessionIds: readonly string[],
+): Promise<ReadonlyMap<string, Omit<Progress, 'captureContent'>>> {
+  const rows = await tx<(Omit<Progress, 'captureContent'> & { sessionId: string })[]>`
     select
-      c.blocked, c.metered, c.failed,
+      s.id as "sessionId", c.blocked, c.metered, c.failed,
       exists (
         select 1 from agent_event e
         where e.organization_id = s.organization_id and e.session_id = s.id and e.sequence > s.watermark
@@ -132,8 +169,61 @@ export async function readProgress(tx: Query, sessionId: string): Promise<Omit<P
         where r.organization_id = s.organization_id and r.session_id = s.id
       ) as unwalked
     from (
-      select organization_id, id, id as session_id, watermark from agent_session where id = ${sessionId}
+      select organization_id, id, id as session_id, watermark
+      from agent_session
+      where id = any(${sessionIds as string[]}::uuid[])
     ) s
     ${responseCounts(tx)}`
-  return progress ?? { unwalked: false, blocked: 0, metered: 0, failed: 0 }
+  return new Map(rows.map((row) => [row.sessionId, row]))
+}
+
+/** What is inferred from the events of a session by now. */
+export interface Inferences {
+  readonly scope: SessionScope
+  /** Events, by their ids, from which something may have been inferred before. */
+  readonly known: readonly string[]
+  readonly signals: readonly NewSignal[]
+}
+
+/** Makes signals all that is inferred from events. */
+export async function replaceInferences(
+  tx: Query,
+  newId: NewId,
+  parts: readonly Inferences[],
+): Promise<void> {
+  await Promise.all([
+    deleteInferences(tx, parts),
+    writeSignals(
+      tx,
+      newId,
+      parts.map(({ scope, signals }) => ({ scope, rows: signals })),
+    ),
+  ])
+}
+
+/** Deletes what was inferred from known events and is not among the signals. */
+async function deleteInferences(tx: Query, all: readonly Inferences[]): Promise<void> {
+  const parts: readonly (Of<string> & Inferences)[] = all
+    .map((part) => ({ ...part, rows: part.known }))
+    .filter(({ rows }) => rows.length > 0)
+  const { ns, rows } = numbered(parts)
+  if (rows.length === 0) return
+  const kept = numbered(parts.map(({ scope, signals }) => ({ scope, rows: signals })))
+  await tx`
+    delete from agent_signal g
+    using unnest(${ns}::int[], ${rows as string[]}::text[]) as e (n, id)
+    join ${sessionTable(tx, scopesOf(parts))} using (n)
+    where g.organization_id = s.organization_id
+      and g.session_id = s.session_id
+      and g.external_event_id = e.id
+      and g.source = 'qualitative_inference'
+      and not exists (
+        select 1
+        from unnest(
+          ${kept.ns}::int[],
+          ${kept.rows.map((signal) => signal.externalEventId)}::text[],
+          ${kept.rows.map((signal) => signal.kind)}::text[]
+        ) as k (n, id, kind)
+        where k.n = e.n and k.id = g.external_event_id and k.kind = g.kind
+      )`
 }

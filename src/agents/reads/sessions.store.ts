@@ -102,7 +102,10 @@ export async function listSessions(
   return walk({
     limit: slice.limit,
     page: rows,
-    end: () => endOfWalk<number>(sql, reader, way, slice, asMicroseconds),
+    async end() {
+      const end = await endOfWalk(sql, reader, way, slice)
+      return end && [end.microseconds, end.id]
+    },
     placeOf: (row) => [row.createdMicroseconds, row.id],
   })
 }

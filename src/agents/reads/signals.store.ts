@@ -111,7 +111,10 @@ export async function listSignals(
   return walk({
     limit: slice.limit,
     page,
-    end: () => endOfWalk<string>(sql, reader, way, slice, asMoment),
+    async end() {
+      const end = await endOfWalk(sql, reader, way, slice)
+      return end && [end.moment, end.id]
+    },
     placeOf: (row) => [row[moments], row.id],
   })
 }

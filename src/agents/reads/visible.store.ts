@@ -5,9 +5,9 @@
  * now. A page is read from an index that has its order: what it costs is the page, not the table.
  */
 import type { PendingQuery, Row } from 'postgres'
-import { behind, type Moment, type MomentSlice } from '../../platform/db/keyset.ts'
+import { asMicroseconds, asMoment, behind, type MomentSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
-import { marginOf, type Place, WALK_ROWS } from '../../platform/db/walk.ts'
+import { marginOf, WALK_ROWS } from '../../platform/db/walk.ts'
 import type { Period } from './model.ts'
 
 /** A piece of a statement. */
@@ -90,14 +90,19 @@ export function newest(sql: Query, reader: Reader, walk: Walk, { after, limit }:
   return merged(sql, reader, walk, rowsOf, page)
 }
 
-/** Where a walk of `newest` with conditions ends, as `momentOf` selects it; null where the walk comes to the end of the list. */
-export async function endOfWalk<M extends Moment>(
+export interface EndOfWalk {
+  readonly moment: string
+  readonly microseconds: number
+  readonly id: string
+}
+
+/** Where a walk of `newest` with conditions ends; null where the walk comes to the end of the list. */
+export async function endOfWalk(
   sql: Query,
   reader: Reader,
   walk: Walk,
   { after }: MomentSlice,
-  momentOf: (sql: Query, column: string) => Fragment,
-): Promise<Place<M> | null> {
+): Promise<EndOfWalk | null> {
   const { table, alias, order } = walk
   const last = (source: Fragment) => sql`
     select ${sql(alias)}.id, ${sql(`${alias}.${order}`)}
@@ -111,11 +116,14 @@ export async function endOfWalk<M extends Moment>(
     offset ${share}`
   // Of several applications the first to end: behind it, not all that there is was looked at.
   const ends = merged(sql, reader, walk, endOf, last)
-  const [row] = await sql<{ moment: M; id: string }[]>`
-    select ${momentOf(sql, `${alias}.${order}`)} as moment, ${sql(alias)}.id
+  const [row] = await sql<EndOfWalk[]>`
+    select
+      ${asMoment(sql, `${alias}.${order}`)} as moment,
+      ${asMicroseconds(sql, `${alias}.${order}`)} as microseconds,
+      ${sql(alias)}.id
     from (${ends}) as ${sql(alias)}
     limit 1`
-  return row === undefined ? null : [row.moment, row.id]
+  return row ?? null
 }
 
 const orderOf = (sql: Query, { alias, order }: Walk) =>

@@ -26,7 +26,7 @@ import {
   lockSession,
   lockSessions,
   readWaiting,
-  saveProcessingStatus,
+  saveProcessingStatuses,
   saveWalks,
   type Waiting,
   type Walked,
@@ -82,9 +82,9 @@ export function sessionActor(deps: ActorDeps): ActorDefinition {
 
 /** The session says that it failed; an operator finds the message among the dead letters and can send it again. */
 const giveUp: GiveUp = async (message, tx) => {
-  const session = await lockSession(tx, message.id)
-  if (session === null) return 'handled'
-  await saveProcessingStatus(tx, session, 'failed')
+  const scope = await lockSession(tx, message.id)
+  if (scope === null) return 'handled'
+  await saveProcessingStatuses(tx, [{ scope, processingStatus: 'failed' }])
   return 'dead_letter'
 }
 

@@ -209,12 +209,16 @@ export async function saveWalks(tx: Query, walked: readonly Walked[]): Promise<R
   return new Set(rows.filter(({ metered }) => metered > 0).map(({ id }) => id))
 }
 
-export async function saveProcessingStatus(
+/** Writes the processing status of sessions. */
+export async function saveProcessingStatuses(
   tx: Query,
-  { organizationId, sessionId }: SessionScope,
-  processingStatus: ProcessingStatus,
+  sessions: readonly { readonly scope: SessionScope; readonly processingStatus: ProcessingStatus }[],
 ): Promise<void> {
+  if (sessions.length === 0) return
   await tx`
-    update agent_session set processing_status = ${processingStatus}, updated_at = now()
-    where organization_id = ${organizationId} and id = ${sessionId}`
+    update agent_session a set processing_status = p.processing_status, updated_at = now()
+    from ${sessionTable(tx, scopesOf(sessions))}
+    join unnest(${sessions.map((one) => one.processingStatus)}::text[])
+      with ordinality as p (processing_status, n) using (n)
+    where a.organization_id = s.organization_id and a.id = s.session_id`
 }

@@ -7,7 +7,7 @@ import type { Query } from '../../platform/db/pool.ts'
 import type { NewId } from '../../platform/ids.ts'
 import type { Rating } from '../model.ts'
 import type { SignalKind } from '../reads/model.ts'
-import { numbered, type Of, type SessionScope, scopesOf, sessionTable } from './session-table.store.ts'
+import { numbered, type Of, scopesOf, sessionTable } from './session-table.store.ts'
 
 /** Sequence, revision and time are those of the event that the signal was read from. */
 export interface NewSignal {
@@ -71,30 +71,4 @@ export async function deleteFeedback(tx: Query, parts: readonly Of<string>[]): P
       and g.session_id = s.session_id
       and g.external_event_id = e.id
       and g.source = 'explicit_feedback'`
-}
-
-/** Makes `signals` all that is inferred from the given events. */
-export async function replaceInferences(
-  tx: Query,
-  scope: SessionScope,
-  newId: NewId,
-  eventIds: readonly string[],
-  signals: readonly NewSignal[],
-): Promise<void> {
-  if (eventIds.length === 0) return
-  await Promise.all([
-    tx`
-      delete from agent_signal
-      where organization_id = ${scope.organizationId}
-        and session_id = ${scope.sessionId}
-        and source = 'qualitative_inference'
-        and external_event_id = any(${eventIds as string[]}::text[])
-        and (external_event_id, kind) not in (
-          select * from unnest(
-            ${signals.map((signal) => signal.externalEventId)}::text[],
-            ${signals.map((signal) => signal.kind)}::text[]
-          )
-        )`,
-    writeSignals(tx, newId, [{ scope, rows: signals }]),
-  ])
 }

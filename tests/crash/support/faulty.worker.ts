@@ -89,7 +89,7 @@ function withProbes(definition: ActorDefinition): ActorDefinition {
           : ((await definition.giveUp?.(message, tx, send, error)) ?? 'dead_letter'),
     }
   }
-  if (definition.kind === 'analysis' && definition.pool === 'long')
+  if (definition.kind === 'analysis' && definition.pool === 'analysis')
     return { ...definition, maxAttempts, handlers: { ...definition.handlers, probe: longProbe } }
   return definition
 }

@@ -10,6 +10,7 @@ export const CRASH_OPTIONS: Partial<RuntimeOptions> = {
   batchKeys: 4,
   batchMessages: 3,
   longSlots: 4,
+  groupKeys: 4,
   fairShare: 10,
   maxDeaths: 1_000, // workers are killed for no fault of a message
   retryBaseMs: 10,

@@ -3,7 +3,7 @@
  *
  * Arguments: URL of the database, URL of Redis. Says `ready` on standard output; a signal is the only way to end it.
  */
-import type { ActorDefinition, Message } from '../../../src/actors/types.ts'
+import type { ActorDefinition, LongHandler, Message } from '../../../src/actors/types.ts'
 import type { Tx } from '../../../src/platform/db/pool.ts'
 import { sessions, startWorker, testDeps } from '../../support/actors.ts'
 import { CRASH_OPTIONS } from './options.ts'
@@ -39,20 +39,34 @@ const short = sessions(
   },
 )
 
-const long: ActorDefinition = {
+const alone: LongHandler = async (turn) => {
+  await turn.step(async (tx) => {
+    await tx`update state set last = last where key = ${turn.message.key}`
+  })
+  await Bun.sleep((turn.message.seq % 10) * 5) // the I/O
+  await turn.finish((tx) => apply(turn.message, tx))
+}
+
+const long: ActorDefinition = { kind: 'form', pool: 'long', maxAttempts: 100, handlers: { tick: alone } }
+
+const grouped: ActorDefinition = {
   kind: 'analysis',
-  pool: 'long',
+  pool: 'analysis',
   maxAttempts: 100,
   handlers: {
-    async tick(turn) {
-      await turn.step(async (tx) => {
-        await tx`update state set last = last where key = ${turn.message.key}`
-      })
-      await Bun.sleep((turn.message.seq % 10) * 5) // the I/O
-      await turn.finish((tx) => apply(turn.message, tx))
+    tick: {
+      alone,
+      async together(turn) {
+        await turn.read((tx) => tx`select from state where key = any(${turn.messages.map(({ key }) => key)})`)
+        await Bun.sleep(Math.random() * 50) // the I/O
+        if (Math.random() < 0.05) throw new Error('nobody is to blame')
+        await turn.finish(async (tx) => {
+          await Promise.all(turn.messages.map((message) => apply(message, tx)))
+        })
+      },
     },
   },
 }
 
-await startWorker(testDeps(database, redis), [short, long], CRASH_OPTIONS)
+await startWorker(testDeps(database, redis), [short, long, grouped], CRASH_OPTIONS)
 process.stdout.write('ready\n')

@@ -18,6 +18,7 @@ const HANGS_MS = 2_000
 const FRAGMENTS: Readonly<Record<string, string>> = {
   among: 'select id as recording_id from recording',
   except: '',
+  bounds: '',
 }
 
 export interface TypedStatement {

@@ -1,0 +1,162 @@
+/** Analysis of many sessions in one turn: each gets its own findings, and a text that cannot be analysed hurts its own only. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { send } from '../../src/actors/mailbox.ts'
+import type { ActorKey } from '../../src/actors/types.ts'
+import { analysisActor } from '../../src/agents/analysis/actor.ts'
+import { sessionActor } from '../../src/agents/sessions/actor.ts'
+import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
+import type { Exchange } from '../../src/analyze/analyzer.ts'
+import { createTextDoers, type TextWork, TextWorkError } from '../../src/analyze/text-work.ts'
+import { loadConfig } from '../../src/config.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
+import { newId } from '../../src/platform/ids.ts'
+import { NO_SWEEP, startWorker, type TestWorker, testDeps } from '../support/actors.ts'
+import {
+  assistant,
+  createApplication,
+  createSession,
+  responseStates,
+  runSession,
+  sessionRow,
+  signalRows,
+  storeEvents,
+  type TestApplication,
+  type TestEvent,
+  user,
+} from '../support/agent-sessions.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
+
+/** More than the responses of a session that a turn of two reads. */
+const MANY = 70
+
+let database: TestDatabase
+const workers: TestWorker[] = []
+/** The exchanges of each text job. */
+let jobs: (readonly Exchange[])[] = []
+/** Does nothing but delay a job; a session that is to change under an analysis is changed here. */
+let meanwhile: () => Promise<unknown> = async () => {}
+
+const doers = createTextDoers()
+
+/** Does jobs here. One that has a text about hanging fails, as a process that was ended does. */
+const textWork = {
+  async run(_job: 'findings', input: readonly Exchange[]) {
+    jobs.push(input)
+    await meanwhile()
+    if (input.some(({ followUps }) => followUps.includes('hang')))
+      throw new TextWorkError('the text work was ended after 30 s')
+    return doers.findings(input)
+  },
+} as unknown as TextWork
+
+const deps = { newId, config: loadConfig({}), textWork }
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+beforeEach(async () => {
+  jobs = []
+  meanwhile = async () => {}
+  await database.sql`truncate actor, actor_message, actor_dead_letter, worker`
+})
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.close()))
+})
+afterAll(() => database.drop())
+
+async function walked(application: TestApplication, events: readonly TestEvent[]): Promise<string> {
+  const id = await createSession(database.sql, application)
+  await storeEvents(database.sql, id, events)
+  await runSession(database.sql, sessionActor(deps), id)
+  return id
+}
+
+const said = (text: string) => [user(0), assistant(1), user(2, text)]
+
+/** Rings once for the analysis of all sessions, and waits until nothing is left. */
+async function analyse(ids: readonly string[]): Promise<TestWorker> {
+  const worker = await startWorker(testDeps(database.url, null), [analysisActor(deps)], {
+    ...NO_SWEEP,
+    batchPatienceMs: 60_000, // the first job loads the language model
+  })
+  workers.push(worker)
+  const letters = ids.map((id) => ({ key: `analysis:${id}` as ActorKey, type: 'analyze' }))
+  worker.deps.doorbell.ring(await send(database.sql, letters))
+  await eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
+  return worker
+}
+
+const findings = async (id: string) =>
+  (await signalRows(database.sql, id)).map(({ event, kind, comment }) => `${event} ${kind} ${comment}`)
+
+test('sessions of several organizations share a turn and one text job; each gets its own findings', async () => {
+  const applications = [await createApplication(database.sql), await createApplication(database.sql)]
+  const texts = ['That does not work.', 'It still fails with error 500.', 'Thanks, that worked!', 'ok']
+  const ids: string[] = []
+  for (const [n, text] of texts.entries()) ids.push(await walked(applications[n % 2]!, said(text)))
+  await analyse(ids)
+  expect(jobs.map((exchanges) => exchanges.length)).toEqual([4])
+  expect(await Promise.all(ids.map(findings))).toEqual([
+    expect.arrayContaining(['a1 unresolved That does not work.']),
+    ['a1 unresolved It still fails with error 500.'],
+    expect.arrayContaining(['a1 resolved Thanks, that worked!']),
+    [],
+  ])
+  for (const id of ids) expect((await sessionRow(database.sql, id)).processingStatus).toBe('completed')
+})
+
+test('a text that hangs is blamed on its own message, and the others keep their findings and attempts', async () => {
+  const application = await createApplication(database.sql)
+  const innocent = [
+    await walked(application, said('That does not work.')),
+    await walked(application, said('Thanks, that worked!')),
+  ]
+  const guilty = await walked(application, said('hang'))
+  const worker = await analyse([guilty, ...innocent])
+  expect(await responseStates(database.sql, guilty)).toEqual(['a1 failed'])
+  expect((await sessionRow(database.sql, guilty)).processingStatus).toBe('failed')
+  for (const id of innocent) {
+    expect(await responseStates(database.sql, id)).toEqual(['a1 analyzed'])
+    expect(await findings(id)).not.toEqual([])
+  }
+  const { values } = await worker.deps.metrics.turns.get()
+  const failed = values.filter(({ labels }) => labels.outcome === 'failed')
+  expect(failed.map(({ value }) => value)).toEqual([8])
+})
+
+test('what changes or goes while its turn is under way is not accepted, and the others are', async () => {
+  const application = await createApplication(database.sql)
+  const [kept, deleted, changed] = [
+    await walked(application, said('That does not work.')),
+    await walked(application, said('That does not work.')),
+    await walked(application, said('That does not work.')),
+  ]
+  let times = 0
+  meanwhile = async () => {
+    if (times++ > 0) return
+    await transaction(database.sql, (tx) => deleteSessions(tx, application.organizationId, [deleted]))
+    await storeEvents(database.sql, changed, [{ ...user(2, 'Thanks, that worked!'), revision: 2 }])
+    await runSession(database.sql, sessionActor(deps), changed)
+  }
+  await analyse([kept, deleted, changed])
+  expect(await findings(kept)).toContain('a1 unresolved That does not work.')
+  expect(await findings(changed)).toContain('a1 resolved Thanks, that worked!')
+  expect(await responseStates(database.sql, deleted)).toEqual([])
+})
+
+test('long sessions take several turns, and all of their responses are analysed', async () => {
+  const application = await createApplication(database.sql)
+  const events = Array.from({ length: MANY }, (_, n) => [
+    assistant(2 * n),
+    user(2 * n + 1, 'That does not work.'),
+  ]).flat()
+  const ids = [await walked(application, events), await walked(application, events)]
+  await database.sql`update agent_session set status = 'ended' where id = any(${ids}::uuid[])`
+  await analyse(ids)
+  for (const id of ids) {
+    const states = await responseStates(database.sql, id)
+    expect([states.length, states.filter((state) => !state.endsWith(' analyzed'))]).toEqual([MANY, []])
+    expect((await findings(id)).filter((finding) => finding.includes('unresolved'))).toHaveLength(MANY)
+  }
+})
