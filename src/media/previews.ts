@@ -5,7 +5,7 @@
  */
 import { rm, stat } from 'node:fs/promises'
 import { deadlineMs, type Pace } from './deadline.rules.ts'
-import { inputArguments, posterArguments, posterSeekArguments, posterSeconds } from './encode.rules.ts'
+import { inputArguments, posterArguments, posterSeconds, posterSeekArguments } from './encode.rules.ts'
 import { MAX_DURATION_SECONDS, type MediaFacts } from './facts.rules.ts'
 import { MAX_WAVEFORM_MS } from './rules.ts'
 import { runTool } from './tool.ts'
