@@ -18,6 +18,7 @@ import listIndexes from './migrations/0017_list_indexes.sql' with { type: 'text'
 import sessionTurns from './migrations/0019_session_turns.sql' with { type: 'text' }
 import userTokens from './migrations/0022_user_tokens.sql' with { type: 'text' }
 import personErasure from './migrations/0023_person_erasure.sql' with { type: 'text' }
+import searchByOrganization from './migrations/0024_search_by_organization.sql' with { type: 'text' }
 import resumeState from './migrations/0025_resume_state.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -39,5 +40,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 19, name: 'session_turns', source: sessionTurns },
   { number: 22, name: 'user_tokens', source: userTokens },
   { number: 23, name: 'person_erasure', source: personErasure },
+  { number: 24, name: 'search_by_organization', source: searchByOrganization },
   { number: 25, name: 'resume_state', source: resumeState },
 ]

@@ -1,6 +1,4 @@
-/**
- * Mounts what the HTTP interface has, in a fixed order. No logic.
- */
+/** Mounts the parts of the HTTP interface in a fixed order. No logic. */
 import type { Deps } from './container.ts'
 import { discovery } from './discovery/routes.ts'
 import { createFeatures, type Features } from './features.ts'
@@ -15,7 +13,7 @@ import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
 import { healthRoutes } from './platform/observability/health.ts'
 import { uploadEndpoint } from './uploads/http/endpoint.ts'
 
-/** The whole HTTP interface over one `Deps`. Not listening yet. */
+/** The whole HTTP interface. It does not listen yet. */
 export function createApp(
   deps: Deps,
   options: {

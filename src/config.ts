@@ -8,6 +8,7 @@
 
 import { resolve } from 'node:path'
 import { splitCommandLine } from './platform/lifecycle/command-line.ts'
+import { isHeaderAddress } from './platform/validation/email-address.ts'
 import { SETTINGS } from './settings.ts'
 import { ConfigError, type Environment, fail, reader } from './settings-reader.ts'
 
@@ -258,17 +259,16 @@ function s3Credentials(read: ReturnType<typeof reader>): S3Config['credentials']
   return { accessKeyId, secretAccessKey, ...(sessionToken === null ? {} : { sessionToken }) }
 }
 
-const ADDRESS = /^[^\s<>@,;"]+@[^\s<>@,;"]+$/
 const SENDER = /^(?:([^<>"\p{Cc}]*)<([^<>]*)>|([^<>]*))$/u
 
 function mail(smtpUrl: string | null, from: string | null, teamEmail: string | null): Config['mail'] {
   if (smtpUrl !== null && from === null)
     throw new ConfigError('MAIL_FROM is not set, but must be the sender of mails when SMTP_URL is set')
-  if (teamEmail !== null && !ADDRESS.test(teamEmail)) fail('TEAM_EMAIL', teamEmail, 'an e-mail address')
+  if (teamEmail !== null && !isHeaderAddress(teamEmail)) fail('TEAM_EMAIL', teamEmail, 'an e-mail address')
   const text = from ?? 'Earshot <earshot@localhost>'
   const [, name = '', inBrackets, alone] = SENDER.exec(text) ?? []
   const address = inBrackets ?? alone ?? ''
-  if (!ADDRESS.test(address))
+  if (!isHeaderAddress(address))
     fail('MAIL_FROM', text, 'an e-mail address, such as "Earshot <earshot@example.com>"')
   // Mails that become files reach no one, so any address will do.
   const team = teamEmail ?? (smtpUrl === null ? 'team@localhost' : null)

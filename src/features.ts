@@ -21,7 +21,7 @@ import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
 import { discoveryOperation } from './discovery/routes.ts'
 import { feedbackOperations } from './feedback/routes.ts'
-import { createFeedback, deleteRecordsOf } from './feedback/service.ts'
+import { createFeedback, eraseRecordsOf } from './feedback/service.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
@@ -44,6 +44,7 @@ import { recordingErasure } from './recordings/erasure.ts'
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings, deleteParticipationsOf, recordingsOfPerson } from './recordings/service.ts'
+import { transcriptionActor } from './transcribe/actor.ts'
 import { transcriptErasure } from './transcripts/erasure.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
 import { createTranscripts } from './transcripts/service.ts'
@@ -83,7 +84,7 @@ export function createFeatures(deps: Deps): Features {
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const directory = createDirectory({
     ...deps,
-    erasers: { feedbackRecords: deleteRecordsOf, participations: deleteParticipationsOf },
+    erasers: { feedbackRecords: eraseRecordsOf, participations: deleteParticipationsOf },
     recordingsOf: recordingsOfPerson,
   })
   return {
@@ -119,6 +120,7 @@ export function createFeatures(deps: Deps): Features {
       sessionActor(deps),
       analysisActor(deps),
       recordingActor(deps),
+      transcriptionActor(deps),
       formActor(deps),
       erasureActor(deps, [
         sessionErasure(deps),

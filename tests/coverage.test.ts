@@ -5,6 +5,7 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseSync, Visitor } from 'oxc-parser'
 import { ERROR_STATUS } from '../src/platform/errors.ts'
 
 interface Row {
@@ -43,6 +44,31 @@ function literals(source: string): readonly string[] {
   )
 }
 
+/** Starts the service, or sends requests to it. */
+const SPEAKS_TO_SERVICE = /\b(?:startTestServer|startAgents|clientOf|useServices)\(/
+
+/**
+ * Error codes that the file expects in answers: whole literals in a file that speaks to the service, without those that
+ * stand in an error that the test itself makes.
+ */
+function codesOfAnswers(source: string): readonly string[] {
+  if (!SPEAKS_TO_SERVICE.test(source)) return []
+  const found: string[] = []
+  let made = 0
+  new Visitor({
+    NewExpression() {
+      made++
+    },
+    'NewExpression:exit'() {
+      made--
+    },
+    Literal({ value }) {
+      if (made === 0 && typeof value === 'string' && value in ERROR_STATUS) found.push(value)
+    },
+  }).visit(parseSync('a.ts', source).program)
+  return found
+}
+
 describe('coverage of the specification', () => {
   test('the table is read', () => {
     expect(rows.length).toBeGreaterThan(50)
@@ -69,12 +95,20 @@ describe('coverage of the specification', () => {
     expect(rules.filter((rule, index) => rules.indexOf(rule) !== index)).toEqual([])
   })
 
-  test('every error code is expected by some test', () => {
-    const all = files.map(textOf).flatMap(literals)
-    const unexpected = Object.keys(ERROR_STATUS).filter(
-      (code) => !all.some((literal) => new RegExp(`\\b${code}\\b`).test(literal)),
-    )
-    expect(unexpected).toEqual([])
+  test('every error code is expected of an answer of the service', () => {
+    const expected = new Set(files.map(textOf).flatMap(codesOfAnswers))
+    expect(Object.keys(ERROR_STATUS).filter((code) => !expected.has(code))).toEqual([])
+  })
+
+  test('a code counts where an answer is compared with it, and nowhere else', () => {
+    const asks = `await startTestServer(); expect(answer.body)`
+    const counts = (text: string) => codesOfAnswers(text).includes('not_found')
+    expect(counts(`${asks}.toMatchObject({ status: 404, code: 'not_found' })`)).toBe(true)
+    expect(counts(`${asks}; test.each([['a', 'not_found']])('%s', () => {})`)).toBe(true)
+    expect(counts(`expect(rule(1)).toBe('not_found')`)).toBe(false)
+    expect(counts(`${asks}; test('says not_found', () => {})`)).toBe(false)
+    expect(counts(`${asks}; // 'not_found'`)).toBe(false)
+    expect(counts(`${asks}; throw new AppError('not_found', 'No.')`)).toBe(false)
   })
 
   test('no test is skipped, left to do, or run alone', () => {

@@ -1,7 +1,7 @@
 /**
  * Programs that the tests need and npm does not carry: a Redis server, for the browser tests a Chromium, for those of
- * media FFmpeg, for those of transcription a voice and a recogniser, and for those of the object store a server with an S3
- * interface.
+ * media FFmpeg, for those of transcription a voice and a recogniser, for the commands of the documentation jq and curl, and for those of
+ * the object store a server with an S3 interface.
  *
  * The rule: what is missing is installed where that needs no question (root on Debian, Homebrew on macOS); elsewhere the
  * check fails with one line that says what to install. It never skips.
@@ -57,6 +57,10 @@ const FFMPEG: Tool = {
   brew: ['ffmpeg'],
 }
 
+const JQ: Tool = { what: 'jq', candidates: ['jq'], apt: ['jq'], brew: ['jq'] }
+
+const CURL: Tool = { what: 'curl', candidates: ['curl'], apt: ['curl'], brew: ['curl'] }
+
 const ESPEAK: Tool = {
   what: 'eSpeak NG',
   candidates: ['espeak-ng'],
@@ -84,6 +88,12 @@ export function chromiumFor(files: readonly string[]): string | null {
 export function ffmpegFor(root: string, files: readonly string[]): void {
   const needsIt = (file: string) => /ffmpeg|recordingActor/i.test(readFileSync(join(root, file), 'utf8'))
   if (files.some(needsIt)) findOrInstall(FFMPEG)
+}
+
+/** Sees to the programs of the documentation's commands where they are run. @throws ToolMissing */
+export function snippetToolsFor(files: readonly string[]): void {
+  if (files.includes('tests/docs/snippets.test.ts'))
+    for (const tool of [JQ, CURL, FFMPEG]) findOrInstall(tool)
 }
 
 /** Sees to a voice and a recogniser where one of the selected test files speaks. @throws ToolMissing */

@@ -3,7 +3,15 @@
  * check, lint, unused code) counts as one failed check when it fails and as nothing when it passes.
  */
 import type { Duration } from './durations.ts'
-import { chromiumFor, ffmpegFor, redisServer, s3ServerFor, speechFor, ToolMissing } from './machine.ts'
+import {
+  chromiumFor,
+  ffmpegFor,
+  redisServer,
+  s3ServerFor,
+  snippetToolsFor,
+  speechFor,
+  ToolMissing,
+} from './machine.ts'
 import { type Outcome, runStep } from './process.ts'
 import { startServers } from './servers.ts'
 import { runTests, selectTests, type TestCounts } from './tests.ts'
@@ -71,6 +79,7 @@ async function runAllTests(
     s3ServerFor(root, files)
     ffmpegFor(root, files)
     speechFor(root, files)
+    snippetToolsFor(files)
     await using servers = await startServers(redis, signal)
     return await runTests(root, files, { ...servers.environment, TEST_CHROMIUM: chromium ?? '' }, signal)
   } catch (error) {

@@ -166,12 +166,14 @@ export class Dispatcher {
   }
 
   async #activate(one: Lane, actors: readonly Queued[], activation: object): Promise<void> {
+    const { running } = this.context
     const { activeActors } = this.context.metrics
     const keys = actors.map(({ key }) => key)
     one.begin(actors)
     activeActors.inc({ pool: one.pool }, keys.length)
     try {
-      await one.run(keys, this.#handoverOf(actors, activation))
+      // An activation may be begun by the end of another message's turn, and is not in its name.
+      await running.inNameOf(null, () => one.run(keys, this.#handoverOf(actors, activation)))
     } catch (error) {
       // What is still ours in the database is found by the sweep.
       if (!(error instanceof Fenced))

@@ -4,7 +4,7 @@ import type { Sql } from '../platform/db/pool.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import type { Redis } from '../platform/redis.ts'
 import { streamLag } from './doorbell-redis.ts'
-import { DEFAULT_OPTIONS } from './options.ts'
+import { countDeadLetters, countDue, oldestDueSeconds } from './gauge-statements.ts'
 import { POOLS } from './types.ts'
 
 /** Counting costs time with every row: beyond this it is a large backlog anyway. */
@@ -31,20 +31,13 @@ export function registerActorGauges(deps: {
     name: 'earshot_actor_due_messages',
     help: `Due messages, in hand or not, counted up to ${MOST_COUNTED}`,
     registers,
-    collect: orNothing(async (gauge) => {
-      const [row] = await sql<{ count: number }[]>`
-        select count(*) from (select from actor_message where available_at <= now() limit ${MOST_COUNTED}) as due`
-      gauge.set(row?.count ?? 0)
-    }),
+    collect: orNothing(async (gauge) => gauge.set(await countDue(sql, MOST_COUNTED))),
   })
   new Gauge({
     name: 'earshot_actor_dead_letters',
     help: 'Messages that were given up',
     registers,
-    collect: orNothing(async (gauge) => {
-      const [row] = await sql<{ count: number }[]>`select count(*) from actor_dead_letter`
-      gauge.set(row?.count ?? 0)
-    }),
+    collect: orNothing(async (gauge) => gauge.set(await countDeadLetters(sql))),
   })
   if (redis === null) return
   new Gauge({
@@ -56,28 +49,6 @@ export function registerActorGauges(deps: {
       for (const pool of POOLS) gauge.set({ pool }, (await streamLag(redis, sql, pool)) ?? 0)
     }),
   })
-}
-
-/**
- * What waits, not what is worked at: an encode takes hours, and so does what is behind it in its mailbox. An actor whose worker has
- * died is in nobody's hand. The first row by time is nearly always the answer: few actors are in hand.
- */
-async function oldestDueSeconds(sql: Sql): Promise<number> {
-  const [row] = await sql<{ seconds: number }[]>`
-    select extract(epoch from now() - m.available_at)::float8 as seconds
-    from actor_message m
-    where m.available_at <= now()
-      and not exists (
-        select 1
-        from actor a
-        join worker w on w.id = a.owner
-        where a.key = m.key
-          and not w.is_accounted_for
-          and w.heartbeat_at > now() - ${DEFAULT_OPTIONS.leaseMs}::int * interval '1 millisecond'
-      )
-    order by m.available_at
-    limit 1`
-  return row?.seconds ?? 0
 }
 
 /** A server that does not answer must not take the other metrics with it: the gauge is left out then. */

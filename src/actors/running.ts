@@ -20,8 +20,8 @@ export interface RunningMark {
   set(message: Running): void
   /** The thread ends for a reason that no message is to blame for. */
   blameNobody(): void
-  /** Does all of `work`, also what it does later, in the name of the message: for `markFailed`. */
-  inNameOf<T>(message: Running, work: () => T): T
+  /** Does all of `work`, also what it does later, in the name of the message, or of none: for `markFailed`. */
+  inNameOf<T>(message: Running | null, work: () => T): T
   /** To be called by an error that nobody handles: marks the message in whose name it was thrown, where one is known. */
   markFailed(): void
 }
@@ -42,7 +42,7 @@ export function createRunningMark(memory: SharedArrayBuffer = createSharedMark()
   // `encodeInto` takes no shared memory.
   const encoded = new Uint8Array(bytes.length)
   const encoder = new TextEncoder()
-  const names = new AsyncLocalStorage<Running>()
+  const names = new AsyncLocalStorage<Running | null>()
   let clearing = false
   /** Once the thread is known to end, what it still does changes nothing. */
   let isFinal = false
@@ -71,9 +71,9 @@ export function createRunningMark(memory: SharedArrayBuffer = createSharedMark()
     },
     inNameOf: (message, work) => names.run(message, work),
     markFailed() {
-      const message = names.getStore()
-      if (message !== undefined) write(`${message.key} ${message.seq}`)
-      isFinal = message !== undefined
+      const message = names.getStore() ?? null
+      if (message !== null) write(`${message.key} ${message.seq}`)
+      isFinal = message !== null
     },
   }
 }

@@ -16,8 +16,14 @@ export interface Held {
   readonly epoch: number
 }
 
-/** `last_error` of a message whose worker ended, or lost its lease, while it was the head. */
+/** `last_error` of a message that has been counted a death: it ended its worker, or was in hand at two ends in succession. */
 export const WORKER_ENDED = 'the worker ended during the turn'
+
+/** `last_error` of a message that was in hand when a worker ended for the first time: nothing is counted yet. */
+export const WORKER_ENDED_ONCE = 'a worker ended while this message was in hand'
+
+/** Before a message that was counted a death is tried again: a second the first time, doubled each time, up to this. */
+export const MAX_DEATH_PAUSE_S = 300
 
 /**
  * Claim: takes the actors that nobody owns, or that this worker owns already. A key without a row back is not ours.
@@ -47,8 +53,12 @@ export function claiming(sql: Query, worker: string, keys: readonly ActorKey[]) 
 }
 
 /**
- * Takes an actor from a worker that has ended or whose lease has run out. Counts an attempt and a death for the message it was at,
- * unless it is known what ended the worker: a message that kills its process is counted although nobody could report it. Null where the owner lives or another was faster.
+ * Takes an actor from a worker that has ended or whose lease has run out. Null where the owner lives or another was faster.
+ *
+ * A message that kills its process is counted although nothing could report it. But many messages are in hand when a process is
+ * killed, and all but one are innocent. So the first time is only noted. A message that is in hand when the next worker ends as well,
+ * and has neither ended nor failed in between, is counted an attempt and a death. It then waits for a random time, so that those which
+ * are in hand together by accident are not together again. Nothing is noted where it is known what ended the worker.
  */
 export async function takeOver(
   sql: Query,
@@ -75,8 +85,22 @@ export async function takeOver(
       where a.key = dead.key
       returning a.key, a.epoch, dead.is_accounted_for
     ), counted as (
-      update actor_message m set attempts = m.attempts + 1, deaths = m.deaths + 1, last_error = ${WORKER_ENDED}
+      update actor_message m
+      set attempts = m.attempts + noted.times,
+        deaths = m.deaths + noted.times,
+        last_error = case noted.times when 1 then ${WORKER_ENDED} else ${WORKER_ENDED_ONCE} end,
+        available_at = case noted.times
+          when 1 then now() + random() * least(${MAX_DEATH_PAUSE_S}, 2 ^ least(m.deaths, 30)) * interval '1 second'
+          else m.available_at
+        end
       from taken
+      cross join lateral (
+        select case when head.last_error in (${WORKER_ENDED}, ${WORKER_ENDED_ONCE}) then 1 else 0 end as times
+        from actor_message head
+        where head.key = taken.key
+        order by head.seq
+        limit 1
+      ) noted
       where m.key = taken.key
         and not taken.is_accounted_for
         and m.seq = (select min(seq) from actor_message where key = ${key})

@@ -191,7 +191,8 @@ async function performOne(work: Work, running: RunningMark, tx: Tx, letters: Let
     const handler = work.handlerOf(message)
     if (typeof handler !== 'function') return { work, messages, finished: false }
     running.set(message)
-    const outcome = await handler(message, tx, async (more) => void letters.push(...more))
+    const perform = () => handler(message, tx, async (more) => void letters.push(...more))
+    const outcome = await running.inNameOf(message, perform)
     if (outcome === 'again') return { work, messages, finished: false }
     messages.push(message)
   }
@@ -218,8 +219,10 @@ async function visitAll(
     }
   })
   const [alone, ...others] = visits
-  if (others.length === 0 && alone?.messages[0] !== undefined) running.set(alone.messages[0])
-  const again = await bulk.visit(visits, tx, async (more) => void letters.push(...more))
+  const only = others.length === 0 ? alone?.messages[0] : undefined
+  const visit = () => bulk.visit(visits, tx, async (more) => void letters.push(...more))
+  if (only !== undefined) running.set(only)
+  const again = await (only === undefined ? visit() : running.inNameOf(only, visit))
   return visits.map(({ work, messages, complete }) =>
     again.has(work.key) ? { work, messages: [], finished: false } : { work, messages, finished: complete },
   )

@@ -17,6 +17,7 @@ export const ACTOR_POOLS = {
   form: 'long',
   erasure: 'long',
   recording: 'media',
+  transcription: 'media',
 } as const
 export type ActorKind = keyof typeof ACTOR_POOLS
 export type Pool = (typeof ACTOR_POOLS)[ActorKind]

@@ -1,11 +1,8 @@
 /** The rows of worker threads, and the sweep that finds what nobody is working on. Database time throughout. */
 import type { Query } from '../platform/db/pool.ts'
 import type { Running } from './running.ts'
-import { WORKER_ENDED } from './statements.ts'
+import { MAX_DEATH_PAUSE_S, WORKER_ENDED } from './statements.ts'
 import type { ActorKey, ActorKind } from './types.ts'
-
-/** Before a message that ended its worker is tried again: a second the first time, doubled each time, up to this. */
-const MAX_DEATH_PAUSE_S = 300
 
 /** Registers a worker, or says that it lives. Also brings back one whose row was cleared away while it was paused. */
 export async function beat(sql: Query, worker: string): Promise<void> {
@@ -16,8 +13,8 @@ export async function beat(sql: Query, worker: string): Promise<void> {
 }
 
 /**
- * Ends a worker at once: whatever it owned may be taken over without waiting for the lease. Where it ended in the middle of turns, each of
- * them may have been why, and counts a death.
+ * Ends a worker at once: whatever it owned may be taken over without waiting for the lease. If it ended in the middle of turns, each of
+ * them may have been why (`takeOver`).
  */
 export async function removeWorker(sql: Query, worker: string): Promise<void> {
   await sql`delete from worker where id = ${worker}`

@@ -95,7 +95,7 @@ export const Participant = named(
       boundary: Type.Optional(
         oneOf(
           BOUNDARIES,
-          '`external`: a customer; `internal`: somebody of the organization. Unless given, as the settings of the application say.',
+          '`external`: a customer; `internal`: a member of the organization. Unless given, as the settings of the application say.',
         ),
       ),
       personId: Type.Optional(uuid('Id of the canonical person.')),

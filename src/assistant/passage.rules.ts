@@ -1,10 +1,9 @@
-/**
- * The part of a text that says most about the terms of a question: neighbouring sentences, as many as fit. Pure.
- */
+/** Selects the neighbouring sentences of a text that contain most terms of a question. Pure. */
 
 /**
- * One line of at most `most` code points. The earliest of equally good ones; a sentence that is too long alone is cut.
- * @param tells the terms of a sentence that count
+ * One line of at most `most` code points. The earliest of equally good passages wins. A single sentence that is too long is
+ * cut.
+ * @param tells returns the terms of the question that a sentence contains
  */
 export function passageOf(text: string, most: number, tells: (sentence: string) => Iterable<string>): string {
   const sentences = sentencesOf(text).map((sentence) => ({
@@ -30,7 +29,7 @@ export function passageOf(text: string, most: number, tells: (sentence: string) 
   return cut(chosen.join(' '), most)
 }
 
-/** Sentences by the rules of Unicode (UAX #29); a line ends one, too. */
+/** Sentences as in Unicode (UAX #29). The end of a line also ends a sentence. */
 function sentencesOf(text: string): readonly string[] {
   const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
   return text

@@ -1,7 +1,8 @@
 /** The operation of the website's assistant. */
-import { invalid } from '../http/json.ts'
+
 import { ok } from '../http/operation.ts'
 import { type WebsiteOperation, websiteOperation } from '../http/website-operation.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { Answer, Question } from './model.ts'
 import type { Assistant } from './service.ts'
 
@@ -18,7 +19,7 @@ const ask = (assistant: Assistant) =>
     limit: 'assistant',
     summary: 'Ask about the website',
     description:
-      'Answers from the pages of the website and names them. Where they say nothing about it, the answer says so and `sources` is empty.',
+      'Answers from the pages of the website and names them. If the pages do not contain the answer, it says so and `sources` is empty.',
     body: Question,
     example: { question: 'What happens to my data when Redis is lost?' },
     success: { status: 200, description: 'The answer', schema: Answer },

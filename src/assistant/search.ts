@@ -1,8 +1,8 @@
 /**
- * Full-text search over the sections of the website's pages: BM25 with the typing errors of a letter or two forgiven.
+ * Full-text search over the sections of the website's pages, with BM25 and one or two typing errors forgiven.
  *
- * The rule: a section fits when it has enough of what is particular in the question. A word that no section has is as particular
- * as can be, so a question about something else finds nothing, however many of its other words stand on every page.
+ * A section matches if it contains enough of the rare words of the question. A word that occurs nowhere counts as the
+ * rarest, so a question about another subject finds nothing, even if its other words are on every page.
  */
 import MiniSearch from 'minisearch'
 import { type Section, toSections } from './sections.rules.ts'
@@ -10,13 +10,13 @@ import { termsOf } from './terms.rules.ts'
 
 export interface Hit {
   readonly section: Section
-  /** The terms of the section that were found. */
+  /** The matching terms of the section. */
   readonly terms: ReadonlySet<string>
-  /** How much of the question the section has, from 0 to 1. */
+  /** The share of the question that the section covers, from 0 to 1. */
   readonly share: number
 }
 
-/** The best sections first; of equally good ones the one that stands first. */
+/** Sections, best first. Equally good ones keep the order of the pages. */
 export type Search = (question: string) => readonly Hit[]
 
 interface Indexed extends Section {
@@ -24,7 +24,7 @@ interface Indexed extends Section {
 }
 
 const BOOST = { heading: 2.5, title: 1.5 }
-/** Shorter words are other words with another letter. */
+/** In shorter words, one wrong letter makes another word. */
 const MIN_FUZZY_LENGTH = 6
 const FUZZY = 0.2
 const MAX_EDITS = 2
@@ -56,7 +56,7 @@ export function createSearch(
   }
 }
 
-/** The inverse document frequency of a term, as BM25 has it. */
+/** The inverse document frequency of a term, as in BM25. */
 function createWeights(sections: readonly Section[]): (term: string) => number {
   const frequency = new Map<string, number>()
   for (const { title, heading, text } of sections) {

@@ -1,13 +1,11 @@
-/**
- * A page of Markdown as the sections in which an answer can stand: what is under one heading, as plain text. Pure.
- */
+/** Splits a page of Markdown into sections, one for each heading, as plain text. Pure. */
 import { trimOf } from '../platform/validation/trim.ts'
 
 export interface Section {
   readonly slug: string
-  /** Of its page. */
+  /** Title of the page. */
   readonly title: string
-  /** Of itself; the page's title for what stands before the first heading. */
+  /** The heading, or the page's title for text before the first heading. */
   readonly heading: string
   /** Paragraphs, list items and lines of code, one a line. */
   readonly text: string
@@ -15,13 +13,13 @@ export interface Section {
 
 const HEADING = /^#{1,6}[ \t]/
 const FENCE = /^[ \t]*(?:```|~~~)/
-/** Quotation marks, bullets and numbers at the beginning of a line. */
+/** Quotation marks, bullets and numbers at the start of a line. */
 const MARKER = /^[ \t]*(?:>[ \t]?|[-*+][ \t]+|\d{1,9}[.)][ \t]+)*/
 const STARTS_BLOCK = /^[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]|\|)/
-/** The line between head and body of a table, and a line across the page. */
+/** The line between head and body of a table, or a horizontal rule. */
 const RULE = /^[ \t|:*_-]+$/
 
-/** Sections without text are left out. */
+/** Omits sections without text. */
 export function toSections(page: {
   readonly slug: string
   readonly title: string
@@ -57,7 +55,7 @@ export function toSections(page: {
     }))
 }
 
-/** One line without what only a renderer reads. */
+/** One line without Markdown syntax. */
 function plain(line: string): string {
   if (RULE.test(line)) return ''
   return line

@@ -1,9 +1,9 @@
 /**
- * The website's assistant: answers a question out of the pages of the website, and out of nothing else.
+ * The website's assistant. It answers a question from the pages of the website only.
  *
- * The rule: it says where an answer comes from, and that it does not know where the pages do not say. Without a chat server the
- * answer is a passage of a page. With one, the server writes it from excerpts that were found first; whatever goes wrong with it, the
- * passage is the answer.
+ * It names the sources of an answer, and says so if the pages do not contain one. Without a chat server the answer is a
+ * passage of a page. With a chat server, the server writes the answer from the excerpts found. If the server fails, the
+ * answer is a passage.
  */
 
 import type { Deps } from '../container.ts'
@@ -15,13 +15,13 @@ import { createSearch, type Hit, type Search } from './search.ts'
 import { termsOf } from './terms.rules.ts'
 
 export interface Assistant {
-  /** @param signal of the request: nobody is asked any more when it is aborted */
+  /** @param signal aborted when the client is gone, which also ends the request to the chat server */
   ask(question: string, signal: AbortSignal): Promise<Answer>
 }
 
-/** The share of what is particular in a question that a section must have to answer it. */
+/** The share of a question that a section must cover to answer it. */
 const MIN_SHARE = 0.5
-/** A model judges for itself what fits, so it gets what may fit. */
+/** Lower for a model, which decides by itself what fits. */
 const MIN_SHARE_FOR_MODEL = 0.2
 const MAX_EXCERPTS = 6
 
@@ -46,7 +46,7 @@ export function createAssistant(
         const written = await askExcerpts(analyze, question, excerpts, signal)
         return written === null ? unknown() : { answer: written.text, sources: sourcesOf(written.hits) }
       } catch (error) {
-        deps.log.warn({ err: error }, 'the chat server gave no answer, a passage was given instead')
+        deps.log.warn({ err: error }, 'the chat server failed: answering with a passage')
         return extracted()
       }
     },
@@ -60,7 +60,7 @@ function extract(hits: readonly Hit[]): Answer {
   return best === undefined ? unknown() : { answer: excerptOf(best, MAX_ANSWER), sources: sourcesOf(hits) }
 }
 
-/** One source a page. */
+/** At most one source a page. */
 function sourcesOf(hits: readonly Hit[]): Answer['sources'] {
   const best = new Map<string, Hit>()
   for (const hit of hits) if (!best.has(hit.section.slug)) best.set(hit.section.slug, hit)

@@ -1,10 +1,10 @@
 /**
- * The words by which a question and a page are compared: lower case, without accents, without grammar words, English words by their
+ * Turns text into terms that can be compared: lower case, without accents and grammar words, English words reduced to their
  * stem. Pure.
  */
 import { stemmer } from 'stemmer'
 
-/** Grammar words of English, and the words by which somebody asks. */
+/** Grammar words of English, and words that introduce a question. */
 const COMMON = new Set(
   'a about all also am an and any are as at be been but by can could did do does doing done each either every explain find for from get give had happen happens has have he hello help her here hi him his how i if in into is it its just know let like long many may me might more most much must my need no nor not now of off on one only onto or our out over own please possible see she should show so some such support supported tell than thank thanks that the their them then there these they this those to too under until up us use used uses using very want was way we were what when where whether which while who whom whose why will with within without work works would you your'.split(
     ' ',
@@ -14,10 +14,10 @@ const COMMON = new Set(
 const WORD = /[\p{L}\p{N}]+/gu
 const ACCENT = /\p{M}+/gu
 const ENGLISH = /^[a-z]+$/
-/** Longer than a word, or one letter: what is left of "e-mail" and "don’t". */
+/** Single letters, such as the rest of "e-mail" and "don’t", and texts that are too long for a word. */
 const NO_WORD = /^(?:[a-z]|.{41,})$/su
 
-/** The terms of a text in their order, with repetitions. "Hosting", "hosted" and "hosts" are one term. */
+/** The terms of a text in order, with repetitions. "Hosting", "hosted" and "hosts" are one term. */
 export function termsOf(text: string): readonly string[] {
   const words = text.normalize('NFKD').replaceAll(ACCENT, '').toLowerCase().match(WORD) ?? []
   return words

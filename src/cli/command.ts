@@ -1,56 +1,56 @@
-/** What one command is. The table of them feeds the parser, the help and the dispatcher alike. */
+/** The declaration of a command. Parser, help and dispatcher all read it. */
 
 export interface Flag {
-  /** Placeholder of the value in the help; a flag without one is a switch. */
+  /** Placeholder of the value in the help. A flag without one is a switch. */
   readonly value?: string
   readonly summary: string
   readonly required?: boolean
-  /** May be given several times. */
+  /** True if the flag may be given several times. */
   readonly repeated?: boolean
 }
 
 export interface Command {
   /** One or two words. */
   readonly name: string
-  /** Names of the arguments, all of them required. */
+  /** Names of the arguments. All are required. */
   readonly args: readonly string[]
-  /** Name of what is given once or several times behind them. */
+  /** Name of the last argument, which can be repeated. */
   readonly rest?: string
   readonly summary: string
   readonly flags: Readonly<Record<string, Flag>>
-  /** Loads what it needs by itself: the table is read by every command. null: it has said what there was to say. */
+  /** Loads its modules when it runs, because every command reads the table. Null: nothing is left to print. */
   readonly run: (input: Input) => Promise<Output | null>
 }
 
 export interface Input {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly json: boolean
-  /** An argument by its name in the table. */
+  /** An argument, by its name in the table. */
   arg(name: string): string
-  /** What was given behind the arguments. */
+  /** Values of the repeated last argument. */
   readonly rest: readonly string[]
   flag(name: string): string | undefined
-  /** Every value of a repeated flag, in their order. */
+  /** All values of a repeated flag, in order. */
   flags(name: string): readonly string[]
-  /** Whether a switch was given. */
+  /** True if the switch was given. */
   has(name: string): boolean
 }
 
 export interface Output {
-  /** Printed as it is with `--json`. */
+  /** Printed with `--json`, as it is. */
   readonly json: Readonly<Record<string, unknown>>
-  /** Printed without. */
+  /** Printed without `--json`. */
   readonly lines: readonly string[]
-  /** The command found trouble: exit code 1. */
+  /** True if the command found a problem: exit code 1. */
   readonly failed?: boolean
 }
 
-/** The caller made a mistake on the command line: exit code 2, and one line. */
+/** The command line is wrong. Prints one line; exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** A signal ended the command, which has cleaned up and says in one line what is left: exit code 130. */
+/** A signal ended the command after its clean-up. The message says how to continue; exit code 130. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
 }

@@ -1,4 +1,4 @@
-/** What `earshot doctor` asks the database. */
+/** SQL of `earshot doctor`. */
 import type { Sql } from '../platform/db/pool.ts'
 
 export async function serverVersion(sql: Sql): Promise<{ readonly text: string; readonly major: number }> {
@@ -7,7 +7,7 @@ export async function serverVersion(sql: Sql): Promise<{ readonly text: string; 
   return row ?? { text: 'unknown', major: 0 }
 }
 
-/** Worker threads whose heartbeat is at most `seconds` old, by the clock of the database. */
+/** Counts worker threads whose heartbeat is at most `seconds` old, by the clock of the database. */
 export async function countLiveWorkers(sql: Sql, seconds: number): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*)::int as count

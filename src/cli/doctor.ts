@@ -1,7 +1,7 @@
 /**
- * `earshot doctor`: asks everything that the service stands on, one thing after the other.
+ * `earshot doctor`: checks everything that the service depends on, one after the other.
  *
- * The rule: a check never throws; what stands on a failed one is not asked. Details name no credential.
+ * A check never throws. A check that depends on a failed one is skipped. Details contain no credentials.
  */
 import { MIGRATIONS } from '../../sql/migrations.ts'
 import { DEFAULT_OPTIONS } from '../actors/options.ts'
@@ -27,7 +27,7 @@ export interface Check {
 const OLDEST_POSTGRESQL = 15
 const REDIS_BUDGET_MS = 3_000
 
-/** Resolves with the checks that could be made, in order. */
+/** Resolves with the checks that were made, in order. */
 export async function examine(env: Input['env']): Promise<readonly Check[]> {
   let config: Config
   try {
@@ -37,7 +37,7 @@ export async function examine(env: Input['env']): Promise<readonly Check[]> {
   }
   const settings = { name: 'settings', ok: true, detail: describe(config) } as const
   const local = config.role === 'api' ? [settings] : [settings, ...(await examineMedia(config))]
-  // The lines below say what is wrong; the log would say it again.
+  // The checks report every problem. The log would repeat them.
   const log = createLog('silent', 'earshot-cli')
   try {
     const servers = await openServers(config, log)
@@ -57,7 +57,7 @@ function describe({ role, databaseUrl, dataDir }: Config): string {
   return `role ${role}, ${databaseUrl === null ? `embedded in ${dataDir}` : 'database at DATABASE_URL'}`
 }
 
-/** Programs that media and speech need, where this machine would do the work. */
+/** Checks the programs for media and speech, if this machine runs workers. */
 async function examineMedia(config: Config): Promise<readonly Check[]> {
   const programs = findPrograms(config)
   return [
@@ -80,13 +80,13 @@ async function examineDatabase(sql: Sql): Promise<readonly Check[]> {
   const workers = await check('workers', async () => {
     const seconds = DEFAULT_OPTIONS.leaseMs / 1000
     const count = await countLiveWorkers(sql, seconds)
-    return { ok: count > 0, detail: `${count} heard of in the last ${seconds} s` }
+    return { ok: count > 0, detail: `${count} active in the last ${seconds} s` }
   })
   return [database, schema, workers]
 }
 
 async function examineRedis(url: string | null, log: Log): Promise<Check> {
-  if (url === null) return { name: 'redis', ok: true, detail: 'none: PostgreSQL rings the doorbell' }
+  if (url === null) return { name: 'redis', ok: true, detail: 'none: PostgreSQL notifies the workers' }
   return check('redis', async () => {
     const redis = openRedis(url, log)
     const ready = Promise.withResolvers<void>()

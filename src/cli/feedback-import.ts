@@ -1,4 +1,4 @@
-/** The import of a feedback file as a command: its flags, its progress, its report. */
+/** `earshot feedback import`: its flags, progress and report. */
 
 import { type Reader, readCsv, readJsonLines } from '../feedback/import.reader.ts'
 import { type Counts, importRecords } from '../feedback/import.ts'
@@ -19,10 +19,10 @@ import { pairs } from './output.ts'
 import { createProgress } from './progress.ts'
 import type { Services } from './services.ts'
 
-/** Refused rows that are shown on the screen; `--report` has them all. */
+/** Refused rows on the screen. `--report` writes all of them. */
 const SHOWN = 10
 
-/** @throws UsageError where the flags do not fit each other or the file */
+/** @throws UsageError if the flags contradict each other or the file */
 export async function importFile(
   { container }: Services,
   organizationId: string,
@@ -73,7 +73,7 @@ export async function importFile(
   }
 }
 
-/** The counts of a rehearsal, which must not read as if something had been stored. */
+/** Renames the counts of a dry run, because nothing was stored. */
 function wouldImport({ imported, ...counts }: Counts) {
   return { ...counts, 'would import': imported }
 }
@@ -101,7 +101,7 @@ async function openReader(input: Input, mapping: Mapping): Promise<Reader> {
   const path = input.arg('file')
   const format = input.flag('format') ?? /\.(csv|jsonl|ndjson)$/i.exec(path)?.[1]?.toLowerCase()
   if (format === 'jsonl' || format === 'ndjson') return readJsonLines(path)
-  if (format !== 'csv') throw new UsageError('say what the file is with --format csv or --format jsonl')
+  if (format !== 'csv') throw new UsageError('unknown format: add --format csv or --format jsonl')
   const delimiter = input.flag('delimiter') ?? ','
   if (delimiter.length !== 1) throw new UsageError('--delimiter must be one character')
   const reader = await readCsv(path, delimiter)
@@ -109,7 +109,7 @@ async function openReader(input: Input, mapping: Mapping): Promise<Reader> {
   return reader
 }
 
-/** What is wrong with the flags, or with the header that they speak of, was typed wrongly. */
+/** Turns refusals of flags and header into errors of usage. */
 async function usage<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -118,7 +118,7 @@ async function usage<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Keeps the first refused rows, and writes all of them to `path`. */
+/** Keeps the first refused rows and writes all of them to `path`. */
 function createReport(path: string | undefined) {
   const first: { readonly line: number; readonly reason: string }[] = []
   const sink = path === undefined ? null : Bun.file(path).writer()

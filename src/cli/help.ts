@@ -1,4 +1,4 @@
-/** The text behind `--help`, out of the same table that the parser uses. */
+/** The text of `--help`, from the table of commands. */
 import type { Command, Flag } from './command.ts'
 import { align } from './output.ts'
 
@@ -14,7 +14,7 @@ export function usage(command: Command): string {
   return [command.name, ...command.args.map((name) => `<${name}>`), ...rest].join(' ')
 }
 
-/** Every command whose name begins with `words`; all about one command where only one does. */
+/** Help for every command that starts with `words`, or for the one command with this name. */
 export function help(commands: readonly Command[], words: readonly string[], version: string): string {
   const prefix = words.join(' ')
   const exact = commands.find((command) => command.name === prefix)
@@ -30,7 +30,7 @@ export function help(commands: readonly Command[], words: readonly string[], ver
     '',
     ...indent(flagRows(GLOBAL_FLAGS)),
     '',
-    'earshot <command> --help tells more. Settings are environment variables, as for the service.',
+    'Run earshot <command> --help for details. Settings are environment variables, as for the service.',
   ].join('\n')
 }
 

@@ -1,14 +1,14 @@
-/** What most commands do: open everything, find the organization, work on it. Loads the rest only then. */
+/** The frame of most commands: open the services, find the organization, run. Loads other modules only when called. */
 import type { Organization } from '../identity/service.ts'
 import type { Flag, Input } from './command.ts'
 import type { Services } from './services.ts'
 
-/** What `inOrganization` reads. */
+/** The flag that `inOrganization` reads. */
 export const ORG_FLAG: Readonly<Record<'org', Flag>> = {
-  org: { value: 'id or name', summary: 'the organization; may be left out where there is only one' },
+  org: { value: 'id or name', summary: 'the organization; optional if there is only one' },
 }
 
-/** Runs `work` on the organization of `--org`, or on the only one. @throws UsageError where there are several */
+/** Runs `work` on the organization of `--org`, or on the only one. @throws UsageError if there are several */
 export async function inOrganization<T>(
   input: Input,
   work: (services: Services, organization: Organization) => Promise<T>,

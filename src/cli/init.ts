@@ -1,6 +1,6 @@
 /**
- * `earshot init`: from an empty database to everything that a first request needs. It makes what the first start makes by itself
- * in embedded mode, under names of one's own, and also works with `DATABASE_URL`.
+ * `earshot init`: prepares an empty database for the first request. It creates the same objects as the first start in
+ * embedded mode, under names of your choice. It also works with `DATABASE_URL`.
  */
 import { createFolders } from '../folders/service.ts'
 import { type Input, type Output, UsageError } from './command.ts'
@@ -11,14 +11,14 @@ import { type Services, withServices } from './services.ts'
 const TOKEN_SECONDS = 365 * 24 * 60 * 60
 const AGENT_KEY = 'default'
 
-/** @throws UsageError where there is an organization already */
+/** @throws UsageError if an organization exists */
 export async function initialize(input: Input): Promise<Output> {
   await migrateDatabase(input.env)
   return withServices(input, async (services) => {
     const [existing] = await services.identity.listOrganizations()
     if (existing !== undefined)
       throw new UsageError(
-        `there is an organization already (${existing.name}): see earshot api-key create, user create and agent create`,
+        `an organization exists already (${existing.name}): use earshot api-key create, user create and agent create`,
       )
     const credentials = await createAll(services, input)
     const shown = {
@@ -27,17 +27,17 @@ export async function initialize(input: Input): Promise<Output> {
       'agent key': credentials.agentKey,
       'agent secret': credentials.agentSecret,
       user: credentials.userId,
-      'user token': credentials.userToken ?? 'made by OIDC_ISSUER',
+      'user token': credentials.userToken ?? 'issued by OIDC_ISSUER',
       folder: credentials.folderId,
     }
     return {
       json: { ...credentials },
-      lines: [...pairs(shown), 'Keys, secrets and tokens are shown this once: keep them now.'],
+      lines: [...pairs(shown), 'Keys, secrets and tokens are shown only once. Store them now.'],
     }
   })
 }
 
-/** The members of `credentials.json`. */
+/** Has the same members as `credentials.json`. */
 async function createAll({ identity, applications, container }: Services, input: Input) {
   const { id: organizationId } = await identity.createOrganization(input.flag('name') ?? 'default')
   const email = input.flag('email') ?? 'admin@localhost.localdomain'

@@ -1,4 +1,4 @@
-/** `earshot migrate`: the one command that works with a database whose schema is old or missing. */
+/** `earshot migrate`: the only command that works with an old or missing schema. */
 import { MIGRATIONS } from '../../sql/migrations.ts'
 import { loadConfig } from '../config.ts'
 import { migrate } from '../platform/db/migrate.ts'
@@ -7,7 +7,7 @@ import { openServers } from '../platform/embedded/servers.ts'
 import { createLog } from '../platform/observability/log.ts'
 import type { Input } from './command.ts'
 
-/** @returns names of the migrations that were applied now */
+/** @returns names of the migrations that were applied by this call */
 export async function migrateDatabase(env: Input['env']): Promise<readonly string[]> {
   const config = loadConfig({ LOG_LEVEL: 'warn', ...env })
   const servers = await openServers(config, createLog(config.logLevel, 'earshot-cli'), { mayCreate: true })

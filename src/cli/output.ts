@@ -5,7 +5,7 @@ type Cell = string | number | boolean | Date | null
 
 function text(cell: Cell): string {
   if (cell === null) return '-'
-  // One line each, whatever an error message brings along.
+  // Each cell stays on one line, even a long error message.
   return cell instanceof Date ? cell.toISOString() : joinLines(String(cell))
 }
 
@@ -14,7 +14,7 @@ export function pairs(values: Readonly<Record<string, Cell>>): readonly string[]
   return align(Object.entries(values).map(([name, value]) => [name, text(value)]))
 }
 
-/** A header and one line for each row; `none` where there are no rows. */
+/** A header and one line for each row, or `none` if there are no rows. */
 export function table<T>(
   rows: readonly T[],
   columns: Readonly<Record<string, (row: T) => Cell>>,

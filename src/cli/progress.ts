@@ -1,10 +1,10 @@
 /**
- * A line that says how far a long command is: drawn over itself on a terminal, and every ten seconds a line of its own where standard
- * error is a file or a pipe.
+ * The progress of a long command. A terminal shows one line that is redrawn. A file or a pipe on standard error gets a new
+ * line every ten seconds.
  */
 
 export interface ProgressState {
-  /** Done and in all, in the same unit. */
+  /** The finished amount; `total` has the same unit. */
   readonly done: number
   readonly total: number
   readonly rows: number
@@ -12,10 +12,10 @@ export interface ProgressState {
 }
 
 const BAR_WIDTH = 30
-/** A shorter bar shows nothing: it is left out. */
+/** A shorter bar would show nothing, so it is omitted. */
 const SHORTEST_BAR = 5
 const MIN_INTERVAL_MS = 100
-const TELL_EVERY_MS = 10_000
+const PRINT_EVERY_MS = 10_000
 const DEFAULT_COLUMNS = 80
 
 /** Such as `[████████······]  57 %   123,456 rows   41,152 rows/s   2 s left`, at most `width` characters long. */
@@ -26,7 +26,7 @@ export function progressLine({ done, total, rows, seconds }: ProgressState, widt
   return withBar(part, `   ${grouped(rows)} rows   ${grouped(rate)} rows/s${left}`, width)
 }
 
-/** A bar and what follows it. The bar is as wide as `width` allows, since what follows says more. */
+/** A bar with `text` behind it. The bar gets shorter first, because the text says more. */
 export function withBar(part: number, text: string, width = Number.POSITIVE_INFINITY): string {
   const room = width - [...text].length - bar(part, 0).length
   if (room >= SHORTEST_BAR) return `${bar(part, Math.min(BAR_WIDTH, room))}${text}`
@@ -41,7 +41,7 @@ export function bar(part: number, width = BAR_WIDTH): string {
 
 const percentOf = (part: number) => `${String(Math.floor(part * 100)).padStart(3)} %`
 
-/** At most so many characters, the last one `…` where some are missing. */
+/** Cuts `text` to `length` characters, the last of which is `…`. */
 export function cut(text: string, length: number): string {
   const characters = [...text]
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`
@@ -59,26 +59,26 @@ export function duration(seconds: number): string {
 
 export interface Terminal {
   readonly isTTY?: boolean
-  /** Of a line. */
+  /** Characters in a line. */
   readonly columns?: number
   write(text: string): unknown
 }
 
-/** Draws on `terminal`, at most ten times a second, or writes lines where it is none. `end` takes a drawn line away. */
+/** Draws on a terminal at most ten times a second, or prints lines to a file or pipe. `end` removes a drawn line. */
 export function createProgress(terminal: Terminal, now: () => number) {
   const started = now()
   const isShown = terminal.isTTY === true
-  // Without a terminal not at once: what is over in ten seconds needs no line on the way.
-  let told = isShown ? Number.NEGATIVE_INFINITY : started
+  // Without a terminal the first line comes after ten seconds: short work needs none.
+  let printedAt = isShown ? Number.NEGATIVE_INFINITY : started
   let isDrawn = false
   return {
     update({ done, total, rows }: Omit<ProgressState, 'seconds'>): void {
       const time = now()
-      if (time - told < (isShown ? MIN_INTERVAL_MS : TELL_EVERY_MS)) return
-      told = time
+      if (time - printedAt < (isShown ? MIN_INTERVAL_MS : PRINT_EVERY_MS)) return
+      printedAt = time
       isDrawn = isShown
       const state = { done, total, rows, seconds: (time - started) / 1000 }
-      // A line that fills the last column would wrap, and could not be taken away again.
+      // A line that fills the last column would wrap and could not be removed.
       const width = (terminal.columns ?? DEFAULT_COLUMNS) - 1
       if (isShown) terminal.write(`\r\u001b[K${progressLine(state, width)}`)
       else terminal.write(`earshot: ${withoutBar(progressLine(state))}\n`)
@@ -89,5 +89,5 @@ export function createProgress(terminal: Terminal, now: () => number) {
   }
 }
 
-/** For files, in which nothing is drawn over. */
+/** The line without its bar, for files and pipes. */
 export const withoutBar = (line: string) => line.replace(/\[[█·]*\] */, '').trim()

@@ -1,8 +1,8 @@
 /**
- * From the words of a command line to an exit code: 0 done, 1 failed or found trouble, 2 used wrongly, 130 interrupted.
+ * Runs a command line. Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
  *
- * The rule: an error is one line on standard error, and with `--json` also one object on standard output. Options are
- * read by `node:util`, which leaves values as they were typed: an organization may be called `007`.
+ * An error is one line on standard error, and with `--json` also one object on standard output. `node:util` parses the
+ * options, because it keeps values as they were typed: an organization may be named `007`.
  */
 import { parseArgs } from 'node:util'
 import { version } from '../../package.json'
@@ -37,23 +37,23 @@ export async function runCommandLine(argv: readonly string[], env: Environment):
 }
 
 async function dispatch(argv: readonly string[], env: Environment): Promise<Output | null> {
-  // First with everybody's flags, to tell the words of the command from the values of flags.
-  const everybody = Object.assign({}, GLOBAL_FLAGS, ...COMMANDS.map((command) => command.flags))
-  const { positionals, values } = parseArgs({ args: [...argv], options: options(everybody), strict: false })
-  if (values.version) return said(version, { version })
+  // The first pass knows the flags of all commands, to tell the words of the command from values of flags.
+  const allFlags = Object.assign({}, GLOBAL_FLAGS, ...COMMANDS.map((command) => command.flags))
+  const { positionals, values } = parseArgs({ args: [...argv], options: options(allFlags), strict: false })
+  if (values.version) return printed(version, { version })
   const command = findCommand(positionals)
   if (values.help) {
     const words = command === null || positionals.length === 0 ? positionals : command.name.split(' ')
     const text = help(COMMANDS, words, version)
-    return said(text, { help: text })
+    return printed(text, { help: text })
   }
   if (command === null) throw unknownCommand(positionals)
   return command.run(readInput(command, argv, env))
 }
 
-const said = (text: string, json: Output['json']): Output => ({ json, lines: [text] })
+const printed = (text: string, json: Output['json']): Output => ({ json, lines: [text] })
 
-/** Without words: `serve`. */
+/** Without words, the command is `serve`. */
 function findCommand(words: readonly string[]): Command | null {
   if (words.length === 0) return COMMANDS.find(({ name }) => name === 'serve') ?? null
   return (
@@ -70,7 +70,7 @@ function unknownCommand(words: readonly string[]): UsageError {
   if (group.length > 0)
     return new UsageError(
       words.length === 1
-        ? `which one: ${group.join(', ')}?`
+        ? `incomplete command: use one of ${group.join(', ')}`
         : `there is no command ${JSON.stringify(typed)}${didYouMean(typed, group)} There are: ${group.join(', ')}`,
     )
   const [first = ''] = words
@@ -114,7 +114,7 @@ function parseStrictly(argv: readonly string[], flags: Readonly<Record<string, F
   try {
     return parseArgs({ args: [...argv], options: options(flags), allowPositionals: true })
   } catch (error) {
-    // Only the first sentence: the second explains how to pass an argument that begins with a dash.
+    // The second sentence of the message is about arguments that begin with a dash.
     const message = oneLine(error).replace(/\. .*/, '')
     const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? []
     throw new UsageError(
@@ -132,7 +132,7 @@ function options(flags: Readonly<Record<string, Flag>>) {
   )
 }
 
-/** A word for programs and a sentence for people. */
+/** A code for programs and a sentence for people. */
 function explain(error: unknown): { readonly code: string; readonly message: string } {
   if (error instanceof UsageError) return { code: 'usage', message: error.message }
   if (error instanceof Interrupted) return { code: 'interrupted', message: error.message }

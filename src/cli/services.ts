@@ -1,6 +1,6 @@
 /**
- * What administration works with: the same servers and use cases as the service, opened for one command. Imported when a
- * command runs, never by the table of commands.
+ * Opens the servers and use cases of the service for one command. Commands import it when they run; the table of commands
+ * must not.
  */
 import { MIGRATIONS } from '../../sql/migrations.ts'
 import { type Applications, createApplications } from '../agents/applications/service.ts'
@@ -20,12 +20,12 @@ export interface Services {
   readonly applications: Applications
 }
 
-/** Opens everything, runs `work`, and closes it again. @throws StartError where the database is not migrated */
+/** Opens everything, runs `work`, and closes everything. @throws StartError if the database is not migrated */
 export async function withServices<T>(
   { env }: Pick<Input, 'env'>,
   work: (services: Services) => Promise<T>,
 ): Promise<T> {
-  // A command speaks for itself: the log has only what went wrong, unless somebody asks for more.
+  // A command prints its own result. The log shows only warnings, unless LOG_LEVEL asks for more.
   const config = loadConfig({ LOG_LEVEL: 'warn', ...env })
   const servers = await openServers(config, createLog(config.logLevel, 'earshot-cli'))
   try {
@@ -54,14 +54,14 @@ async function requireSchema({ sql }: Container): Promise<void> {
   }
 }
 
-/** The organization of `--org`, or the only one. @throws UsageError where there are several */
+/** The organization of `--org`, or the only one. @throws UsageError if there are several */
 export async function organizationOf({ identity }: Services, input: Input): Promise<Organization> {
   const named = input.flag('org')
   if (named !== undefined) return identity.findOrganization(named)
   const [only, another] = await identity.listOrganizations()
   if (only === undefined)
-    throw new UsageError('there is no organization yet: make one with earshot org create')
+    throw new UsageError('there is no organization yet: create one with earshot init or earshot org create')
   if (another !== undefined)
-    throw new UsageError('there are several organizations: name one with --org <id or name>')
+    throw new UsageError('there are several organizations: choose one with --org <id or name>')
   return only
 }

@@ -5,7 +5,7 @@ import { stopUnusedServers, type Unused } from '../platform/embedded/unused.ts'
 import { createLog } from '../platform/observability/log.ts'
 import type { Input } from './command.ts'
 
-/** Ends what is left of a service or a command that was killed. Where the data folder is gone nothing is left. */
+/** Stops servers that a killed service or command left running. Without a data folder there are none. */
 export async function stopServers(env: Input['env']): Promise<Unused> {
   const { dataDir, databaseUrl, logLevel } = loadConfig({ LOG_LEVEL: 'warn', ...env })
   if (databaseUrl !== null) return 'none'

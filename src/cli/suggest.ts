@@ -1,10 +1,10 @@
-/** What a mistyped word was probably meant to be. */
+/** Suggests the word that a mistyped word was meant to be. */
 import { closest, distance } from 'fastest-levenshtein'
 
-/** Letters that may be wrong: a third of the word, at most three. */
+/** Largest number of wrong letters. At most a third of the word may be wrong. */
 const MAX_WRONG = 3
 
-/** Such as `; did you mean "org list"?`; empty where nothing is near. */
+/** Such as `; did you mean "org list"?`, or empty if no known word is similar. */
 export function didYouMean(word: string, known: readonly string[]): string {
   if (known.length === 0) return ''
   const best = closest(word, known)

@@ -1,22 +1,20 @@
-/**
- * How far uploads are: one line that is drawn over itself on a terminal, now and then a line of its own elsewhere.
- */
+/** The progress of uploads: one redrawn line on a terminal, and an occasional line elsewhere. */
 import { cut, duration, type Terminal, withBar, withoutBar } from './progress.ts'
 
-/** Over so much of the past the rate is taken: it shows what the line does now, without trembling. */
+/** The rate is an average over this time: current, but steady. */
 const WINDOW_MS = 10_000
 const SAMPLE_EVERY_MS = 100
 const DRAW_EVERY_MS = 100
-const TELL_EVERY_MS = 10_000
-/** On a line that has more to say. */
+const PRINT_EVERY_MS = 10_000
+/** On a line with more than the name. */
 const LONGEST_NAME = 24
-/** Characters that stay free for more than the name. */
+/** Characters reserved for the text behind the name. */
 const SHORTEST_TEXT = 15
 
 export interface Rate {
-  /** Bytes in all, at a time in milliseconds. */
+  /** Records the total of bytes at a time in milliseconds. */
   add(timeMs: number, bytes: number): void
-  /** Bytes a second; null: not known yet. */
+  /** Bytes a second; null if it is not known yet. */
   perSecond(): number | null
 }
 
@@ -31,7 +29,7 @@ export function createRate(): Rate {
   let last: Sample | null = null
   return {
     add(timeMs, bytes) {
-      // A cut takes bytes back: what was before it is no measure of what comes.
+      // After an interruption the total falls. Earlier samples say nothing about the new connection.
       if (last !== null && bytes < last.bytes) samples = []
       last = { timeMs, bytes }
       if (timeMs - (samples.at(-1)?.timeMs ?? Number.NEGATIVE_INFINITY) < SAMPLE_EVERY_MS) return
@@ -47,12 +45,12 @@ export function createRate(): Rate {
   }
 }
 
-/** Such as `1.25 GB`: powers of 1000, three digits. */
+/** Such as `1.25 GB`: powers of 1000 and three digits. */
 export function size(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
   let value = bytes
   let unit = 0
-  // What would be shown as 1000 is one of the next unit.
+  // A value that would be rounded to 1000 belongs to the next unit.
   while (value >= 999.5 && unit < units.length - 1) {
     value /= 1000
     unit++
@@ -63,11 +61,11 @@ export function size(bytes: number): string {
 export interface Transfer {
   readonly sent: number
   readonly total: number
-  /** Bytes a second; null: not known yet. */
+  /** Bytes a second; null if it is not known yet. */
   readonly rate: number | null
 }
 
-/** How a file is, on a line of so many characters at most. */
+/** The state of a file as text of at most `width` characters. */
 export type Line = (width?: number) => string
 
 /** Such as `[███···]  57 %   570 MB of 1.00 GB   11.2 MB/s   38 s left`. */
@@ -91,21 +89,21 @@ export function phaseLine({ phase, encodeProgress }: Phase): Line {
 }
 
 export interface Display {
-  /** From now on only this one is shown. */
+  /** Shows only this file from now on. */
   focus(name: string): void
-  /** How `name` is now: replaced by what comes next on a terminal. */
+  /** Shows the state of a file. The next state replaces it. */
   show(name: string, line: Line): void
-  /** What stays on the screen. */
+  /** Prints a line that stays. */
   say(name: string, text: string): void
-  /** Is said in any case. */
+  /** Prints an error that stays. */
   fail(name: string, message: string): void
   end(): void
 }
 
-/** Draws at most ten times a second; without a terminal, `show` speaks every ten seconds at most. */
+/** Draws on a terminal at most ten times a second. Elsewhere `show` prints at most one line every ten seconds. */
 export function createDisplay(terminal: Terminal, now: () => number): Display {
   const isShown = terminal.isTTY === true
-  // Not at once: what is over in ten seconds needs no line on the way.
+  // Without a terminal the first line comes after ten seconds: short uploads need none.
   let drawn = isShown ? Number.NEGATIVE_INFINITY : now()
   const { columns = 80 } = terminal
   let isDirty = false
@@ -121,9 +119,9 @@ export function createDisplay(terminal: Terminal, now: () => number): Display {
     show(name, line) {
       const time = now()
       if (inFocus !== null && name !== inFocus) return
-      if (time - drawn < (isShown ? DRAW_EVERY_MS : TELL_EVERY_MS)) return
+      if (time - drawn < (isShown ? DRAW_EVERY_MS : PRINT_EVERY_MS)) return
       drawn = time
-      // A line that wraps could not be taken away again.
+      // A line that wraps could not be removed.
       const shown = cut(name, Math.min(LONGEST_NAME, Math.max(1, columns - SHORTEST_TEXT)))
       const text = line(columns - 1 - [...shown].length - 2)
       if (isShown) terminal.write(`\r\u001b[K${cut(`${shown}  ${text}`, columns - 1)}`)

@@ -1,14 +1,14 @@
 /**
- * `earshot upload`: files one after the other, so that each has the whole line; while one is sent, the service already works on
- * those before.
+ * `earshot upload`: sends files one after the other, so that each gets the whole bandwidth. The service processes earlier
+ * files meanwhile.
  *
- * The rule: a file that fails does not stop the others, and what is done is not done again by a second run of an interrupted
- * command: resume records are deleted once all files are done.
+ * A failed file does not stop the others. A repeated command skips finished work: the resume records of all files are kept
+ * until every file has succeeded.
  */
 
 import { type Credential, createApi } from '../client/api.ts'
 import { ClientError } from '../client/failures.ts'
-import { createResumeStore, type ResumeStore, resumeFolder } from '../client/resume-store.ts'
+import { createResumeStore, type ResumeStore, resumeFolder } from '../client/resume-records.ts'
 import { findSourceFile, type SourceFile } from '../client/source-file.ts'
 import {
   resumeKey,
@@ -62,7 +62,7 @@ export async function upload(input: Input): Promise<Output> {
     const job = { deps, resumeStore, display, request, waits: !input.has('no-wait'), signal: stop.signal }
     return outputOf(await uploadAll(job, files))
   } catch (error) {
-    if (stop.signal.aborted) throw new Interrupted('interrupted: the same command again goes on from here')
+    if (stop.signal.aborted) throw new Interrupted('interrupted: repeat the command to resume')
     throw error
   } finally {
     display.end()
@@ -77,7 +77,7 @@ async function uploadAll(job: Job, files: readonly SourceFile[]): Promise<readon
     underway.push(
       'recordingId' in sent ? follow(job, file, sent) : Promise.resolve(failed(file, sent.error, null)),
     )
-    // Nobody waits for it yet; what it throws is thrown below.
+    // The loop below awaits it. Until then a failure must not count as unhandled.
     underway.at(-1)?.catch(() => {})
   }
   const results: Result[] = []
@@ -108,7 +108,7 @@ async function send(job: Job, file: SourceFile): Promise<Sent | { readonly error
   }
 }
 
-/** What becomes of a file whose bytes have arrived. */
+/** Waits until the service has processed a file whose bytes have arrived. */
 async function follow({ deps, display, waits, ...job }: Job, file: SourceFile, sent: Sent): Promise<Result> {
   const result = { file: file.path, ...sent, url: null, durationSeconds: null, error: null }
   if (!waits) {
@@ -128,7 +128,7 @@ async function follow({ deps, display, waits, ...job }: Job, file: SourceFile, s
   }
 }
 
-/** @throws what is not about one file: an interruption, a mistake in this program */
+/** @throws errors that do not concern one file: an interruption, a defect of this program */
 function clientErrorOf(error: unknown, { signal }: Pick<Job, 'signal'>): ClientError {
   signal.throwIfAborted()
   if (error instanceof ClientError) return error
@@ -160,11 +160,13 @@ function serviceUrl(input: Input): string {
   const text = input.flag('url') ?? input.env.EARSHOT_URL ?? 'http://localhost:3000'
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search + url.hash !== '')
-    throw new UsageError('--url must be http:// or https://, a host and perhaps a path, without credentials')
+    throw new UsageError(
+      '--url must be http:// or https:// with a host and an optional path, without credentials',
+    )
   return trimEndOf(url.href, '/')
 }
 
-/** A flag goes before variables. @throws UsageError */
+/** A flag takes precedence over variables. @throws UsageError */
 function credentialOf({ env, flag }: Input): Credential {
   const [key, token] = [flag('key'), flag('token')]
   if (key !== undefined && token !== undefined) throw new UsageError('--key and --token exclude each other')
@@ -172,25 +174,23 @@ function credentialOf({ env, flag }: Input): Credential {
   if (token !== undefined) return { userToken: headerValue('--token', token) }
   if (env.EARSHOT_API_KEY) return { apiKey: headerValue('EARSHOT_API_KEY', env.EARSHOT_API_KEY) }
   if (env.EARSHOT_USER_TOKEN) return { userToken: headerValue('EARSHOT_USER_TOKEN', env.EARSHOT_USER_TOKEN) }
-  throw new UsageError(
-    'there is no credential: set EARSHOT_API_KEY, or make a key with earshot api-key create',
-  )
+  throw new UsageError('no credential: set EARSHOT_API_KEY, or create a key with earshot api-key create')
 }
 
 function headerValue(name: string, value: string): string {
   if (/^[\x21-\x7e]+$/.test(value.trim())) return value.trim()
-  throw new UsageError(`${name} is not what a credential looks like`)
+  throw new UsageError(`${name} does not have the form of a credential`)
 }
 
 /** @throws UsageError */
 function requestOf(input: Input): UploadRequest {
   const [displayName = null, externalId = null] = [input.flag('name'), input.flag('external-id')]
   if (input.rest.length > 1 && (displayName !== null || externalId !== null))
-    throw new UsageError('--name and --external-id are of one recording: give one file')
+    throw new UsageError('--name and --external-id apply to one recording: give one file')
   return { displayName, externalId, folderIds: input.flags('folder'), replaces: input.has('replace') }
 }
 
-/** All of them before the first is sent, so that nothing is where one of them is not there. @throws UsageError */
+/** Finds all files before the first is sent, so that a missing one stops the command early. @throws UsageError */
 async function findAll(names: readonly string[]): Promise<readonly SourceFile[]> {
   const files: SourceFile[] = []
   for (const name of names) {
@@ -203,7 +203,7 @@ async function findAll(names: readonly string[]): Promise<readonly SourceFile[]>
   return files
 }
 
-/** Aborts at the first signal; the second one ends the process as if nobody listened. */
+/** Aborts at the first signal. The second signal ends the process as usual. */
 function untilSignal() {
   const controller = new AbortController()
   const abort = () => controller.abort(new Error('interrupted'))

@@ -1,4 +1,4 @@
-/** Earshot's own pages, embedded as text: the compiled binary carries them. A new file in `content` is added here. */
+/** Earshot's own pages, embedded as text in the compiled binary. Add a new file in `content` here. */
 import about from '../../content/about.md' with { type: 'text' }
 import agentConversations from '../../content/agent-conversations.md' with { type: 'text' }
 import api from '../../content/api.md' with { type: 'text' }

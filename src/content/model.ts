@@ -1,4 +1,4 @@
-/** Wire shapes of the pages of the website. */
+/** Shapes of the website's pages in the API. */
 import { Type } from '@sinclair/typebox'
 import { named } from '../platform/validation/schema.ts'
 
@@ -9,9 +9,9 @@ export const CONTENT = '/api/content'
 export const pagePath = ({ slug }: { readonly slug: string }) => `${CONTENT}/${slug}`
 
 const summary = {
-  slug: Type.String({ description: 'Names the page in its address' }),
+  slug: Type.String({ description: 'The last part of the page’s address' }),
   title: Type.String({ description: 'Title of the page' }),
-  description: Type.String({ description: 'One sentence on what the page is about' }),
+  description: Type.String({ description: 'One sentence about the page' }),
 }
 
 export const PageList = named(

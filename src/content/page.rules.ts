@@ -1,18 +1,17 @@
 /**
- * A page of the website from its Markdown file: front matter with its title, description and place in the list, then the text.
- * Pure.
+ * Reads a page of the website from a Markdown file: front matter with title, description and order, then the text. Pure.
  */
 
-/** One page. `markdown` is without the front matter. */
+/** One page. `markdown` does not include the front matter. */
 export interface Page {
-  /** The name of its file without `.md`, and the last part of its address. */
+  /** The file name without `.md`, and the last part of the page's address. */
   readonly slug: string
   readonly title: string
   readonly description: string
   readonly markdown: string
 }
 
-/** A file as it was found. `name` is without its folder. */
+/** A file of the content folder. `name` does not include the folder. */
 export interface PageFile {
   readonly name: string
   readonly source: string
@@ -20,14 +19,14 @@ export interface PageFile {
 
 const FILE_NAME = /^([a-z0-9]+(?:-[a-z0-9]+)*)\.md$/
 const FRONT_MATTER = /^---\n([\s\S]*?)\n---(?:\n|$)/
-/** `name: text`, all on one line: what every program that reads Markdown with front matter understands alike. */
+/** `name: text` on one line, which every program that reads front matter understands. */
 const MEMBER = /^([a-z]+):[ \t]+(\S.*)$/
 const ORDER = /^\d{1,6}$/
 const LAST = 1_000_000
 
 /**
- * The pages by their `order`, those without one last, else by slug.
- * @throws PageError for the first file that cannot be a page
+ * The pages by their `order`, then by slug. Pages without `order` come last.
+ * @throws PageError for the first file that is not a valid page
  */
 export function readPages(files: readonly PageFile[]): readonly Page[] {
   return files
@@ -36,7 +35,7 @@ export function readPages(files: readonly PageFile[]): readonly Page[] {
     .map(({ page }) => page)
 }
 
-/** The message names the file and what is wrong with it, on one line. */
+/** The message names the file and its mistake on one line. */
 export class PageError extends Error {
   override readonly name = 'PageError'
 }
@@ -80,7 +79,7 @@ function readMembers(file: string, frontMatter: string): ReadonlyMap<string, str
   return members
 }
 
-/** YAML wants quotes around a text with a colon; they are not part of it. */
+/** YAML requires quotes around a text with a colon. They do not belong to the text. */
 function unquoted(value: string): string {
   return /^"[^"\\]*"$|^'[^']*'$/.test(value) ? value.slice(1, -1) : value
 }

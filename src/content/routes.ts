@@ -1,4 +1,4 @@
-/** Operations on the pages of the website. */
+/** Operations on the website's pages. */
 import { Type } from '@sinclair/typebox'
 import { ok } from '../http/operation.ts'
 import { type WebsiteOperation, websiteOperation } from '../http/website-operation.ts'
@@ -34,7 +34,7 @@ const getContent = (content: Content) =>
     id: 'getContent',
     method: 'GET',
     path: `${CONTENT}/{slug}`,
-    params: { slug: Type.String({ description: 'Names the page, as in the list of pages.' }) },
+    params: { slug: Type.String({ description: 'The `slug` of the page in the list of pages.' }) },
     limit: 'reads',
     summary: 'Read a page of the website',
     description: 'One page with its text.',

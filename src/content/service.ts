@@ -1,8 +1,8 @@
 /**
- * The pages of the website: the embedded ones, or those of the folder `CONTENT_DIR` in their place.
+ * The website's pages: the embedded ones, or those in the folder `CONTENT_DIR` instead.
  *
- * The rule: pages are read once, when the HTTP interface is put together. A page that cannot be read ends the start with a line
- * that names it, and no request ever waits for a disk.
+ * Pages are read once, when the HTTP interface is set up, so that no request waits for a disk. An unreadable page ends the
+ * start with a line that names it.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,9 +12,9 @@ import { EMBEDDED } from './embedded.ts'
 import { type Page, PageError, type PageFile, readPages } from './page.rules.ts'
 
 export interface Content {
-  /** In the order of the list. The first call reads them. @throws StartError where `CONTENT_DIR` has no usable pages */
+  /** In list order. The first call reads the files. @throws StartError if `CONTENT_DIR` has no usable pages */
   pages(): readonly Page[]
-  /** Null where there is no such page. */
+  /** Null if there is no such page. */
   find(slug: string): Page | null
 }
 

@@ -1,8 +1,8 @@
 /**
- * What the service says about itself to programs: the discovery document, the API catalogue, and a page for language models.
+ * Documents by which programs discover the service: the discovery document, the API catalogue, and a page for language
+ * models.
  *
- * The rule: everything is derived from what is mounted, so nothing is advertised that is not there. `base` is the URL of the service
- * without a trailing slash.
+ * Everything is derived from the mounted operations. `base` is the URL of the service without a trailing slash.
  */
 import type { Static } from '@sinclair/typebox'
 import { CONTENT, pagePath } from '../content/model.ts'
@@ -59,8 +59,8 @@ export function discoveryDocument(
 export const CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
 
 /**
- * A set of links (RFC 9264 section 4.2) with one context for the catalogue and one for each API. The REST API has nothing to read at its
- * root, so it is not an `item`, which clients would follow.
+ * A link set (RFC 9264 section 4.2) with one context for the catalogue and one for each API. The REST API has no document at
+ * its root. It is not an `item`, because clients would follow that link.
  */
 export function apiCatalog(base: string) {
   const described = {
@@ -84,7 +84,7 @@ export function apiCatalog(base: string) {
   }
 }
 
-/** What a `HEAD` request for the catalogue tells (RFC 9727 section 2). */
+/** The `Link` header of a `HEAD` request for the catalogue (RFC 9727 section 2). */
 export function catalogLinks(base: string): string {
   return [
     `<${base}${PATHS.catalog}>; rel="api-catalog"`,
@@ -94,7 +94,7 @@ export function catalogLinks(base: string): string {
   ].join(', ')
 }
 
-/** Markdown in the form of llmstxt.org: what this is in a sentence, then lists of links. */
+/** Markdown as in llmstxt.org: a one-sentence summary, then lists of links. */
 export function llmsText(base: string, pages: readonly Page[]): string {
   const link = (path: string, title: string, description: string) =>
     `- [${title}](${base}${path}): ${description}`

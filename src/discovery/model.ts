@@ -1,4 +1,4 @@
-/** Wire shape of the document by which a program finds its way around the website API. */
+/** Shape of the discovery document of the website API. */
 import { Type } from '@sinclair/typebox'
 import { named, oneOf } from '../platform/validation/schema.ts'
 
@@ -12,10 +12,10 @@ export const Discovery = named(
     versions: Type.Array(
       Type.Object({
         version: Type.String({ description: 'The value of the header `API-Version`' }),
-        status: oneOf(['current', 'superseded'], 'Whether a newer version is there.'),
-        released: Type.String({ format: 'date', description: 'Day of its release.' }),
+        status: oneOf(['current', 'superseded'], 'Whether a newer version exists.'),
+        released: Type.String({ format: 'date', description: 'Release date.' }),
         sunset: Type.Optional(
-          Type.String({ format: 'date-time', description: 'A superseded version works until then' }),
+          Type.String({ format: 'date-time', description: 'A superseded version works until this time' }),
         ),
       }),
       { description: 'Versions of the API, the newest first.' },
@@ -26,19 +26,21 @@ export const Discovery = named(
         method: Type.String({ description: 'HTTP method.' }),
         url: Type.String({ description: 'A URI template (RFC 6570)' }),
         summary: Type.String({ description: 'What the operation does.' }),
-        limit: Type.String({ description: 'The limit that requests count against, as `RateLimit` names it' }),
+        limit: Type.String({
+          description: 'Name of the rate limit for these requests, as in the `RateLimit` header',
+        }),
       }),
-      { description: 'Of the website API; those of the REST API are in the OpenAPI document' },
+      { description: 'Operations of the website API; the OpenAPI document lists those of the REST API' },
     ),
     links: Type.Object(
       {
         self: Url('This document'),
         openapi: Url('The OpenAPI document of both APIs'),
-        documentation: Url('The same for people'),
+        documentation: Url('Documentation for people'),
         catalog: Url('The API catalogue (RFC 9727)'),
-        llms: Url('The same for language models'),
+        llms: Url('Overview for language models'),
         content: Url('The pages of the website'),
-        health: Url('Whether the service is alive'),
+        health: Url('Health check'),
       },
       { description: 'Addresses of documents about the API.' },
     ),

@@ -1,4 +1,4 @@
-/** Where programs find out what this service is: one operation of the website API, and two addresses outside of it. */
+/** Discovery for programs: one operation of the website API and two well-known addresses. */
 import { Type } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
 import type { Config } from '../config.ts'
@@ -11,7 +11,7 @@ import { readOnly } from '../platform/net/methods.ts'
 import { apiCatalog, CATALOG_TYPE, catalogLinks, discoveryDocument, llmsText } from './documents.ts'
 import { Discovery } from './model.ts'
 
-/** `GET /api`, which tells of itself and of the given operations. */
+/** `GET /api`, which lists itself and the given operations. */
 export function discoveryOperation(
   config: Pick<Config, 'publicBaseUrl'>,
   others: readonly WebsiteOperation[],
@@ -22,8 +22,7 @@ export function discoveryOperation(
     path: '/api',
     limit: 'reads',
     summary: 'Discover the website API',
-    description:
-      'Versions, operations and links, for programs that know nothing but the address of the website.',
+    description: 'Versions, operations and links, for programs that know only the address of the website.',
     query: Type.Object({}),
     success: { status: 200, description: 'Versions, operations and links', schema: Discovery },
     async handler({ request, query }) {
@@ -34,12 +33,12 @@ export function discoveryOperation(
   return own
 }
 
-/** Anyone may read them, pages of other websites included; there is nothing that a credential would show. */
+/** Any website may read these documents. They do not depend on credentials. */
 const PUBLIC = { 'access-control-allow-origin': '*', 'cache-control': 'no-cache' }
 
 /**
  * `/.well-known/api-catalog` and `/llms.txt`.
- * @throws StartError where the pages cannot be read
+ * @throws StartError if the pages cannot be read
  */
 export function discovery(config: Pick<Config, 'publicBaseUrl'>, content: Content) {
   const pages = content.pages()

@@ -1,32 +1,32 @@
 /**
- * Reads a file row by row: CSV as in RFC 4180, or one JSON object a line.
+ * Reads a file row by row: CSV (RFC 4180), or one JSON object a line.
  *
- * The rule: memory does not grow with the file, and one bad row does not end the reading. Text is UTF-8; what is not is
- * refused row by row, because a wrong character would be stored for good.
+ * Memory does not grow with the file, and a bad row does not stop the reading. Text must be UTF-8. Other rows are refused
+ * one by one, because a wrong character would be stored for good.
  */
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
-import { parseJson } from '../http/json.ts'
 import { AppError } from '../platform/errors.ts'
+import { parseJson } from '../platform/validation/json.ts'
 import type { Row } from './row.rules.ts'
 
-/** One row, or why there is none. */
+/** One row, or the reason why it is refused. */
 export interface ReadRow {
-  /** Of its beginning, from 1. */
+  /** The line on which the row starts, from 1. */
   readonly line: number
-  /** Bytes of the file up to its end. */
+  /** Bytes of the file up to the end of the row. */
   readonly bytes: number
   readonly content: Row | { readonly refused: string }
 }
 
-/** Rows of a file; CSV has its header first. */
+/** Rows of a file. CSV files have a header. */
 export interface Reader {
   readonly header: readonly string[] | null
   readonly rows: AsyncIterable<ReadRow>
 }
 
-/** Far beyond the fields of one record at their limits. */
+/** Much larger than a record with all fields at their limits. */
 const MAX_ROW_BYTES = 16 * 1024 * 1024
 const READ_BYTES = 256 * 1024
 
@@ -34,7 +34,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
-/** The bytes of a file, without the mark that some programs begin UTF-8 with. */
+/** The bytes of a file, without a leading byte order mark. */
 async function* chunksOf(path: string): AsyncGenerator<Buffer> {
   const file: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: READ_BYTES })
   let isFirst = true
@@ -49,7 +49,7 @@ interface CsvRecord {
   readonly info: { readonly lines: number; readonly bytes: number }
 }
 
-/** @throws AppError 400 where there is no header, or it is not UTF-8 */
+/** @throws AppError 400 if the header is missing or not UTF-8 */
 export async function readCsv(path: string, delimiter: string): Promise<Reader> {
   const parser = parse({
     delimiter,
@@ -57,7 +57,7 @@ export async function readCsv(path: string, delimiter: string): Promise<Reader> 
     info: true,
     max_record_size: MAX_ROW_BYTES,
     record_delimiter: ['\r\n', '\n'],
-    // What spreadsheets write is not always RFC 4180: a quote within an unquoted cell is a quote.
+    // Spreadsheets do not always write RFC 4180: a quote within an unquoted cell is text.
     relax_quotes: true,
     relax_column_count: true,
     skip_empty_lines: true,
@@ -108,7 +108,7 @@ function decodeCells(cells: readonly Buffer[]): string[] | undefined {
   }
 }
 
-/** Every line is a JSON object; its members are the columns. Empty lines mean nothing. */
+/** Each line is a JSON object. Its members are the columns. Empty lines are skipped. */
 export function readJsonLines(path: string): Reader {
   return { header: null, rows: jsonRows(path) }
 }
@@ -138,7 +138,7 @@ function jsonRow(text: Uint8Array): ReadRow['content'] {
 interface Line {
   readonly line: number
   readonly bytes: number
-  /** null where it is too long. */
+  /** Null if the line is too long. */
   readonly text: Uint8Array | null
 }
 

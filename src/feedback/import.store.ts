@@ -1,4 +1,4 @@
-/** The SQL of an import: many records in one statement. */
+/** SQL of an import: many records in one statement. */
 import type { Tx } from '../platform/db/pool.ts'
 import type { Field } from './model.ts'
 
@@ -9,7 +9,7 @@ export interface ImportedRow {
   readonly fields: readonly Field[]
 }
 
-/** In the order of the rows. @returns how many were new: those whose external id is taken stay as they are */
+/** Inserts in row order. A known external id keeps its record. @returns the number of new records */
 export async function insertRecords(
   tx: Tx,
   organizationId: string,

@@ -1,8 +1,8 @@
 /**
  * Imports the rows of a file as records of one source.
  *
- * The rule: each batch is one transaction, so an import that was cut off may be started again: rows with an external id are
- * then found and left alone. While one batch is written the next is read; more is never held.
+ * Each batch is one transaction. An interrupted import can be started again: rows with a known external id are skipped. The
+ * next batch is read while one is written; no more than two are in memory.
  */
 import type { People } from '../people/service.ts'
 import type { Sql } from '../platform/db/pool.ts'
@@ -12,13 +12,13 @@ import * as store from './import.store.ts'
 import type { ImportRecord, Row } from './row.rules.ts'
 
 const BATCH_ROWS = 1000
-/** Bytes of the file in one batch. */
+/** Bytes of the file that make one batch. */
 const BATCH_BYTES = 1024 * 1024
 
 export interface Counts {
   readonly rows: number
   readonly imported: number
-  /** Rows whose external id the source had already, from this file or before. */
+  /** Rows whose external id is already in the source, from this file or before. */
   readonly duplicates: number
   readonly refused: number
 }
@@ -28,10 +28,10 @@ export interface ImportOptions {
   readonly sourceId: number
   readonly rows: AsyncIterable<ReadRow>
   readonly judge: (row: Row) => ImportRecord | string
-  /** Judge everything, write nothing. */
+  /** Checks every row and writes nothing. */
   readonly dryRun: boolean
   readonly onRefused: (line: number, reason: string) => void
-  /** After each batch. `bytes` of the file are done. */
+  /** Called after each batch. `bytes` is the part of the file that is done. */
   readonly onProgress: (counts: Counts, bytes: number) => unknown
 }
 
@@ -40,7 +40,7 @@ export interface ImportDeps {
   readonly people: People
 }
 
-/** Rows that are refused are reported and counted; the others are stored. */
+/** Stores valid rows. Reports and counts refused rows. */
 export async function importRecords(deps: ImportDeps, options: ImportOptions): Promise<Counts> {
   const counts = { rows: 0, imported: 0, duplicates: 0, refused: 0 }
   let writing: Promise<void> = Promise.resolve()
@@ -55,7 +55,7 @@ export async function importRecords(deps: ImportDeps, options: ImportOptions): P
     counts.rows += records.length + refused
     counts.refused += refused
     writing = write(records, bytes)
-    // It is waited for above, when the next batch is read; until then a failure has nobody who listens.
+    // The loop awaits `writing` after the next batch is read. Until then a failure must not count as unhandled.
     writing.catch(() => {})
   }
   await writing
@@ -87,7 +87,7 @@ async function* batchesOf({ rows, judge, onRefused }: ImportOptions): AsyncGener
   if (records.length + refused > 0) yield { records, refused, bytes }
 }
 
-/** @returns how many were new */
+/** @returns the number of new records */
 async function writeBatch(
   { sql, people }: ImportDeps,
   { organizationId, sourceId }: ImportOptions,

@@ -1,19 +1,18 @@
 /**
- * How the columns of a file become feedback records: which column identifies, whose feedback it is, when it was given, and
- * which field each of the others becomes.
+ * Maps the columns of a file to feedback records: the external id, the person's e-mail address, the time, and the field of
+ * each other column.
  *
- * The rule: a column that nobody mentions becomes a `metadata` field under its own name in snake_case, so that nothing of a
- * file is lost silently.
+ * A column without a mapping becomes a `metadata` field under its own name in snake_case, so that no data is lost silently.
  */
 
 import { type Static, Type } from '@sinclair/typebox'
-import { invalid, validate } from '../http/json.ts'
+import { invalid, validate } from '../platform/validation/json.ts'
 import { trimOf } from '../platform/validation/trim.ts'
 import { CATEGORIES, type Category, FIELD_NAME, FIELD_TYPES, type FieldType } from './model.ts'
 
 export interface FieldRule {
   readonly category: Category
-  /** null: text is a `string`, JSON of its own type. */
+  /** Null: text becomes a `string`, JSON keeps its own type. */
   readonly type: FieldType | null
   readonly name: string
 }
@@ -22,13 +21,13 @@ export interface Mapping {
   readonly externalId: string | null
   readonly email: string | null
   readonly timestamp: string | null
-  /** By column; null: left out. */
+  /** Rules by column. Null leaves a column out. */
   readonly columns: ReadonlyMap<string, FieldRule | null>
 }
 
 export type Role = 'externalId' | 'email' | 'timestamp'
 
-/** Columns that have a meaning by their name where no other was named for it. */
+/** Column names with a meaning of their own, unless the mapping names another column. */
 const USUAL: Readonly<Record<Role, string>> = {
   externalId: 'external_id',
   email: 'email',
@@ -36,10 +35,10 @@ const USUAL: Readonly<Record<Role, string>> = {
 }
 const ROLES = Object.keys(USUAL) as readonly Role[]
 
-/** What a column is for. */
+/** The purpose of a column. */
 export type ColumnUse = { readonly role: Role } | { readonly rule: FieldRule } | { readonly role: 'none' }
 
-/** @throws AppError 400 where the column would be a field but has no letter that a name could be made of */
+/** @throws AppError 400 if the column would be a field but contains no letter or digit for a name */
 export function useOfColumn(mapping: Mapping, column: string): ColumnUse {
   const rule = mapping.columns.get(column)
   if (rule === null) return { role: 'none' }
@@ -60,10 +59,10 @@ function nameFor(column: string): string {
     .replaceAll(/[^a-z0-9]+/g, '_')
   const name = trimOf(words, '_')
   if (NAME.test(name)) return name
-  throw trouble(column, 'has no name in snake_case: give it one, such as column=metadata:string:name')
+  throw trouble(column, 'cannot become a name in snake_case: map it, such as column=metadata:string:name')
 }
 
-/** One `--map`: `column=category:type:name`, the last two optional; `column=-` leaves the column out. @throws AppError 400 */
+/** Parses one `--map`: `column=category:type:name` (type and name optional), or `column=-` to omit it. @throws AppError 400 */
 export function parseColumnMap(text: string): readonly [column: string, rule: FieldRule | null] {
   const equals = text.lastIndexOf('=')
   if (equals < 1)
@@ -85,7 +84,7 @@ function parseRule(column: string, text: string): FieldRule | null {
   return { category, type, name }
 }
 
-/** A mapping as a file: the columns as in `--map`, behind their names. */
+/** A mapping file. `columns` maps column names to rules as in `--map`. */
 const MappingFile = Type.Object(
   {
     external_id: Type.Optional(Type.String()),
@@ -97,7 +96,7 @@ const MappingFile = Type.Object(
 )
 type MappingFile = Static<typeof MappingFile>
 
-/** @throws AppError 400 where the JSON is not a mapping */
+/** @throws AppError 400 if the JSON is not a mapping */
 export function parseMappingFile(json: unknown): Mapping {
   const file: MappingFile = validate(MappingFile, json)
   return {
@@ -112,7 +111,7 @@ export function parseMappingFile(json: unknown): Mapping {
 
 export const NO_MAPPING: Mapping = { externalId: null, email: null, timestamp: null, columns: new Map() }
 
-/** What `over` says goes before what `under` says. */
+/** `over` takes precedence over `under`. */
 export function mergeMappings(under: Mapping, over: Mapping): Mapping {
   return {
     externalId: over.externalId ?? under.externalId,
@@ -122,11 +121,11 @@ export function mergeMappings(under: Mapping, over: Mapping): Mapping {
   }
 }
 
-/** @throws AppError 400 where the mapping names a column that the file does not have, or two columns have one name */
+/** @throws AppError 400 if the mapping names a missing column, or two columns have the same name */
 export function checkHeader(mapping: Mapping, header: readonly string[]): void {
   const columns = new Set<string>()
   const repeated = header.find((column) => columns.size === columns.add(column).size)
-  if (repeated !== undefined) throw trouble(repeated, 'is there twice: columns need different names')
+  if (repeated !== undefined) throw trouble(repeated, 'occurs twice: column names must be unique')
   const named = [mapping.externalId, mapping.email, mapping.timestamp, ...mapping.columns.keys()]
   const missing = named.find((column) => column !== null && !columns.has(column))
   if (missing != null) throw trouble(missing, `is not in the file, which has ${header.join(', ')}`)

@@ -1,4 +1,4 @@
-/** Wire shapes and limits of feedback: sources, and records with typed fields. */
+/** Shapes and limits of feedback in the API: sources, and records with typed fields. */
 import { type Static, Type } from '@sinclair/typebox'
 import { positionedPageOf, positionQuery } from '../http/paging.ts'
 import { momentParameter } from '../http/parameters.ts'
@@ -15,17 +15,17 @@ import {
   trimmedText,
 } from '../platform/validation/schema.ts'
 
-/** The `type` of every source that was made through this interface. */
+/** The `type` of every source that was created through this API. */
 export const API_TYPE = 'api'
 
-/** 10 KB of UTF-8: of the text of a string, of the JSON text of any other value (specification, "Limits"). */
+/** 10 KB of UTF-8: the text of a string, or the JSON of any other value (specification, "Limits"). */
 export const MAX_VALUE_BYTES = 10 * 1024
 export const MAX_FIELDS = 200
-/** Room for that many fields at their limit, with every second character escaped. */
+/** Large enough for the maximum number of fields at their limit, with every second character escaped. */
 export const MAX_RECORD_BYTES = 4 * 1024 * 1024
 export const MAX_EXTERNAL_ID = 255
 const MAX_FIELD_NAME = 255
-/** Words of lower-case letters and digits, with underscores between them. */
+/** Lower-case letters, digits and underscores, not starting with an underscore. */
 export const FIELD_NAME = `^[a-z0-9][a-z0-9_]{0,${MAX_FIELD_NAME - 1}}$`
 
 export const CATEGORIES = ['content', 'created_at', 'identifier', 'identity', 'metadata'] as const
@@ -36,7 +36,7 @@ export type FieldType = (typeof FIELD_TYPES)[number]
 
 export const CreateSource = Type.Object({
   name: trimmedText('Where the feedback comes from.', MAX_NAME),
-  type: Type.Optional(Type.Literal(API_TYPE, { description: `\`${API_TYPE}\`, which is also the default.` })),
+  type: Type.Optional(Type.Literal(API_TYPE, { description: `\`${API_TYPE}\`, the default.` })),
 })
 export type CreateSource = Static<typeof CreateSource>
 
@@ -50,19 +50,19 @@ export const Source = named(
   Type.Object({
     id: integerId('Id of the source.'),
     name: Type.String({ description: `Name of the source: 1 to ${MAX_NAME} characters.` }),
-    type: Type.String({ description: `\`${API_TYPE}\` for sources that were made through this interface.` }),
+    type: Type.String({ description: `\`${API_TYPE}\` for sources that were created through this API.` }),
     created_at: createdAt,
   }),
 )
 export const SourcePage = positionedPageOf(Source)
 export const SourceQuery = Type.Object({
   ...positionQuery,
-  name: Type.Optional(Type.String({ description: 'The whole name, by case.' })),
+  name: Type.Optional(Type.String({ description: 'The exact name, case-sensitive.' })),
 })
 
 const ANY_BUT_NULL = { not: { type: 'null' } } as const
 
-/** JSON Schema of the values of each type, for the document; `checkValue` judges them. */
+/** JSON Schema of the values of each type, for the API document. `checkValue` validates them. */
 const VALUES: Readonly<Record<FieldType, object>> = {
   boolean: { type: 'boolean' },
   date: { type: 'string', format: 'date' },
@@ -92,7 +92,7 @@ export const Field = named(
         description: `Descriptive, in snake_case: 1 to ${MAX_FIELD_NAME} characters.`,
       }),
       value: Type.Unknown({
-        description: `JSON of the type, not \`null\`; at most ${MAX_VALUE_BYTES} bytes of UTF-8: of a string its text, else its JSON.`,
+        description: `JSON of the type, not \`null\`; at most ${MAX_VALUE_BYTES} bytes of UTF-8 (the text of a string, else the JSON).`,
         documented: ANY_BUT_NULL,
       }),
     },
@@ -118,7 +118,7 @@ export const CreateRecord = Type.Object({
     description: `The values of the record: 1 to ${MAX_FIELDS} fields.`,
   }),
   person_id: optionalOrNull(integerId('Id of a person.'), 'Id of the person who gave the feedback.'),
-  display_ts: optionalOrNull(moment('A moment.'), 'When the feedback was given; now unless given.'),
+  display_ts: optionalOrNull(moment('A moment.'), 'When the feedback was given. Default: now.'),
   external_id: optionalOrNull(
     text('An id.', { minLength: 1, maxLength: MAX_EXTERNAL_ID }),
     `The caller’s identifier, unique within its source: 1 to ${MAX_EXTERNAL_ID} characters.`,
@@ -128,13 +128,10 @@ export type CreateRecord = Static<typeof CreateRecord>
 
 const createdMembers = {
   id: integerId('Id of the record.'),
-  person_id: orNull(
-    Type.Integer({ minimum: 1 }),
-    'Id of the person who gave the feedback; null where unknown.',
-  ),
+  person_id: orNull(Type.Integer({ minimum: 1 }), 'Id of the person who gave the feedback; null if unknown.'),
   feedback_source_id: integerId('Id of its source.'),
   display_ts: moment('When the feedback was given, in UTC.'),
-  external_id: orNull(Type.String(), 'The caller’s identifier; null where none was given.'),
+  external_id: orNull(Type.String(), 'The caller’s identifier; null if none was given.'),
   created_at: createdAt,
 }
 export const CreatedRecord = named('CreatedFeedbackRecord', Type.Object(createdMembers))
@@ -148,7 +145,9 @@ export const FeedbackRecord = named(
 export const RecordPage = positionedPageOf(FeedbackRecord)
 export const RecordQuery = Type.Object({
   ...positionQuery,
-  external_id: Type.Optional(Type.String({ description: 'The whole `external_id` of a record, by case.' })),
+  external_id: Type.Optional(
+    Type.String({ description: 'The exact `external_id` of a record, case-sensitive.' }),
+  ),
   person_id: Type.Optional(integerId('Records of this person.')),
   since: Type.Optional(momentParameter('`display_ts` is this or later.')),
   until: Type.Optional(momentParameter('`display_ts` is before this.')),

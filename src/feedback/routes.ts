@@ -1,4 +1,4 @@
-/** Operations on feedback sources and records. They parse, call the service and shape the answer. */
+/** Operations on feedback sources and records. They parse, call the service and shape the response. */
 import { Type } from '@sinclair/typebox'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
@@ -16,7 +16,8 @@ import {
   SourcePage,
   SourceQuery,
 } from './model.ts'
-import { type CreatedRow, type Feedback, orderOfRecords, type RecordRow, type SourceRow } from './service.ts'
+import { orderOfRecords } from './rules.ts'
+import type { CreatedRow, Feedback, RecordRow, SourceRow } from './service.ts'
 
 const SOURCES = '/v3/rest/feedback-sources'
 const SOURCE = `${SOURCES}/{feedbackSourceId}`
@@ -60,7 +61,7 @@ const createSource = (feedback: Feedback) =>
     tag: TAG,
     summary: 'Create a feedback source',
     description:
-      'Where feedback comes from, such as a help desk or a survey. The name is unique in the organization: 409 `name_exists` carries the `id` of the source that has it.',
+      'A source is where feedback comes from, such as a help desk or a survey. The name is unique in the organization: 409 `name_exists` carries the `id` of the existing source.',
     access: 'organization',
     limit: 'feedback',
     body: CreateSource,
@@ -107,7 +108,7 @@ const getSource = (feedback: Feedback) =>
     params: { feedbackSourceId: integerIdOf('feedback source') },
     tag: TAG,
     summary: 'Read a feedback source',
-    description: '404 where the organization has no such source.',
+    description: 'Answers 404 if the organization has no such source.',
     access: 'organizationOrUser',
     query: Type.Object({}),
     success: { status: 200, description: 'The source', schema: Source },
@@ -127,11 +128,11 @@ const renameSource = (feedback: Feedback) =>
     params: { feedbackSourceId: integerIdOf('feedback source') },
     tag: TAG,
     summary: 'Rename a feedback source',
-    description: '409 `name_exists` carries the `id` of another source that has the name.',
+    description: '409 `name_exists` carries the `id` of the source that has the name.',
     access: 'organization',
     body: RenameSource,
     example: { name: 'Help desk Europe' },
-    success: { status: 200, description: 'The source as it is now', schema: Source },
+    success: { status: 200, description: 'The renamed source', schema: Source },
     errors: [NO_SOURCE, 'name_exists'],
     async handler({ principal, param, body }) {
       const source = await feedback.renameSource(principal.organizationId, sourceIdOf(param), body)
@@ -147,9 +148,9 @@ const deleteSource = (feedback: Feedback) =>
     params: { feedbackSourceId: integerIdOf('feedback source') },
     tag: TAG,
     summary: 'Delete a feedback source',
-    description: 'Only where it has no records: 409 `not_empty` otherwise.',
+    description: 'Deletes a source without records. A source with records answers 409 `not_empty`.',
     access: 'organization',
-    success: { status: 204, description: 'The source is gone' },
+    success: { status: 204, description: 'The source is deleted' },
     errors: [NO_SOURCE, 'not_empty'],
     async handler({ principal, param }) {
       await feedback.deleteSource(principal.organizationId, sourceIdOf(param))
@@ -166,8 +167,8 @@ const createRecord = (feedback: Feedback) =>
     tag: TAG,
     summary: 'Create a feedback record',
     description:
-      'One ticket, answer or message as a list of typed fields. With an `external_id` it is safe to send again: 409 ' +
-      '`external_id_exists` carries the `id` of the record that has it. The person is to exist before.',
+      'Stores one ticket, answer or message as a list of typed fields. With an `external_id` it is safe to retry: 409 ' +
+      '`external_id_exists` carries the `id` of the existing record. The person must exist.',
     access: 'organization',
     limit: 'feedback',
     body: CreateRecord,
@@ -204,8 +205,8 @@ const listRecords = (feedback: Feedback) =>
     tag: TAG,
     summary: 'List the records of a feedback source',
     description:
-      'With their fields. What was stored last comes first; where only `since` or `until` bounds the list, the newest ' +
-      '`display_ts`. By `page` or by `cursor`.',
+      'Lists records with their fields, last stored first. If only `since` or `until` bounds the list, the newest `display_ts` ' +
+      'comes first. By `page` or by `cursor`.',
     access: 'organizationOrUser',
     query: RecordQuery,
     success: { status: 200, description: 'A page of records', schema: RecordPage },
@@ -268,9 +269,9 @@ const deleteRecord = (feedback: Feedback) =>
     },
     tag: TAG,
     summary: 'Delete a feedback record',
-    description: 'Its `external_id` is free again.',
+    description: 'Deletes the record. Its `external_id` can be used again.',
     access: 'organization',
-    success: { status: 204, description: 'The record is gone' },
+    success: { status: 204, description: 'The record is deleted' },
     errors: [NO_SOURCE, NO_RECORD],
     async handler({ principal, param }) {
       await feedback.deleteRecord(principal.organizationId, sourceIdOf(param), recordIdOf(param))
@@ -282,7 +283,7 @@ function sourceResource({ id, name, type, createdAt }: SourceRow) {
   return { id, name, type, created_at: createdAt }
 }
 
-/** Exactly the members of the specification. */
+/** Exactly the members that the specification lists. */
 function createdResource(row: CreatedRow) {
   return {
     id: row.id,

@@ -1,43 +1,44 @@
 /**
- * From one row of a file to one feedback record, or to the reason why there is none. The same limits hold as for a record that is
- * sent over HTTP.
+ * Turns one row of a file into a feedback record, or into the reason why it is refused. The limits are those of the HTTP
+ * interface.
  */
-import { isStorableText, parseJson } from '../http/json.ts'
-import { isEmail } from '../people/rules.ts'
+
 import { AppError } from '../platform/errors.ts'
+import { isEmail } from '../platform/validation/email-address.ts'
+import { isStorableText, parseJson } from '../platform/validation/json.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 import { type ColumnUse, type FieldRule, type Mapping, type Role, useOfColumn } from './mapping.rules.ts'
 import { type Field, type FieldType, MAX_EXTERNAL_ID, MAX_FIELDS } from './model.ts'
 import { checkValue } from './rules.ts'
 
-/** A row as it was read: text where the file has no types. */
+/** A row of a file. Values are text if the file format has no types. */
 export interface Row {
   readonly columns: readonly string[]
   readonly values: readonly unknown[]
-  /** Whether the values are text to be converted (CSV), or have types (JSON). */
+  /** True if the values are text to convert (CSV), false if they have types (JSON). */
   readonly isText: boolean
 }
 
 export interface ImportRecord {
   readonly externalId: string | null
   readonly email: string | null
-  /** In UTC; null: now. */
+  /** In UTC; null means now. */
   readonly displayTs: string | null
   readonly fields: readonly Field[]
 }
 
-/** Why a row is refused; never leaves this file. */
+/** Why a row is refused. Used in this file only. */
 class Refusal extends Error {}
 
-/** Judges the rows of one file, remembering what its columns are for. @returns the record, or the reason as one line */
+/** Judges the rows of one file and caches the purpose of its columns. @returns the record, or the reason in one line */
 export function createJudge(mapping: Mapping): (row: Row) => ImportRecord | string {
   const uses = new Map<string, ColumnUse>()
   const useOf = (column: string): ColumnUse => {
     let use = uses.get(column)
     if (use === undefined) {
       use = useOfColumn(mapping, column)
-      // Rows of JSON may bring ever new columns.
-      if (uses.size < MAX_REMEMBERED) uses.set(column, use)
+      // JSON rows may bring new columns without end.
+      if (uses.size < MAX_CACHED_COLUMNS) uses.set(column, use)
     }
     return use
   }
@@ -51,14 +52,14 @@ export function createJudge(mapping: Mapping): (row: Row) => ImportRecord | stri
   }
 }
 
-const MAX_REMEMBERED = 10_000
+const MAX_CACHED_COLUMNS = 10_000
 
 function judge({ columns, values, isText }: Row, useOf: (column: string) => ColumnUse): ImportRecord {
   const record: Record<Role, string | null> = { externalId: null, email: null, timestamp: null }
   const fields: Field[] = []
   for (const [index, column] of columns.entries()) {
     const value = values[index]
-    // An empty cell says nothing.
+    // An empty cell has no value.
     if (value === null || value === undefined || (isText && value === '')) continue
     const use = useOf(column)
     if ('rule' in use) fields.push(fieldOf(column, use.rule, value, isText))
@@ -120,7 +121,7 @@ const WORDS: Readonly<Record<string, boolean>> = {
 }
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
-/** undefined where the text is no value of the type. Spaces around anything but a string mean nothing. */
+/** Undefined if the text is not a value of the type. Spaces around anything but a string are ignored. */
 const FROM_TEXT: Record<FieldType, (text: string) => unknown> = {
   boolean: (text) => WORDS[text.trim().toLowerCase()],
   date: (text) => text.trim(),

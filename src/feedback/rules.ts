@@ -1,10 +1,11 @@
 /**
- * Pure decisions about feedback records: which value a field takes, and what a record is once it is judged.
+ * Pure decisions about feedback records: which values a field accepts, and what is stored of a request.
  *
- * The rule: a value is stored as it was sent or refused; nothing is converted.
+ * A value is stored exactly as it was sent, or refused.
  */
-import { invalid } from '../http/json.ts'
+
 import type { ErrorDetail } from '../platform/errors.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { isFullDate, isRfc3339, toUtc } from '../platform/validation/rfc3339.ts'
 import { type CreateRecord, type Field, type FieldType, MAX_VALUE_BYTES } from './model.ts'
 
@@ -28,7 +29,7 @@ const EXPECTED: Record<FieldType, string> = {
   string: 'a JSON string',
 }
 
-/** What is wrong with the value of a field, or null (specification, "Feedback record"). `path` names its place. */
+/** The finding about a field's value, or null if it is valid (specification, "Feedback record"). `path` is its place. */
 export function checkValue(type: FieldType, value: unknown, path: string): ErrorDetail | null {
   if (!ACCEPTS[type](value))
     return { path, code: 'type', message: `must be ${EXPECTED[type]}: the field has the type ${type}` }
@@ -39,19 +40,19 @@ export function checkValue(type: FieldType, value: unknown, path: string): Error
 
 function isTooLong(value: unknown): boolean {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  // A UTF-16 code unit takes at most three bytes: what is shorter needs no count.
+  // A UTF-16 code unit takes at most three bytes, so shorter texts need no count.
   return text.length * 3 > MAX_VALUE_BYTES && Buffer.byteLength(text) > MAX_VALUE_BYTES
 }
 
-/** A record that may be stored. */
+/** A validated record. */
 export interface RecordDraft {
   readonly fields: readonly Field[]
-  /** In UTC; null: now. */
+  /** In UTC; null means now. */
   readonly displayTs: string | null
   readonly externalId: string | null
 }
 
-/** @throws AppError 400 with one finding for every wrong value */
+/** @throws AppError 400 with a finding for every wrong value */
 export function recordDraft(body: CreateRecord): RecordDraft {
   const details = body.fields.flatMap(
     ({ type, value }, index) => checkValue(type, value, `fields[${index}].value`) ?? [],
@@ -71,9 +72,26 @@ export function recordDraft(body: CreateRecord): RecordDraft {
   }
 }
 
-/** The `person_id` of a body that is not validated yet, where it has the form of one; null where there is nobody to look for. */
+/** The `person_id` of a body before validation, or null if it has no usable one. */
 export function personIdOf(body: unknown): number | null {
   if (typeof body !== 'object' || body === null || !('person_id' in body)) return null
   const { person_id: id } = body
   return Number.isSafeInteger(id) && (id as number) >= 1 ? (id as number) : null
+}
+
+export interface RecordFilter {
+  readonly externalId?: string | undefined
+  readonly personId?: number | undefined
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  readonly createdAfter?: string | undefined
+  readonly createdBefore?: string | undefined
+}
+
+/** The order of a list, newest first: by display time if only `since` or `until` bounds it, else by time of storage. */
+export function orderOfRecords(filter: RecordFilter): 'createdMoment' | 'displayMoment' {
+  const { since, until, createdAfter, createdBefore } = filter
+  const byDisplay = since !== undefined || until !== undefined
+  const byCreation = createdAfter !== undefined || createdBefore !== undefined
+  return byDisplay && !byCreation ? 'displayMoment' : 'createdMoment'
 }

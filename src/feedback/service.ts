@@ -1,24 +1,27 @@
 /**
  * Use cases of feedback: sources and their records.
  *
- * The rule: failures come in the order 404, 400, 409. A use case takes the function that reads its body or its query, and asks
- * it only when what the path names is known.
+ * Failures come in the order 404, 400, 409. A use case therefore takes a function that reads its body or query, and calls it
+ * after the objects in the path were found.
  */
 import type { Deps } from '../container.ts'
-import { validate } from '../http/json.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { isForeignKeyViolation } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
+import { withinReach } from '../platform/db/walk.ts'
 import { AppError } from '../platform/errors.ts'
+import { validate } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { API_TYPE, CreateRecord, type CreateSource } from './model.ts'
-import { personIdOf, recordDraft } from './rules.ts'
+import { personIdOf, type RecordFilter, recordDraft } from './rules.ts'
 import * as store from './store.ts'
 
-export type { CreatedRow, RecordFilter, RecordRow, SourceRow, TimePosition } from './store.ts'
-/** Erases the records of a person, in the transaction of the caller. */
-export { deleteRecordsOf, orderOfRecords } from './store.ts'
+export type { CreatedRow, RecordRow, SourceRow, TimePosition } from './store.ts'
 export type Feedback = ReturnType<typeof createFeedback>
+
+/** Deletes the records of a person in the caller's transaction. @returns the number of deleted records */
+export const eraseRecordsOf = (tx: Tx, organizationId: string, personId: number): Promise<number> =>
+  store.deleteRecordsOf(tx, organizationId, personId)
 
 export type FeedbackDeps = Pick<Deps, 'sql' | 'reads' | 'log'> & {
   /** @throws AppError 404 `person_not_found` */
@@ -30,7 +33,7 @@ export function createFeedback(deps: FeedbackDeps) {
   const sourceOf = async (organizationId: string, id: number) =>
     (await store.findSource(reads, organizationId, id)) ?? noSource()
   return {
-    /** @throws AppError 400; 409 `name_exists` with the `id` of the source that has the name */
+    /** @throws AppError 400; 409 `name_exists` with the `id` of the existing source */
     async createSource(organizationId: string, { name, type }: CreateSource): Promise<store.SourceRow> {
       const row = { name: nameOf('name', name), type: type ?? API_TYPE }
       const source = await transaction(sql, async (tx) => {
@@ -45,8 +48,8 @@ export function createFeedback(deps: FeedbackDeps) {
     getSource: sourceOf,
 
     /**
-     * `readName` is asked when the source is known. Its own present name is no conflict.
-     * @throws AppError 404; what `readName` throws; 400; 409 `name_exists`
+     * `readName` is called after the source was found. Renaming to the present name is no conflict.
+     * @throws AppError 404; errors of `readName`; 400; 409 `name_exists`
      */
     async renameSource(
       organizationId: string,
@@ -64,7 +67,7 @@ export function createFeedback(deps: FeedbackDeps) {
       return sourceOf(organizationId, id)
     },
 
-    /** @throws AppError 404; 409 `not_empty` where it has records */
+    /** @throws AppError 404; 409 `not_empty` if it has records */
     async deleteSource(organizationId: string, id: number): Promise<void> {
       await transaction(sql, async (tx) => {
         if ((await store.lockSource(tx, organizationId, id)) === undefined) noSource()
@@ -75,11 +78,11 @@ export function createFeedback(deps: FeedbackDeps) {
     },
 
     listSources: (organizationId: string, filter: { readonly name?: string }, position: store.TimePosition) =>
-      store.listSources(reads, organizationId, filter, position),
+      withinReach(position, (place) => store.listSources(reads, organizationId, filter, place)),
 
     /**
-     * `readBody` gives the parsed JSON.
-     * @throws AppError 404 of the source or the person; what `readBody` throws; 400; 409 `external_id_exists`
+     * `readBody` returns the parsed JSON.
+     * @throws AppError 404 for the source or the person; errors of `readBody`; 400; 409 `external_id_exists`
      */
     createRecord: (organizationId: string, sourceId: number, readBody: () => Promise<unknown>) =>
       createRecord(deps, organizationId, sourceId, readBody),
@@ -92,17 +95,17 @@ export function createFeedback(deps: FeedbackDeps) {
       )
     },
 
-    /** `readQuery` is asked when the source is known. @throws AppError 404; what `readQuery` throws */
-    async listRecords<
-      T extends { readonly filter: store.RecordFilter; readonly position: store.TimePosition },
-    >(
+    /** `readQuery` is called after the source was found. @throws AppError 404; errors of `readQuery` */
+    async listRecords<T extends { readonly filter: RecordFilter; readonly position: store.TimePosition }>(
       organizationId: string,
       sourceId: number,
       readQuery: () => T,
     ): Promise<{ readonly rows: readonly store.RecordRow[]; readonly query: T }> {
       await sourceOf(organizationId, sourceId)
       const query = readQuery()
-      const rows = await store.listRecords(reads, organizationId, sourceId, query.filter, query.position)
+      const rows = await withinReach(query.position, (place) =>
+        store.listRecords(reads, organizationId, sourceId, query.filter, place),
+      )
       return { rows, query }
     },
 
@@ -134,12 +137,12 @@ async function createRecord(
     if (created !== undefined) return created
     const filter = { externalId: record.externalId ?? undefined }
     const [holder] = await store.listRecords(sql, organizationId, sourceId, filter, FIRST)
-    // Nobody where it was deleted in between: its external id is free again.
+    // No holder: its record was deleted meanwhile, so the external id is free again.
     if (holder !== undefined) externalIdExists(holder.id)
   }
 }
 
-/** Until the transaction ends nobody else takes the name. */
+/** Until the transaction ends, no other transaction takes the name. */
 async function assertFree(tx: Tx, organizationId: string, name: string): Promise<void> {
   await store.lockSourceNames(tx, organizationId)
   const holder = await store.findSourceNamed(tx, organizationId, name)
@@ -150,7 +153,7 @@ async function assertFree(tx: Tx, organizationId: string, name: string): Promise
 
 const FIRST: store.TimePosition = { after: null, offset: 0, limit: 1 }
 
-/** The person and the source were there when they were looked for; a deletion in between is the same as one before. */
+/** The person or the source may have been deleted since the look-up. The response is then the same as for an earlier deletion. */
 async function unlessErased<T>(insert: () => Promise<T>): Promise<T> {
   try {
     return await insert()
@@ -162,7 +165,7 @@ async function unlessErased<T>(insert: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Of a source that is not there it is the source that is not found. */
+/** Answers that the source is missing if it is, else that the record is missing. */
 async function noRecord(source: Promise<unknown>): Promise<never> {
   await source
   throw new AppError('feedback_record_not_found', 'There is no such feedback record.')

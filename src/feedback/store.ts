@@ -1,7 +1,8 @@
-/** The SQL of feedback sources and records. */
+/** SQL of feedback sources and records. */
 import { asMoment, behind, type Moment, type Position } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { Field } from './model.ts'
+import { orderOfRecords, type RecordFilter } from './rules.ts'
 
 export interface SourceRow {
   readonly id: number
@@ -11,18 +12,18 @@ export interface SourceRow {
   readonly createdMoment: string
 }
 
-/** Behind a moment of what the list is ordered by, and the id of those of one moment. */
+/** Continues after a time of the list's order; the id orders rows of the same time. */
 export type TimePosition = Position<readonly [moment: Moment, id: number]>
 
 const sourceColumns = (query: Query) => query`
   id, name, type, created_at as "createdAt", ${asMoment(query, 'created_at')} as "createdMoment"`
 
-/** Names of sources of the organization are given by one transaction at a time. */
+/** One transaction at a time changes names of the organization's sources. */
 export async function lockSourceNames(tx: Tx, organizationId: string): Promise<void> {
   await tx`select pg_advisory_xact_lock(hashtextextended(${`feedback source of ${organizationId}`}, 0))`
 }
 
-/** The oldest source with the name. Sources of older versions may share one. */
+/** The oldest source with the name. Older versions allowed several sources with one name. */
 export async function findSourceNamed(tx: Tx, organizationId: string, name: string): Promise<number | null> {
   const [row] = await tx<{ id: number }[]>`
     select id
@@ -34,7 +35,7 @@ export async function findSourceNamed(tx: Tx, organizationId: string, name: stri
   return row?.id ?? null
 }
 
-/** No record is stored in it until the transaction ends. @returns undefined where there is none */
+/** Until the transaction ends, no record is added to the source. @returns undefined if there is no such source */
 export async function lockSource(
   tx: Tx,
   organizationId: string,
@@ -57,7 +58,7 @@ export async function renameSource(tx: Tx, organizationId: string, id: number, n
       and id = ${id}`
 }
 
-/** Deletes the locked source where it has no record. @returns false where it has one */
+/** Deletes the locked source if it has no record. @returns false if it has one */
 export async function deleteEmptySource(tx: Tx, organizationId: string, id: number): Promise<boolean> {
   const rows = await tx`
     delete from feedback_source s
@@ -80,7 +81,7 @@ export async function insertSource(
     insert into feedback_source (organization_id, name, type)
     values (${organizationId}, ${name}, ${type})
     returning ${sourceColumns(query)}`
-  if (row === undefined) throw new Error('a feedback source was not made')
+  if (row === undefined) throw new Error('the feedback source was not inserted')
   return row
 }
 
@@ -147,7 +148,7 @@ const recordColumns = (query: Query) => query`
   ${asMoment(query, 'display_ts')} as "displayMoment",
   ${asMoment(query, 'created_at')} as "createdMoment"`
 
-/** undefined where the source has a record with this external id. */
+/** Undefined if the source has a record with this external id. */
 export async function insertRecord(
   query: Query,
   organizationId: string,
@@ -179,24 +180,7 @@ export async function findRecord(
   return row
 }
 
-export interface RecordFilter {
-  readonly externalId?: string | undefined
-  readonly personId?: number | undefined
-  readonly since?: string | undefined
-  readonly until?: string | undefined
-  readonly createdAfter?: string | undefined
-  readonly createdBefore?: string | undefined
-}
-
-/** What a list of records is ordered by, newest first: what it is bounded by, else when they were stored. */
-export function orderOfRecords(filter: RecordFilter): 'createdMoment' | 'displayMoment' {
-  const { since, until, createdAfter, createdBefore } = filter
-  const byDisplay = since !== undefined || until !== undefined
-  const byCreation = createdAfter !== undefined || createdBefore !== undefined
-  return byDisplay && !byCreation ? 'displayMoment' : 'createdMoment'
-}
-
-/** In the order of `orderOfRecords`, one row more than the limit. */
+/** In the order of `orderOfRecords`, with one row more than the limit. */
 export function listRecords(
   query: Query,
   organizationId: string,
@@ -219,14 +203,14 @@ export function listRecords(
       ${createdBefore === undefined ? query`` : query`and created_at < ${createdBefore}::text::timestamptz`}
       ${behind(query, order, 'id', after)}
     ${
-      // An external id is one record's: found by it, there is nothing to order.
+      // At most one record has the external id, so there is nothing to order.
       externalId === undefined ? query`order by ${query(order)} desc, id desc` : query``
     }
     limit ${limit + 1}
     offset ${offset}`
 }
 
-/** @returns false where there is no such record */
+/** @returns false if there is no such record */
 export async function deleteRecord(
   query: Query,
   organizationId: string,
@@ -242,7 +226,7 @@ export async function deleteRecord(
   return rows.length === 1
 }
 
-/** @returns how many there were */
+/** @returns the number of deleted records */
 export async function deleteRecordsOf(tx: Tx, organizationId: string, personId: number): Promise<number> {
   const { count } = await tx`
     delete from feedback_record

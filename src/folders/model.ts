@@ -1,4 +1,4 @@
-/** Wire shapes of folders and upload batches. */
+/** Shapes of folders and upload batches in the API. */
 import { Type } from '@sinclair/typebox'
 import { pageQuery } from '../http/paging.ts'
 import { MAX_NAME } from '../platform/validation/names.ts'
@@ -9,7 +9,8 @@ export const CreateFolder = Type.Object({
   shared: Type.Optional(
     Type.Boolean({
       default: true,
-      description: '`true`: everybody in the organization sees it. `false`: the user alone, and no API key.',
+      description:
+        '`true`: visible to the whole organization. `false`: visible to the user only, and to no API key.',
     }),
   ),
 })
@@ -29,7 +30,7 @@ export const Folder = named(
     id: uuid('Id of the folder.'),
     name: Type.String({ description: `Name of the folder, 1 to ${MAX_NAME} characters.` }),
     shared: Type.Boolean({
-      description: '`true`: everybody in the organization sees it. `false`: its owner alone.',
+      description: '`true`: visible to the whole organization. `false`: visible to its owner only.',
     }),
     createdAt,
   }),

@@ -53,7 +53,7 @@ const createFolder = (folders: Folders) =>
     tag: TAG,
     summary: 'Create a folder',
     description:
-      'Shared with the organization unless `shared` is false; a private folder needs a user, 403 for an API key.',
+      'A folder is shared with the organization unless `shared` is false. Only a user may create a private folder; an API key gets 403.',
     access: 'organizationOrUser',
     body: CreateFolder,
     example: { name: 'Customer interviews', shared: true },
@@ -73,7 +73,7 @@ const getFolder = (folders: Folders) =>
     params: { folderId: uuidOf('folder') },
     tag: TAG,
     summary: 'Read a folder',
-    description: '404 where the caller does not see the folder.',
+    description: 'Answers 404 if the caller cannot see the folder.',
     access: 'organizationOrUser',
     query: Type.Object({}),
     success: { status: 200, description: 'The folder', schema: Folder },
@@ -93,11 +93,12 @@ const renameFolder = (folders: Folders) =>
     params: { folderId: uuidOf('folder') },
     tag: TAG,
     summary: 'Rename a folder',
-    description: 'A user renames shared folders and the user’s own, an organization key shared ones.',
+    description:
+      'A user may rename shared folders and the user’s own; an organization key may rename shared ones.',
     access: 'organizationOrUser',
     body: RenameFolder,
     example: { name: 'Customer interviews 2026' },
-    success: { status: 200, description: 'The folder as it is now', schema: Folder },
+    success: { status: 200, description: 'The renamed folder', schema: Folder },
     errors: ['folder_not_found'],
     async handler({ principal, id, body }) {
       return ok(folder(await folders.rename(principal, id('folderId', 'folder_not_found'), body)))
@@ -113,10 +114,10 @@ const deleteFolder = (folders: Folders) =>
     tag: TAG,
     summary: 'Delete a folder',
     description:
-      'Only where no recording is in it, also none that the caller does not see: a recording without a folder is visible to the ' +
-      'whole organization. 409 `not_empty` otherwise.',
+      'Deletes an empty folder. A folder with recordings, even hidden ones, answers 409 `not_empty`, because a recording without ' +
+      'a folder is visible to the whole organization.',
     access: 'organizationOrUser',
-    success: { status: 204, description: 'The folder is gone' },
+    success: { status: 204, description: 'The folder is deleted' },
     errors: ['folder_not_found', 'not_empty'],
     async handler({ principal, id }) {
       await folders.remove(principal, id('folderId', 'folder_not_found'))
@@ -132,7 +133,7 @@ const createUploadBatch = (folders: Folders) =>
     tag: TAG,
     summary: 'Create an upload batch',
     description:
-      'A group of uploads of the user. It takes no body; a key of the organization has no batches.',
+      'Creates a group for uploads of the user. The request has no body. An organization key has no batches.',
     access: 'user',
     success: { status: 201, description: 'The batch', schema: UploadBatch },
     async handler({ principal }) {
@@ -149,7 +150,7 @@ const getUploadBatch = (folders: Folders) =>
     params: { batchId: uuidOf('upload batch') },
     tag: TAG,
     summary: 'Read an upload batch',
-    description: '404 where the user has no such batch.',
+    description: 'Answers 404 if the user has no such batch.',
     access: 'user',
     query: Type.Object({}),
     success: { status: 200, description: 'The batch', schema: UploadBatch },

@@ -1,7 +1,7 @@
 /**
  * Use cases of folders and upload batches.
  *
- * The rule: a folder that the caller may not see does not exist for the caller: 404, never 403.
+ * A folder that the caller may not see answers 404, never 403.
  */
 import type { UserPrincipal } from '../identity/authentication.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
@@ -24,7 +24,7 @@ export interface FoldersDeps {
 
 export function createFolders({ sql, reads, newId }: FoldersDeps) {
   return {
-    /** @throws AppError 400; 403 `user_required` where an API key asks for a private folder */
+    /** @throws AppError 400; 403 `user_required` if an API key asks for a private folder */
     async create(viewer: store.Viewer, { name, shared = true }: CreateFolder): Promise<store.FolderRow> {
       const ownerUserId = shared ? null : ownerOf(viewer)
       const { organizationId } = viewer
@@ -36,7 +36,7 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
       return (await store.findFolder(reads, viewer, id)) ?? noFolder(id)
     },
 
-    /** `readName` is asked when the folder is known. @throws AppError 404; what `readName` throws; 400 */
+    /** `readName` is called after the folder was found. @throws AppError 404; errors of `readName`; 400 */
     async rename(
       viewer: store.Viewer,
       id: string,
@@ -47,7 +47,7 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
       return (await store.renameFolder(sql, viewer, id, nameOf('name', name))) ?? noFolder(id)
     },
 
-    /** Recordings are never made visible by it. @throws AppError 404; 409 `not_empty` where recordings are in it */
+    /** Deletes an empty folder, so that no recording becomes visible. @throws AppError 404; 409 `not_empty` */
     remove: (viewer: store.Viewer, id: string): Promise<void> =>
       transaction(sql, async (tx) => {
         if (!(await store.lockFolder(tx, viewer, id))) noFolder(id)
@@ -56,12 +56,12 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
         throw new AppError('not_empty', message)
       }),
 
-    /** Newest first, up to `limit + 1` rows. */
+    /** Newest first, with one row more than the limit. */
     list: (viewer: store.Viewer, slice: TimeSlice) => store.listFolders(reads, viewer, slice),
 
     /**
-     * The folders that a request names, each once, in their order; they stay until the transaction ends.
-     * @throws AppError 404 `folder_not_found` where the viewer does not see one of them
+     * The folders that a request names, without duplicates, in their order. Their rows stay until the transaction ends.
+     * @throws AppError 404 `folder_not_found` if the viewer cannot see one of them
      */
     async resolve(tx: Query, viewer: store.Viewer, folderIds: readonly string[]): Promise<readonly string[]> {
       const ids = [...new Set(folderIds.map((id) => id.toLowerCase()))]
@@ -71,10 +71,10 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
       return missing === undefined ? ids : noFolder(missing)
     },
 
-    /** The condition under which the viewer sees the folder with the alias `f`, for statements of other features. */
+    /** SQL condition: the viewer sees the folder with the alias `f`. For statements of other features. */
     visibleFolder: store.visibleFolder,
 
-    /** The condition under which the viewer sees the recording with the alias `r`, for statements of other features. */
+    /** SQL condition: the viewer sees the recording with the alias `r`. For statements of other features. */
     visibleRecording: store.visibleRecording,
 
     /** @throws AppError 404 `recording_not_found` */
@@ -83,17 +83,17 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
       throw new AppError('recording_not_found', 'There is no such recording.')
     },
 
-    /** What a user alone sees, for when the user leaves the organization. */
+    /** Content that only one user sees, for the removal of a member. */
     privateContent: { count: store.countPrivate, handOver: store.handOver },
 
     createBatch: ({ organizationId, userId }: UserPrincipal): Promise<UploadBatch> =>
       store.insertBatch(sql, { id: newId(), organizationId, userId }),
 
-    /** The user's own, newest first. */
+    /** The user's own batches, newest first. */
     listBatches: (user: UserPrincipal, limit: number): Promise<readonly UploadBatch[]> =>
       store.listBatches(reads, user, limit),
 
-    /** A batch of the user's own. @throws AppError 404 `batch_not_found` */
+    /** One of the user's own batches. @throws AppError 404 `batch_not_found` */
     async getBatch(user: UserPrincipal, id: string): Promise<UploadBatch> {
       const batch = await store.findBatch(sql, user, id)
       if (batch === undefined) throw new AppError('batch_not_found', 'There is no such upload batch.')

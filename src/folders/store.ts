@@ -1,32 +1,30 @@
 /**
- * The SQL of folders and upload batches.
+ * SQL of folders and upload batches.
  *
- * The rule: who may see a folder is said once, in `visibleFolder`, and what follows for recordings in `visibleRecording`;
- * every statement about either carries one of them.
+ * `visibleFolder` defines who sees a folder, `visibleRecording` who sees a recording. Every statement about either uses
+ * one of them.
  */
 import type { OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
 import { asMicroseconds, behind, type TimeSlice } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
 import type { Folder, UploadBatch } from './model.ts'
 
-/** Who looks at folders; for the organization itself, no matter by which key. */
+/** The caller who looks at folders. The API key does not matter, only its organization. */
 export type Viewer = Omit<OrganizationPrincipal, 'apiKeyId'> | UserPrincipal
 
-/**
- * A condition on the folder `f`: shared ones of the organization for everybody in it, private ones for their owner.
- */
+/** SQL condition on the folder `f`: shared folders are visible to the whole organization, private ones to their owner. */
 export const visibleFolder = (sql: Query, viewer: Viewer) => sql`
   f.organization_id = ${viewer.organizationId}
   and (f.owner_user_id is null ${viewer.kind === 'user' ? sql`or f.owner_user_id = ${viewer.userId}` : sql``})`
 
 /**
- * A condition on the recording `r`: of the organization, and without a folder or in at least one that the viewer sees.
+ * SQL condition on the recording `r`: it belongs to the organization and has no folder, or a folder that the viewer sees.
  *
- * A scalar subquery on purpose: it is one look into an index for each row. PostgreSQL answers an `exists` by hashing all of
- * `recording_folder` first, since it does not see that a list stops after a page.
+ * The scalar subquery is deliberate: it costs one index look-up a row. PostgreSQL answers an `exists` by hashing all of
+ * `recording_folder` first, because it does not see that a list stops after a page.
  *
- * So a list walks what it does not show, some microseconds a recording. A flag on the recording would spare that for keys, not
- * for users, and what is private would be published by the first statement that forgets to keep it.
+ * A list therefore also reads the recordings that it hides, at some microseconds each. A flag on the recording would
+ * spare that for keys but not for users, and one statement that forgets to maintain it would publish private recordings.
  */
 export const visibleRecording = (sql: Query, viewer: Viewer) => sql`
   r.organization_id = ${viewer.organizationId}
@@ -80,7 +78,7 @@ export async function findFolder(sql: Query, viewer: Viewer, id: string): Promis
   return folder
 }
 
-/** @returns undefined where the viewer does not see it */
+/** @returns undefined if the viewer cannot see the folder */
 export async function renameFolder(
   sql: Query,
   viewer: Viewer,
@@ -96,7 +94,7 @@ export async function renameFolder(
   return folder
 }
 
-/** Nobody puts a recording into it until the transaction ends. @returns false where the viewer does not see it */
+/** Until the transaction ends, no recording is put into the folder. @returns false if the viewer cannot see it */
 export async function lockFolder(tx: Query, viewer: Viewer, id: string): Promise<boolean> {
   const rows = await tx`
     select 1
@@ -107,7 +105,7 @@ export async function lockFolder(tx: Query, viewer: Viewer, id: string): Promise
   return rows.length === 1
 }
 
-/** Deletes the locked folder where no recording is in it. @returns false where one is */
+/** Deletes the locked folder if it is empty. @returns false if it holds a recording */
 export async function deleteEmptyFolder(tx: Query, organizationId: string, id: string): Promise<boolean> {
   const rows = await tx`
     delete from folder f
@@ -129,7 +127,7 @@ export function listFolders(sql: Query, viewer: Viewer, { after, limit }: TimeSl
     limit ${limit + 1}`
 }
 
-/** Those of the ids that the viewer sees; they stay until the transaction ends. */
+/** Folders among these ids that the viewer sees. Their rows stay until the transaction ends. */
 export async function lockFolders(
   tx: Query,
   viewer: Viewer,
@@ -145,7 +143,7 @@ export async function lockFolders(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Private folders of the user, and recordings that are in no other folder. */
+/** Counts the user's private folders, and the recordings that are in no other folder. */
 export async function countPrivate(
   tx: Query,
   organizationId: string,
@@ -169,7 +167,7 @@ export async function countPrivate(
   return row ?? { folders: 0, recordings: 0 }
 }
 
-/** The private folders of one user become another's. */
+/** Makes another user the owner of the private folders. */
 export async function handOver(tx: Query, organizationId: string, from: string, to: string): Promise<void> {
   await tx`
     update folder

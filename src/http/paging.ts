@@ -7,10 +7,11 @@
  */
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Moment, Position } from '../platform/db/keyset.ts'
+import { WALK_ROWS } from '../platform/db/walk.ts'
 import { isUuid } from '../platform/ids.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 import { orNull } from '../platform/validation/schema.ts'
-import { invalid } from './json.ts'
 
 /** Far longer than any cursor of this service. */
 const MAX_CURSOR_LENGTH = 512
@@ -74,18 +75,19 @@ export interface Page<T> {
 
 /**
  * Creates a page from up to `limit + 1` rows. The extra row only shows that there are more. `cursor` returns the cursor
- * after a row, `item` its wire shape.
+ * after a row, `item` its wire shape. `end` is the cursor of a walk that ended early, otherwise null.
  */
 export function toPage<R, T>(
   rows: readonly R[],
   limit: number,
   cursor: (row: R) => string,
   item: (row: R) => T,
+  end: string | null = null,
 ): Page<T> {
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
-  const more = rows.length > limit && last !== undefined
-  return { data: shown.map(item), limit, has_more: more, next_cursor: more ? cursor(last) : null }
+  const next = rows.length > limit && last !== undefined ? cursor(last) : end
+  return { data: shown.map(item), limit, has_more: next !== null, next_cursor: next }
 }
 
 /** The query parameters `limit` and `cursor`, for the query schema of a list. */
@@ -117,7 +119,7 @@ export const positionQuery = {
   page: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: 'Number of the page, from 1. Not together with `cursor`.',
+      description: `Number of the page, from 1. Not together with \`cursor\`. Only as far as ${WALK_ROWS.toLocaleString('en')} items of the list; from there on with \`cursor\`.`,
     }),
   ),
   limit: numberedPageQuery.limit,
@@ -162,7 +164,10 @@ export const positionedPageOf = <S extends TSchema>(item: S) =>
 export const pageOf = <S extends TSchema>(item: S) => Type.Object(pageMembers(item), pageOptions(item))
 
 const pageMembers = <S extends TSchema>(item: S) => ({
-  data: Type.Array(item, { description: 'The items of the page, at most `limit`.' }),
+  data: Type.Array(item, {
+    description:
+      'The items of the page, at most `limit`. If a filter matches few rows, a page may have fewer items or none; `has_more` then tells that the search continues.',
+  }),
   limit: Type.Integer({ minimum: 1, description: 'Maximum number of items on the page.' }),
   has_more: Type.Boolean({ description: 'Whether there are more items.' }),
   next_cursor: orNull(Type.String(), 'The `cursor` of the next page; null on the last one.'),

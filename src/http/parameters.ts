@@ -6,9 +6,9 @@
  */
 import { Type } from '@sinclair/typebox'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 import { integerId as integerIdSchema, uuid } from '../platform/validation/schema.ts'
-import { invalid } from './json.ts'
 
 /** A UUID as text, in upper or lower case. */
 export const uuidParameter = uuid

@@ -7,7 +7,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { Work } from '../platform/concurrency/work.ts'
 import { AppError } from '../platform/errors.ts'
-import { parseJson } from './json.ts'
+import { parseJson } from '../platform/validation/json.ts'
 
 /**
  * Limit for names, texts, lists and objects of one body. 2 MiB of dense table rows, `{"id":1,"name":"x","qty":2}`,

@@ -1,6 +1,6 @@
 /**
- * From a presented credential to the principal behind it. Every look-up goes through the cache; the note of when a
- * credential was last used is written beside the request, never in its way.
+ * Turns a presented credential into the principal behind it. Every look-up goes through a cache. `last_used_at` is written
+ * in the background, so that the request does not wait for it.
  */
 import type { Deps } from '../container.ts'
 import { isUuid } from '../platform/ids.ts'
@@ -15,25 +15,25 @@ export type OrganizationPrincipal = Extract<Principal, { kind: 'organization' }>
 export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 export type UserPrincipal = Extract<Principal, { kind: 'user' }>
 
-/** Why a token was not accepted: one sentence for the caller. */
+/** One sentence for the caller: why a token was refused. */
 export interface Refusal {
   readonly refused: string
 }
 
 export interface Authentication {
-  /** null: unknown or revoked. */
+  /** Null if the key is unknown or revoked. */
   byApiKey(key: string): Promise<OrganizationPrincipal | null>
-  /** null: unknown or revoked. */
+  /** Null if the secret is unknown or revoked. */
   byAgentSecret(secret: string): Promise<AgentPrincipal | null>
   /**
-   * `wanted` is the organization that the caller picked; null picks the only one of a user who is in exactly one.
-   * @throws AppError 503 where the keys of the token issuer cannot be read
+   * `wanted` is the organization that the caller names. With null, the user must be a member of exactly one.
+   * @throws AppError 503 if the keys of the token issuer cannot be read
    */
   byToken(token: string, wanted: string | null): Promise<UserPrincipal | Refusal>
 }
 
 export interface AuthenticationParts extends Authentication {
-  /** Forgets a credential in this process at once. */
+  /** Drops a credential from the caches of this process at once. */
   forget(id: string): void
 }
 
@@ -48,9 +48,9 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
   const agentSecrets = createCredentialCache<AgentPrincipal>(deps)
   const userTokens = createCredentialCache<VerifiedToken>(deps)
 
-  function noteUse(written: Promise<void>): void {
+  function recordUse(written: Promise<void>): void {
     written.catch((error: unknown) => {
-      deps.log.warn({ err: error }, 'could not note the use of a credential')
+      deps.log.warn({ err: error }, 'could not record the use of a credential')
     })
   }
 
@@ -64,7 +64,7 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
       return apiKeys.get(hash, async () => {
         const row = await credentials.findApiKey(deps.sql, hash)
         if (row === null) return null
-        if (row.stale) noteUse(credentials.touch(deps.sql, 'api_key', row.organizationId, row.id))
+        if (row.stale) recordUse(credentials.touch(deps.sql, 'api_key', row.organizationId, row.id))
         return {
           id: row.id,
           value: { kind: 'organization', organizationId: row.organizationId, apiKeyId: row.id },
@@ -77,7 +77,7 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
       return agentSecrets.get(hash, async () => {
         const row = await credentials.findAgentSecret(deps.sql, hash)
         if (row === null) return null
-        if (row.stale) noteUse(credentials.touch(deps.sql, 'agent_secret', row.organizationId, row.id))
+        if (row.stale) recordUse(credentials.touch(deps.sql, 'agent_secret', row.organizationId, row.id))
         const { id, organizationId, applicationId } = row
         return { id, value: { kind: 'agent', organizationId, applicationId, secretId: id } }
       })
@@ -85,7 +85,7 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
     async byToken(token, wanted) {
       let refusal: Refusal = { refused: 'The access token is not valid.' }
       const verified = await userTokens.get(hashKey(token), async () => {
-        const found = await verifyToken(deps, tokens, token, noteUse)
+        const found = await verifyToken(deps, tokens, token, recordUse)
         if (!('refused' in found)) return found
         refusal = found
         return null
@@ -101,24 +101,24 @@ async function verifyToken(
   deps: AuthenticationDeps,
   tokens: Tokens,
   token: string,
-  noteUse: (written: Promise<void>) => void,
+  recordUse: (written: Promise<void>) => void,
 ): Promise<Found<VerifiedToken> | Refusal> {
   const verdict = await tokens.verify(token)
   if ('refused' in verdict) return verdict
   const { expiresAt } = verdict
   const known = namesIds(verdict) ? await selectAdmission(deps.sql, verdict) : null
-  if (known === null) return { refused: 'The access token is about nobody who is known here.' }
+  if (known === null) return { refused: 'The access token names an unknown user.' }
   const { userId, organizationIds, isGood, tokenId, stale } = known
   if (!isGood) return { refused: 'The access token was revoked.' }
-  // Not remembered, as no refusal is: somebody who is added gets in at once.
+  // Refusals are never cached: a user who is added to an organization gets in at once.
   if (organizationIds.length === 0) return { refused: NO_ORGANIZATION }
-  if (tokenId !== null && stale) noteUse(touchUserToken(deps.sql, tokenId))
+  if (tokenId !== null && stale) recordUse(touchUserToken(deps.sql, tokenId))
   return { id: userId, value: { userId, organizationIds, expiresAt } }
 }
 
 const NO_ORGANIZATION = 'The user is not a member of any organization that accepts the token.'
 
-/** A signed token may still carry ids of another program. */
+/** Tokens signed by another program may carry ids that are not UUIDs. */
 function namesIds({ subject, tokenId }: GoodToken): boolean {
   return !('userId' in subject && !isUuid(subject.userId)) && (tokenId === null || isUuid(tokenId))
 }

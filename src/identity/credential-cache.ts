@@ -1,16 +1,17 @@
 /**
- * Remembers for a few seconds which credentials were found good, so that a busy caller costs one look-up per interval
- * and not one per request.
+ * Remembers valid credentials for a few seconds, so that a busy caller costs one look-up per interval instead of one
+ * per request.
  *
- * The rule: a revoked credential is refused at once in the process that revoked it, within a moment in every other one
- * (PostgreSQL NOTIFY), and after `ttlMs` even where notifications do not arrive. So: nothing is remembered before LISTEN
- * is known to work, everything is forgotten when the listening connection was replaced, and a look-up that a revocation
- * overtook is not remembered. Refusals are never remembered: a new key works at once.
+ * A revoked credential is refused at once in the process that revoked it, within a moment in the others (PostgreSQL
+ * NOTIFY), and after `ttlMs` if notifications are lost. To keep that promise, nothing is cached until LISTEN works, the
+ * cache is emptied when the listening connection was replaced, and a look-up is not cached if a revocation happened
+ * meanwhile. Refusals are never cached, so a new key works at once.
  */
+import { LRUCache } from 'lru-cache'
 import type { Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/observability/log.ts'
 
-/** Payload: the id of the credential that is no longer good. */
+/** The payload is the id of a revoked key or secret, or of a user whose credentials changed. */
 export const REVOKED_CHANNEL = 'earshot_credential_revoked'
 
 export interface CacheOptions {
@@ -20,33 +21,31 @@ export interface CacheOptions {
 
 const DEFAULT_OPTIONS: CacheOptions = { capacity: 10_000, ttlMs: 5_000 }
 
-interface Entry<T> {
-  /** What a revocation names: the id of a key, a secret or a user. */
-  readonly id: string
-  readonly value: T
-  readonly goodUntil: number
-}
-
 export interface Found<T> {
+  /** The id that a revocation names: of a key, a secret or a user. */
   readonly id: string
   readonly value: T
 }
 
 export interface CredentialCache<T> {
-  /** The remembered value of a digest, or else what `find` finds; `null` is passed on and not remembered. */
+  /** The cached value of a digest, or the result of `find`. Null is returned but not cached. */
   get(digest: Buffer, find: () => Promise<Found<T> | null>): Promise<T | null>
-  /** Forgets a credential in this process. Other processes learn it from the notification. */
+  /** Drops a credential in this process. Other processes are notified by whoever writes the revocation. */
   revoke(id: string): void
 }
 
-/** LISTENs when first used; the connection ends with the pool. */
+/** Starts to LISTEN at the first look-up. The connection ends with the pool. */
 export function createCredentialCache<T>(
   deps: { readonly sql: Sql; readonly log: Log },
   options: CacheOptions = DEFAULT_OPTIONS,
 ): CredentialCache<T> {
-  const entries = new Map<string, Entry<T>>()
+  const entries = new LRUCache<string, Found<T>>({
+    max: options.capacity,
+    ttl: options.ttlMs,
+    ttlResolution: 0,
+  })
   let listening: 'not yet' | 'starting' | 'yes' = 'not yet'
-  // Rises with every revocation: a look-up that began before it must not be remembered after it.
+  // Every revocation increments this. A look-up that began before a revocation is not cached after it.
   let generation = 0
 
   function revoke(id: string): void {
@@ -57,25 +56,15 @@ export function createCredentialCache<T>(
   function listen(): void {
     listening = 'starting'
     const onListen = () => {
-      // Also called after a reconnect, when notifications may have been missed.
+      // The driver calls this again after a reconnect. Notifications may have been missed meanwhile.
       generation++
       entries.clear()
       listening = 'yes'
     }
     deps.sql.listen(REVOKED_CHANNEL, revoke, onListen).catch((error: unknown) => {
-      // The driver tries again by itself and calls `onListen` then.
+      // The driver tries again by itself and then calls `onListen`.
       deps.log.warn({ err: error }, 'not listening for revoked credentials yet')
     })
-  }
-
-  function remember(digest: string, found: Found<T>, lookedAt: number): void {
-    entries.set(digest, { ...found, goodUntil: lookedAt + options.ttlMs })
-    if (entries.size <= options.capacity) return
-    // A Map keeps insertion order, and a hit moves its entry to the end: the first is the least recently used.
-    for (const oldest of entries.keys()) {
-      entries.delete(oldest)
-      break
-    }
   }
 
   return {
@@ -84,18 +73,12 @@ export function createCredentialCache<T>(
       if (listening === 'not yet') listen()
       const digest = hash.toString('base64')
       const entry = entries.get(digest)
-      if (entry !== undefined) {
-        entries.delete(digest)
-        if (entry.goodUntil > performance.now()) {
-          entries.set(digest, entry)
-          return entry.value
-        }
-      }
+      if (entry !== undefined) return entry.value
       const before = generation
       const lookedAt = performance.now()
       const found = await find()
       if (found === null) return null
-      if (listening === 'yes' && generation === before) remember(digest, found, lookedAt)
+      if (listening === 'yes' && generation === before) entries.set(digest, found, { start: lookedAt })
       return found.value
     },
   }

@@ -1,16 +1,16 @@
 /**
- * The SQL of API keys and agent secrets. Look-ups by hash are the only statements here that name no organization: they
- * are how the organization becomes known.
+ * SQL of API keys and agent secrets. Only the look-ups by hash name no organization, because they find out which
+ * organization is calling.
  */
 import type { Query, Sql } from '../platform/db/pool.ts'
 import { REVOKED_CHANNEL } from './credential-cache.ts'
 
 export interface Credential {
   readonly id: string
-  /** First characters, safe to show. */
+  /** The first characters, safe to show. */
   readonly prefix: string
   readonly createdAt: Date
-  /** To the minute. */
+  /** Accurate to the minute. */
   readonly lastUsedAt: Date | null
   readonly revokedAt: Date | null
 }
@@ -24,7 +24,7 @@ type CredentialTable = 'api_key' | 'agent_secret'
 const columns = (sql: Query) => sql`
   id, prefix, created_at as "createdAt", last_used_at as "lastUsedAt", revoked_at as "revokedAt"`
 
-/** Due for a new `last_used_at`: it is kept to the minute, so that a busy key costs one write a minute. */
+/** True if `last_used_at` is older than a minute. A busy key then costs one write a minute. */
 const isStale = (sql: Query) => sql`
   (last_used_at is null or last_used_at < now() - interval '1 minute')`
 
@@ -81,7 +81,7 @@ export async function selectApiKeys(sql: Query, organizationId: string): Promise
     order by created_at, id`
 }
 
-/** @returns null where the organization has no such application. A repeated insert of one secret changes nothing. */
+/** Repeating it for the same secret changes nothing. @returns null if the organization has no such application */
 export async function insertAgentSecret(
   sql: Query,
   row: {
@@ -114,7 +114,7 @@ export async function selectAgentSecrets(
     order by created_at, id`
 }
 
-/** Revokes a key and tells every process. Revoking again changes nothing. @returns false where there is none. */
+/** Revokes a key and notifies every process. Repeating it changes nothing. @returns false if there is no such key */
 export async function revokeApiKey(sql: Sql, organizationId: string, id: string): Promise<boolean> {
   const rows = await sql`
     with revoked as (
@@ -127,7 +127,7 @@ export async function revokeApiKey(sql: Sql, organizationId: string, id: string)
   return rows.length > 0
 }
 
-/** As `revokeApiKey`, for a secret of one application. */
+/** Like `revokeApiKey`, for a secret of one application. */
 export async function revokeAgentSecret(
   sql: Query,
   organizationId: string,

@@ -1,11 +1,10 @@
 /**
- * The first start on an empty database: an organization, a user, an API key, an agent application with a secret, a shared
- * folder and a user token, all named `demo`, and their credentials in `DATA_DIR/credentials.json`.
+ * The first start on an empty database creates an organization, a user, an API key, an agent application with a secret,
+ * a shared folder and a user token. All are named `demo`. Their credentials go to `DATA_DIR/credentials.json`.
  *
- * The rule: whoever has the rows has the file. Secrets are stored as digests only, so credentials that are lost between
- * COMMIT and the file are lost for good. Hence they are written first, as `credentials.json.<organization id>`; the rows
- * are then made from that file; then it gets what can be looked up again, which is the folder, and its final name. A start
- * that was cut short is completed by the next one: every step can be repeated.
+ * The database stores digests only, so a secret that is not in the file is lost. The credentials are therefore written
+ * first, as `credentials.json.<organization id>`. The rows are created from that file. Then the folder's id is added and
+ * the file gets its final name. Every step can be repeated, so the next start completes one that was interrupted.
  */
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,19 +24,19 @@ import {
 import type { SignedToken } from './tokens.ts'
 import { insertUserToken } from './user-tokens.store.ts'
 
-/** What is made before there are rows. */
-interface Invented {
+/** Credentials that are chosen before any row exists. */
+interface Drafted {
   readonly organizationId: string
   readonly apiKey: string
   readonly agentKey: string
   readonly agentSecret: string
   readonly userId: string
-  /** null where an OpenID Connect issuer makes the tokens. */
+  /** Null if an OpenID Connect issuer makes the tokens. */
   readonly userToken: string | null
 }
 
-export interface DemoCredentials extends Invented {
-  /** Shared by the organization. */
+export interface DemoCredentials extends Drafted {
+  /** A folder that the whole organization sees. */
   readonly folderId: string
 }
 
@@ -49,7 +48,7 @@ interface Owner {
 
 export interface DemoDeps extends Pick<Deps, 'config' | 'sql' | 'newId'> {
   readonly identity: Pick<Identity, 'signUserToken'>
-  /** The agent applications' use cases. */
+  /** Use cases of agent applications. */
   readonly applications: {
     create(
       organizationId: string,
@@ -61,7 +60,7 @@ export interface DemoDeps extends Pick<Deps, 'config' | 'sql' | 'newId'> {
       slice: { readonly after: null; readonly limit: number },
     ): Promise<readonly { readonly id: string }[]>
   }
-  /** The folders' use cases. */
+  /** Use cases of folders. */
   readonly folders: {
     create(owner: Owner, input: { readonly name: string }): Promise<{ readonly id: string }>
     list(
@@ -77,25 +76,25 @@ const FILE = 'credentials.json'
 const TOKEN_LIFETIME_SECONDS = 365 * 24 * 60 * 60
 
 /**
- * Creates the demo where there is no organization at all, or completes one that was cut short.
- * @returns the credentials that are now in the file; null where there was nothing to do.
+ * Creates the demo if there is no organization yet, or completes an interrupted creation.
+ * @returns the credentials in the file, or null if there was nothing to do
  */
 export async function bootstrapDemo(deps: DemoDeps): Promise<DemoCredentials | null> {
   const interrupted = await findInterrupted(deps)
   if (interrupted !== null) return complete(deps, interrupted)
   if (await hasOrganization(deps.sql)) return null
-  const { credentials, token } = await invent(deps)
+  const { credentials, token } = await draft(deps)
   await mkdir(deps.config.dataDir, { recursive: true })
   await writePrivate(pendingPath(deps, credentials.organizationId), 'wx', credentials)
   if (await insertOwner(deps, credentials, token)) return complete(deps, credentials)
-  await unlink(pendingPath(deps, credentials.organizationId)) // another process was first
+  await unlink(pendingPath(deps, credentials.organizationId)) // another process created the first organization
   return null
 }
 
-async function invent({ config, newId, identity }: DemoDeps) {
+async function draft({ config, newId, identity }: DemoDeps) {
   const [id, userId, lifetimeSeconds] = [newId(), newId(), TOKEN_LIFETIME_SECONDS]
   const token = config.oidc === null ? await identity.signUserToken({ id, userId, lifetimeSeconds }) : null
-  const credentials: Invented = {
+  const credentials: Drafted = {
     organizationId: newId(),
     apiKey: createKey('esk').secret,
     agentKey: NAME,
@@ -106,10 +105,10 @@ async function invent({ config, newId, identity }: DemoDeps) {
   return { credentials, token }
 }
 
-/** @returns false where an organization exists by now. */
+/** @returns false if an organization exists by now */
 async function insertOwner(
   { sql, newId }: DemoDeps,
-  credentials: Invented,
+  credentials: Drafted,
   token: SignedToken | null,
 ): Promise<boolean> {
   const { organizationId, apiKey, userId } = credentials
@@ -131,19 +130,19 @@ async function insertOwner(
   })
 }
 
-/** The application with its secret, the folder, and then the file under its final name. */
-async function complete(deps: DemoDeps, invented: Invented): Promise<DemoCredentials> {
-  await ensureApplication(deps, invented)
-  const credentials = { ...invented, folderId: await ensureFolder(deps, invented) }
-  const pending = pendingPath(deps, invented.organizationId)
+/** Creates the application, its secret and the folder. Then gives the file its final name. */
+async function complete(deps: DemoDeps, drafted: Drafted): Promise<DemoCredentials> {
+  await ensureApplication(deps, drafted)
+  const credentials = { ...drafted, folderId: await ensureFolder(deps, drafted) }
+  const pending = pendingPath(deps, drafted.organizationId)
   await writePrivate(`${pending}.complete`, 'w', credentials)
   await rename(`${pending}.complete`, pending)
   await rename(pending, join(deps.config.dataDir, FILE))
   return credentials
 }
 
-async function ensureApplication(deps: DemoDeps, invented: Invented): Promise<void> {
-  const { organizationId, agentKey, agentSecret } = invented
+async function ensureApplication(deps: DemoDeps, drafted: Drafted): Promise<void> {
+  const { organizationId, agentKey, agentSecret } = drafted
   const [existing] = await deps.applications.list(organizationId, agentKey, { after: null, limit: 1 })
   const application = existing ?? (await deps.applications.create(organizationId, { agentKey, name: NAME }))
   await insertAgentSecret(deps.sql, {
@@ -155,9 +154,9 @@ async function ensureApplication(deps: DemoDeps, invented: Invented): Promise<vo
   })
 }
 
-/** @returns its id */
-async function ensureFolder({ folders }: DemoDeps, invented: Invented): Promise<string> {
-  const { organizationId, userId } = invented
+/** @returns the folder's id */
+async function ensureFolder({ folders }: DemoDeps, drafted: Drafted): Promise<string> {
+  const { organizationId, userId } = drafted
   const owner = { kind: 'user', organizationId, userId } as const
   const found = await folders.list(owner, { after: null, limit: 100 })
   const existing = found.find(({ name, shared }) => shared && name === NAME)
@@ -168,8 +167,8 @@ function pendingPath({ config }: DemoDeps, organizationId: string): string {
   return join(config.dataDir, `${FILE}.${organizationId}`)
 }
 
-/** Readable by the owner only, and on the disk when this resolves. */
-async function writePrivate(path: string, flags: 'w' | 'wx', credentials: Invented): Promise<void> {
+/** The file is readable by its owner only, and flushed to disk when this resolves. */
+async function writePrivate(path: string, flags: 'w' | 'wx', credentials: Drafted): Promise<void> {
   const file = await open(path, flags, 0o600)
   try {
     await file.writeFile(`${JSON.stringify(credentials, null, 2)}\n`)
@@ -179,8 +178,8 @@ async function writePrivate(path: string, flags: 'w' | 'wx', credentials: Invent
   }
 }
 
-/** A file whose rows were committed. One whose rows were not is left alone: its process may be about to. */
-async function findInterrupted(deps: DemoDeps): Promise<Invented | null> {
+/** A credentials file whose rows are committed. Other pending files belong to processes that may still commit. */
+async function findInterrupted(deps: DemoDeps): Promise<Drafted | null> {
   const names = await readdir(deps.config.dataDir).catch(() => [])
   for (const name of names) {
     const organizationId = name.startsWith(`${FILE}.`) ? name.slice(FILE.length + 1) : ''

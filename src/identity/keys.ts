@@ -1,9 +1,9 @@
 /**
  * The format of API keys and agent secrets: a readable prefix, then 256 random bits in base62.
  *
- * The rule: the clear text exists in the reply that hands it out and in the request that presents it, nowhere else.
- * Storage, cache and look-up know its SHA-256 only. An attacker cannot steer a digest, so neither an index look-up nor
- * a map access by digest tells anything through its timing; a salt or a slow hash adds nothing to 256 random bits.
+ * The clear text exists only in the response that creates a key and in the requests that present it. Tables, caches and
+ * look-ups use its SHA-256 digest. The timing of a look-up by digest reveals nothing useful, because an attacker cannot
+ * choose digests. A salt or a slow hash would add nothing to 256 random bits.
  */
 
 /** `esk`: an organization's API key; `eas`: a secret of an agent application. */
@@ -12,7 +12,7 @@ export type KeyKind = 'esk' | 'eas'
 export interface NewKey {
   /** Shown once. */
   readonly secret: string
-  /** Its first characters: enough to tell keys apart in a list. */
+  /** The first characters, enough to tell keys apart in a list. */
   readonly prefix: string
   readonly hash: Buffer
 }
@@ -39,7 +39,7 @@ export function hashKey(secret: string): Buffer {
   return new Bun.CryptoHasher('sha256').update(secret).digest()
 }
 
-/** False for text that cannot be a key of this kind, which spares the look-up. */
+/** False for text that cannot be a key of this kind. Callers skip the look-up then. */
 export function isKey(kind: KeyKind, text: string): boolean {
   return text.startsWith(kind) && SHAPE.test(text)
 }

@@ -1,9 +1,9 @@
-/** What becomes due by the clock: rows of tokens that expired long ago. */
+/** Deletes rows of tokens that expired long ago. */
 import type { MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { deleteExpiredUserTokens } from './user-tokens.store.ts'
 
-/** Rows of one statement. */
+/** Rows that one statement deletes. */
 const DELETIONS = 1_000
 
 export function identityMaintenance({ sql }: Pick<Deps, 'sql'>): readonly MaintenanceTask[] {

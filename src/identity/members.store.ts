@@ -1,21 +1,21 @@
-/** The SQL of members of an organization, present and former. */
+/** SQL of present and former members of an organization. */
 import { asMicroseconds, fromMicroseconds, type TimeSlice } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { REVOKED_CHANNEL } from './credential-cache.ts'
 
 export interface Member {
-  /** Of the user. */
+  /** The user's id. */
   readonly id: string
   readonly email: string
   readonly name: string
   readonly joinedAt: Date
-  /** null: a member at present. */
+  /** Null for a present member. */
   readonly removedAt: Date | null
 }
 
 export type MemberRow = Member & { readonly joinedMicroseconds: number }
 
-/** Newest first, one row more than the limit. */
+/** Newest first, with one row more than the limit. */
 export function selectMembers(
   sql: Query,
   organizationId: string,
@@ -36,7 +36,7 @@ export function selectMembers(
     limit ${limit + 1}`
 }
 
-/** Ends the membership, and notifies every process. @returns false where the user is no member */
+/** Ends the membership and notifies every process. @returns false if the user is not a member */
 export async function deleteMembership(tx: Tx, organizationId: string, userId: string): Promise<boolean> {
   const rows = await tx`
     with ended as (
@@ -51,7 +51,7 @@ export async function deleteMembership(tx: Tx, organizationId: string, userId: s
   return rows.length > 0
 }
 
-/** Locks a former member against being handed over twice at once. @returns when; null where there is none */
+/** Locks a former member, so that only one transaction hands over their content. @returns the time of removal, or null */
 export async function lockFormerMember(tx: Tx, organizationId: string, userId: string): Promise<Date | null> {
   const [row] = await tx<{ removedAt: Date }[]>`
     select removed_at as "removedAt"
@@ -61,7 +61,7 @@ export async function lockFormerMember(tx: Tx, organizationId: string, userId: s
   return row?.removedAt ?? null
 }
 
-/** The member stays one until the transaction ends. @returns false where the user is no member */
+/** Keeps the membership until the transaction ends. @returns false if the user is not a member */
 export async function lockMember(tx: Tx, organizationId: string, userId: string): Promise<boolean> {
   const rows = await tx`
     select 1
@@ -71,7 +71,7 @@ export async function lockMember(tx: Tx, organizationId: string, userId: string)
   return rows.length > 0
 }
 
-/** A member, or else a former one, with this id or e-mail address. */
+/** A present or former member with this id or e-mail address. */
 export async function findMember(
   sql: Query,
   organizationId: string,

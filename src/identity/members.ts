@@ -1,9 +1,9 @@
 /**
- * Use cases of the members of an organization: list, remove.
+ * Use cases of members: list, find, remove.
  *
- * The rule: a removal takes effect at once and loses nothing. The user's credentials are refused in the organization from then
- * on. What others see stays as it is; private folders stay the former member's, seen by nobody, until another member takes
- * them over or the user is added again.
+ * A removal takes effect at once and deletes nothing. The organization refuses the user's credentials from then on. Other
+ * members see what they saw before. The user's private folders stay invisible until another member takes them over or the
+ * user is added again.
  */
 import type { Deps } from '../container.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
@@ -18,9 +18,9 @@ import { noMember } from './user-tokens.ts'
 
 export type { Member, MemberRow } from './members.store.ts'
 
-/** What a user alone can see. */
+/** Content that only one user can see. */
 export interface PrivateContent {
-  /** `recordings`: those that no other user sees. */
+  /** `recordings` counts recordings that no other user can see. */
   count(
     tx: Tx,
     organizationId: string,
@@ -32,10 +32,10 @@ export interface PrivateContent {
 export interface Removal {
   readonly id: string
   readonly removedAt: Date
-  /** Private folders that were the member's when this was called, and recordings that no other user saw then. */
+  /** Private folders that the member owned at the time of the call, and recordings that no other user could see. */
   readonly privateFolders: number
   readonly privateRecordings: number
-  /** Who owns them now; null: still the former member. */
+  /** The new owner; null if the former member still owns them. */
   readonly transferredTo: string | null
 }
 
@@ -48,11 +48,11 @@ type MembersDeps = Pick<Deps, 'sql' | 'log'> & {
 
 export function createMembers({ sql, log, identity, privateContent }: MembersDeps) {
   return {
-    /** Newest first, one row more than the limit. */
+    /** Newest first, with one row more than the limit. */
     list: (organizationId: string, removed: boolean, slice: TimeSlice) =>
       store.selectMembers(sql, organizationId, removed, slice),
 
-    /** A member, or a former one, by id or e-mail address. @throws AppError 404 `member_not_found` */
+    /** A present or former member with this id or e-mail address. @throws AppError 404 `member_not_found` */
     async find(organizationId: string, idOrEmail: string): Promise<store.Member> {
       const member = await store.findMember(sql, organizationId, idOrEmail)
       if (member === null) throw noMember()
@@ -60,8 +60,8 @@ export function createMembers({ sql, log, identity, privateContent }: MembersDep
     },
 
     /**
-     * Repeating it changes nothing but that `transferTo` may be given later.
-     * @throws AppError 404 `member_not_found`; 400 where `transferTo` is no other member
+     * Repeating it changes nothing, except that a later call may add `transferTo`.
+     * @throws AppError 404 `member_not_found`; 400 if `transferTo` is not another member
      */
     async remove(organizationId: string, userId: string, transferTo?: string): Promise<Removal> {
       if (!isUuid(userId)) throw noMember()

@@ -1,4 +1,4 @@
-/** Wire shapes of members and of user tokens. */
+/** Shapes of members and user tokens in the API. */
 import { type Static, Type } from '@sinclair/typebox'
 import { pageOf, pageQuery } from '../http/paging.ts'
 import { uuidParameter } from '../http/parameters.ts'
@@ -55,19 +55,18 @@ export const Removal = named(
       description: 'Private folders that the member owned when this was called',
     }),
     privateRecordings: Type.Integer({
-      description:
-        'Recordings that only the member could see when this was called: they are in those folders only',
+      description: 'Recordings in these folders that no other member could see when this was called',
     }),
     transferredTo: orNull(
       Type.String({ format: 'uuid' }),
-      'The member who owns these folders now; `null`: they still belong to the former member, and nobody sees them',
+      'The member who owns these folders now; `null`: they still belong to the former member and are hidden',
     ),
   }),
 )
 
 export const CreateUserToken = Type.Object(
   {
-    userId: uuidParameter('Id of the member who the token is for'),
+    userId: uuidParameter('Id of the member that the token is for'),
     name: Type.Optional(
       Type.Union([trimmedText('What the token is for.', MAX_NAME), Type.Null()], {
         description: `What the token is for: 1 to ${MAX_NAME} characters after trimming, or \`null\``,
@@ -88,21 +87,21 @@ export type CreateUserToken = Static<typeof CreateUserToken>
 
 const tokenMembers = {
   id: Uuid('Identifies the token: the `jti` claim in it'),
-  userId: Uuid('The user who the token is for'),
-  name: orNull(Type.String(), 'What the token is for; `null` where it was not said'),
+  userId: Uuid('The user that the token is for'),
+  name: orNull(Type.String(), 'What the token is for; `null` if no name was given'),
   restricted: Type.Boolean({
     description:
-      '`true`: the token is good in this organization only; `false`: in every organization of its user (issued by the operator)',
+      '`true`: the token is valid in this organization only; `false`: in every organization of its user (issued by the operator)',
   }),
   createdAt: Moment('When the token was issued'),
-  expiresAt: Moment('When the token ends by itself'),
+  expiresAt: Moment('When the token expires'),
   lastUsedAt: orNull(
     Type.String({ format: 'date-time' }),
     'When the token was last used, to the minute; `null`: never',
   ),
   revokedAt: orNull(
     Type.String({ format: 'date-time' }),
-    'Since when this organization refuses the token; `null`: it is good until it expires',
+    'When this organization revoked the token; `null`: it is valid until it expires',
   ),
 }
 export const UserToken = named('UserToken', Type.Object(tokenMembers))
@@ -112,7 +111,7 @@ export const NewUserToken = named(
   Type.Object({
     ...tokenMembers,
     token: Type.String({
-      description: 'The access token, for `Authorization: Bearer`. It is shown this once',
+      description: 'The access token, for `Authorization: Bearer`. It is shown only once',
     }),
   }),
 )
@@ -120,6 +119,6 @@ export const NewUserToken = named(
 export const UserTokenPage = pageOf(UserToken)
 
 export const UserTokenQuery = Type.Object({
-  userId: Type.Optional(uuidParameter('Tokens of this user')),
+  userId: Type.Optional(uuidParameter('Lists only tokens of this user')),
   ...pageQuery(100, 20),
 })

@@ -1,4 +1,4 @@
-/** Operations on the members of an organization and on their tokens: organization key only. */
+/** Operations on members and their tokens. All need the organization's key. */
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, toPage } from '../http/paging.ts'
 import { uuidOf } from '../http/parameters.ts'
@@ -67,11 +67,11 @@ const removeMember = (members: Members) =>
     tag: TAG,
     summary: 'Remove a member',
     description:
-      'The organization refuses every token of the user at once, also those of an OpenID Connect issuer; other processes within ' +
-      '5 seconds. The user stays a member of other organizations. Nothing is deleted: recordings, shared folders and ' +
-      'upload batches stay as they are. Private folders move to the member in `transferTo`. Without it they stay the former ' +
-      'member’s and nobody sees them; repeat the request with `transferTo` to hand them over later. A user who is added ' +
-      'again finds them as they were, and needs a new token. Playback and upload URLs that the user has received stay good until they expire.',
+      'The organization refuses every token of the user at once, including tokens of an OpenID Connect issuer. Other processes ' +
+      'follow within 5 seconds. The user stays a member of other organizations. Nothing is deleted: recordings, shared folders ' +
+      'and upload batches stay as they are. Private folders move to the member in `transferTo`. Without it they stay the former ' +
+      'member’s and are hidden; repeat the request with `transferTo` to hand them over later. A user who is added ' +
+      'again finds them as they were and needs a new token. Playback and upload URLs that the user has received work until they expire.',
     access: 'organization',
     query: RemoveMemberQuery,
     success: { status: 200, description: 'What the removed member owned', schema: Removal },
@@ -91,8 +91,8 @@ const revokeMemberTokens = (tokens: UserTokens) =>
     tag: TAG,
     summary: 'Revoke every token of a member',
     description:
-      'The organization refuses every token that was issued to the user before now, also tokens of an OpenID Connect issuer and ' +
-      'tokens that are not listed because an older version issued them. In other processes it takes effect within 5 seconds.',
+      'The organization refuses every token that was issued to the user before now. This includes tokens of an OpenID Connect ' +
+      'issuer and unlisted tokens of older versions. Other processes follow within 5 seconds.',
     access: 'organization',
     success: { status: 204, description: 'The tokens are revoked' },
     errors: [NO_MEMBER],
@@ -110,8 +110,8 @@ const listUserTokens = (tokens: UserTokens) =>
     tag: TAG,
     summary: 'List user tokens',
     description:
-      'Newest first, revoked ones too; never the tokens themselves. Tokens disappear 30 days after they expired. Tokens of an OpenID Connect ' +
-      'issuer are not listed.',
+      'Lists tokens newest first, including revoked ones, without their text. A token disappears 30 days after it expired. ' +
+      'Tokens of an OpenID Connect issuer are not listed.',
     access: 'organization',
     query: UserTokenQuery,
     success: { status: 200, description: 'A page of tokens', schema: UserTokenPage },
@@ -132,8 +132,8 @@ const createUserToken = (tokens: UserTokens) =>
     tag: TAG,
     summary: 'Create a user token',
     description:
-      'An access token of a member, good in this organization only. The token is shown in this answer only. Where an OpenID Connect ' +
-      'issuer makes the tokens (`OIDC_ISSUER`), it is 409.',
+      'Creates an access token of a member. It is valid in this organization only, and shown in this response only. ' +
+      'The answer is 409 if an OpenID Connect issuer makes the tokens (`OIDC_ISSUER`).',
     access: 'organization',
     body: CreateUserToken,
     example: {
@@ -158,8 +158,8 @@ const revokeUserToken = (tokens: UserTokens) =>
     tag: TAG,
     summary: 'Revoke a user token',
     description:
-      'This organization refuses it at once; other processes within 5 seconds. A token that is good in every organization of ' +
-      'its user stays good in the others. Repeating the request changes nothing.',
+      'This organization refuses the token at once; other processes follow within 5 seconds. A token that is valid in every ' +
+      'organization of its user stays valid in the others. Repeating the request changes nothing.',
     access: 'organization',
     success: { status: 204, description: 'The token is revoked' },
     errors: [NO_TOKEN],

@@ -1,8 +1,8 @@
 /**
- * Organizations, users and every credential: who exists, who is calling, and what is left on the account.
+ * Organizations, users, credentials and credits.
  *
- * The rule: a key or secret leaves this module once, in the answer that created it. Everything that belongs to an
- * organization is looked up together with it, so another organization's object does not exist (404).
+ * The clear text of a key or secret leaves this module once, in the response that creates it. Every object is looked up
+ * together with its organization, so another organization's object is 404.
  */
 
 import { transactionWithMail } from '../actors/mailbox.ts'
@@ -11,6 +11,8 @@ import type { Query } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { isUuid } from '../platform/ids.ts'
+import { isEmail } from '../platform/validation/email-address.ts'
+import { nameOf } from '../platform/validation/names.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import * as credentials from './credentials.store.ts'
 import { createKey } from './keys.ts'
@@ -24,16 +26,16 @@ export type { Organization, User } from './store.ts'
 export type IdentityDeps = Pick<Deps, 'sql' | 'doorbell' | 'config' | 'clock' | 'newId' | 'log'>
 
 export interface Identity extends Authentication, UserTokens {
-  /** Makes this process look a user up again at once; the others are notified by whoever changed the user. */
+  /** Drops a user from the caches of this process at once. Whoever changes a user notifies the other processes. */
   forgetUser(userId: string): void
-  /** In the caller's transaction where it gives one. */
+  /** Uses the caller's transaction if `query` is given. */
   createOrganization(name: string, query?: Query): Promise<store.Organization>
   listOrganizations(): Promise<readonly store.Organization[]>
-  /** By id or exact name. @throws AppError 404 where none or, by name, more than one matches */
+  /** By id or exact name. @throws AppError 404 if none matches, or several share the name */
   findOrganization(idOrName: string): Promise<store.Organization>
-  /** Switches agent conversations or recording on or off, with the next request of every process. @throws AppError 404 */
+  /** Switches agent conversations or recording on or off, from the next request of every process. @throws AppError 404 */
   updateOrganization(organizationId: string, change: store.OrganizationChange): Promise<store.Organization>
-  /** Creates a user as a member; a person known by this e-mail address joins as well. @throws AppError 409 for a member */
+  /** Creates a user as a member. A known user with this e-mail address is added instead. @throws AppError 409 for a member */
   createUser(
     organizationId: string,
     user: { readonly email: string; readonly name: string },
@@ -46,9 +48,9 @@ export interface Identity extends Authentication, UserTokens {
     name: string,
   ): Promise<credentials.ApiKey & { readonly apiKey: string }>
   listApiKeys(organizationId: string): Promise<readonly credentials.ApiKey[]>
-  /** Refused from now on, in every process. @throws AppError 404 */
+  /** Every process refuses the key from now on. @throws AppError 404 */
   revokeApiKey(organizationId: string, id: string): Promise<void>
-  /** In the caller's transaction where it gives one. @throws AppError 404 `agent_application_not_found` */
+  /** Uses the caller's transaction if `query` is given. @throws AppError 404 `agent_application_not_found` */
   createSecret(
     organizationId: string,
     applicationId: string,
@@ -61,11 +63,11 @@ export interface Identity extends Authentication, UserTokens {
   ): Promise<readonly credentials.Credential[]>
   /** @throws AppError 404 `agent_secret_not_found` */
   revokeSecret(organizationId: string, applicationId: string, id: string, query?: Query): Promise<void>
-  /** Makes this process refuse a secret at once that a transaction revoked which has committed. */
+  /** Makes this process refuse a revoked secret at once. Call it after the revoking transaction has committed. */
   forgetSecret(id: string): void
-  /** Adds units and wakes the sessions that wait for them. @returns the balance; null: unlimited */
+  /** Adds units and wakes sessions that wait for credits. @returns the balance; null: unlimited */
   addCredits(organizationId: string, units: number, note?: string): Promise<number | null>
-  /** Sets the balance, null for unlimited, and wakes the sessions that wait. */
+  /** Sets the balance, null for unlimited, and wakes sessions that wait for credits. */
   setCredits(organizationId: string, units: number | null, note?: string): Promise<void>
 }
 
@@ -86,7 +88,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
 function organizations({ sql, newId }: IdentityDeps) {
   return {
     createOrganization: async (name: string, query: Query = sql) =>
-      store.insertOrganization(query, { id: newId(), name: trimmed('name', name) }),
+      store.insertOrganization(query, { id: newId(), name: nameOf('name', name) }),
     listOrganizations: () => store.selectOrganizations(sql),
     async findOrganization(idOrName: string) {
       const [organization, another] = await store.selectOrganizationsNamed(sql, idOrName)
@@ -101,11 +103,11 @@ function organizations({ sql, newId }: IdentityDeps) {
       return organization
     },
     async createUser(organizationId: string, user: { readonly email: string; readonly name: string }) {
-      const email = trimmed('email', user.email)
-      if (!EMAIL.test(email))
+      const email = nameOf('email', user.email)
+      if (!isEmail(email))
         throw new AppError('validation_failed', `${JSON.stringify(email)} is not an e-mail address.`)
       return transaction(sql, async (tx) => {
-        const row = await store.upsertUser(tx, { id: newId(), email, name: trimmed('name', user.name) })
+        const row = await store.upsertUser(tx, { id: newId(), email, name: nameOf('name', user.name) })
         if (await store.insertMembership(tx, organizationId, row.id)) return row
         throw new AppError('name_exists', `${email} is a member already.`)
       })
@@ -123,7 +125,7 @@ function apiKeys({ sql, newId }: IdentityDeps, forget: (id: string) => void) {
   return {
     async createApiKey(organizationId: string, name: string) {
       const { secret, prefix, hash } = createKey('esk')
-      const row = { id: newId(), organizationId, name: trimmed('name', name), prefix, hash }
+      const row = { id: newId(), organizationId, name: nameOf('name', name), prefix, hash }
       return { ...(await credentials.insertApiKey(sql, row)), apiKey: secret }
     },
     listApiKeys: (organizationId: string) => credentials.selectApiKeys(sql, organizationId),
@@ -159,8 +161,8 @@ function agentSecrets({ sql, newId }: IdentityDeps, forget: (id: string) => void
 
 function credits(deps: IdentityDeps) {
   /**
-   * Runs `change`, which locks the organization's row, and then wakes what is blocked. Metering locks the same row
-   * before it blocks a response: either it sees the new balance, or its blocked response is seen here.
+   * Runs `change`, which locks the organization's row, and then wakes blocked sessions. Metering locks the same row before
+   * it blocks a response. So metering either sees the new balance, or its blocked response is found here.
    */
   const changeAndWake = <T>(
     organizationId: string,
@@ -191,17 +193,6 @@ function credits(deps: IdentityDeps) {
       if (!found) throw notFound('organization')
     },
   }
-}
-
-/** One `@` between two parts without spaces: whether mail arrives only mail can tell. */
-const EMAIL = /^[^\s@]+@[^\s@]+$/
-const MAX_NAME = 255
-
-function trimmed(what: string, value: string): string {
-  const text = value.trim()
-  if (text === '' || [...text].length > MAX_NAME)
-    throw new AppError('validation_failed', `The ${what} must have 1 to ${MAX_NAME} characters.`)
-  return text
 }
 
 function notFound(what: string): AppError {

@@ -1,6 +1,6 @@
 /**
- * The Ed25519 key that signs this service's own user tokens, as a private JWK (RFC 8037): derived from `SECRET_KEY` where that
- * is set, else made once and kept in `DATA_DIR/keys`.
+ * The Ed25519 key that signs the service's own user tokens, as a private JWK (RFC 8037). It is derived from `SECRET_KEY` if
+ * that is set. Otherwise it is created once and kept in `DATA_DIR/keys`.
  */
 import { createPrivateKey } from 'node:crypto'
 import { join } from 'node:path'
@@ -11,21 +11,21 @@ import { ensureSecretFile, readSecretFile } from '../platform/secrets/secret-fil
 
 export type SigningKeySource = Pick<Config, 'dataDir' | 'secretKey'>
 
-/** What PKCS #8 has before the 32 bytes of an Ed25519 private key (RFC 8410, section 7). */
+/** PKCS #8 header of a raw 32-byte Ed25519 private key (RFC 8410, section 7). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 function keyPath(dataDir: string): string {
   return join(dataDir, 'keys', 'user-tokens.jwk.json')
 }
 
-/** The key, or null where none was made yet. */
+/** The key, or null if none was created yet. */
 export async function readSigningKey({ dataDir, secretKey }: SigningKeySource): Promise<JWK | null> {
   if (secretKey !== null) return keyOf(secretKey)
   const text = await readSecretFile(keyPath(dataDir))
   return text === null ? null : JSON.parse(text)
 }
 
-/** The key; makes it where there is none. */
+/** The key. Creates it if there is none. */
 export async function ensureSigningKey({ dataDir, secretKey }: SigningKeySource): Promise<JWK> {
   return secretKey === null ? JSON.parse(await ensureSecretFile(keyPath(dataDir), newKey)) : keyOf(secretKey)
 }

@@ -1,4 +1,4 @@
-/** The SQL of organizations, users and credits. Rows come back in the shape that the service hands out. */
+/** SQL of organizations, users and credits. */
 import type { Query, Tx } from '../platform/db/pool.ts'
 
 export interface Organization {
@@ -35,13 +35,13 @@ export async function insertOrganization(
   return created as Organization
 }
 
-/** What is switched on for an organization; absent members stay as they are. */
+/** Feature switches of an organization. An absent member keeps its value. */
 export interface OrganizationChange {
   readonly agentChatsEnabled?: boolean | undefined
   readonly recordingAllowed?: boolean | undefined
 }
 
-/** @returns the organization as it is now; undefined: there is none. */
+/** @returns the changed organization, or undefined if there is none */
 export async function updateOrganization(
   sql: Query,
   id: string,
@@ -63,7 +63,7 @@ export async function selectOrganizations(sql: Query): Promise<readonly Organiza
     order by created_at, id`
 }
 
-/** Those with this id or exactly this name: names are not unique. */
+/** Organizations with this id or exactly this name. Names are not unique. */
 export async function selectOrganizationsNamed(
   sql: Query,
   idOrName: string,
@@ -85,15 +85,15 @@ export async function hasOrganization(sql: Query, id: string | null = null): Pro
   return rows.length > 0
 }
 
-/** An arbitrary constant that no other user of the database is likely to lock. */
+/** An arbitrary key that other users of the database are unlikely to lock. */
 const FIRST_ORGANIZATION_LOCK = 0x64_65_6d_6f
 
-/** Until the transaction ends, nobody else makes the first organization. */
+/** Only one transaction at a time creates the first organization. */
 export async function lockForFirstOrganization(tx: Tx): Promise<void> {
   await tx`select pg_advisory_xact_lock(${FIRST_ORGANIZATION_LOCK})`
 }
 
-/** Inserts the user, or finds the one with this e-mail address: one person may be in several organizations. */
+/** Inserts the user, or finds the one with this e-mail address: a user may be a member of several organizations. */
 export async function upsertUser(
   sql: Query,
   row: { id: string; email: string; name: string },
@@ -107,8 +107,8 @@ export async function upsertUser(
 }
 
 /**
- * Somebody who is added again finds what was left, but no token of the time before is good again.
- * @returns false where the user is a member already
+ * A former member who is added again finds their private content. Tokens from before the removal stay invalid.
+ * @returns false if the user is a member already
  */
 export async function insertMembership(sql: Query, organizationId: string, userId: string): Promise<boolean> {
   const rows = await sql`
@@ -148,7 +148,7 @@ export async function selectMember(
   return user ?? null
 }
 
-/** Adds units (null balance stays unlimited) and keeps the entry. @returns the new balance, or undefined: no such organization. */
+/** Adds units and writes a ledger entry. Unlimited stays unlimited. @returns the balance; undefined: no such organization */
 export async function addCredits(
   tx: Tx,
   entry: {
@@ -173,7 +173,7 @@ export async function addCredits(
   return row?.balance
 }
 
-/** Sets the balance; null: unlimited. The difference is kept as an entry, so that entries add up where both are limited. */
+/** Sets the balance; null: unlimited. The ledger entry is the difference, so that entries add up to the balance. */
 export async function setCredits(
   tx: Tx,
   entry: {
@@ -205,9 +205,9 @@ export async function setCredits(
 }
 
 /**
- * Locks sessions with responses that wait for credits, until the transaction ends: none is deleted before its letter
- * is there, and would leave an actor without a session. One that somebody holds is left out and not waited for, since
- * sessions are locked before organizations: it is being deleted, or its turn takes the credits, or the clock wakes it.
+ * Locks sessions with responses that wait for credits until the transaction ends, so that none is deleted before its
+ * message is sent. A session that is locked elsewhere is skipped, because sessions are locked before organizations. Such
+ * a session is either being deleted, or its own turn takes the credits, or a timer wakes it.
  */
 export async function lockBlockedSessions(tx: Tx, organizationId: string): Promise<readonly string[]> {
   const rows = await tx<{ id: string }[]>`

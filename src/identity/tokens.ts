@@ -1,9 +1,9 @@
 /**
- * User access tokens: JSON Web Tokens (RFC 7519) of an OpenID Connect issuer where one is configured, else of this
- * service's own key.
+ * User access tokens (JSON Web Tokens, RFC 7519). An OpenID Connect issuer signs them if one is configured. Otherwise the
+ * service signs them with its own key.
  *
- * The rule: the algorithm comes from a list of ours and never from the token alone (RFC 8725 section 3.1), and issuer,
- * audience and expiry are always checked. `jose` is loaded with the first token, which keeps the start short.
+ * The accepted algorithms are listed here; the token does not choose (RFC 8725 section 3.1). Issuer, audience and expiry
+ * are always checked. `jose` is loaded with the first token, to keep the start short.
  */
 import type { JWTPayload, JWTVerifyGetKey } from 'jose'
 import type { Config } from '../config.ts'
@@ -26,23 +26,23 @@ const OIDC_ALGORITHMS = [
   'EdDSA',
   'Ed25519',
 ]
-/** Seconds by which the clocks of an issuer and of this machine may differ. */
+/** Tolerated difference in seconds between the clocks of the issuer and of this machine. */
 const CLOCK_TOLERANCE = 5
 const KEY_SET_TIMEOUT_MS = 5_000
 
-/** `jose` codes that speak about the key set's server and not about the token. */
+/** `jose` error codes that concern the key set's server, not the token. */
 const KEY_SET_UNREACHABLE = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'])
 
-/** Whom a good token is about: own tokens carry the user's id, those of an issuer an e-mail address. */
+/** The user of a valid token. Own tokens carry the user's id, an issuer's tokens an e-mail address. */
 export type Subject = { readonly userId: string } | { readonly email: string }
 
-/** A token whose signature, issuer, audience and expiry are good. Whether it was revoked is for PostgreSQL to say. */
+/** A token with a valid signature, issuer, audience and expiry. PostgreSQL knows whether it was revoked. */
 export interface GoodToken {
   readonly subject: Subject
   readonly expiresAt: Date
-  /** `jti` of a token of this service; null: it was signed before tokens had one, or by an issuer. */
+  /** `jti` of an own token. Null for tokens of an issuer and of versions that wrote no `jti`. */
   readonly tokenId: string | null
-  /** `iat`, at the earliest; null where the token does not say. */
+  /** `iat` minus the clock tolerance; null if the token has none. */
   readonly issuedAt: Date | null
 }
 
@@ -52,11 +52,11 @@ export type Verdict =
   | { readonly refused: string }
 
 export interface Tokens {
-  /** @throws AppError 503 where the issuer's keys cannot be read */
+  /** @throws AppError 503 if the issuer's keys cannot be read */
   verify(token: string): Promise<Verdict>
-  /** False where an issuer is configured: then it makes the tokens. */
+  /** False if an issuer is configured, which then makes the tokens. */
   readonly signs: boolean
-  /** @throws Error where an issuer is configured */
+  /** @throws Error if an issuer is configured */
   sign(token: UnsignedToken): Promise<SignedToken>
 }
 
@@ -71,7 +71,7 @@ export interface SignedToken {
   readonly id: string
   readonly userId: string
   readonly expiresAt: Date
-  /** The compact form. It is not stored. */
+  /** The compact form. It is never stored. */
   readonly text: string
 }
 
@@ -99,7 +99,7 @@ function ownTokens({ config, clock }: TokenDeps): Tokens {
         throw error
       })
       if (publicKey === null) {
-        key = null // another process may make one later
+        key = null // another process may create one later
         return { refused: 'The access token was not signed by this service.' }
       }
       const { jwtVerify } = await import('jose')
@@ -145,7 +145,7 @@ function issuerTokens({ clock }: TokenDeps, oidc: NonNullable<Config['oidc']>): 
         const { payload } = await jwtVerify(token, keys, {
           ...options,
           algorithms: OIDC_ALGORITHMS,
-          // Some issuers end in a slash, which the configuration has lost; the comparison is by characters.
+          // The comparison is exact. Some issuers end in a slash, which the configuration strips.
           issuer: [oidc.issuer, `${oidc.issuer}/`],
           audience: oidc.audience,
           clockTolerance: CLOCK_TOLERANCE,
@@ -158,7 +158,7 @@ function issuerTokens({ clock }: TokenDeps, oidc: NonNullable<Config['oidc']>): 
     },
     signs: false,
     async sign() {
-      throw new Error('Tokens are made by the issuer in OIDC_ISSUER; this service signs none.')
+      throw new Error('The issuer in OIDC_ISSUER makes the tokens; this service signs none.')
     },
   }
 }
@@ -167,7 +167,7 @@ interface Checked {
   readonly payload: JWTPayload
   readonly subject: Subject
   readonly tokenId: string | null
-  /** Seconds by which the clock of who issued it may be ahead of ours. */
+  /** Seconds by which the clock of the token's issuer may be ahead of ours. */
   readonly tolerance: number
 }
 
@@ -200,7 +200,7 @@ async function judge(
   }
 }
 
-/** Seconds since 1970 that a `Date` and a timestamptz hold without doubt. */
+/** Seconds since 1970 that both a `Date` and a timestamptz can hold. */
 const MAX_SECONDS = 1e11
 
 function issueTime({ iat }: JWTPayload, tolerance: number): Date | null {

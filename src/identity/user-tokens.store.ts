@@ -1,15 +1,15 @@
 /**
- * The SQL of user tokens.
+ * SQL of user tokens.
  *
- * The rule: only `selectAdmission` says whether a token is good. Every statement that takes tokens back notifies the other
- * processes of the user, in the same transaction.
+ * Only `selectAdmission` decides whether a token is valid. Every statement that revokes tokens notifies the other
+ * processes in the same transaction.
  */
 import { asMicroseconds, fromMicroseconds, type TimeSlice } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
 import { REVOKED_CHANNEL } from './credential-cache.ts'
 import type { GoodToken } from './tokens.ts'
 
-/** The user that a token is about, with the organizations in which the token is good. */
+/** The user of a token and the organizations in which the token is valid. */
 export interface Memberships {
   readonly userId: string
   readonly organizationIds: readonly string[]
@@ -17,16 +17,16 @@ export interface Memberships {
 
 export interface Admission extends Memberships {
   readonly tokenId: string | null
-  /** False: the token was revoked, or this database does not know it. */
+  /** False if the token was revoked or is not in this database. */
   readonly isGood: boolean
-  /** The row's `last_used_at` is due for a new value. */
+  /** True if `last_used_at` is older than a minute. */
   readonly stale: boolean
 }
 
 /**
- * Looks up a verified token. A token with a row counts from when the row was made; any other one from when it says that it
- * was issued, and is refused where it does not say and tokens were revoked.
- * @returns null where the user is not known
+ * Looks up a verified token. The issue time of a listed token is the creation time of its row. Any other token counts from
+ * its `iat`; without one it is refused if tokens of the user were revoked.
+ * @returns null if the user is unknown
  */
 export async function selectAdmission(
   sql: Query,
@@ -61,24 +61,24 @@ export interface UserToken {
   readonly id: string
   readonly userId: string
   readonly name: string | null
-  /** False: the token is good in every organization of its user. */
+  /** False if the token is valid in every organization of its user. */
   readonly restricted: boolean
   readonly createdAt: Date
   readonly expiresAt: Date
-  /** To the minute. */
+  /** Accurate to the minute. */
   readonly lastUsedAt: Date | null
   readonly revokedAt: Date | null
 }
 
 export type UserTokenRow = UserToken & { readonly createdMicroseconds: number }
 
-/** The token `t`, and whether the organization of `r` refuses it. */
+/** Columns of the token `t` and of its refusal `r` by the organization. */
 const columns = (sql: Query) => sql`
   t.id, t.user_id as "userId", t.name, t.organization_id is not null as restricted, t.created_at as "createdAt",
   t.expires_at as "expiresAt", t.last_used_at as "lastUsedAt", coalesce(t.revoked_at, r.refused_at) as "revokedAt",
   ${asMicroseconds(sql, 't.created_at')} as "createdMicroseconds"`
 
-/** The tokens `t` that can be, or could have been, used in the organization. */
+/** Tokens `t` that are, or were, usable in the organization. */
 const usableIn = (sql: Query, organizationId: string) => sql`
   (
     t.organization_id = ${organizationId}
@@ -111,7 +111,7 @@ export interface UserTokenFilter {
   readonly userId?: string | undefined
 }
 
-/** Newest first, one row more than the limit. */
+/** Newest first, with one row more than the limit. */
 export function selectUserTokens(
   sql: Query,
   organizationId: string,
@@ -151,9 +151,9 @@ export async function touchUserToken(sql: Query, id: string): Promise<void> {
 }
 
 /**
- * Takes one token back in one organization. A token of this organization alone is good nowhere then; one for all of its
- * user's organizations stays good in the others. Repeating it changes nothing.
- * @returns the user; null where the organization has no such token
+ * Revokes one token in one organization. A token of this organization alone becomes invalid; a token for all organizations
+ * of its user stays valid in the others. Repeating it changes nothing.
+ * @returns the user, or null if the organization has no such token
  */
 export async function refuseUserToken(
   sql: Query,
@@ -179,7 +179,7 @@ export async function refuseUserToken(
   return row?.userId ?? null
 }
 
-/** Takes one token back in every organization. @returns the user; null where there is no such token */
+/** Revokes one token in every organization. @returns the user, or null if there is no such token */
 export async function revokeUserToken(sql: Query, id: string): Promise<string | null> {
   const [row] = await sql<{ userId: string }[]>`
     with revoked as (
@@ -192,7 +192,7 @@ export async function revokeUserToken(sql: Query, id: string): Promise<string | 
   return row?.userId ?? null
 }
 
-/** Takes back every token of a member in one organization, also those without a row. @returns how many rows there were */
+/** Revokes every token of a member in one organization, including tokens without a row. @returns the number of rows */
 export async function refuseUserTokensOf(
   sql: Query,
   organizationId: string,
@@ -220,7 +220,7 @@ export async function refuseUserTokensOf(
   return row?.count ?? 0
 }
 
-/** Takes back every token of a user in every organization, also those without a row. @returns how many rows there were */
+/** Revokes every token of a user in every organization, including tokens without a row. @returns the number of rows */
 export async function revokeUserTokensOf(sql: Query, userId: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     with stopped as (
@@ -237,7 +237,7 @@ export async function revokeUserTokensOf(sql: Query, userId: string): Promise<nu
   return row?.count ?? 0
 }
 
-/** Deletes up to `limit` rows of tokens that expired more than 30 days ago: nobody can use or list them usefully. */
+/** Deletes up to `limit` rows of tokens that expired more than 30 days ago. */
 export async function deleteExpiredUserTokens(sql: Query, limit: number): Promise<number> {
   const { count } = await sql`
     delete from user_token

@@ -1,8 +1,8 @@
 /**
- * Use cases of user tokens: issue, list, take back.
+ * Use cases of user tokens: issue, list, revoke.
  *
- * The rule: an organization decides about itself only. A token that it issues is good in no other organization, and a token
- * that it takes back is refused there and nowhere else. The operator, by command line, decides for every organization.
+ * An organization decides for itself only: the tokens that it issues are valid in no other organization, and the tokens
+ * that it revokes are refused nowhere else. The operator decides for every organization on the command line.
  */
 import type { TimeSlice } from '../platform/db/keyset.ts'
 import type { Sql } from '../platform/db/pool.ts'
@@ -19,28 +19,28 @@ import * as store from './user-tokens.store.ts'
 export type { UserToken, UserTokenFilter, UserTokenRow } from './user-tokens.store.ts'
 
 export interface UserTokens {
-  /** Signs and stores nothing: whoever calls it inserts the row. @throws Error where an issuer is configured */
+  /** Signs a token. The caller stores its row. @throws Error if an issuer is configured */
   signUserToken(token: UnsignedToken): Promise<SignedToken>
-  /** A token for every organization of the user. @throws AppError 409 where an OpenID Connect issuer is configured */
+  /** A token for every organization of the user. @throws AppError 409 if an OpenID Connect issuer is configured */
   createUserToken(userId: string, lifetimeSeconds: number, name?: string): Promise<string>
   /** A token for this organization alone. @throws AppError 400; 404 `member_not_found`; 409 as above */
   createMemberToken(
     organizationId: string,
     input: CreateUserToken,
   ): Promise<store.UserToken & { readonly token: string }>
-  /** Newest first, one row more than the limit. */
+  /** Newest first, with one row more than the limit. */
   listUserTokens(
     organizationId: string,
     filter: store.UserTokenFilter,
     slice: TimeSlice,
   ): Promise<readonly store.UserTokenRow[]>
-  /** Refused in this organization from now on, in every process. @throws AppError 404 `user_token_not_found` */
+  /** Every process refuses the token in this organization from now on. @throws AppError 404 `user_token_not_found` */
   refuseUserToken(organizationId: string, id: string): Promise<void>
-  /** Also those of an issuer, and those without a row. @returns how many rows were live. @throws AppError 404 `member_not_found` */
+  /** Includes tokens of an issuer and tokens without a row. @returns the number of live rows. @throws AppError 404 `member_not_found` */
   refuseUserTokensOf(organizationId: string, userId: string): Promise<number>
-  /** Refused in every organization from now on. @throws AppError 404 `user_token_not_found` */
+  /** Every process refuses the token in every organization from now on. @throws AppError 404 `user_token_not_found` */
   revokeUserToken(id: string): Promise<void>
-  /** As `refuseUserTokensOf`, in every organization. */
+  /** Like `refuseUserTokensOf`, in every organization. */
   revokeUserTokensOf(userId: string): Promise<number>
 }
 
@@ -49,7 +49,7 @@ interface UserTokensDeps {
   readonly newId: NewId
 }
 
-/** `forget` makes this process forget a user at once. */
+/** `forget` drops a user from the caches of this process. */
 export function createUserTokens(
   deps: UserTokensDeps,
   tokens: Tokens,
@@ -112,7 +112,7 @@ async function sign(tokens: Tokens, token: UnsignedToken): Promise<SignedToken> 
   if (tokens.signs) return tokens.sign(token)
   throw new AppError(
     'external_token_issuer',
-    'User tokens are made by the OpenID Connect issuer in OIDC_ISSUER; this service signs none.',
+    'The OpenID Connect issuer in OIDC_ISSUER makes user tokens; this service signs none.',
   )
 }
 

@@ -1,4 +1,4 @@
-/** The SQL of erasing a person from metadata values. */
+/** SQL for erasing a person from metadata values. */
 import type { Tx } from '../platform/db/pool.ts'
 
 export interface StoredValue {

@@ -1,4 +1,4 @@
-/** Erasing a person from the metadata values of the recordings that the person took part in. */
+/** Erases a person from the metadata values of the recordings that the person took part in. */
 import { overRecordings } from '../people/erasure.ts'
 import { readValues, writeValues } from './erasure.store.ts'
 

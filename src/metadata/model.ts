@@ -1,4 +1,4 @@
-/** Wire shapes of metadata definitions and of the typed values that recordings carry. */
+/** Shapes of metadata definitions and of typed values in the API. */
 import { type Static, Type } from '@sinclair/typebox'
 import { MAX_NAME } from '../platform/validation/names.ts'
 import {
@@ -13,12 +13,12 @@ import {
   uuid,
 } from '../platform/validation/schema.ts'
 
-/** The `externalEntityName` of the canonical source; reserved among sources of type `api`. */
+/** The `externalEntityName` of the canonical source. It is reserved among sources of type `api`. */
 export const CANONICAL_NAME = 'recordings'
-/** The `type` of every source that was made through this interface. */
+/** The `type` of every source that was created through this API. */
 export const API_TYPE = 'api'
 
-/** UTF-16 code units; far below what an index entry holds. */
+/** In UTF-16 code units. Well below the size limit of an index entry. */
 export const MAX_EXTERNAL_ID = 255
 
 export const FIELD_TYPES = ['string', 'boolean', 'integer', 'float', 'date', 'datetime', 'json'] as const
@@ -27,30 +27,30 @@ const FieldType = named(
   'MetadataFieldType',
   oneOf(
     FIELD_TYPES,
-    'What values the field takes: `string`, `boolean`, `integer` (safe), `float` (finite), `date` (RFC 3339 full-date), ' +
-      '`datetime` (RFC 3339 date-time with offset), `json` (anything). Every type takes `null`, too.',
+    'The values of the field: `string`, `boolean`, `integer` (safe), `float` (finite), `date` (RFC 3339 full-date), ' +
+      '`datetime` (RFC 3339 date-time with offset), `json` (anything). Every type also takes `null`.',
   ),
 )
 
 export const MANAGERS = ['customer', 'integration', 'service'] as const
 export type ManagedBy = (typeof MANAGERS)[number]
 
-const Name = trimmedText('Compared by case.', MAX_NAME)
+const Name = trimmedText('Case-sensitive.', MAX_NAME)
 
 export const Source = named(
   'MetadataSource',
   Type.Object({
     id: uuid('Id of the source.'),
     externalEntityName: Type.String({
-      description: `What the records of the source are, such as \`accounts\`: 1 to ${MAX_NAME} characters.`,
+      description: `The kind of the source’s records, such as \`accounts\`: 1 to ${MAX_NAME} characters.`,
     }),
     type: Type.String({ description: '`api`, or the provider of an integration.' }),
     managedBy: oneOf(
       MANAGERS,
-      'Who may change it. `customer`: callers of this interface; `integration` and `service`: nobody through this interface.',
+      'Who may change the source. `customer`: callers of this API. `integration` and `service`: read-only in this API.',
     ),
     isCanonicalRecordingSource: Type.Boolean({
-      description: '`true` for the one source whose fields recordings take values of.',
+      description: '`true` for the one source that defines the fields of recordings.',
     }),
     createdAt,
     updatedAt,
@@ -68,7 +68,7 @@ export interface Source {
 
 const EntityName = described(
   Name,
-  `What the records of the source are. Stored trimmed: 1 to ${MAX_NAME} characters.`,
+  `The kind of the source’s records. Stored trimmed: 1 to ${MAX_NAME} characters.`,
 )
 export const CreateSource = Type.Object({ externalEntityName: EntityName })
 export const RenameSource = Type.Object({ externalEntityName: EntityName }, { additionalProperties: false })
@@ -98,7 +98,7 @@ export const CreateField = Type.Object({ name: FieldName, type: FieldType })
 export type CreateField = { readonly name: string; readonly type: FieldType }
 export const RenameField = Type.Object({ name: FieldName }, { additionalProperties: false })
 
-/** One value in a request; `value` is required and may be `null`. */
+/** One value in a request. `value` is required and may be `null`. */
 export const ValueInput = named(
   'MetadataValueInput',
   Type.Object({
@@ -108,7 +108,7 @@ export const ValueInput = named(
 )
 export type ValueInput = Readonly<Static<typeof ValueInput>>
 
-/** `record` of a request that creates a recording. */
+/** `record` in a request that creates a recording. */
 export const RecordInput = Type.Object({
   externalId: Type.Optional(
     text(
@@ -116,7 +116,7 @@ export const RecordInput = Type.Object({
       { minLength: 1, maxLength: MAX_EXTERNAL_ID },
     ),
   ),
-  values: Type.Optional(Type.Array(ValueInput, { description: 'Values of fields, at most one of a field.' })),
+  values: Type.Optional(Type.Array(ValueInput, { description: 'Values of fields, at most one a field.' })),
 })
 export interface RecordInput {
   readonly externalId?: string
@@ -139,11 +139,11 @@ export interface TypedValue {
   readonly value: unknown
 }
 
-/** `record` of a recording: what its canonical metadata record holds. */
+/** `record` of a recording: its canonical metadata record. */
 export const CanonicalRecord = Type.Object({
-  externalId: orNull(Type.String(), 'The caller’s identifier; null where none was given.'),
+  externalId: orNull(Type.String(), 'The caller’s identifier; null if none was given.'),
   values: Type.Array(TypedValue, {
-    description: 'Values of fields, in the order in which the fields were made.',
+    description: 'Values of fields, in the order in which the fields were created.',
   }),
 })
 export interface CanonicalRecord {
@@ -151,19 +151,19 @@ export interface CanonicalRecord {
   readonly values: readonly TypedValue[]
 }
 
-/** One of the metadata records linked to a recording, of whichever source. */
+/** A metadata record of a recording, from any source. */
 export interface MetadataRecord extends CanonicalRecord {
   readonly id: string
   readonly sourceId: string
   readonly externalEntityName: string
-  /** Of the source. */
+  /** The type of the source. */
   readonly type: string
   readonly isCanonicalRecordingSource: boolean
 }
 
 export interface RecordingMetadata {
-  /** null for recordings that have no canonical record. */
+  /** Null for recordings without a canonical record. */
   readonly canonical: CanonicalRecord | null
-  /** The canonical one first. */
+  /** The canonical record comes first. */
   readonly all: readonly MetadataRecord[]
 }

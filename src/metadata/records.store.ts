@@ -1,19 +1,19 @@
 /**
- * The SQL of metadata records: the typed values that a recording carries, by source.
+ * SQL of metadata records: the typed values of a recording, by source.
  *
- * The rule: the unique constraint of (source, external id) decides which recording has an external id. An insert waits
- * for a transaction that holds the same one, so of many at once exactly one succeeds.
+ * The unique constraint of (source, external id) decides which recording has an external id. An insert waits for other
+ * transactions with the same external id, so exactly one of them succeeds.
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { FieldType, MetadataRecord, ValueInput } from './model.ts'
 
 export interface CanonicalFields {
   readonly sourceId: string
-  /** Of those asked for, by id. */
+  /** Types of the requested fields, by field id. */
   readonly types: ReadonlyMap<string, FieldType>
 }
 
-/** The canonical source with those of the given fields that belong to it; undefined where it does not exist yet. */
+/** The canonical source, with the given fields that belong to it; undefined if the source does not exist yet. */
 export async function findCanonicalFields(
   sql: Query,
   organizationId: string,
@@ -42,12 +42,12 @@ interface RecordRow {
   readonly externalId: string | null
 }
 
-/** A column of JSON read from JSON text turns `null` into an SQL null: it is turned back. */
+/** `json_to_recordset` turns a JSON `null` into an SQL null. `coalesce` turns it back. */
 const valueRows = (sql: Query, values: readonly ValueInput[]) => sql`
   select v."fieldId" as field_id, coalesce(v.value, 'null') as value
   from json_to_recordset(${JSON.stringify(values)}::text::json) as v ("fieldId" uuid, value jsonb)`
 
-/** Writes a record with its values. @returns false where another recording has its external id */
+/** Writes a record with its values. @returns false if another recording has its external id */
 export async function insertRecord(
   tx: Tx,
   { id, organizationId, sourceId, recordingId, externalId }: RecordRow,
@@ -70,7 +70,7 @@ export async function insertRecord(
   return rows.length === 1
 }
 
-/** The recording whose record of the canonical source has the external id. */
+/** The recording whose record in the canonical source has the external id. */
 export async function findRecordingId(
   sql: Query,
   organizationId: string,
@@ -88,18 +88,18 @@ export async function findRecordingId(
   return row?.recordingId
 }
 
-/** Locks the recording's record of the source, making one without external id where there is none. @returns its id */
+/** Locks the recording's record of the source. Inserts one without external id if there is none. @returns its id */
 export async function lockRecord(tx: Tx, row: Omit<RecordRow, 'externalId'>): Promise<string> {
   const [record] = await tx<{ id: string }[]>`
     insert into metadata_record as r (id, organization_id, source_id, recording_id)
     values (${row.id}, ${row.organizationId}, ${row.sourceId}, ${row.recordingId})
-    -- Changes nothing, but locks the row and returns it, whoever made it.
+    -- Changes nothing, but locks the row and returns it even if it existed.
     on conflict (recording_id, source_id) do update set recording_id = excluded.recording_id
     returning r.id`
   return (record as { id: string }).id
 }
 
-/** @throws a unique violation of `metadata_record_external_id` where another transaction took the external id meanwhile */
+/** @throws a unique violation of `metadata_record_external_id` if another transaction took the external id meanwhile */
 export async function setExternalId(
   tx: Tx,
   organizationId: string,
@@ -113,7 +113,7 @@ export async function setExternalId(
       and id = ${recordId}`
 }
 
-/** Makes these the values of the record. */
+/** Replaces all values of the record. */
 export async function replaceValues(
   tx: Tx,
   organizationId: string,
@@ -134,7 +134,7 @@ export async function replaceValues(
 
 export type LinkedRecord = MetadataRecord & { readonly recordingId: string }
 
-/** Every record of the recordings, the canonical one of each first. Values in the order of their fields. */
+/** All metadata records of the recordings, the canonical one first. Values come in the order of their fields. */
 export function listRecords(sql: Query, organizationId: string, recordingIds: readonly string[]) {
   return sql<LinkedRecord[]>`
     select

@@ -1,6 +1,6 @@
 /**
- * Use cases of the metadata that recordings carry. They run in the transaction of the recording, so that its values
- * exist with it or not at all.
+ * Use cases of the metadata of recordings. They run in the transaction of the recording, so values are stored together
+ * with it or not at all.
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { isUniqueViolation } from '../platform/db/sqlstate.ts'
@@ -10,7 +10,7 @@ import type { RecordInput, RecordingMetadata, ValueInput } from './model.ts'
 import * as store from './records.store.ts'
 import { checkValues } from './rules.ts'
 
-/** At most this many findings are reported for one request. */
+/** One response reports at most this many findings. */
 const MAX_DETAILS = 20
 
 /** Another recording has the external id. */
@@ -21,17 +21,17 @@ export class DuplicateExternalId extends Error {
   }
 }
 
-/** Another transaction took the external id while this one wrote: done again, it finds who has it. */
+/** True if another transaction took the external id during the write. A retry then finds its holder. */
 export const isTakenMeanwhile = (error: unknown) => isUniqueViolation(error, 'metadata_record_external_id')
 
 export interface RecordDeps {
   readonly newId: NewId
-  /** The id of the canonical source, which is made where it does not exist. */
+  /** The id of the canonical source. Creates the source if it does not exist. */
   readonly ensureCanonicalSource: (query: Query, organizationId: string) => Promise<string>
 }
 
 export function createRecords({ newId, ensureCanonicalSource }: RecordDeps) {
-  /** The canonical source and the values with ids in lower case. @throws AppError 422 */
+  /** The canonical source, and the values with ids in lower case. @throws AppError 422 */
   async function accept(tx: Tx, organizationId: string, values: readonly ValueInput[]) {
     const given = values.map(({ fieldId, value }) => ({ fieldId: fieldId.toLowerCase(), value }))
     const fieldIds = given.map(({ fieldId }) => fieldId).filter(isUuid)
@@ -47,8 +47,8 @@ export function createRecords({ newId, ensureCanonicalSource }: RecordDeps) {
 
   return {
     /**
-     * Gives a new recording its canonical record, with the external id and values where there are any. The first wrong
-     * value decides the code of a refusal; its details name every one.
+     * Gives a new recording its canonical record, with the external id and the values of the request. The first wrong
+     * value decides the error code; the details list every wrong value.
      * @throws AppError 422 `metadata_value_type_mismatch`, `metadata_field_not_canonical`, `metadata_field_duplicate`
      * @throws DuplicateExternalId with the recording that has the external id
      */
@@ -64,13 +64,13 @@ export function createRecords({ newId, ensureCanonicalSource }: RecordDeps) {
       while (!(await store.insertRecord(tx, row, values))) {
         const holder = await store.findRecordingId(tx, organizationId, externalId as string)
         if (holder !== undefined) throw new DuplicateExternalId(holder)
-        // The holder was deleted in between: the external id is free again.
+        // The holder was deleted meanwhile, so the external id is free again.
       }
     },
 
     /**
      * Gives the recording's canonical record another external id, or none (null).
-     * @throws DuplicateExternalId with the recording that has it; an error of which `isTakenMeanwhile` is true: to be done again
+     * @throws DuplicateExternalId with the recording that has it; an error for which `isTakenMeanwhile` is true calls for a retry
      */
     async setExternalId(
       tx: Tx,
@@ -86,7 +86,7 @@ export function createRecords({ newId, ensureCanonicalSource }: RecordDeps) {
       await store.setExternalId(tx, organizationId, recordId, externalId)
     },
 
-    /** Makes these the only values of the recording's canonical record. @throws AppError 422 as above */
+    /** Replaces all values of the recording's canonical record. @throws AppError 422 as above */
     async replaceValues(
       tx: Tx,
       organizationId: string,
@@ -99,7 +99,7 @@ export function createRecords({ newId, ensureCanonicalSource }: RecordDeps) {
       await store.replaceValues(tx, organizationId, recordId, accepted.values)
     },
 
-    /** The metadata of each of the recordings, in one query. A recording without any has an entry, too. */
+    /** The metadata of each recording, in one query. A recording without metadata has an entry, too. */
     async recordsOf(
       query: Query,
       organizationId: string,
@@ -122,7 +122,7 @@ export function createRecords({ newId, ensureCanonicalSource }: RecordDeps) {
       )
     },
 
-    /** The recording that has the external id in the canonical source; null where none has. */
+    /** The recording with this external id in the canonical source, or null. */
     async recordingWith(query: Query, organizationId: string, externalId: string): Promise<string | null> {
       return (await store.findRecordingId(query, organizationId, externalId)) ?? null
     },

@@ -1,4 +1,4 @@
-/** Operations on metadata definitions. They parse, call the service and answer. */
+/** Operations on metadata definitions. They parse, call the service and shape the response. */
 import { Type } from '@sinclair/typebox'
 import { created, type Operation, ok, operation } from '../http/operation.ts'
 import { numberedPageQuery } from '../http/paging.ts'
@@ -13,7 +13,7 @@ const TAG = 'Metadata'
 const NO_SOURCE = 'metadata_source_not_found'
 const NO_FIELD = 'metadata_field_not_found'
 
-const PAGING_NOTE = 'Go on with the next `page` until one holds fewer than `limit`.'
+const PAGING_NOTE = 'Request the next `page` until one holds fewer than `limit` entries.'
 
 /** Everything under `/v3/rest/metadata`. */
 export function metadataOperations(metadata: Metadata): readonly Operation[] {
@@ -36,7 +36,7 @@ const listSources = (metadata: Metadata) =>
     path: SOURCES,
     tag: TAG,
     summary: 'List sources',
-    description: `The canonical \`recordings\` source first, then the oldest first. ${PAGING_NOTE}`,
+    description: `The canonical \`recordings\` source comes first, then the oldest first. ${PAGING_NOTE}`,
     access: 'organizationOrUser',
     query: Type.Object(numberedPageQuery),
     success: { status: 200, description: 'A page of sources', schema: Type.Array(Source) },
@@ -53,8 +53,8 @@ const createSource = (metadata: Metadata) =>
     tag: TAG,
     summary: 'Create a source',
     description:
-      'The source has the type `api` and is managed by the customer. Names are compared after trimming and by case; ' +
-      '`recordings` is reserved. A create whose answer was lost gives 409 when repeated: list and match by name.',
+      'The source has the type `api` and is managed by the customer. Names are trimmed and case-sensitive; `recordings` is ' +
+      'reserved. If the response to a create was lost, repeating it answers 409: list the sources and match by name.',
     access: 'organizationOrUser',
     body: CreateSource,
     example: { externalEntityName: 'accounts' },
@@ -76,7 +76,7 @@ const getSource = (metadata: Metadata) =>
     params: { sourceId: uuidOf('metadata source') },
     tag: TAG,
     summary: 'Read a source',
-    description: '404 where the organization has no such source.',
+    description: 'Answers 404 if the organization has no such source.',
     access: 'organizationOrUser',
     query: Type.Object({}),
     success: { status: 200, description: 'The source', schema: Source },
@@ -97,13 +97,13 @@ const renameSource = (metadata: Metadata) =>
     tag: TAG,
     summary: 'Rename a source',
     description:
-      'Only what the customer manages: the canonical source and those of integrations are 403. ' +
+      'Only sources that the customer manages can be renamed. The canonical source and sources of integrations answer 403. ' +
       'The body is exactly `{externalEntityName}`.',
     access: 'organizationOrUser',
     body: RenameSource,
     example: { externalEntityName: 'customer accounts' },
     unique: ['externalEntityName'],
-    success: { status: 200, description: 'The source as it is now', schema: Source },
+    success: { status: 200, description: 'The renamed source', schema: Source },
     errors: [NO_SOURCE, 'source_read_only', 'name_exists'],
     async handler({ principal: { organizationId }, id, body }) {
       const readName = async () => (await body()).externalEntityName
@@ -138,7 +138,7 @@ const createField = (metadata: Metadata) =>
     tag: TAG,
     summary: 'Create a field',
     description:
-      'In a source of type `api`, the canonical one included. The name is unique in its source; the type never changes.',
+      'Adds a field to a source of type `api`, including the canonical source. The name is unique in its source; the type never changes.',
     access: 'organizationOrUser',
     body: CreateField,
     example: { name: 'deal size', type: 'float' },
@@ -159,7 +159,7 @@ const getField = (metadata: Metadata) =>
     params: { fieldId: uuidOf('metadata field') },
     tag: TAG,
     summary: 'Read a field',
-    description: '404 where the organization has no such field.',
+    description: 'Answers 404 if the organization has no such field.',
     access: 'organizationOrUser',
     query: Type.Object({}),
     success: { status: 200, description: 'The field', schema: Field },
@@ -179,12 +179,12 @@ const renameField = (metadata: Metadata) =>
     params: { fieldId: uuidOf('metadata field') },
     tag: TAG,
     summary: 'Rename a field',
-    description: 'The body is exactly `{name}`: the type and the source of a field never change.',
+    description: 'The body is exactly `{name}`. The type and the source of a field never change.',
     access: 'organizationOrUser',
     body: RenameField,
     example: { name: 'deal value' },
     unique: ['name'],
-    success: { status: 200, description: 'The field as it is now', schema: Field },
+    success: { status: 200, description: 'The renamed field', schema: Field },
     errors: [NO_FIELD, 'source_read_only', 'name_exists'],
     async handler({ principal: { organizationId }, id, body }) {
       const readName = async () => (await body()).name

@@ -1,7 +1,7 @@
 /**
- * Pure decisions about metadata: which value a type takes, and who may change what.
+ * Pure decisions about metadata: which values a type accepts, and who may change what.
  *
- * The rule: a value is stored as it was sent or refused; nothing is converted, so it comes back in its declared JSON type.
+ * A value is stored exactly as it was sent, or refused. It therefore comes back in its declared JSON type.
  */
 import type { ErrorCode, ErrorDetail } from '../platform/errors.ts'
 import { isFullDate, isRfc3339 } from '../platform/validation/rfc3339.ts'
@@ -27,7 +27,7 @@ const EXPECTED: Record<FieldType, string> = {
   json: 'any JSON value',
 }
 
-/** True where a field of the type takes the value (specification, "Metadata field"); each takes `null`. */
+/** True if a field of the type accepts the value (specification, "Metadata field"). Every type accepts `null`. */
 export function accepts(type: FieldType, value: unknown): boolean {
   return value === null || ACCEPTS[type](value)
 }
@@ -40,8 +40,8 @@ export interface ValueFinding extends ErrorDetail {
 }
 
 /**
- * What is wrong with the values, at most one finding for each, in their order.
- * `types` are those of the canonical source's fields by id in lower case.
+ * Findings about wrong values, at most one for each value, in their order.
+ * `types` maps the ids (in lower case) of the canonical source's fields to their types.
  */
 export function checkValues(
   values: readonly ValueInput[],
@@ -75,12 +75,12 @@ export function checkValues(
   })
 }
 
-/** Only what customers made is theirs to rename: not the canonical source, not what an integration manages. */
+/** Customers rename only their own sources: not the canonical source, and no source that an integration manages. */
 export function mayRename(source: Source): boolean {
   return source.managedBy === 'customer'
 }
 
-/** Fields are created and renamed in sources of type `api`, the canonical one included. */
+/** Fields can be created and renamed in sources of type `api`, including the canonical source. */
 export function mayChangeFields(source: Source): boolean {
   return source.type === API_TYPE && source.managedBy !== 'integration'
 }

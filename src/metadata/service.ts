@@ -1,8 +1,8 @@
 /**
- * Use cases of metadata definitions: sources and their typed fields, and the values that recordings carry.
+ * Use cases of metadata definitions (sources and their typed fields) and of the values of recordings.
  *
- * The rule: failures come in the order 404, 403, 400, 409. A change takes the function that reads its body, and asks it
- * only when the target is known and may be changed.
+ * Failures come in the order 404, 403, 400, 409. A change therefore takes a function that reads the request's body, and
+ * calls it after the target was found and may be changed.
  */
 import type { Query, Sql } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
@@ -41,7 +41,7 @@ export function createMetadata(deps: MetadataDeps) {
   }
 }
 
-/** Reads first: once it exists, nothing is written. */
+/** Reads first, so that nothing is written once the source exists. */
 async function ensureCanonical(
   { newId, log }: MetadataDeps,
   query: Query,
@@ -51,7 +51,7 @@ async function ensureCanonical(
   if (present !== undefined) return present
   await store.insertCanonicalSource(query, organizationId, newId())
   const made = await store.findCanonicalSourceId(query, organizationId)
-  if (made === undefined) throw new Error('another source has the name of the canonical one')
+  if (made === undefined) throw new Error('another source has the name of the canonical source')
   log.info({ organizationId, sourceId: made }, 'canonical metadata source created')
   return made
 }
@@ -83,11 +83,11 @@ function createSources(
 
     /**
      * Renaming to the present name changes nothing.
-     * @throws AppError 404; 403 `source_read_only`; what `readName` throws; 400; 409 `name_exists`
+     * @throws AppError 404; 403 `source_read_only`; errors of `readName`; 400; 409 `name_exists`
      */
     async renameSource(organizationId: string, id: string, readName: () => Promise<string>): Promise<Source> {
       const source = (await store.findSource(sql, organizationId, id)) ?? noSource()
-      if (!mayRename(source)) readOnly('The source is not managed by the customer: it cannot be renamed.')
+      if (!mayRename(source)) readOnly('The customer does not manage this source, so it cannot be renamed.')
       const name = sourceName(await readName())
       if (name === source.externalEntityName) return source
       const renamed = await store.renameSource(sql, organizationId, id, name)
@@ -99,11 +99,11 @@ function createSources(
 function createFields({ sql, reads, newId, log }: MetadataDeps) {
   async function sourceToChange(organizationId: string, id: string): Promise<void> {
     const source = (await store.findSource(sql, organizationId, id)) ?? noSource()
-    if (!mayChangeFields(source)) readOnly('The source is managed by an integration, and so are its fields.')
+    if (!mayChangeFields(source)) readOnly('An integration manages this source and its fields.')
   }
 
   return {
-    /** Oldest first. `readPage` is asked after 404. @throws AppError 404 */
+    /** Oldest first. `readPage` is called after the source was found. @throws AppError 404 */
     async listFields(
       organizationId: string,
       sourceId: string,
@@ -118,7 +118,7 @@ function createFields({ sql, reads, newId, log }: MetadataDeps) {
       return (await store.findField(sql, organizationId, id)) ?? noField()
     },
 
-    /** @throws AppError 404; 403 `source_read_only`; what `read` throws; 400; 409 `name_exists` */
+    /** @throws AppError 404; 403 `source_read_only`; errors of `read`; 400; 409 `name_exists` */
     async createField(
       organizationId: string,
       sourceId: string,
@@ -135,7 +135,7 @@ function createFields({ sql, reads, newId, log }: MetadataDeps) {
 
     /**
      * Renaming to the present name changes nothing.
-     * @throws AppError 404; 403 `source_read_only`; what `readName` throws; 400; 409 `name_exists`
+     * @throws AppError 404; 403 `source_read_only`; errors of `readName`; 400; 409 `name_exists`
      */
     async renameField(organizationId: string, id: string, readName: () => Promise<string>): Promise<Field> {
       const field = (await store.findField(sql, organizationId, id)) ?? noField()
@@ -148,7 +148,7 @@ function createFields({ sql, reads, newId, log }: MetadataDeps) {
   }
 }
 
-/** @throws AppError 400, or 409 for the reserved name, whether or not the canonical source exists yet */
+/** @throws AppError 400; 409 for the reserved name, even if the canonical source does not exist yet */
 function sourceName(text: string): string {
   const name = nameOf('externalEntityName', text)
   return name === CANONICAL_NAME ? nameTaken('source', name) : name

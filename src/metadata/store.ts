@@ -1,20 +1,20 @@
 /**
- * The SQL of metadata sources and fields.
+ * SQL of metadata sources and fields.
  *
- * The rule: names are kept apart by unique constraints, never by a look beforehand: of many writers at once one wins and
- * the others are told.
+ * Unique constraints keep names apart, not a look beforehand. Of many concurrent writers one wins; the others get a
+ * conflict.
  */
 import type { Query } from '../platform/db/pool.ts'
 import { isUniqueViolation } from '../platform/db/sqlstate.ts'
 import { API_TYPE, CANONICAL_NAME, type Field, type FieldType, type Source } from './model.ts'
 
-/** A page by number, from 1. */
+/** A page by number, starting with 1. */
 export interface NumberedPage {
   readonly page: number
   readonly limit: number
 }
 
-/** What a rename came to: `taken` where another one of its kind has the name. */
+/** The result of a rename: `taken` if another object of its kind has the name. */
 export type Renamed<T> = T | 'taken' | undefined
 
 const sourceColumns = (sql: Query) => sql`
@@ -25,7 +25,7 @@ const sourceColumns = (sql: Query) => sql`
 const fieldColumns = (sql: Query) => sql`
   f.id, f.source_id as "sourceId", f.name, f.type, f.created_at as "createdAt", f.updated_at as "updatedAt"`
 
-/** `page - 1` pages further, in int8: a page number of fifteen digits is past the end, not out of range. */
+/** The offset is computed as int8, so that a page number of fifteen digits gives an empty page instead of an overflow. */
 const pageOf = (sql: Query, { page, limit }: NumberedPage) => sql`
   limit ${limit}
   offset (${page}::bigint - 1) * ${limit}::bigint`
@@ -39,7 +39,7 @@ export async function findCanonicalSourceId(sql: Query, organizationId: string):
   return row?.id
 }
 
-/** Waits for whoever is inserting it at the same time; afterwards exactly one exists. */
+/** Waits for a concurrent insert. Afterwards exactly one canonical source exists. */
 export async function insertCanonicalSource(sql: Query, organizationId: string, id: string): Promise<void> {
   await sql`
     insert into metadata_source (
@@ -49,7 +49,7 @@ export async function insertCanonicalSource(sql: Query, organizationId: string, 
     on conflict do nothing`
 }
 
-/** The canonical source first, then the oldest first, so that new ones never move those of earlier pages. */
+/** The canonical source first, then the oldest first, so that new sources never shift earlier pages. */
 export function listSources(sql: Query, organizationId: string, page: NumberedPage) {
   return sql<Source[]>`
     select ${sourceColumns(sql)}
@@ -72,7 +72,7 @@ export async function findSource(
   return row
 }
 
-/** @returns undefined where a source of type `api` has the name */
+/** @returns undefined if a source of type `api` has the name */
 export async function insertSource(
   sql: Query,
   row: { readonly id: string; readonly organizationId: string; readonly name: string },
@@ -85,7 +85,7 @@ export async function insertSource(
   return inserted
 }
 
-/** A single statement: not to be used inside a transaction, which a taken name would abort. */
+/** One statement. Do not use it inside a transaction, which a taken name would abort. */
 export async function renameSource(
   sql: Query,
   organizationId: string,
@@ -123,7 +123,7 @@ export async function findField(sql: Query, organizationId: string, id: string):
   return row
 }
 
-/** @returns undefined where a field of the source has the name */
+/** @returns undefined if a field of the source has the name */
 export async function insertField(
   sql: Query,
   row: {
@@ -142,7 +142,7 @@ export async function insertField(
   return inserted
 }
 
-/** A single statement: not to be used inside a transaction, which a taken name would abort. */
+/** One statement. Do not use it inside a transaction, which a taken name would abort. */
 export async function renameField(
   sql: Query,
   organizationId: string,

@@ -1,14 +1,13 @@
-/** Wire shapes of the caller's own organization. */
+/** Shapes of the caller's own organization in the API. */
 import { type Static, Type } from '@sinclair/typebox'
 import { createdAt, named, uuid } from '../platform/validation/schema.ts'
 
 const agentChatsEnabled = Type.Boolean({
-  description:
-    'Whether agents may send conversations; where not, ingestion answers 404 `agent_chats_disabled`',
+  description: 'Whether agents may send conversations; if not, ingestion answers 404 `agent_chats_disabled`',
 })
 const recordingAllowed = Type.Boolean({
   description:
-    'Whether meetings may be recorded; where not, a meeting join answers 401 `recording_not_permitted`',
+    'Whether meetings may be recorded; if not, a meeting join answers 401 `recording_not_permitted`',
 })
 
 export const Organization = named(
@@ -19,7 +18,7 @@ export const Organization = named(
     agentChatsEnabled,
     recordingAllowed,
     responseCredits: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-      description: '`agent_response_processed` units that are left; null: unlimited',
+      description: '`agent_response_processed` units that are left; `null`: unlimited',
     }),
     createdAt,
   }),

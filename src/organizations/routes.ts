@@ -1,4 +1,4 @@
-/** `/v3/rest/organization`: the organization of the caller's key, and what is switched on for it. */
+/** `/v3/rest/organization`: the organization of the caller's key and its feature switches. */
 import { Type } from '@sinclair/typebox'
 import { type Operation, ok, operation } from '../http/operation.ts'
 import type { Organization as OrganizationRow } from '../identity/service.ts'
@@ -7,11 +7,11 @@ import { Organization, UpdateOrganization } from './model.ts'
 const PATH = '/v3/rest/organization'
 const TAG = 'Organization'
 
-/** The part of identity that owns organizations. */
+/** The part of identity that manages organizations. */
 export interface Organizations {
   /** @throws AppError 404 */
   findOrganization(idOrName: string): Promise<OrganizationRow>
-  /** Absent members stay as they are. @throws AppError 404 */
+  /** An absent member keeps its value. @throws AppError 404 */
   updateOrganization(organizationId: string, change: UpdateOrganization): Promise<OrganizationRow>
 }
 
@@ -23,7 +23,7 @@ export function organizationOperations(organizations: Organizations): readonly O
       path: PATH,
       tag: TAG,
       summary: 'Read the organization of the key',
-      description: 'Its name, what is switched on for it, and the credits that are left.',
+      description: 'The name, the feature switches and the remaining credits.',
       access: 'organization',
       query: Type.Object({}),
       success: { status: 200, description: 'The organization', schema: Organization },
@@ -39,12 +39,12 @@ export function organizationOperations(organizations: Organizations): readonly O
       tag: TAG,
       summary: 'Switch agent conversations or recording on or off',
       description:
-        'Only the members given are changed. A change takes effect with the next request, in every process. ' +
-        'The key of the organization may change them, a user may not.',
+        'Changes only the members that are given. A change takes effect with the next request, in every process. ' +
+        'Only the key of the organization may change them; a user may not.',
       access: 'organization',
       body: UpdateOrganization,
       example: { agentChatsEnabled: true },
-      success: { status: 200, description: 'The organization as it is now', schema: Organization },
+      success: { status: 200, description: 'The changed organization', schema: Organization },
       errors: ['unknown_member'],
       async handler({ principal, body }) {
         return ok(

@@ -1,4 +1,4 @@
-/** The SQL of people as they are put, read and erased one by one, and of their companies. */
+/** SQL of people and companies: put, read, list, erase. */
 import { asMicroseconds, behind, type Position } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { Boundary } from './model.ts'
@@ -21,7 +21,7 @@ const columns = (query: Query) => query`
   person.company_id as "companyId", person.created_at as "createdAt",
   ${asMicroseconds(query, 'person.created_at')} as "createdMicroseconds"`
 
-/** Finds by address or makes; undefined stays as it is. The address is kept as it was first written. */
+/** Finds the person by address or inserts one. `undefined` keeps a value. The address keeps its first spelling. */
 export async function putPerson(
   query: Query,
   organizationId: string,
@@ -48,7 +48,7 @@ export async function putPerson(
       ${boundary === undefined ? query`` : query`, boundary = excluded.boundary`}
       ${companyId === undefined ? query`` : query`, company_id = excluded.company_id`}
     returning ${columns(query)}`
-  if (row === undefined) throw new Error('a person was neither found nor made')
+  if (row === undefined) throw new Error('the person was neither found nor inserted')
   return row
 }
 
@@ -71,10 +71,10 @@ export interface PersonFilter {
   readonly until?: string | undefined
 }
 
-/** Behind a moment of creation, and the id of those of one moment. */
+/** Continues after a time of creation; the id orders people of the same time. */
 export type PersonPosition = Position<readonly [microseconds: number, id: number]>
 
-/** Newest first, one row more than the limit. */
+/** Newest first, with one row more than the limit. */
 export function listPeople(
   query: Query,
   organizationId: string,
@@ -90,7 +90,7 @@ export function listPeople(
       ${until === undefined ? query`` : query`and created_at < ${until}::text::timestamptz`}
       ${behind(query, 'created_at', 'id', after)}
     ${
-      // An address is one person's: found by it, there is nothing to order.
+      // At most one person has the address, so there is nothing to order.
       email === undefined ? query`order by created_at desc, id desc` : query``
     }
     limit ${limit + 1}
@@ -104,7 +104,7 @@ export interface LockedPerson {
   readonly lastName: string | null
 }
 
-/** Nobody refers to the person anew until the transaction ends. @returns null where there is no such person */
+/** Prevents new references to the person until the transaction ends. @returns null if there is no such person */
 export async function lockPerson(tx: Tx, organizationId: string, id: number): Promise<LockedPerson | null> {
   const [row] = await tx<LockedPerson[]>`
     select public_id as "publicId", email, first_name as "firstName", last_name as "lastName"
@@ -122,7 +122,7 @@ export async function deletePerson(tx: Tx, organizationId: string, id: number): 
       and id = ${id}`
 }
 
-/** Those with the name or the domain, oldest first. */
+/** Companies with the name or the domain, oldest first. */
 export function findCompanies(tx: Tx, organizationId: string, { name, domain }: CompanyInput) {
   return tx<Company[]>`
     select id, name, domain
@@ -132,7 +132,7 @@ export function findCompanies(tx: Tx, organizationId: string, { name, domain }: 
     order by id`
 }
 
-/** Companies of the organization are made and changed by one transaction at a time. */
+/** One transaction at a time inserts or changes companies of the organization. */
 export async function lockCompanies(tx: Tx, organizationId: string): Promise<void> {
   await tx`select pg_advisory_xact_lock(hashtextextended(${`company of ${organizationId}`}, 0))`
 }
@@ -146,7 +146,7 @@ export async function insertCompany(
     insert into company (organization_id, name, domain)
     values (${organizationId}, ${name}, ${domain})
     returning id`
-  if (row === undefined) throw new Error('a company was not made')
+  if (row === undefined) throw new Error('the company was not inserted')
   return row.id
 }
 

@@ -1,14 +1,14 @@
 /**
  * Use cases of people as a directory: put, read, list, erase.
  *
- * The rule: an erased person leaves nothing behind that names them. What refers to the person is erased with the person's row, in
- * one transaction; what names the person in conversations and recordings is erased by an actor (erasure-actor.ts), which
- * that transaction starts.
+ * An erasure removes everything that names the person. One transaction deletes the person's row and all references to it.
+ * It also starts an actor (erasure-actor.ts), which erases the person's name from conversations and recordings.
  */
 import { transactionWithMail } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
+import { withinReach } from '../platform/db/walk.ts'
 import { AppError } from '../platform/errors.ts'
 import * as store from './directory.store.ts'
 import { termsOf } from './erasure.rules.ts'
@@ -21,20 +21,20 @@ export type { PersonFilter, PersonRow } from './directory.store.ts'
 export type { Erasure } from './erasure.store.ts'
 export type Directory = ReturnType<typeof createDirectory>
 
-/** Erases what one feature keeps of a person. @returns how many things there were */
+/** Erases the references of one feature to a person. @returns how many there were */
 export type Eraser = (tx: Tx, organizationId: string, personId: number) => Promise<number>
 
 export type DirectoryDeps = Pick<Deps, 'sql' | 'reads' | 'newId' | 'log' | 'doorbell'> & {
-  /** By the name under which the receipt counts what they erased. */
+  /** Keyed by the name under which the receipt counts the erased references. */
   readonly erasers: Readonly<Partial<Record<ErasureKind, Eraser>>>
-  /** The recordings that the person took part in. */
+  /** Recordings that the person took part in. */
   readonly recordingsOf: (tx: Tx, organizationId: string, personId: number) => Promise<readonly string[]>
 }
 
 export function createDirectory(deps: DirectoryDeps) {
   const { sql, reads, newId, log, doorbell, erasers, recordingsOf } = deps
   return {
-    /** Finds by address (case-insensitively) or makes; absent members never overwrite, null clears. @throws AppError 400 */
+    /** Finds by address (case-insensitively) or inserts. An absent member keeps its value, null clears it. @throws AppError 400 */
     async put(organizationId: string, body: PutPerson): Promise<store.PersonRow> {
       const { company, ...person } = personDraft(body)
       const write = { ...person, publicId: newId() }
@@ -50,13 +50,13 @@ export function createDirectory(deps: DirectoryDeps) {
       return (await store.findPerson(reads, organizationId, id)) ?? noPerson()
     },
 
-    /** Newest first, one row more than the limit. */
+    /** Newest first, with one row more than the limit. */
     list: (organizationId: string, filter: store.PersonFilter, position: store.PersonPosition) =>
-      store.listPeople(reads, organizationId, filter, position),
+      withinReach(position, (place) => store.listPeople(reads, organizationId, filter, place)),
 
     /**
-     * The person's row, feedback records and participations at once, all or nothing; what names the person elsewhere in the
-     * background, from here on without fail.
+     * Deletes the person's row, feedback records and participations in one transaction. The actor then erases the person's
+     * name elsewhere, in the background.
      * @throws AppError 404 `person_not_found`
      */
     async erase(organizationId: string, id: number): Promise<Erasure> {
@@ -79,7 +79,7 @@ export function createDirectory(deps: DirectoryDeps) {
       return erasure
     },
 
-    /** How far an erasure is. @throws AppError 404 `person_erasure_not_found` */
+    /** The progress of an erasure. @throws AppError 404 `person_erasure_not_found` */
     async getErasure(organizationId: string, id: string): Promise<Erasure> {
       const erasure = await findErasure(sql, organizationId, id)
       if (erasure === null) throw new AppError('person_erasure_not_found', 'There is no such erasure.')
@@ -88,7 +88,7 @@ export function createDirectory(deps: DirectoryDeps) {
   }
 }
 
-/** Looks first: most people are of a company that is known. */
+/** Looks before it locks, because most people belong to a known company. */
 async function resolveCompany(tx: Tx, organizationId: string, named: CompanyInput): Promise<number> {
   const decide = async () => decideCompany(await store.findCompanies(tx, organizationId, named), named)
   let decision = await decide()

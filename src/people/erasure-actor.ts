@@ -1,8 +1,8 @@
 /**
- * The actor of an erasure: has every feature erase the person, step by step.
+ * The actor of an erasure. It lets every feature erase the person, step by step.
  *
- * The rule: a turn may end anywhere. Progress is committed with each step, so the next turn goes on where the last step
- * ended, and one that takes long gives way to others by writing to itself.
+ * A turn may end anywhere: each step commits its progress, and the next turn continues there. A long erasure ends its turn
+ * after a while and sends itself a message, so that other long turns get their share.
  */
 import type { ActorDefinition, LongTurn, Send } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
@@ -10,13 +10,13 @@ import type { Tx } from '../platform/db/pool.ts'
 import * as store from './erasure.store.ts'
 import { createEraser, ERASURE_KINDS, type ErasureReach } from './erasure.ts'
 
-/** A kind of which nothing was found is said to be none. */
+/** Kinds without a finding are counted as zero. */
 const NONE: store.Counts = Object.fromEntries(ERASURE_KINDS.map((kind) => [kind, 0]))
 
-/** Of one turn: then other long turns have theirs. */
+/** Time limit of one turn. */
 const TURN_MS = 10_000
 
-/** `erase`: the person's row is gone, and the erasure says what is looked for. What fails in the end is among the dead letters. */
+/** Handles `erase`, after the person's row is gone. The erasure's row holds the search terms. Failures end as dead letters. */
 export function erasureActor(
   { clock }: Pick<Deps, 'clock'>,
   reaches: readonly ErasureReach[],
@@ -43,7 +43,7 @@ async function erase(clock: Deps['clock'], reaches: readonly ErasureReach[], tur
   })
 }
 
-/** @returns true where nothing is left to do */
+/** @returns true if nothing is left to do */
 async function step(tx: Tx, send: Send, id: string, reaches: readonly ErasureReach[]): Promise<boolean> {
   const erasure = await store.lockOpenErasure(tx, id)
   if (erasure === null) return true

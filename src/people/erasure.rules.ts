@@ -1,16 +1,16 @@
 /**
- * Finding a person by name and e-mail address in free text. Pure.
+ * Finds a person by name and e-mail address in free text. Pure.
  *
- * The rule: rather too much than too little, within what belongs to the person. Names count as whole words in any case and
- * with any white space, and each longer word of a name by itself. The expression is made of literals only, so it takes linear time.
+ * It prefers to erase too much over too little. Names match as whole words, in any case and with any white space. Each
+ * longer word of a name also matches alone. The expression consists of literals only, so it runs in linear time.
  */
 
-/** Stands in place of what named the person. */
+/** Replaces the erased text. */
 export const ERASED = '[erased]'
 
-/** Words of a name that are looked for by themselves. Shorter ones ("de", "J.") are part of ordinary text. */
+/** Shortest word of a name that is searched for alone. Shorter ones ("de", "J.") are part of ordinary text. */
 const MIN_WORD_LENGTH = 3
-/** A name of one letter alone would erase that letter everywhere. */
+/** A name of one letter would erase that letter everywhere. */
 const MIN_NAME_LENGTH = 2
 
 export interface Terms {
@@ -19,13 +19,13 @@ export interface Terms {
 }
 
 export interface Eraser {
-  /** The text without the person. */
+  /** The text with the person erased. */
   text(text: string): string
-  /** The JSON value without the person, in texts and in member names. The value itself where nothing changes. */
+  /** The JSON value with the person erased from texts and member names. Returns the same value if nothing changes. */
   value<T>(value: T): T
 }
 
-/** What names a person: first and last name together in either order, and each of them. */
+/** Search terms of a person: first and last name together in either order, and each of them. */
 export function termsOf(person: {
   readonly email: string | null
   readonly firstName: string | null
@@ -41,7 +41,7 @@ export function termsOf(person: {
   }
 }
 
-/** Scripts that write words without spaces between them, or join endings to a name. */
+/** Scripts that write words without spaces, or join endings to a name. */
 const WITHOUT_SPACES =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 
@@ -57,7 +57,7 @@ function expressionOf(email: string | null, names: readonly string[]): RegExp | 
     ...name.split(/[\s,]+/u).filter((word) => length(word) >= MIN_WORD_LENGTH),
   ])
   const forms = new Set(words.flatMap((word) => [word.normalize('NFC'), word.normalize('NFD')]))
-  // Longer ones first: an alternation takes the first that fits.
+  // An alternation takes the first match, so longer forms come first.
   const sorted = [...forms].sort((a, b) => b.length - a.length || (a < b ? -1 : 1))
   const alternatives = [...(email === null ? [] : emailPatterns(email)), ...sorted.map(namePattern)]
   return alternatives.length === 0 ? null : new RegExp(alternatives.join('|'), 'giu')
@@ -89,7 +89,7 @@ function eraseValue(text: (value: string) => string, value: unknown): unknown {
   return eraseMembers(text, value as Record<string, unknown>)
 }
 
-/** Members whose names become the same get a counter, so that none is lost. */
+/** Member names that become equal get a counter, so that no member is lost. */
 function eraseMembers(text: (value: string) => string, value: Record<string, unknown>): unknown {
   const taken = new Set(Object.keys(value))
   const counters = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** The SQL of erasures: what is looked for, how far the work is, and what was erased. */
+/** SQL of erasures: search terms, progress and counts. */
 import type { Json, Query, Tx } from '../platform/db/pool.ts'
 import type { ErasureKind } from './erasure.ts'
 
@@ -19,7 +19,7 @@ export interface Erasure {
 }
 
 export interface Progress {
-  /** Name of the reach whose turn it is. */
+  /** Name of the reach that runs next. */
   readonly reach: string
   readonly from: Json | null
 }
@@ -64,7 +64,7 @@ export async function findErasure(query: Query, organizationId: string, id: stri
   return row ?? null
 }
 
-/** By the id that the actor's key has. @returns null where it is finished, or gone with its organization */
+/** Finds an erasure by the id in the actor's key. @returns null if it is finished, or deleted with its organization */
 export async function lockOpenErasure(tx: Tx, id: string): Promise<OpenErasure | null> {
   const [row] = await tx<OpenErasure[]>`
     select ${columns(tx)}, organization_id as "organizationId", public_id as "publicId", terms, progress
@@ -86,7 +86,7 @@ export async function saveErasure(
     where organization_id = ${organizationId} and id = ${id}`
 }
 
-/** From now on nothing here names the person. */
+/** Deletes the search terms. The row no longer names the person. */
 export async function finishErasure(
   tx: Tx,
   { organizationId, id }: Pick<OpenErasure, 'organizationId' | 'id'>,

@@ -1,7 +1,7 @@
 /**
- * What features do to erase a person, step by step in the background.
+ * How features erase a person in the background, step by step.
  *
- * The rule: a step is bounded, runs in a transaction of its own, and may be run again. It says where the next one goes on.
+ * Each step does a bounded amount of work in its own transaction and can be repeated. It returns where the next step starts.
  */
 import type { Send } from '../actors/types.ts'
 import type { Json, Tx } from '../platform/db/pool.ts'
@@ -10,7 +10,7 @@ import type { Eraser } from './erasure.rules.ts'
 export type { Eraser } from './erasure.rules.ts'
 export { createEraser } from './erasure.rules.ts'
 
-/** Who is erased. What arrived after `requestedAt` is new data and stays. */
+/** The person to erase. Data that arrived after `requestedAt` is new and stays. */
 export interface ErasedPerson {
   readonly organizationId: string
   readonly publicId: string
@@ -23,21 +23,21 @@ export interface ErasedPerson {
 }
 
 export interface ErasureStep {
-  /** Where the next step goes on; null: nothing is left to do. */
+  /** Where the next step starts; null if nothing is left to do. */
   readonly next: Json | null
-  /** How many things of each kind were changed. */
+  /** The number of changed objects of each kind. */
   readonly counts: Readonly<Partial<Record<ErasureKind, number>>>
 }
 
 /** One feature's part of an erasure. */
 export interface ErasureReach {
-  /** Stable: progress is stored under it. */
+  /** Stable, because progress is stored under this name. */
   readonly name: string
-  /** `from` is `next` of the step before; null at the beginning. */
+  /** `from` is `next` of the previous step, or null at the beginning. */
   step(tx: Tx, person: ErasedPerson, from: Json | null, send: Send): Promise<ErasureStep>
 }
 
-/** What is counted. */
+/** Kinds of erased objects, as the receipt counts them. */
 export const ERASURE_KINDS = [
   'feedbackRecords',
   'participations',
@@ -54,7 +54,7 @@ export type ErasureKind = (typeof ERASURE_KINDS)[number]
 /** Recordings of one step. */
 const RECORDINGS = 100
 
-/** A reach that takes the recordings of the person in portions. @param erase says what it changed */
+/** A reach that erases in the person's recordings, a portion at a step. @param erase returns how much it changed */
 export function overRecordings(
   name: string,
   erase: (tx: Tx, person: ErasedPerson, ids: readonly string[]) => Promise<ErasureStep['counts']>,

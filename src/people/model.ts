@@ -1,7 +1,8 @@
-/** Wire shapes of people: the customers that feedback and recordings are about. */
+/** Shapes of people in the API: the customers that feedback and recordings are about. */
 import { type Static, Type } from '@sinclair/typebox'
 import { positionedPageOf, positionQuery } from '../http/paging.ts'
 import { momentParameter } from '../http/parameters.ts'
+import { EMAIL_PATTERN, MAX_EMAIL } from '../platform/validation/email-address.ts'
 import { MAX_NAME } from '../platform/validation/names.ts'
 import {
   count,
@@ -17,34 +18,31 @@ import {
   uuid,
 } from '../platform/validation/schema.ts'
 
-/** RFC 5321: 64 of the local part, `@`, and 255 of the domain. */
-export const MAX_EMAIL = 320
 /** RFC 1035 section 2.3.4, in the text form. */
 const MAX_DOMAIN = 253
 
 export const BOUNDARIES = ['external', 'internal'] as const
 export type Boundary = (typeof BOUNDARIES)[number]
 
-export const EMAIL = '^\\s*[^\\s@]+@[^\\s@]+\\s*$'
 /** Labels with dots between them, in Unicode or as in DNS; no scheme, port or path. */
 const DOMAIN = '^\\s*[^\\s@:/?#.]+(?:\\.[^\\s@:/?#.]+)+\\s*$'
 
-const BoundaryWord = oneOf(BOUNDARIES, '`external`: a customer; `internal`: somebody of the organization.')
+const BoundaryWord = oneOf(BOUNDARIES, '`external`: a customer; `internal`: a member of the organization.')
 const PersonName = text('A name.', { maxLength: MAX_NAME })
 
 export const PutPerson = Type.Object({
   email: Type.String({
-    pattern: EMAIL,
+    pattern: EMAIL_PATTERN,
     words: 'an e-mail address, such as ann@example.com',
     maxLength: MAX_EMAIL,
-    description: `Finds the person in the organization, by case or not, or makes one. At most ${MAX_EMAIL} characters.`,
+    description: `Finds the person in the organization (case-insensitively) or creates one. At most ${MAX_EMAIL} characters.`,
     documented: { format: 'email' },
   }),
   first_name: optionalOrNull(PersonName, `First name, at most ${MAX_NAME} characters. Null clears it.`),
   last_name: optionalOrNull(PersonName, `Last name, at most ${MAX_NAME} characters. Null clears it.`),
   boundary: optionalOrNull(
     BoundaryWord,
-    '`external`: a customer; `internal`: somebody of the organization. Null says nothing.',
+    '`external`: a customer; `internal`: a member of the organization. Null keeps the value.',
   ),
   company: optionalOrNull(
     Type.Object(
@@ -71,7 +69,7 @@ export const PutPerson = Type.Object({
         },
       },
     ),
-    'The person’s company: found by `domain`, else by `name`, or made. Null: the person is of none.',
+    'The person’s company, found by `domain`, else by `name`, else created. Null: the person has no company.',
   ),
 })
 export type PutPerson = Static<typeof PutPerson>
@@ -80,12 +78,14 @@ export const Person = named(
   'Person',
   Type.Object({
     id: integerId('Id of the person.'),
-    uuid: uuid('Id of the person everywhere else, such as `personId` of the participants of a recording.'),
-    first_name: orNull(Type.String(), 'First name; null where unknown.'),
-    last_name: orNull(Type.String(), 'Last name; null where unknown.'),
-    email: orNull(Type.String(), 'E-mail address; null where unknown.'),
+    uuid: uuid(
+      'Id of the person in the rest of the API, such as `personId` of the participants of a recording.',
+    ),
+    first_name: orNull(Type.String(), 'First name; null if unknown.'),
+    last_name: orNull(Type.String(), 'Last name; null if unknown.'),
+    email: orNull(Type.String(), 'E-mail address; null if unknown.'),
     boundary: BoundaryWord,
-    company_id: orNull(Type.Integer({ minimum: 1 }), 'Id of the company; null where unknown.'),
+    company_id: orNull(Type.Integer({ minimum: 1 }), 'Id of the company; null if unknown.'),
     created_at: createdAt,
   }),
 )
@@ -94,12 +94,12 @@ export const PersonPage = positionedPageOf(Person)
 
 export const PersonQuery = Type.Object({
   ...positionQuery,
-  email: Type.Optional(Type.String({ description: 'The whole address, by case or not.' })),
+  email: Type.Optional(Type.String({ description: 'The whole address, case-insensitively.' })),
   since: Type.Optional(momentParameter('`created_at` is this or later.')),
   until: Type.Optional(momentParameter('`created_at` is before this.')),
 })
 
-/** What is left where it is, whatever it says: the answer names it, so that nobody believes it gone. */
+/** Data that an erasure does not change. The response lists it, so that no caller believes it gone. */
 export const LEFT_BY_ERASURE = [
   'ids_of_the_sender',
   'fingerprints',
@@ -118,10 +118,10 @@ export const PersonErasure = named(
     person_id: integerId('The `id` that the person had.'),
     status: oneOf(
       ['running', 'completed'],
-      '`running`: conversations and recordings are being searched. `completed`: what is counted in `erased` is gone, and the ' +
-        'service no longer knows whom the erasure was about.',
+      '`running`: conversations and recordings are being searched. `completed`: everything counted in `erased` is gone, and the ' +
+        'service no longer stores whom the erasure was about.',
     ),
-    requested_at: moment('When the erasure was requested. What arrives later is new data.'),
+    requested_at: moment('When the erasure was requested. Data that arrives later is new.'),
     finished_at: orNull(moment('When it was completed.'), 'When it was completed; null while it is running.'),
     erased: Type.Object(
       {
@@ -130,24 +130,23 @@ export const PersonErasure = named(
         sessions: erased(
           'Agent conversations in which the person took part. The participant stays, without name, address and ids.',
         ),
-        events: erased('Messages of these conversations in which something was replaced by `[erased]`.'),
-        signals: erased('Signals of these conversations in which something was replaced.'),
+        events: erased('Messages of these conversations in which text was replaced by `[erased]`.'),
+        signals: erased('Signals of these conversations in which text was replaced.'),
         recordings: erased('Recordings of the person whose name or summary was changed.'),
         utterances: erased('Utterances of the transcripts of these recordings that were changed.'),
         values: erased('Metadata values of these recordings that were changed.'),
         fileNames: erased('Names of uploaded files of these recordings that were changed.'),
       },
       {
-        description:
-          'How much was erased so far. A kind that was not reached yet is absent while the erasure is running.',
+        description: 'How much was erased so far. A kind is absent until the erasure reaches it.',
       },
     ),
     left: Type.Array(oneOf(LEFT_BY_ERASURE), {
       description:
-        'What an erasure does not change. `ids_of_the_sender`: `externalSessionId`, `externalEventId`, external ids of records. ' +
+        'Data that an erasure does not change. `ids_of_the_sender`: `externalSessionId`, `externalEventId`, external ids of records. ' +
         '`fingerprints`: SHA-256 digests of messages, by which retries are recognised. `other_conversations` and ' +
-        '`other_recordings`: those in which the person is not a participant, though somebody may mention the person there. ' +
-        '`media`: sound and pictures, and the addresses they came from. `website_forms`: submissions to the operator of the service.',
+        '`other_recordings`: those without the person as a participant, even if they mention the person. ' +
+        '`media`: audio, images and their source addresses. `website_forms`: submissions to the operator of the service.',
     }),
   }),
 )

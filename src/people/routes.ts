@@ -1,4 +1,4 @@
-/** Operations on people. They parse, call the directory and shape the answer. */
+/** Operations on people. They parse, call the directory and shape the response. */
 import { Type } from '@sinclair/typebox'
 import { accepted, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
@@ -35,8 +35,8 @@ const putPerson = (directory: Directory) =>
     tag: TAG,
     summary: 'Create or update a person',
     description:
-      'The person is found by `email` in the organization, by case or not. What is absent is left as it is; `null` clears a name or the ' +
-      'company. A new person is `external` unless told. The answer is 200 either way.',
+      'Finds the person in the organization by `email` (case-insensitively) or creates one. An absent member keeps its value; `null` ' +
+      'clears a name or the company. A new person is `external` by default. The answer is 200 in both cases.',
     access: 'organization',
     limit: 'feedback',
     body: PutPerson,
@@ -47,7 +47,7 @@ const putPerson = (directory: Directory) =>
       boundary: 'external',
       company: { name: 'Example', domain: 'example.com' },
     },
-    success: { status: 200, description: 'The person as it is now', schema: Person },
+    success: { status: 200, description: 'The stored person', schema: Person },
     async handler({ principal, body }) {
       return ok(resourceOf(await directory.put(principal.organizationId, await body())))
     },
@@ -84,7 +84,7 @@ const getPerson = (directory: Directory) =>
     params: { personId: integerIdOf('person') },
     tag: TAG,
     summary: 'Read a person',
-    description: '404 where the organization has no such person.',
+    description: 'Answers 404 if the organization has no such person.',
     access: 'organizationOrUser',
     query: Type.Object({}),
     success: { status: 200, description: 'The person', schema: Person },
@@ -105,15 +105,15 @@ const erasePerson = (directory: Directory) =>
     tag: TAG,
     summary: 'Erase a person',
     description:
-      'The person, their feedback records and their places among the participants of recordings are deleted at once, all or ' +
-      'nothing. Then, in the background and without fail, name and e-mail address are replaced by `[erased]` where the person took part: in ' +
+      'Deletes the person, their feedback records and their participations in recordings at once, all or nothing. ' +
+      'Then the service replaces name and e-mail address by `[erased]` in the background, wherever the person took part: in ' +
       'agent conversations (a participant with the `personId`, or with the e-mail address as `email`, `username` or `externalId`) and in ' +
-      'the names, summaries, transcripts, metadata values and file names of recordings. Names count as whole words in any case. A retry of an erased message ' +
-      'is still recognised and brings nothing back; what is new after the request is new data. The log keeps a receipt without names.',
+      'the names, summaries, transcripts, metadata values and file names of recordings. Names match as whole words in any case. A retry of an erased ' +
+      'message is still recognised and restores nothing. Data that arrives after the request is new. The log keeps a receipt without names.',
     access: 'organization',
     success: {
       status: 202,
-      description: 'The person is gone; the rest goes on as `Location` tells',
+      description: 'The person is deleted; `Location` shows the progress of the rest',
       schema: PersonErasure,
     },
     errors: [NOT_FOUND],
@@ -130,8 +130,8 @@ const getErasure = (directory: Directory) =>
     path: `${ERASURES}/{erasureId}`,
     params: { erasureId: uuidOf('erasure') },
     tag: TAG,
-    summary: 'Read how far the erasure of a person is',
-    description: 'Says what was erased and what an erasure leaves. It does not say who the person was.',
+    summary: 'Read the progress of an erasure',
+    description: 'Returns what was erased and what an erasure leaves in place. It does not name the person.',
     access: 'organization',
     query: Type.Object({}),
     success: { status: 200, description: 'The erasure', schema: PersonErasure },

@@ -1,23 +1,16 @@
-/** Pure decisions about people: what a request says about a person, and which company it means. */
-import { invalid } from '../http/json.ts'
+/** Pure decisions about people: the values that a request sets, and the company that it means. */
+import { invalid } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
-import { type Boundary, EMAIL, MAX_EMAIL, type PutPerson } from './model.ts'
+import type { Boundary, PutPerson } from './model.ts'
 
-const ADDRESS = new RegExp(EMAIL)
-
-/** True for what `email` takes: something, `@`, something; not too long. */
-export function isEmail(text: string): boolean {
-  return text.length <= MAX_EMAIL && ADDRESS.test(text)
-}
-
-/** A company as a request names it: at least one of the two. */
+/** A company in a request: a name, a domain or both. */
 export interface CompanyInput {
   readonly name: string | null
   /** In lower case. */
   readonly domain: string | null
 }
 
-/** undefined: not said, and so left as it is. null: cleared. */
+/** `undefined` keeps a value, null clears it. */
 export interface PersonDraft {
   readonly email: string
   readonly firstName: string | null | undefined
@@ -26,7 +19,7 @@ export interface PersonDraft {
   readonly company: CompanyInput | null | undefined
 }
 
-/** @throws AppError 400 where a company has neither name nor domain, or its name is blank or too long */
+/** @throws AppError 400 if a company has neither name nor domain, or its name is blank or too long */
 export function personDraft(body: PutPerson): PersonDraft {
   return {
     email: body.email.trim(),
@@ -51,15 +44,15 @@ export interface Company extends CompanyInput {
   readonly id: number
 }
 
-/** What is to be done so that the company exists as it was named. */
+/** What to do so that the company exists as the request names it. */
 export type CompanyDecision =
   | { readonly kind: 'known'; readonly id: number }
   | { readonly kind: 'change'; readonly company: Company }
   | { readonly kind: 'create'; readonly company: CompanyInput }
 
 /**
- * `candidates` are the companies that have the name or the domain, oldest first. The domain identifies; a company that
- * had no domain yet is given it. A name alone means the company without a domain before one with a domain.
+ * `candidates` are the companies with the name or the domain, oldest first. A domain identifies a company. A company
+ * without a domain receives the given one. A name alone prefers the company without a domain.
  */
 export function decideCompany(candidates: readonly Company[], named: CompanyInput): CompanyDecision {
   const withoutDomain = candidates.find(({ domain, name }) => domain === null && name === named.name)

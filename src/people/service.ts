@@ -7,7 +7,7 @@ export type { PersonInput } from './store.ts'
 export type People = ReturnType<typeof createPeople>
 
 export interface PersonKey {
-  /** Internal; never given out. */
+  /** Internal. No response contains it. */
   readonly id: number
   readonly publicId: string
 }
@@ -15,8 +15,8 @@ export interface PersonKey {
 export function createPeople({ newId }: { readonly newId: NewId }) {
   return {
     /**
-     * Finds or makes the people with these addresses (case-insensitively); names that are absent never overwrite.
-     * @returns by address in lower case
+     * Finds or inserts the people with these addresses (case-insensitively). An absent name keeps its value.
+     * @returns the people by address in lower case
      */
     async upsertByEmail(
       tx: Tx,
@@ -41,8 +41,8 @@ export function createPeople({ newId }: { readonly newId: NewId }) {
     },
 
     /**
-     * The internal ids of the people with these addresses, made where one is new; who is known is not written to.
-     * @returns by address as it was given
+     * The internal ids of the people with these addresses. Inserts unknown people and does not write to known ones.
+     * @returns the ids by address, spelt as given
      */
     async idsByEmail(
       tx: Tx,
@@ -60,7 +60,7 @@ export function createPeople({ newId }: { readonly newId: NewId }) {
       return ids
     },
 
-    /** Those that exist, by public id in lower case; they stay until the transaction ends. */
+    /** The known people by public id in lower case. Their rows stay until the transaction ends. */
     async findByPublicIds(
       tx: Tx,
       organizationId: string,

@@ -1,8 +1,7 @@
 /**
- * The SQL of people.
+ * SQL of people.
  *
- * The rule: rows are locked in the order of their e-mail addresses (or ids), so that two requests about the same people
- * wait for each other and never in a circle.
+ * Rows are locked in the order of their e-mail addresses (or ids). Two requests about the same people then cannot deadlock.
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
 
@@ -13,15 +12,15 @@ export interface PersonInput {
 }
 
 export interface NumberedPerson {
-  /** Place among those given, from 0. */
+  /** Index in the given list. */
   readonly ordinal: number
   readonly id: number
   readonly publicId: string
 }
 
 /**
- * One row for each of the given people, found or made. PostgreSQL alone decides which addresses are the same: of
- * several of one person the later names win.
+ * One row for each of the given people, found or inserted. PostgreSQL alone decides which addresses are equal. If several
+ * entries share an address, the later names win.
  */
 export function upsertPeople(
   tx: Tx,
@@ -63,7 +62,7 @@ export function upsertPeople(
     join written using (key)`
 }
 
-/** Those of the ids that are people of the organization; they stay until the transaction ends. */
+/** People of the organization among these ids. Their rows stay until the transaction ends. */
 export function lockPeople(tx: Query, organizationId: string, publicIds: readonly string[]) {
   return tx<{ id: number; publicId: string }[]>`
     select id, public_id as "publicId"
@@ -74,7 +73,7 @@ export function lockPeople(tx: Query, organizationId: string, publicIds: readonl
     for key share`
 }
 
-/** Those of the addresses that are known, which stay until the transaction ends. */
+/** Known people among these addresses. Their rows stay until the transaction ends. */
 export function lockPeopleByEmail(tx: Tx, organizationId: string, emails: readonly string[]) {
   return tx<Pick<NumberedPerson, 'ordinal' | 'id'>[]>`
     select given.ordinal::int - 1 as ordinal, person.id

@@ -17,6 +17,7 @@ export const DETAIL_CODES = {
   date_time: 'The text is not an RFC 3339 date-time with offset.',
   uuid: 'The text is not a UUID.',
   cursor: 'The text is not a cursor of this list.',
+  too_deep: 'The page is too far from the start of the list: go on with `next_cursor`.',
   repeated: 'The parameter is given more than once.',
   not_storable: 'The value cannot be stored: U+0000, an unpaired surrogate, an infinite number, or too deep.',
   contradiction: 'The member contradicts another one.',

@@ -57,6 +57,7 @@ export function recordingActor(
       ...transcriptHandlers(summarizer),
       ...ingestHandlers({ ...media, fetchPublic, limits }),
       ...uploadedHandlers(media),
+      // Sent by older versions: a transcription has an actor of its own (`transcribe/actor.ts`).
       ...transcribeHandlers({ ...deps, transcriber }),
     },
     giveUp: async (message, ...rest) => GIVE_UPS[message.type]?.(message, ...rest) ?? 'dead_letter',

@@ -2,11 +2,12 @@
  * The list of recordings.
  *
  * A page is read from an index that has its order, so its cost depends on the page, not on the table. If a filter names
- * a set of its own (an external id, a folder, a search), the page starts from that set. Other filters apply to the rows
- * read.
+ * a set of its own (an external id, a folder, a search), the page starts from that set. Other filters and the caller's
+ * visibility apply to the rows walked, whose number is bounded (walk.ts).
  */
 import { asMoment, behind, type Moment, type Position } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
+import { marginOf, type Place, WALK_ROWS, type Walked, walk, wholly } from '../platform/db/walk.ts'
 import type { Found } from '../transcripts/service.ts'
 import type { AssetStatus, TranscriptStatus } from './model.ts'
 import type { Condition } from './store.ts'
@@ -57,10 +58,15 @@ export interface ListScope {
 }
 
 /** Rows in the order of `orderOfList`, one more than the limit. */
-export function listRecordings(query: Query, scope: ListScope, filter: ListFilter, slice: ListSlice) {
-  const order = orderOfList(filter) === 'startedMoment' ? 'r.started_at' : 'r.created_at'
-  const source = sourceOf(query, scope, filter, order, slice)
-  return query<ListRow[]>`
+export async function listRecordings(
+  query: Query,
+  scope: ListScope,
+  filter: ListFilter,
+  slice: ListSlice,
+): Promise<Walked<ListRow, string>> {
+  const moments = orderOfList(filter)
+  const source = sourceOf(query, scope, filter, slice)
+  const page = () => query<ListRow[]>`
     select
       r.id, r.display_name as "displayName", r.source, r.started_at as "startedAt", r.completed_at as "completedAt",
       r.asset_status as "assetStatus", r.asset_object_key as "assetObjectKey", r.asset_content_type as "assetContentType",
@@ -75,6 +81,14 @@ export function listRecordings(query: Query, scope: ListScope, filter: ListFilte
     ${source.order}
     limit ${slice.limit + 1}
     offset ${slice.offset}`
+  const { walked } = source
+  if (walked === null) return wholly(await page())
+  return walk({
+    limit: slice.limit,
+    page,
+    end: () => endOf(query, walked),
+    placeOf: (row) => [row[moments], row.id],
+  })
 }
 
 interface Source {
@@ -82,16 +96,13 @@ interface Source {
   readonly rows: Condition
   readonly where: Condition
   readonly order: Condition
+  /** What is walked for the rows, with the columns `id` and `moment`, in their order; null where they are found without. */
+  readonly walked: Condition | null
 }
 
-function sourceOf(
-  query: Query,
-  { organizationId, found }: ListScope,
-  filter: ListFilter,
-  column: 'r.created_at' | 'r.started_at',
-  { after }: ListSlice,
-): Source {
-  const further = behind(query, column, 'r.id', after)
+function sourceOf(query: Query, scope: ListScope, filter: ListFilter, { after }: ListSlice): Source {
+  const { organizationId } = scope
+  const column = orderOfList(filter) === 'startedMoment' ? 'r.started_at' : 'r.created_at'
   const newest = query`order by ${query(column)} desc, r.id desc`
   const filed =
     filter.folderId === undefined
@@ -103,48 +114,94 @@ function sourceOf(
             where filed.recording_id = r.id
               and filed.folder_id = ${filter.folderId}
           )`
-  const scan = { rows: query`recording r`, where: query`${filed} ${further}`, order: newest }
   // A single recording needs no order. With one, PostgreSQL would scan the index of that order.
-  if (filter.id !== undefined) return { ...scan, order: query`` }
-  const among = found?.among ?? null
+  if (filter.id !== undefined) return { rows: query`recording r`, where: filed, order: query``, walked: null }
+  const among = scope.found?.among ?? null
+  const further = behind(query, column, 'r.id', after)
   if (among !== null) {
     // Recordings are looked up one by one (`offset 0` ensures it), then ordered. Visibility is checked in that order,
     // and so only for one page.
     const rows = query`(
       select r.*
       from (${among}) as found
-      cross join lateral (
-        select *
-        from recording
-        where id = found.recording_id
-          and organization_id = ${organizationId}
-        offset 0
-      ) as r
+      cross join lateral ${recordingOf(query, organizationId, 'found.recording_id')} as r
       where true
         ${further}
       ${newest}
       offset 0
     ) as r`
-    return { rows, where: filed, order: newest }
+    return { rows, where: filed, order: newest, walked: null }
   }
   if (filter.folderId !== undefined && column === 'r.created_at')
-    return {
-      rows: query`recording_folder listed join recording r on r.id = listed.recording_id`,
-      where: query`
-        and listed.folder_id = ${filter.folderId}
-        ${behind(query, 'listed.recording_created_at', 'listed.recording_id', after)}`,
-      order: query`order by listed.recording_created_at desc, listed.recording_id desc`,
-    }
-  return scan
+    return sourceOfFolder(query, organizationId, filter.folderId, after)
+  const walked = query`
+    select r.id, ${query(column)} as moment
+    from recording r
+    where r.organization_id = ${organizationId}
+      ${startedWithin(query, filter)}
+      ${further}
+    ${newest}`
+  const rows = query`(
+    select r.*
+    from recording r
+    where r.organization_id = ${organizationId}
+      ${startedWithin(query, filter)}
+      ${further}
+    ${newest}
+    limit ${marginOf(query, query`${WALK_ROWS}::int`)}
+  ) as r`
+  return { rows, where: filed, order: newest, walked }
 }
 
+function sourceOfFolder(
+  query: Query,
+  organizationId: string,
+  folderId: string,
+  after: ListSlice['after'],
+): Source {
+  const walked = query`
+    select listed.recording_id as id, listed.recording_created_at as moment
+    from recording_folder listed
+    where listed.folder_id = ${folderId}
+      ${behind(query, 'listed.recording_created_at', 'listed.recording_id', after)}
+    order by listed.recording_created_at desc, listed.recording_id desc`
+  return {
+    // The folder's index gives the order. Each recording is looked up by its id.
+    rows: query`
+      (${walked} limit ${marginOf(query, query`${WALK_ROWS}::int`)}) as listed
+      cross join lateral ${recordingOf(query, organizationId, 'listed.id')} as r`,
+    where: query``,
+    order: query`order by listed.moment desc, listed.id desc`,
+    walked,
+  }
+}
+
+/** One recording by its id. `offset 0` keeps it a look-up, whatever the other conditions are. */
+const recordingOf = (query: Query, organizationId: string, id: string) => query`(
+  select *
+  from recording
+  where id = ${query(id)}
+    and organization_id = ${organizationId}
+  offset 0
+)`
+
+async function endOf(query: Query, walked: Condition): Promise<Place<string> | null> {
+  const [row] = await query<{ moment: string; id: string }[]>`
+    select ${asMoment(query, 'last.moment')} as moment, last.id
+    from (${walked} limit 1 offset ${WALK_ROWS}::int) as last`
+  return row === undefined ? null : [row.moment, row.id]
+}
+
+const startedWithin = (query: Query, { startedAfter, startedBefore }: ListFilter) => query`
+  ${startedAfter === undefined ? query`` : query`and r.started_at >= ${startedAfter}::text::timestamptz`}
+  ${startedBefore === undefined ? query`` : query`and r.started_at < ${startedBefore}::text::timestamptz`}`
+
 function filterConditions(query: Query, filter: ListFilter): Condition {
-  const { id, source, transcriptStatus, assetStatus, startedAfter, startedBefore } = filter
+  const { id, source, transcriptStatus, assetStatus } = filter
   return query`
     ${id === undefined ? query`` : query`and r.id = ${id}`}
     ${source === undefined ? query`` : query`and r.source = ${source}`}
     ${transcriptStatus === undefined ? query`` : query`and r.transcript_status = ${transcriptStatus}`}
     ${assetStatus === undefined ? query`` : query`and r.asset_status = ${assetStatus}`}
-    ${startedAfter === undefined ? query`` : query`and r.started_at >= ${startedAfter}::text::timestamptz`}
-    ${startedBefore === undefined ? query`` : query`and r.started_at < ${startedBefore}::text::timestamptz`}`
+    ${startedWithin(query, filter)}`
 }

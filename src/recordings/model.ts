@@ -5,6 +5,7 @@
  */
 import { type Static, Type } from '@sinclair/typebox'
 import { MAX_EXTERNAL_ID, RecordInput, ValueInput } from '../metadata/model.ts'
+import { MAX_EMAIL } from '../platform/validation/email-address.ts'
 import { MAX_NAME } from '../platform/validation/names.ts'
 import {
   described,
@@ -22,7 +23,6 @@ export const DEFAULT_SOURCE = 'api'
 /** In code points. */
 export const MAX_SOURCE = 64
 export const MAX_SUMMARY = 100_000
-const MAX_EMAIL = 320
 const MAX_FOLDERS = 1_000
 const MAX_PARTICIPANTS = 1_000
 /** The largest transcript plus room for all other members. */
@@ -79,7 +79,7 @@ export const ParticipantInput = named(
           pattern: '^\\s*[^\\s@]+@[^\\s@]+\\s*$',
           words: 'an e-mail address, such as ann@example.com',
           maxLength: MAX_EMAIL,
-          description: `Finds the person in the organization, ignoring case, or creates one. At most ${MAX_EMAIL} characters.`,
+          description: `Finds the person in the organization (case-insensitively) or creates one. At most ${MAX_EMAIL} characters.`,
           documented: { format: 'email' },
         }),
       ),

@@ -1,8 +1,8 @@
 /** Resolves the people that a request names to stored people, in the transaction of the recording. */
-import { invalid } from '../http/json.ts'
 import type { People, PersonInput } from '../people/service.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { type Participant, samePerson } from './rules.ts'
 import type { ParticipantRow } from './store.ts'
 

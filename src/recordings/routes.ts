@@ -76,9 +76,9 @@ const listRecordings = (recordings: Recordings, playback: Playback) =>
       const moments = orderOfList(wanted)
       const order = orders[moments]
       const position = positionOf(order, { page, limit, cursor })
-      const rows = await recordings.list(principal, wanted, position)
+      const { rows, end } = await recordings.list(principal, wanted, position)
       const next = (row: Listed) => order.encode([row[moments], row.id])
-      const { data, ...rest } = toPage(rows, limit, next, (row) => row)
+      const { data, ...rest } = toPage(rows, limit, next, (row) => row, end && order.encode(end))
       const items = await Promise.all(
         data.map(async (row) => itemOf(row, await playback.urlOf(row, request))),
       )

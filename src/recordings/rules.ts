@@ -3,10 +3,11 @@
  *
  * Everything that needs no database is checked here, before a transaction begins. Each finding names its path.
  */
-import { invalid } from '../http/json.ts'
+
 import type { RecordInput, ValueInput } from '../metadata/model.ts'
 import type { ErrorDetail } from '../platform/errors.ts'
 import { assertOutboundUrl } from '../platform/net/outbound-url.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 import type { Utterance } from '../transcripts/model.ts'

@@ -24,6 +24,7 @@ import {
 import type { People } from '../people/service.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
+import { assertReached, type Walked, wholly } from '../platform/db/walk.ts'
 import { AppError } from '../platform/errors.ts'
 import { checkSpeakers } from '../transcripts/rules.ts'
 import { deleteTranscript, readUtterances, recordingsFound, writeUtterances } from '../transcripts/service.ts'
@@ -125,7 +126,7 @@ export function createRecordings(deps: RecordingsDeps) {
         await discardMedia(tx, viewer.organizationId, id)
         await discardUploads(tx, viewer.organizationId, id)
         await store.deleteRecording(tx, viewer.organizationId, id)
-        await deleteActors(tx, [actorOf(id)])
+        await deleteActors(tx, [actorOf(id), `transcription:${id}`])
       })
       await deleteDiscarded(deps, { organizationId: viewer.organizationId, recordingId: id }, MEDIA_DELETE_MS)
       log.info({ organizationId: viewer.organizationId, recordingId: id }, 'recording deleted')
@@ -234,25 +235,31 @@ async function list(
   viewer: Viewer,
   { externalId, text, ...filter }: ListRequest,
   slice: lists.ListSlice,
-): Promise<readonly Listed[]> {
+): Promise<Walked<Listed, string>> {
   const { organizationId } = viewer
   if (filter.folderId !== undefined) await folders.get(viewer, filter.folderId)
   const holder =
     externalId === undefined ? null : await metadata.recordingWith(reads, organizationId, externalId)
-  if (externalId !== undefined && holder === null) return []
+  if (externalId !== undefined && holder === null) return wholly([])
   const scope = {
     organizationId,
     visible: folders.visibleRecording(reads, viewer),
     found: text === undefined ? null : recordingsFound(reads, organizationId, text),
   }
-  const rows = await lists.listRecordings(reads, scope, { ...filter, id: holder ?? undefined }, slice)
-  if (rows.length === 0) return []
+  const { rows, end } = await lists.listRecordings(
+    reads,
+    scope,
+    { ...filter, id: holder ?? undefined },
+    slice,
+  )
+  if (end !== null && rows.length === 0) assertReached(slice)
+  if (rows.length === 0) return { rows: [], end }
   const records = await metadata.recordsOf(
     reads,
     organizationId,
     rows.map(({ id }) => id),
   )
-  return rows.map((row) => ({ ...row, metadata: records.get(row.id) ?? NO_METADATA }))
+  return { rows: rows.map((row) => ({ ...row, metadata: records.get(row.id) ?? NO_METADATA })), end }
 }
 
 const NO_METADATA: RecordingMetadata = { canonical: null, all: [] }

@@ -42,7 +42,7 @@ export async function requestTranscription(
   from: Untranscribed,
 ): Promise<boolean> {
   if (!(await queueTranscription(tx, recording, from))) return false
-  const key: ActorKey = `recording:${recording.recordingId}`
+  const key: ActorKey = `transcription:${recording.recordingId}`
   await send([{ key, type: 'transcribe', organizationId: recording.organizationId }])
   return true
 }

@@ -58,10 +58,13 @@ export async function beginTranscription(tx: Tx, recordingId: string): Promise<T
   return row ?? null
 }
 
-/** Ends an attempt: completed, failed, or back to the queue. @returns false if the transcript is no longer awaited */
+/**
+ * Ends an attempt: completed, failed, or back to the queue.
+ * @returns false if the transcript is no longer awaited, or other media has replaced the transcribed media
+ */
 export async function endTranscription(
   tx: Tx,
-  { organizationId, recordingId }: Subject,
+  { organizationId, recordingId, objectKey }: Pick<Transcription, keyof Subject | 'objectKey'>,
   outcome: 'completed' | 'failed' | 'queued' | 'waiting',
 ): Promise<boolean> {
   const { count } = await tx`
@@ -73,13 +76,14 @@ export async function endTranscription(
     where organization_id = ${organizationId}
       and id = ${recordingId}
       and transcript_status = 'processing'
-      and transcript_source is null`
+      and transcript_source is null
+      and asset_object_key = ${objectKey}`
   return count === 1
 }
 
 /**
  * completed | failed → waiting, and deletes the automatic summary of that transcript. A `queued` or `processing`
- * transcript stays: its message comes after this turn and uses the new media.
+ * transcript stays: its message uses the new media, if necessary in one more attempt.
  * @returns false if there is nothing to reset, or the caller supplied the transcript
  */
 export async function resetAutomaticTranscript(

@@ -1,15 +1,17 @@
 /**
- * Transcribes the media of a recording, in the recording's actor.
+ * Transcribes the media of a recording, in an actor of its own.
  *
  * The transcript appears completely and once, in the last transaction of its turn, together with the message that makes
  * it searchable. A transcript supplied by the caller is never changed. A final failure makes the transcript `failed`,
- * not the message a dead letter.
+ * not the message a dead letter. If other media replaces the media meanwhile, the attempt fails, and the next one uses
+ * the new media.
  */
 import { join } from 'node:path'
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { withTemporaryFolder } from '../media/temporary.ts'
 import { withTimeoutSignal } from '../platform/concurrency/timeout.ts'
+import type { Tx } from '../platform/db/pool.ts'
 import { writeUtterances } from '../transcripts/service.ts'
 import { beginTranscription, endTranscription, type Transcription } from './store.ts'
 import { ATTEMPTS, type Transcriber, TranscriberError, type TranscriptionResult } from './transcriber.ts'
@@ -28,7 +30,7 @@ export type TranscribeDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
 
 const BUDGET_MS = 115 * 60_000
 
-/** Handlers of the actor kind `recording`. `transcribe` is sent when media is published, or by an operator. */
+/** Handlers of the actor kind `transcription`. `transcribe` is sent when media is published, or by an operator. */
 export function transcribeHandlers(deps: TranscribeDeps): Readonly<Record<'transcribe', LongHandler>> {
   return { transcribe: (turn) => transcribe(deps, turn) }
 }
@@ -50,17 +52,16 @@ async function transcribe(deps: TranscribeDeps, turn: LongTurn): Promise<void> {
   const { transcriber } = deps
   if (transcriber === null) {
     log.warn('no transcriber is configured: the transcript waits')
-    return turn.finish(async (tx) => void (await endTranscription(tx, begun, 'waiting')))
+    return turn.finish((tx) => end(tx, begun, 'waiting'))
   }
   const heard = await attempt(deps, transcriber, turn, begun)
   if (heard === null) return
   const { utterances, leftOut } = toUtterances(heard.segments, heard.durationSeconds)
   if (leftOut > 0) log.warn({ leftOut }, 'the transcript is too long: its end was dropped')
   await turn.finish(async (tx, send) => {
-    if (!(await endTranscription(tx, begun, 'completed')))
-      throw new Error('the transcript is no longer awaited')
+    await end(tx, begun, 'completed')
     await writeUtterances(tx, begun.organizationId, begun.recordingId, utterances)
-    await send([{ key: message.key, type: 'transcript_completed' }])
+    await send([{ key: `recording:${begun.recordingId}`, type: 'transcript_completed' }])
   })
   log.info({ transcriber: transcriber.name, utterances: utterances.length }, 'transcribed')
 }
@@ -113,5 +114,11 @@ async function failOrRetry(turn: LongTurn, begun: Transcription, error: unknown)
     throw error
   }
   turn.log.warn({ err: String(error), attempts: turn.message.attempts + 1 }, 'transcription failed')
-  await turn.finish(async (tx) => void (await endTranscription(tx, begun, 'failed')))
+  await turn.finish((tx) => end(tx, begun, 'failed'))
+}
+
+/** @throws Error so that the turn is retried. It then finds nothing to do, or other media. */
+async function end(tx: Tx, begun: Transcription, outcome: 'completed' | 'failed' | 'waiting'): Promise<void> {
+  if (!(await endTranscription(tx, begun, outcome)))
+    throw new Error('the transcript is no longer awaited')
 }

@@ -3,9 +3,10 @@
  *
  * Every finding names its path, and each exceeded limit has its own code.
  */
-import { invalid } from '../http/json.ts'
+
 import type { DetailCode } from '../platform/error-details.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../platform/errors.ts'
+import { invalid } from '../platform/validation/json.ts'
 import {
   MAX_TRANSCRIPT_CHARACTERS,
   MAX_UTTERANCE_CHARACTERS,

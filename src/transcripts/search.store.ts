@@ -62,19 +62,42 @@ export function recordingsFound(query: Query, organizationId: string, text: stri
 }
 
 /**
- * Both indexes contain the words of every organization. `is true` keeps PostgreSQL from using another index for the
- * organization.
+ * Both indexes store each word with a mark of its organization, so words of other organizations cost nothing. The index
+ * has no positions. A phrase is found by its words in the index, and then checked in the rows found.
  */
 const recordingsWith = (query: Query, organizationId: string, term: Term) => query`
   select s.recording_id
   from transcript_search s
-  where s.document @@ ${wanted(query, term)}
+  where ${marked(query, query`strip(s.document)`, query`s.organization_id`)}::tsvector
+      @@ ${wantedMarked(query, organizationId, term)}
+    and s.document @@ ${wanted(query, term)}
     and (s.organization_id = ${organizationId}) is true
   union
   select n.id
   from recording n
-  where to_tsvector('simple', coalesce(n.display_name, '')) @@ ${wanted(query, term)}
+  where ${marked(query, query`strip(to_tsvector('simple', n.display_name))`, query`n.organization_id`)}::tsvector
+      @@ ${wantedMarked(query, organizationId, term)}
+    and n.display_name is not null
+    and to_tsvector('simple', n.display_name) @@ ${wanted(query, term)}
     and (n.organization_id = ${organizationId}) is true`
+
+/**
+ * The text of a tsvector or tsquery with a mark of the organization before each word, which is in quotation marks there; quotation
+ * marks in a word are doubled. It is the expression of the indexes `transcript_search_words` and `recording_name_words`.
+ */
+const marked = (query: Query, words: Fragment, organizationId: Fragment) => query`
+  regexp_replace(
+    ${words}::text,
+    '''((?:[^'']|'''')*)''',
+    '''' || right(${organizationId}::text, 12) || '\\1''',
+    'g'
+  )`
+
+/** Phrases become words that all occur. */
+const wantedMarked = (query: Query, organizationId: string, term: Term) => {
+  const words = query`regexp_replace((${wanted(query, term)})::text, '<(-|[0-9]+)>', '&', 'g')`
+  return query`${marked(query, words, query`${organizationId}::uuid`)}::tsquery`
+}
 
 function wanted(query: Query, { exact, beginnings }: Term): Fragment {
   const words = query`websearch_to_tsquery('simple', ${exact})`

@@ -1,9 +1,9 @@
 /**
- * The actor of a submission: sends its mails, one turn each.
+ * The actor of a submission. Each turn sends one mail.
  *
- * The rule: at least once. A worker that dies between sending and committing leaves the message to the next one, which sends
- * the same mail with the same `Message-ID`. The team's notification comes first: an address that takes no mail
- * holds up nothing but its own confirmation.
+ * Delivery is at least once. If a worker dies between sending and committing, the next worker sends the same mail with the
+ * same `Message-ID`. The team's notification goes first, so that an address that refuses mail delays only its own
+ * confirmation.
  */
 import type { ActorDefinition, LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
@@ -13,10 +13,10 @@ import { confirmationMail, notificationMail } from './mails.ts'
 import type { Submission } from './model.ts'
 import { findSubmission, saveRefusal } from './store.ts'
 
-/** With a pause that grows to five minutes: a mail server may be away for some four hours. */
+/** The pause between attempts grows to five minutes, so delivery survives about four hours without a mail server. */
 const MAX_ATTEMPTS = 60
 
-/** `notify_team` and `confirm`: the submission is stored. What cannot be sent in the end is left among the dead letters. */
+/** Handles `notify_team` and `confirm`, after the submission was stored. Mail that cannot be sent ends as a dead letter. */
 export function formActor(
   { config }: Pick<Deps, 'config'>,
   mailer: Mailer = createMailer(config),
@@ -29,7 +29,7 @@ export function formActor(
     handlers: {
       notify_team: (turn) =>
         deliver(mailer, turn, (submission) =>
-          // Unset meanwhile: nobody wants it any more.
+          // The setting was removed meanwhile: no notification is wanted.
           teamEmail === null ? null : notificationMail(submission, teamEmail),
         ),
       confirm: (turn) => confirm(mailer, turn),
@@ -48,7 +48,7 @@ async function deliver(
   await turn.finish(async () => {})
 }
 
-/** Whoever mistyped an address is not to be written to sixty times. */
+/** A refused recipient ends the attempts: a mistyped address must not receive sixty mails. */
 async function confirm(mailer: Mailer, turn: LongTurn): Promise<void> {
   try {
     await deliver(mailer, turn, confirmationMail)

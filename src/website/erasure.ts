@@ -1,4 +1,4 @@
-/** Erasing an address from what the forms of the website took in: for the operator, whom submissions belong to. */
+/** Erases an e-mail address from the website's submissions, for the operator of the service. */
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deleteActors } from '../actors/mailbox.ts'
@@ -9,11 +9,11 @@ import { deleteSubmissions } from './store.ts'
 
 export interface ErasedSubmissions {
   readonly submissions: number
-  /** Files of mails in `DATA_DIR/mail`. Mail that left over SMTP is out of reach. */
+  /** Mail files in `DATA_DIR/mail`. Mail that was sent over SMTP cannot be erased. */
   readonly mails: number
 }
 
-/** Deletes every submission with this address (by case or not), mails that were not sent yet, and files of mails. */
+/** Deletes every submission with this address (case-insensitively), its unsent mails and its mail files. */
 export async function eraseSubmissions(
   { sql, config }: Pick<Deps, 'sql' | 'config'>,
   email: string,

@@ -1,8 +1,8 @@
 /**
- * The mails of a submission: the team's notification with everything that was given, and the sender's confirmation.
+ * The mails of a submission: a notification to the team with all values, and a confirmation to the sender.
  *
- * The rule: a subject is fixed words, and a confirmation has nothing in it that came from the form, or the form could
- * be used to send anybody any words in our name.
+ * Subjects are fixed. A confirmation contains nothing from the form. Otherwise anyone could use the form to send
+ * arbitrary text to strangers in the operator's name.
  */
 import type { Mail } from '../platform/mail/mail.ts'
 import { fillHtml, fillText, textAsHtml } from '../platform/mail/template.ts'
@@ -18,7 +18,7 @@ import rowHtml from './mail/row.html.mustache' with { type: 'text' }
 import rowsHtml from './mail/rows.html.mustache' with { type: 'text' }
 import { FORMS, type Submission } from './model.ts'
 
-/** First line: subject. Then paragraphs, between empty lines. */
+/** The first line is the subject. Paragraphs follow, separated by empty lines. */
 const CONFIRMATIONS: Readonly<Record<string, string>> = {
   'builder-waitlist': builderWaitlist,
   'development-waitlist': developmentWaitlist,
@@ -26,17 +26,17 @@ const CONFIRMATIONS: Readonly<Record<string, string>> = {
   'manifesto-download': manifestoDownload,
 }
 
-const TEAM_FOOTER = 'Sent by Earshot, because somebody filled in a form on the website.'
+const TEAM_FOOTER = 'Earshot sent this message because a visitor filled in a form on the website.'
 const CONFIRMATION_FOOTER =
-  'You receive this because this address was entered in a form on our website. If that was not you, there is nothing to do: ' +
+  'You receive this because this address was entered in a form on our website. If you did not enter it, ' +
   'please ignore this message.'
 
-/** Whether the sender of the form gets a mail. */
+/** True if the sender of the form gets a confirmation. */
 export function isConfirmed(form: string): boolean {
   return Object.hasOwn(CONFIRMATIONS, form)
 }
 
-/** What the team gets; answering it answers the sender. */
+/** The team's notification. A reply goes to the sender of the form. */
 export function notificationMail(submission: Submission, teamEmail: string): Mail {
   const form = FORMS.find(({ name }) => name === submission.form)
   const title = form?.title ?? 'New submission'
@@ -56,7 +56,7 @@ export function notificationMail(submission: Submission, teamEmail: string): Mai
   }
 }
 
-/** What the sender gets. @throws Error for a form that is not confirmed */
+/** The sender's confirmation. @throws Error for a form without confirmation */
 export function confirmationMail(submission: Submission): Mail {
   const source = CONFIRMATIONS[submission.form]
   if (source === undefined) throw new Error(`no confirmation for ${submission.form}`)
@@ -74,7 +74,7 @@ export function confirmationMail(submission: Submission): Mail {
 const teamMailId = (submissionId: string) => `form-team.${submissionId}`
 const confirmationMailId = (submissionId: string) => `form-confirmation.${submissionId}`
 
-/** Ids of the mails that a submission can make. */
+/** Ids of all mails that a submission can cause. */
 export const mailIds = (submissionId: string) => [teamMailId(submissionId), confirmationMailId(submissionId)]
 
 interface Row {
@@ -82,7 +82,7 @@ interface Row {
   readonly value: string
 }
 
-/** The members in the form's order, then what the service knows. */
+/** The form's members in their order, then the time and id of the submission. */
 function rowsOf(
   { id, email, fields, receivedAt }: Submission,
   properties: Readonly<Record<string, { readonly title?: string }>>,
@@ -99,7 +99,7 @@ function rowsOf(
   ]
 }
 
-/** Further lines of a value stand indented: none of them can look like a row. */
+/** Further lines of a value are indented, so that none of them looks like a row. */
 function textRow({ label, value }: Row): string {
   const lines = value.split(/\r\n?|\n/)
   return lines.length === 1

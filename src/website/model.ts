@@ -1,8 +1,8 @@
 /**
- * The forms of the website: their members (specification, "Website form payloads") and what follows a submission.
+ * The website's forms: their members (specification, "Website form payloads") and texts.
  *
- * The rule: all members are strings, judged and stored without the white space around them; one line holds no control
- * character. Members that a form does not know are ignored.
+ * All members are strings. White space around them is removed before validation. A single-line member contains no
+ * control character. Unknown members are ignored.
  */
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { named, STORABLE_NOT_BLANK, text } from '../platform/validation/schema.ts'
@@ -57,15 +57,15 @@ const WAITLIST_EXAMPLE = {
 }
 
 export interface Form {
-  /** Last part of its path, and its name in the database. */
+  /** The last part of its path, and its name in the database. */
   readonly name: string
   readonly operationId: string
   readonly summary: string
-  /** What the team reads first. */
+  /** Subject of the team's notification. */
   readonly title: string
   readonly body: TObject
   readonly example: Readonly<Record<string, string>>
-  /** True for lists: an address is stored once. The same forms as in the index `form_submission_once`. */
+  /** True for lists, which store an address once. Keep the same forms in the index `form_submission_once`. */
   readonly once: boolean
 }
 
@@ -132,7 +132,7 @@ export const FORMS: readonly Form[] = [
   {
     name: 'mobile-reminder',
     operationId: 'mobileReminder',
-    summary: 'Be told when the mobile app is there',
+    summary: 'Get a reminder when the mobile app is available',
     title: 'New reminder for the mobile app',
     body: Type.Object({ email }),
     example: { email: 'ann@example.com' },

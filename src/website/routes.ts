@@ -1,7 +1,8 @@
 /** The seven forms (specification, "Endpoints", A). */
-import { validate } from '../http/json.ts'
+
 import { ok } from '../http/operation.ts'
 import { type WebsiteOperation, websiteOperation } from '../http/website-operation.ts'
+import { validate } from '../platform/validation/json.ts'
 import { Accepted, FORMS, type Form } from './model.ts'
 import { isFromRobot, trimmed } from './rules.ts'
 import type { Website } from './service.ts'
@@ -19,8 +20,8 @@ function formOperation(website: Website, form: Form): WebsiteOperation {
     limit: 'forms',
     summary: form.summary,
     description: form.once
-      ? 'An address that is on the list already is accepted again, and stays on it once.'
-      : 'Accepted means stored: mails about it are sent afterwards.',
+      ? 'An address that is already on the list is accepted again and stored once.'
+      : 'The submission is stored before the response. Its mails are sent afterwards.',
     body: form.body,
     example: form.example,
     success: { status: 200, description: 'The submission was accepted.', schema: Accepted },

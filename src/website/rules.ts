@@ -1,13 +1,13 @@
 /** Pure decisions about submissions. */
 
-/** A member that people do not see and robots fill: what fills it is answered like anybody and dropped. */
+/** True if the hidden field `_gotcha` is filled. Only robots fill it; they get the usual response and nothing is stored. */
 export function isFromRobot(body: unknown): boolean {
   if (typeof body !== 'object' || body === null || !Object.hasOwn(body, '_gotcha')) return false
   const { _gotcha: trap } = body as { _gotcha: unknown }
   return trap !== '' && trap !== null
 }
 
-/** The body with its strings trimmed, for the form to judge; what is no object stays what it is. */
+/** Trims the strings of the body before validation. A body that is not an object stays unchanged. */
 export function trimmed(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
   const members = Object.entries(body).map(([name, value]) => [
@@ -17,7 +17,7 @@ export function trimmed(body: unknown): unknown {
   return Object.fromEntries(members)
 }
 
-/** The members that `names` lists, without those that are empty. */
+/** The members in `names` that are not empty. */
 export function givenFields(
   names: readonly string[],
   body: Readonly<Record<string, unknown>>,

@@ -1,9 +1,9 @@
 /**
- * Accepting a submission.
+ * Accepts submissions.
  *
- * The rule: the submission and the letters that will send its mails commit together, and only then is it accepted. Mail to
- * the address that was given goes out at most once for a list, and at most once a day for a download, so that a form
- * is of no use for flooding somebody's mailbox.
+ * The submission and the messages that send its mails commit in one transaction, before the response. The address in the
+ * form receives at most one confirmation for a list and at most one a day for a download, so that the form cannot be used
+ * to flood a mailbox.
  */
 import { transactionWithMail } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
@@ -13,7 +13,7 @@ import { givenFields } from './rules.ts'
 import { insertSubmission, usedRecently } from './store.ts'
 
 export interface Website {
-  /** `body` is trimmed and has passed the form's schema. */
+  /** `body` is trimmed and validated against the form's schema. */
   submit(form: Form, body: Readonly<Record<string, unknown>>): Promise<void>
 }
 

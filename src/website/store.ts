@@ -1,8 +1,8 @@
-/** The SQL of submissions. They belong to the operator of the service, so unlike elsewhere no statement names an organization. */
+/** SQL of submissions. They belong to the operator of the service, so no statement names an organization. */
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { Submission } from './model.ts'
 
-/** Stores it. @returns false where the form is a list and the address is on it */
+/** Stores a submission. @returns false if the form is a list that already contains the address */
 export async function insertSubmission(
   tx: Tx,
   { id, form, email, fields }: Omit<Submission, 'receivedAt'>,
@@ -16,7 +16,7 @@ export async function insertSubmission(
   return rows.length > 0
 }
 
-/** Whether the address has used the form in the last 24 hours, apart from the submission `id`. */
+/** True if the address used the form in the last 24 hours, not counting the submission `id`. */
 export async function usedRecently(
   tx: Tx,
   { id, form, email }: Pick<Submission, 'id' | 'form' | 'email'>,
@@ -38,14 +38,14 @@ export async function findSubmission(query: Query, id: string): Promise<Submissi
   return row ?? null
 }
 
-/** Remembers that the address of the submission takes no mail. */
+/** Records that a mail server refused the address of the submission. */
 export async function saveRefusal(tx: Tx, id: string, reason: string): Promise<void> {
   await tx`
     update form_submission set confirmation_refused = ${reason}
     where id = ${id}`
 }
 
-/** Those with the address, by case or not. @returns their ids */
+/** Deletes submissions with the address (case-insensitively). @returns their ids */
 export async function deleteSubmissions(tx: Tx, email: string): Promise<readonly string[]> {
   const rows = await tx<{ id: string }[]>`
     delete from form_submission

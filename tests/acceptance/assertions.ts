@@ -41,11 +41,9 @@ interface Example {
   readonly events: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** The request of the tour in README.md, as somebody who copies it sends it. */
-function readmeExample(): Example {
-  const readme = readFileSync(resolve(import.meta.dir, '../../README.md'), 'utf8')
-  const command = /agent-conversations\/ingest[\s\S]*?-d '([\s\S]*?)'/.exec(readme)?.[1]
-  return JSON.parse(command ?? '')
+/** The first request of docs/getting-started.md, as a reader sends it. */
+function documentedExample(): Example {
+  return JSON.parse(readFileSync(resolve(import.meta.dir, '../../examples/conversation.json'), 'utf8'))
 }
 
 /** Registers the tests, which run in this order. `start` brings the target up. */
@@ -76,7 +74,7 @@ export function describeService(title: string, start: () => Promise<Target>): vo
     const secret = () => ({ 'x-service-agent-key': target.credentials.agentSecret })
     const key = () => ({ 'x-service-api-key': target.credentials.apiKey })
     const example = (): Example => ({
-      ...readmeExample(),
+      ...documentedExample(),
       agentKey: target.credentials.agentKey,
       externalSessionId,
     })
@@ -111,7 +109,7 @@ export function describeService(title: string, start: () => Promise<Target>): vo
         expect(document.body.paths[INGEST].post.responses[status]).toBeObject()
     })
 
-    test('ingests the example of README.md', async () => {
+    test('ingests the example of the documentation', async () => {
       const answer = await ingest(example())
       expect(answer.status).toBe(200)
       sessionId = answer.body.sessionId

@@ -80,7 +80,6 @@ test('an actor that always fails is given up although its bell never stops', asy
   try {
     await eventually(
       async () => (await database.sql`select 1 from actor_dead_letter where key = ${poison}`).length === 1,
-      { deadlineMs: 4_000 },
     )
     await eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
   } finally {

@@ -12,6 +12,7 @@ import {
   stillHeld,
   takeOver,
   WORKER_ENDED,
+  WORKER_ENDED_ONCE,
 } from '../../src/actors/statements.ts'
 import { type ActorKey, Fenced } from '../../src/actors/types.ts'
 import { sweep } from '../../src/actors/worker-statements.ts'
@@ -75,17 +76,45 @@ describe('claim', () => {
 })
 
 describe('take over', () => {
-  test('takes from a dead worker and counts an attempt for the head only', async () => {
+  const inHandOfTheDead = async (key: ActorKey) => {
+    await sql`update actor set owner = null where key = ${key}`
+    await sql`update actor_message set available_at = now() where key = ${key}`
+    await claimOne(sql, await deadWorker(sql), key)
+    expect(await takeOver(sql, await liveWorker(sql), key, LEASE_MS)).not.toBeNull()
+    const messages = await sql`
+      select attempts, deaths, last_error from actor_message where key = ${key} order by seq`
+    return messages.map(({ attempts, deaths, last_error: error }) => [attempts, deaths, error])
+  }
+  const NEVER = [0, 0, null]
+
+  test('takes from a dead worker and notes it for the head only, which counts nothing', async () => {
     const key = await actorWithMail(sql, 2)
     await claimOne(sql, await deadWorker(sql), key)
     const worker = await liveWorker(sql)
     expect(await takeOver(sql, worker, key, LEASE_MS)).toEqual({ key, epoch: 2 })
     const messages = await sql`
-      select seq, attempts, last_error from actor_message where key = ${key} order by seq`
+      select seq, attempts, deaths, last_error from actor_message where key = ${key} order by seq`
     expect([...messages]).toEqual([
-      { seq: 1, attempts: 1, last_error: WORKER_ENDED },
-      { seq: 2, attempts: 0, last_error: null },
+      { seq: 1, attempts: 0, deaths: 0, last_error: WORKER_ENDED_ONCE },
+      { seq: 2, attempts: 0, deaths: 0, last_error: null },
     ])
+  })
+
+  test('counts a death for the head that is in hand at the next end, too, and at each further one', async () => {
+    const key = await actorWithMail(sql, 2)
+    expect(await inHandOfTheDead(key)).toEqual([[0, 0, WORKER_ENDED_ONCE], NEVER])
+    expect(await inHandOfTheDead(key)).toEqual([[1, 1, WORKER_ENDED], NEVER])
+    expect(await inHandOfTheDead(key)).toEqual([[2, 2, WORKER_ENDED], NEVER])
+  })
+
+  test('counts nothing for a head that has failed by itself in between', async () => {
+    const key = await actorWithMail(sql)
+    await inHandOfTheDead(key)
+    const [held] = await sql<
+      { epoch: number; owner: string }[]
+    >`select epoch, owner from actor where key = ${key}`
+    await recordFailure(sql, held!.owner, { key, epoch: held!.epoch }, { seq: 1, error: 'no', delayMs: 0 })
+    expect(await inHandOfTheDead(key)).toEqual([[1, 0, WORKER_ENDED_ONCE]])
   })
 
   test('takes nothing from a worker that lives, and nothing that is idle', async () => {
@@ -251,7 +280,7 @@ test('a failure is recorded by the owner only', async () => {
   const failure = { seq: 1, error: 'late', delayMs: 0 }
   await expect(recordFailure(sql, owner, held, failure)).rejects.toBeInstanceOf(Fenced)
   const [message] = await sql`select attempts, last_error from actor_message where key = ${key}`
-  expect(message).toEqual({ attempts: 1, last_error: WORKER_ENDED })
+  expect(message).toEqual({ attempts: 0, last_error: WORKER_ENDED_ONCE })
   expect(now?.epoch).toBe(2)
 })
 

@@ -65,7 +65,8 @@ const empty = () =>
 test.each(['explode', 'reject', 'spin'])(
   'a thread that dies of %s is replaced, and the others go on',
   async (type) => {
-    await start(2, { entry: ENTRY, pingMs: 100 })
+    // A busy machine may keep the other thread from answering for longer than three short pings.
+    await start(2, { entry: ENTRY, pingMs: type === 'spin' ? 500 : 2_000 })
     const before = await workers()
     expect(before).toHaveLength(2)
     await send(database.sql, [{ key: newKey(), type }])
@@ -79,7 +80,7 @@ test.each(['explode', 'reject', 'spin'])(
       keys.map((key) => ({ key, type: 'tick' })),
     )
     await empty()
-    expect(await database.sql`select 1 from applied`).toHaveLength(20)
+    expect(await database.sql`select 1 from applied where key = any(${keys})`).toHaveLength(20)
   },
   20_000,
 )
@@ -113,26 +114,30 @@ test.each([
   40_000,
 )
 
-test('an error in the name of a message is blamed on it', async () => {
-  // In a process of its own: where tests run, a thread is not told of its last error.
-  const script = new URL('../support/threads-process.ts', import.meta.url).pathname
-  const child = Bun.spawn([process.execPath, script, database.url], { stdin: 'pipe' })
-  try {
-    const keys = ['wait', 'explode'].map((): ActorKey => `analysis:${crypto.randomUUID()}`)
-    await send(database.sql, [
-      { key: keys[0]!, type: 'wait' },
-      { key: keys[1]!, type: 'explode' },
-    ])
-    await empty()
-    expect([...(await database.sql`select key, attempts from applied order by attempts`)]).toEqual([
-      { key: keys[0], attempts: 0 },
-      { key: keys[1], attempts: 1 },
-    ])
-  } finally {
-    child.kill()
-    await child.exited
-  }
-}, 40_000)
+test.each(['analysis', 'session'] as const)(
+  'an error that nothing handles is blamed on the message in whose name it is thrown: %s',
+  async (kind) => {
+    // In a process of its own: where tests run, a thread is not told of its last error.
+    const script = new URL('../support/threads-process.ts', import.meta.url).pathname
+    const child = Bun.spawn([process.execPath, script, database.url], { stdin: 'pipe' })
+    try {
+      const keys: ActorKey[] = [`analysis:${crypto.randomUUID()}`, `${kind}:${crypto.randomUUID()}`]
+      await send(database.sql, [
+        { key: keys[0]!, type: 'wait' },
+        { key: keys[1]!, type: 'explode' },
+      ])
+      await empty()
+      expect([...(await database.sql`select key, attempts from applied order by attempts`)]).toEqual([
+        { key: keys[0], attempts: 0 },
+        { key: keys[1], attempts: 1 },
+      ])
+    } finally {
+      child.kill()
+      await child.exited
+    }
+  },
+  40_000,
+)
 
 test('a thread that worked is replaced at once, however often it ends', async () => {
   await start(1, { entry: ENTRY, pingMs: 100, respawnMs: 20 })

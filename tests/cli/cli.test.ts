@@ -59,7 +59,7 @@ async function json(...args: readonly string[]): Promise<Record<string, string>>
   return JSON.parse(out)
 }
 
-test('from nothing to every credential, each good for the service', async () => {
+test('creates every credential, and the service accepts each of them', async () => {
   const { identity } = service
   expect(await json('org', 'list')).toMatchObject({ organizations: [{ id: org, name: '007' }] })
   const key = await json('api-key', 'create', '--org', '007', '--name', 'import')
@@ -89,7 +89,7 @@ test('from nothing to every credential, each good for the service', async () => 
   expect((await earshot(['credits', 'set', 'unlimited'])).out).toBe('unlimited\n')
 })
 
-test('a token is listed and revoked, all tokens of a user are, and a user is removed', async () => {
+test('lists and revokes a token, revokes all tokens of a user, and removes the user', async () => {
   const { id: userId = '' } = await json('user', 'create', '--email', 'kim@example.com')
   const heir = await json('user', 'create', '--email', 'lea@example.com')
   const tokens = await Promise.all(
@@ -114,7 +114,7 @@ test('a token is listed and revoked, all tokens of a user are, and a user is rem
   expect(await verdicts()).toEqual([false, false, false])
   const own = await json('folder', 'create', 'Private', '--owner', userId)
   const { out } = await earshot(['user', 'remove', 'kim@example.com'])
-  expect(out).toContain('1 private folders, with 0 recordings that nobody else could see')
+  expect(out).toContain('1 private folders, with 0 recordings that no other user could see')
   expect((await earshot(['user', 'list', '--removed'])).out).toContain('kim@example.com')
   expect((await earshot(['user', 'list'])).out).not.toContain('kim@example.com')
   const again = ['user', 'remove', 'kim@example.com', '--transfer-to', 'lea@example.com']
@@ -122,7 +122,7 @@ test('a token is listed and revoked, all tokens of a user are, and a user is rem
   expect((await earshot(['folder', 'list', '--owner', heir.id ?? ''])).out).toContain(own.id ?? 'none')
 })
 
-test('an address is erased from form submissions and from files of mails', async () => {
+test('erases an address from form submissions and mail files', async () => {
   const { sql } = database
   const [mine, other] = [crypto.randomUUID(), crypto.randomUUID()]
   for (const [id, email] of [
@@ -194,7 +194,7 @@ test('lists never show a secret', async () => {
   }
 })
 
-test('agent conversations and recording are switched on and off, and shown', async () => {
+test('switches agent conversations and recording on and off, and shows the switches', async () => {
   const { code, out } = await earshot(['org', 'set', '--agent-chats', 'off'])
   expect({ code, out: out.replaceAll(/ +/g, ' ') }).toEqual({
     code: 0,
@@ -211,7 +211,7 @@ test('agent conversations and recording are switched on and off, and shown', asy
 describe('a mistake on the command line is one line and exit code 2', () => {
   test.each([
     [['nonsense'], 'there is no command "nonsense"'],
-    [['org'], 'which one: org create, org list, org set?'],
+    [['org'], 'incomplete command: use one of org create, org list, org set'],
     [['org', 'create'], 'usage: earshot org create <name>'],
     [['org', 'create', 'a', 'b'], 'usage: earshot org create <name>'],
     [['org', 'list', '--unknown'], "Unknown option '--unknown'"],
@@ -247,14 +247,14 @@ describe('a failure is one line and exit code 1', () => {
     expect(err.trim().split('\n')).toHaveLength(1)
   })
 
-  test('and with --json an object as well', async () => {
+  test('and with --json also prints an object', async () => {
     const { code, out } = await earshot(['api-key', 'list', '--org', 'nobody', '--json'])
     expect(code).toBe(1)
     expect(JSON.parse(out)).toMatchObject({ error: { code: 'not_found' } })
   })
 })
 
-test('init makes everything that a first request needs, once', async () => {
+test('init creates everything that a first request needs, once', async () => {
   const empty = await createTestDatabase({ migrated: false })
   try {
     const env = { DATABASE_URL: empty.url }
@@ -280,7 +280,10 @@ test('init makes everything that a first request needs, once', async () => {
       'userToken',
     ])
     const again = await earshot(['init'], env)
-    expect([again.code, again.err]).toEqual([2, expect.stringContaining('an organization already (Acme)')])
+    expect([again.code, again.err]).toEqual([
+      2,
+      expect.stringContaining('an organization exists already (Acme)'),
+    ])
   } finally {
     await empty.drop()
   }
@@ -292,12 +295,12 @@ test.each([
   [['org', 'lst'], 'there is no command "org lst"; did you mean "org list"? There are: '],
   [['feedback', 'import', 'x.csv', '--dryrun'], 'Unknown option \'--dryrun\'; did you mean "dry-run"?'],
   [['zzzzzzzz'], 'there is no command "zzzzzzzz": see earshot --help'],
-])('%j is a mistake that is answered with what was probably meant', async (words, message) => {
+])('%j is refused with a suggestion', async (words, message) => {
   const { code, err } = await earshot(words)
   expect([code, err]).toEqual([2, expect.stringContaining(message)])
 })
 
-test('a command in a folder without a database says so, and creates nothing', async () => {
+test('a command that only reads refuses a folder without a database and creates nothing', async () => {
   const folder = join(dataDir, 'mistyped')
   for (const words of [['org', 'list'], ['doctor']]) {
     const { code, out, err } = await earshot(words, { DATA_DIR: folder, DATABASE_URL: '' })
@@ -306,12 +309,12 @@ test('a command in a folder without a database says so, and creates nothing', as
   }
 })
 
-test('transcribe-all says where nothing transcribes', async () => {
+test('transcribe-all says when no speech recogniser is configured', async () => {
   const { out } = await earshot(['recording', 'transcribe-all'])
-  expect(out).toStartWith('0 queued\nThe settings of this command name nothing that transcribes')
+  expect(out).toStartWith('0 queued\nThis command sees no speech recogniser')
 })
 
-test('an empty database is named as such, migrated, and then up to date', async () => {
+test('an empty database is reported, migrated, and then up to date', async () => {
   const empty = await createTestDatabase({ migrated: false })
   try {
     const env = { DATABASE_URL: empty.url }
@@ -368,25 +371,25 @@ test('a dead letter is listed, retried and skipped', async () => {
 })
 
 describe('the doctor', () => {
-  test('finds nothing wrong where a worker lives', async () => {
+  test('finds no problem while a worker is active', async () => {
     await database.sql`insert into worker (id) values ('test')`
     const { code, out } = await earshot(['doctor'])
     expect(out.trim().split('\n')).toHaveLength(7)
     expect({ code, failed: out.includes('FAILED') }).toEqual({ code: 0, failed: false })
   })
 
-  test('finds that no worker was heard of', async () => {
+  test('reports that no worker is active', async () => {
     await database.sql`update worker set heartbeat_at = now() - interval '16 seconds'`
     const { code, out } = await earshot(['doctor', '--json'])
     expect(code).toBe(1)
     expect(JSON.parse(out).checks).toContainEqual({
       name: 'workers',
       ok: false,
-      detail: '0 heard of in the last 15 s',
+      detail: '0 active in the last 15 s',
     })
   })
 
-  test('finds a program that is to transcribe and is not there', async () => {
+  test('reports a missing transcription program', async () => {
     const checkOf = async (env: Record<string, string>) => {
       const { out } = await earshot(['doctor', '--json'], env)
       return JSON.parse(out).checks.find(({ name }: { name: string }) => name === 'transcription')
@@ -402,7 +405,7 @@ describe('the doctor', () => {
     expect(await checkOf({ ...server, FFMPEG_PATH: '/nowhere/ffmpeg' })).toMatchObject({ ok: false })
   })
 
-  test('finds a Redis that does not answer, and wrong settings', async () => {
+  test('reports a Redis that does not answer, and wrong settings', async () => {
     const redis = await earshot(['doctor', '--json'], { REDIS_URL: 'redis://127.0.0.1:1' })
     expect(JSON.parse(redis.out).checks.at(-1)).toMatchObject({ name: 'redis', ok: false })
     const settings = await earshot(['doctor'], { ROLE: 'boss' })
@@ -411,7 +414,7 @@ describe('the doctor', () => {
   })
 })
 
-test('--help tells of every command and --version the version', async () => {
+test('--help lists every command and --version shows the version', async () => {
   const { version } = await Bun.file(join(ROOT, 'package.json')).json()
   expect((await earshot(['--version'])).out).toBe(`${version}\n`)
   const { out, code } = await earshot(['--help'])

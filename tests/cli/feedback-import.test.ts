@@ -71,7 +71,7 @@ const valuesOf = async (name: string) =>
   (await stored()).map(({ fields }) => fields.find((field: { name: string }) => field.name === name)?.value)
 
 describe('CSV', () => {
-  test('header names become metadata strings; id, person and time are found by name', async () => {
+  test('header names become metadata strings; id, person and time columns are found by name', async () => {
     const path = file(
       'plain.csv',
       'external_id,email,display_ts,Comment\ne1,Ann@x.example,2026-01-02T03:04:05Z,quick\ne2,,,slow\n',
@@ -137,7 +137,7 @@ describe('CSV', () => {
     expect((await stored())[0]).toMatchObject({ externalId: 'T1', fields: [{ name: 'comment', value: 't' }] })
   })
 
-  test('refused rows are told by line and reason, the others are stored, and the exit code is 1', async () => {
+  test('reports refused rows by line and reason, stores the others, and exits with code 1', async () => {
     const report = join(folder, 'report.csv')
     const path = file(
       'refused.csv',
@@ -165,7 +165,7 @@ describe('CSV', () => {
     expect(await valuesOf('score')).toEqual([1, 2])
   })
 
-  test('a quote that is never closed ends the reading and is said', async () => {
+  test('an unclosed quote ends the reading and is reported', async () => {
     const { code, json } = await importFile(file('open.csv', 'comment\nfine\n"open\nlost\n'))
     expect(code).toBe(1)
     expect(json).toMatchObject({ imported: 1, refused: 1 })
@@ -176,7 +176,7 @@ describe('CSV', () => {
 })
 
 describe('JSON Lines', () => {
-  test('members become fields of their own type; bad lines are told by number', async () => {
+  test('members become fields of their own type; bad lines are reported by number', async () => {
     const lines = [
       '\ufeff{"external_id":"e1","comment":"quick","score":7,"tags":["a"],"ok":true,"none":null}',
       '',
@@ -206,7 +206,7 @@ describe('again', () => {
   const rows = (count: number) =>
     `external_id,email,comment\n${Array.from({ length: count }, (_, n) => `e${n},p${n % 7}@x.example,row ${n}\n`).join('')}`
 
-  test('rows with a known external id are counted as duplicates, in one file and in the next', async () => {
+  test('counts rows with a known external id as duplicates, within a file and across files', async () => {
     const path = file('twice.csv', `${rows(5)}e0,,changed\n`)
     expect((await importFile(path)).json).toMatchObject({ rows: 6, imported: 5, duplicates: 1, refused: 0 })
     const again = await importFile(path)
@@ -215,7 +215,7 @@ describe('again', () => {
     expect(await valuesOf('comment')).toEqual(['row 0', 'row 1', 'row 2', 'row 3', 'row 4'])
   })
 
-  test('an import that was killed goes on where it was: every row once', async () => {
+  test('a killed import resumes and stores every row once', async () => {
     const path = file('killed.csv', rows(30_000))
     const child = start('feedback', 'import', path, '--source', String(sourceId))
     await eventually(async () => (await stored()).length > 0)
@@ -238,7 +238,7 @@ describe('again', () => {
     expect(people?.count).toBe(7)
   })
 
-  test('--dry-run judges every row and stores nothing', async () => {
+  test('--dry-run checks every row and stores nothing', async () => {
     expect((await importFile(file('dry.csv', rows(3)), '--dry-run')).json).toMatchObject({
       rows: 3,
       imported: 3,
@@ -272,7 +272,7 @@ describe('a mistake is one line and exit code 2', () => {
     expect((await stored()).length).toBe(0)
   })
 
-  test('a source that is not there, or whose name several have', async () => {
+  test('an unknown source, or a name that several sources share', async () => {
     const path = file('FILE.csv', 'comment\nx\n')
     const missing = await run('feedback', 'import', path, '--source', 'Nobody')
     expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('there is no source "Nobody"')])
@@ -281,7 +281,7 @@ describe('a mistake is one line and exit code 2', () => {
       insert into feedback_source (organization_id, name, type)
       select organization_id, name, type from feedback_source`
     const several = await importFile(path)
-    expect([several.code, several.err]).toEqual([2, expect.stringContaining('name one by its id')])
+    expect([several.code, several.err]).toEqual([2, expect.stringContaining('give the id')])
     const byId = await run('feedback', 'import', path, '--source', String(sourceId))
     expect(byId.json.imported).toBe(1)
     expect((await run('feedback', 'source-list')).json.feedbackSources).toHaveLength(2)

@@ -55,7 +55,7 @@ const lettersOf = async (id: string) =>
     ({ type }) => type,
   )
 
-test('one recording whose bytes were kept; again, nothing more is sent', async () => {
+test('retries one recording whose bytes were kept, without a new upload', async () => {
   const id = await store('failed', 'failed')
   const first = await earshot('recording', 'retry', id)
   expect(first).toEqual({ code: 0, out: { organizationId, recordingId: id, queued: true } })
@@ -64,9 +64,9 @@ test('one recording whose bytes were kept; again, nothing more is sent', async (
   expect(await lettersOf(id)).toEqual(['process_upload'])
 })
 
-test('says why where there is nothing to retry', async () => {
+test('a refused retry names the reason', async () => {
   const refused = [
-    [await store('completed', 'ready'), 'media_ingestion_active', 'has its media'],
+    [await store('completed', 'ready'), 'media_ingestion_active', 'is already processed'],
     [await store('uploading', 'waiting'), 'media_ingestion_active', 'waits for its media'],
     [await store('failed', 'cancelled'), 'upload_closed', 'Upload it anew'],
     [await store(null, null), 'upload_closed', 'Upload it anew'],
@@ -81,7 +81,7 @@ test('says why where there is nothing to retry', async () => {
   }
 })
 
-test('all that have failed and can be retried; of one organization', async () => {
+test('retries all retryable failures of one organization', async () => {
   const other = (await earshot('org', 'create', 'Other')).out.id
   const foreign = await store('failed', 'failed', other)
   const kept = [await store('failed', 'failed'), await store('failed', 'failed')]

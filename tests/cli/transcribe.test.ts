@@ -49,11 +49,11 @@ async function store({ transcript, source, asset = 'completed', organization = o
 const statusOf = async (id: string) =>
   (await database.sql`select transcript_status as status from recording where id = ${id}`)[0]?.status
 const lettersOf = async (id: string) =>
-  (await database.sql`select type from actor_message where key = ${`recording:${id}`}`).map(
+  (await database.sql`select type from actor_message where key = ${`transcription:${id}`}`).map(
     ({ type }) => type,
   )
 
-test('one recording, whose transcript waits or has failed', async () => {
+test('transcribes one recording whose transcription is waiting or has failed', async () => {
   for (const transcript of ['waiting', 'failed']) {
     const id = await store({ transcript })
     const { out, code } = await earshot('recording', 'transcribe', id)
@@ -62,7 +62,7 @@ test('one recording, whose transcript waits or has failed', async () => {
   }
 })
 
-test('is refused where a transcript is there or on its way, or no media is', async () => {
+test('refuses a recording with a transcript, a running transcription, or no media', async () => {
   const stored: readonly Stored[] = [
     { transcript: 'completed', source: 'api' },
     { transcript: 'completed', source: 'automatic' },
@@ -78,7 +78,7 @@ test('is refused where a transcript is there or on its way, or no media is', asy
   expect((await earshot('recording', 'transcribe', 'nonsense')).code).toBe(1)
 })
 
-test('all that wait, and with --failed those that have failed; of one organization', async () => {
+test('transcribes all waiting recordings of one organization, and failed ones with --failed', async () => {
   await database.sql`delete from recording`
   const other = JSON.parse((await earshot('org', 'create', 'Other')).out).id
   const foreign = await store({ transcript: 'waiting', organization: other })

@@ -116,7 +116,7 @@ async function stored(recordingId: string): Promise<string> {
 const original = () => sha256(readFileSync(talk))
 
 describe('earshot upload', () => {
-  test('creates a recording, sends the file, waits until it plays, and tells where', async () => {
+  test('creates a recording, sends the file, waits until it is ready, and prints its URL', async () => {
     const { code, out, err } = await upload([talk, '--name', 'Talk with Ada'])
     expect({ code, err }).toEqual({ code: 0, err: 'talk.mp4: ready\n' })
     const [{ id, display_name }] = await recordings()
@@ -127,7 +127,7 @@ describe('earshot upload', () => {
     expect(readdirSync(stateFolder())).toEqual([])
   })
 
-  test('draws a bar on a terminal, with sizes, over itself', async () => {
+  test('redraws a bar with sizes on a terminal', async () => {
     const decoder = new TextDecoder()
     let drawn = ''
     const child = Bun.spawn([process.execPath, 'src/cli.ts', 'upload', talk, '--no-wait'], {
@@ -149,7 +149,7 @@ describe('earshot upload', () => {
     expect(lines.at(-1)).toStartWith('talk.mp4: sent')
   })
 
-  test('takes several files, one object with --json; a bad one does not stop the others', async () => {
+  test('uploads several files; a bad file does not stop the others; --json prints one object', async () => {
     const bad = join(folder, 'notes.mp4')
     writeFileSync(bad, 'These are not media.')
     const { code, err, uploads } = await uploadJson(bad, talk)
@@ -182,7 +182,7 @@ describe('earshot upload', () => {
     ])
   })
 
-  test('opens a file when its turn comes, however many there are', async () => {
+  test('opens each file only when its turn comes', async () => {
     const files = [talk, ...['b', 'c', 'd'].map((name) => writePaddedMp4(join(folder, `${name}.mp4`), MIB))]
     const held = proxy.holdAfter(SIZE / 2)
     const run = start([...files, '--json', '--no-wait'])
@@ -203,7 +203,7 @@ describe('earshot upload', () => {
     ])
   })
 
-  test('sends for a user, from the origin of the service, into a folder', async () => {
+  test('uploads for a user into a folder', async () => {
     const { body } = await server
       .as({ userToken: tenant.userToken })
       .post('/v3/rest/folders', { name: 'Own' })
@@ -217,7 +217,7 @@ describe('earshot upload', () => {
     expect(row).toEqual({ origin: proxy.url, user_id: tenant.userId })
   })
 
-  test('with --no-wait ends when the bytes have arrived', async () => {
+  test('exits with --no-wait when the bytes have arrived', async () => {
     const { code, uploads } = await uploadJson(talk, '--no-wait')
     expect([code, uploads[0].status, uploads[0].url]).toEqual([0, 'sent', null])
     const { recordingId, uploadId } = uploads[0]
@@ -225,7 +225,7 @@ describe('earshot upload', () => {
     expect(body.phase).not.toBe('waiting')
   })
 
-  test('uses the recording of a known external id, but not one that has its media', async () => {
+  test('uses the recording of a known external id, unless it has media', async () => {
     const made = await client.post(RECORDINGS, { record: { externalId: 'call-1' } })
     const first = await uploadJson(talk, '--external-id', 'call-1')
     expect([first.code, first.uploads[0].recordingId]).toEqual([0, made.body.id])
@@ -239,7 +239,7 @@ describe('earshot upload', () => {
 })
 
 describe('what is cut goes on', () => {
-  test('after a cut of the connection, with what is missing', async () => {
+  test('after a lost connection, with the missing bytes', async () => {
     const before = proxy.forwarded
     proxy.cutAfter(SIZE / 2)
     const { code, err } = await upload([talk])
@@ -249,7 +249,7 @@ describe('what is cut goes on', () => {
     expect(proxy.forwarded - before).toBeWithin(SIZE, SIZE * 1.25 + OVERHEAD)
   })
 
-  test('after kill -9 of the client, in the same recording, with what is missing', async () => {
+  test('after kill -9 of the client, in the same recording, with the missing bytes', async () => {
     const held = proxy.holdAfter(SIZE / 2)
     const { child, result } = start([talk])
     await held
@@ -265,13 +265,13 @@ describe('what is cut goes on', () => {
     expect(await stored(rows[0].id)).toBe(original())
   })
 
-  test('after an interruption, of which it says so; what it keeps is for its owner only and holds no secret', async () => {
+  test('after an interruption, which says how to resume; the notes are private and contain no secret', async () => {
     const held = proxy.holdAfter(SIZE / 2)
     const { child, result } = start([talk])
     await held
     child.kill('SIGINT')
     const { code, err } = await result
-    expect([code, err]).toEqual([130, 'earshot: interrupted: the same command again goes on from here\n'])
+    expect([code, err]).toEqual([130, 'earshot: interrupted: repeat the command to resume\n'])
     const [name = ''] = readdirSync(stateFolder())
     const path = join(stateFolder(), name)
     expect([statSync(path).mode & 0o777, statSync(stateFolder()).mode & 0o777]).toEqual([0o600, 0o700])
@@ -287,13 +287,13 @@ describe('what is cut goes on', () => {
     expect([again.code, again.uploads[0].uploadId]).toEqual([0, upload_?.id])
   })
 
-  test('where the answer to the creation was lost, without a second recording', async () => {
+  test('after the response to the creation was lost, without a second recording', async () => {
     proxy.swallowAnswer()
     expect((await upload([talk])).code).toBe(0)
     expect(await recordings()).toHaveLength(1)
   })
 
-  test('in several files: those that were through are not sent again', async () => {
+  test('in several files, without sending finished files again', async () => {
     const second = writePaddedMp4(join(folder, 'second.mp4'), SIZE)
     const held = proxy.holdAfter(SIZE * 1.5)
     const { child, result } = start([talk, second])
@@ -308,7 +308,7 @@ describe('what is cut goes on', () => {
     expect(await recordings()).toHaveLength(2)
   })
 
-  test('but not where the recording has gone meanwhile: then in a new one', async () => {
+  test('but in a new recording if the old one was deleted', async () => {
     const held = proxy.holdAfter(SIZE / 2)
     const { child, result } = start([talk])
     await held
@@ -322,7 +322,7 @@ describe('what is cut goes on', () => {
     expect(uploads[0].recordingId).not.toBe(id)
   })
 
-  test('but not an upload that was cancelled while it was sent', async () => {
+  test('but not an upload that was cancelled meanwhile', async () => {
     const held = proxy.holdAfter(SIZE / 4)
     const { result } = start([talk, '--json'])
     await held
@@ -338,7 +338,7 @@ describe('what is cut goes on', () => {
     expect([...rows]).toEqual([{ phase: 'cancelled' }])
   })
 
-  test('but not a file that changes while it is sent: the upload is cancelled', async () => {
+  test('but not a file that changes meanwhile: the upload is cancelled', async () => {
     const held = proxy.holdAfter(SIZE / 4)
     const { result } = start([talk, '--json'])
     await held
@@ -353,7 +353,7 @@ describe('what is cut goes on', () => {
 })
 
 describe('a mistake is one line', () => {
-  test('and exit code 2 where the command line is wrong; nothing is sent', async () => {
+  test('and exit code 2 for a wrong command line; nothing is sent', async () => {
     const empty = join(folder, 'empty.mp4')
     writeFileSync(empty, '')
     const cases: readonly (readonly [readonly string[], RegExp])[] = [
@@ -364,7 +364,7 @@ describe('a mistake is one line', () => {
       [[talk, talk], /is given twice/],
       [[talk, join(folder, 'x'), '--name', 'x'], /give one file/],
       [[talk, '--key', 'a', '--token', 'b'], /exclude each other/],
-      [[talk, '--key', 'a b'], /--key is not what a credential looks like/],
+      [[talk, '--key', 'a b'], /--key does not have the form of a credential/],
       [[talk, '--url', 'ftp://example.com'], /--url must be/],
       [[talk, '--url', 'https://u:p@example.com'], /--url must be/],
     ]
@@ -373,11 +373,13 @@ describe('a mistake is one line', () => {
       expect({ args, code, out, lines: err.split('\n').length }).toEqual({ args, code: 2, out: '', lines: 2 })
       expect(err).toMatch(message)
     }
-    expect((await upload([talk], { EARSHOT_API_KEY: '' })).err).toContain('there is no credential')
+    expect((await upload([talk], { EARSHOT_API_KEY: '' })).err).toContain(
+      'no credential: set EARSHOT_API_KEY',
+    )
     expect(await recordings()).toEqual([])
   })
 
-  test('and exit code 1 where the service refuses; the credential is in no output', async () => {
+  test('and exit code 1 if the service refuses; no output contains the credential', async () => {
     const key = `${tenant.apiKey.slice(0, -4)}AAAA`
     const { code, out, err } = await upload([talk, '--key', key, '--json'])
     expect([code, JSON.parse(out).uploads[0].error.code]).toEqual([1, 'unauthenticated'])
@@ -385,7 +387,7 @@ describe('a mistake is one line', () => {
     expect(out + err).not.toContain(key.slice(-30))
   })
 
-  test('and exit code 1 where the folder is not known', async () => {
+  test('and exit code 1 for an unknown folder', async () => {
     const { code, uploads } = await uploadJson(talk, '--folder', crypto.randomUUID())
     expect([code, uploads[0].error.code]).toEqual([1, 'folder_not_found'])
   })

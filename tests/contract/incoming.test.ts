@@ -219,7 +219,7 @@ describe.each([
     // One that begins only now, by what it read long ago.
     await send(key, row, size - 1)
     await feed(zombie, PART + 50, PART, true).catch(() => {})
-    expect(zombie.flush()).rejects.toThrow('superseded')
+    await expect(zombie.flush()).rejects.toThrow('superseded')
     await send(key, row, size)
     await publish(key, row)
     await expectWhole(key, size)
@@ -271,7 +271,7 @@ describe.each([
     const zombie = await append(key, row)
     await send(key, row, 7, false)
     await feed(zombie, 0, size, true).catch(() => {})
-    expect(zombie.flush()).rejects.toThrow('superseded')
+    await expect(zombie.flush()).rejects.toThrow('superseded')
     await send(key, row, size)
     await publish(key, row)
     await expectWhole(key, size)
@@ -355,8 +355,7 @@ describe.each([
     const refused = { ...row.options({ alone: true }), record: () => Promise.reject(new Error('cancelled')) }
     const writer = await store.incoming.append(key, row.progress, refused)
     const writing = feed(writer, 5, size - 5, true).then(() => writer.flush())
-    expect(writing).rejects.toThrow('cancelled')
-    await writing.catch(() => {})
+    await expect(writing).rejects.toThrow('cancelled')
     await writer.abandon()
     await send(key, row, size)
     await publish(key, row)
@@ -367,7 +366,7 @@ describe.each([
     const [key, row] = [newKey(), new Row(10)]
     const writer = await append(key, row)
     await feed(writer, 0, 9)
-    expect(writer.write(new Uint8Array(2))).rejects.toThrow(RangeError)
+    await expect(writer.write(new Uint8Array(2))).rejects.toThrow(RangeError)
     expect(await writer.flush()).toBe(9)
     await send(key, row, 10)
     await publish(key, row)
@@ -388,7 +387,7 @@ describe.each([
     const [key, row] = [newKey(), new Row(20)]
     await send(key, row, 20)
     await store.incoming.discard(key, row.progress.resumeState)
-    expect(publish(key, row)).rejects.toThrow()
+    await expect(publish(key, row)).rejects.toThrow()
     await publish(key, row).catch(() => {})
     expect(await store.head(key)).toBeNull()
   })
@@ -433,9 +432,9 @@ describe.each([
     const [key, row] = [newKey(), new Row(30)]
     await send(key, row, 30)
     const { parts, resumeState } = row.whole
-    expect(store.incoming.publish(key, { offset: 31, resumeState, parts }, CONTENT_TYPE)).rejects.toThrow(
-      'record',
-    )
+    await expect(
+      store.incoming.publish(key, { offset: 31, resumeState, parts }, CONTENT_TYPE),
+    ).rejects.toThrow('record')
     expect(await store.head(key)).toBeNull()
   })
 
@@ -452,8 +451,8 @@ describe.each([
     expect(readdirSync(folder)).toEqual([])
     await expectWhole(key, PART + 3)
     const reason = new Error('the turn is over')
-    expect(store.localFile(key, folder, AbortSignal.abort(reason))).rejects.toBe(reason)
-    expect(store.localFile(newKey(), folder, NEVER)).rejects.toMatchObject({ name: 'ObjectMissing' })
+    await expect(store.localFile(key, folder, AbortSignal.abort(reason))).rejects.toBe(reason)
+    await expect(store.localFile(newKey(), folder, NEVER)).rejects.toMatchObject({ name: 'ObjectMissing' })
     expect(readdirSync(folder)).toEqual([])
   })
 
@@ -559,9 +558,9 @@ describe.each([
       const [folder = ''] = await leftoversOf(key)
       const [file = ''] = readdirSync(join(incomingFolder, folder))
       truncateSync(join(incomingFolder, folder, file), 80)
-      expect(append(key, row)).rejects.toThrow('has lost 10 of the bytes')
+      await expect(append(key, row)).rejects.toThrow('has lost 10 of the bytes')
       await send(key, row, 100, false)
-      expect(publish(key, row)).rejects.toThrow('has lost 10 of the bytes')
+      await expect(publish(key, row)).rejects.toThrow('has lost 10 of the bytes')
       await publish(key, row).catch(() => {})
       expect(await store.head(key)).toBeNull()
     })

@@ -141,3 +141,27 @@ test('a write waits for whoever holds the session, and is left out where that on
   expect(await sessionRow(sql, sessionId)).toMatchObject({ watermark: 1 })
   expect(await eventRows(sql, sessionId)).toHaveLength(1)
 })
+
+test('a retry of what an older release redacted otherwise is no change, and a change is one', async () => {
+  // It did not look for names in texts: it stored this event as an application does that redacts nothing.
+  const settings = { redactedFields: ['password'] }
+  const [plain, agent] = [await openAgent(server), await openAgent(server, { settings })]
+  const event = userMessage(1, { content: 'I sent {"password":"hunter2"}' })
+  const { sessionId: source } = await plain.accept([event])
+  const { sessionId } = await agent.accept([event])
+  const { sql } = server.database
+  await sql`
+    update agent_event e
+    set body = old.body, fingerprint = old.fingerprint
+    from agent_event old
+    where old.session_id = ${source} and e.session_id = ${sessionId} and old.external_event_id = e.external_event_id`
+  expect(await agent.accept([event, userMessage(2)])).toMatchObject({
+    acceptedEventCount: 1,
+    deduplicatedEventCount: 1,
+  })
+  await agent.refuse('event_changed', [userMessage(1, { content: 'I sent {"password":"other"}' })])
+  // Also where the settings have changed since.
+  await agent.configure({ redactedFields: ['password', 'token'] })
+  expect(await agent.accept([event])).toMatchObject({ deduplicatedEventCount: 1 })
+  await agent.refuse('event_changed', [userMessage(1, { content: 'I sent {"password":"other"}' })])
+})

@@ -5,6 +5,7 @@ import { createMembers } from '../../src/identity/members.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type IdentityProcess, openIdentity } from '../support/identity.ts'
+import { startTestServer } from '../support/server.ts'
 
 const ISSUER = 'https://login.example.com'
 const AUDIENCE = 'earshot'
@@ -169,4 +170,20 @@ test('with an issuer this service signs no tokens', async () => {
     status: 409,
     code: 'external_token_issuer',
   })
+})
+
+test('and says so to whoever asks for one: 409 external_token_issuer', async () => {
+  const server = await startTestServer({
+    env: { OIDC_ISSUER: ISSUER, OIDC_AUDIENCE: AUDIENCE, OIDC_JWKS_URL: `${ISSUER}/keys` },
+  })
+  try {
+    const { identity } = server.features
+    const { id } = await identity.createOrganization('with an issuer')
+    const { apiKey } = await identity.createApiKey(id, 'test')
+    const member = await identity.createUser(id, { email: 'ada@example.com', name: 'Ada' })
+    const answer = await server.as({ apiKey }).post('/v3/rest/user-tokens', { userId: member.id })
+    expect(answer).toMatchObject({ status: 409, body: { code: 'external_token_issuer' } })
+  } finally {
+    await server.stop()
+  }
 })

@@ -6,7 +6,7 @@ import { expectProblem, standingOf } from '../support/website.ts'
 
 const PATH = '/api/assistant'
 const UNKNOWN = {
-  answer: 'I do not know: the pages of this website say nothing about that.',
+  answer: 'I do not know. The pages of this website do not mention that.',
   sources: [],
 }
 

@@ -104,7 +104,7 @@ describe('a client that sends a byte now and then', () => {
     })
     for (let sent = 500; !isAnswered && sent < 900; sent++) {
       await sending.write(framed(CONTENT.subarray(sent, sent + 1)))
-      await Bun.sleep(10)
+      await Bun.sleep(10) // the pace of this client
     }
     const response = await answer
     expect([response?.status, JSON.parse(response?.body ?? '{}').code]).toEqual([503, 'upload_too_slow'])
@@ -147,20 +147,22 @@ describe('a client that sends a byte now and then', () => {
     while (performance.now() - since < 2 * pace.ms) {
       push(sent, sent + 500)
       sent += 500
-      await Bun.sleep(20)
+      await Bun.sleep(20) // the pace of this client
     }
     push(sent, SIZE)
     expect(await running).toMatchObject({ phase: 'processing', offset: SIZE })
   })
 
   test('is not one that waits for the store', async () => {
-    const upload = await newUpload()
+    const [upload, ...silent] = await Promise.all([newUpload(), newUpload(), newUpload()])
     const { body, push } = feed()
     const { incoming } = server.deps.storage
     const opened = Promise.withResolvers<void>()
     const receiver = receiverWith({
       async append(...args) {
-        await Bun.sleep(3 * PACE.ms)
+        // Longer than two clients that say nothing are waited for, one after the other.
+        for (const other of silent)
+          expect(await outcome(receiverWith().receive(other, request(feed().body)))).toBeInstanceOf(TooSlow)
         opened.resolve()
         return incoming.append(...args)
       },
@@ -168,7 +170,7 @@ describe('a client that sends a byte now and then', () => {
     const running = receiver.receive(upload, request(body))
     push(0, 10)
     await opened.promise
-    await Bun.sleep(PACE.ms / 4)
+    await new Promise(setImmediate)
     push(10, SIZE)
     expect(await running).toMatchObject({ phase: 'processing' })
   })

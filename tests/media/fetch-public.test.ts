@@ -113,8 +113,7 @@ describe('the address', () => {
     const fetchPublic = createFetchPublic({ resolve })
     const request = { signal: new AbortController().signal, maxBytes: 1, accepts: () => true }
     const refused = fetchPublic(`http://${named([PUBLIC])}:${port}/`, request)
-    expect(refused).rejects.toMatchObject({ code: 'url_not_allowed' })
-    await refused.catch(() => {})
+    await expect(refused).rejects.toMatchObject({ code: 'url_not_allowed' })
     expect(requests).toEqual([])
   })
 
@@ -326,7 +325,7 @@ describe('an answer', () => {
       const size = Math.min(piece.byteLength, left)
       left -= size
       if (size === 0) controller.close()
-      else controller.enqueue(piece.slice(0, size))
+      else controller.enqueue(piece.subarray(0, size))
     }
     const headers = { 'content-type': 'video/mp4' }
     const server = Bun.serve({
@@ -348,10 +347,9 @@ describe('an answer', () => {
     const reading = (async () => {
       for await (const _ of body);
     })()
-    expect(reading).rejects.toMatchObject({ code: 'media_too_large', retryable: false })
-    await reading.catch(() => {})
+    await expect(reading).rejects.toMatchObject({ code: 'media_too_large', retryable: false })
     expect(left).toBe(0)
-  }, 60_000)
+  }, 180_000)
 
   test.each([
     ['never', '', 'transfer_timeout again'],

@@ -9,6 +9,8 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
+const OPTIONS = { max: 2, applicationName: 'half open', statementTimeoutMs: 1_000 }
+
 let database: TestDatabase
 let proxy: TcpProxy
 let sql: Sql
@@ -19,15 +21,30 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 beforeEach(async () => {
   await database.sql`truncate note`
-  const url = new URL(database.url)
-  proxy = await startTcpProxy(Number(url.port))
-  url.port = String(proxy.port)
-  sql = connect({ url: url.href }, { max: 2, applicationName: 'half open', statementTimeoutMs: 1_000 })
+  ;[proxy, sql] = await throughProxy()
 })
 afterEach(async () => {
   await sql.end({ timeout: 0 })
   await proxy.stop()
 })
+
+/** A line to the database that can be cut, and connections over it. */
+async function throughProxy(): Promise<[TcpProxy, Sql]> {
+  const url = new URL(database.url)
+  const line = await startTcpProxy(Number(url.port))
+  url.port = String(line.port)
+  return [line, connect({ url: url.href }, OPTIONS)]
+}
+
+/** Until a connection that has gone silent by now is given up: as long as an answer may take. */
+async function untilGivenUp(): Promise<void> {
+  const [line, other] = await throughProxy()
+  await other`select 1`
+  line.setLine('silent')
+  expect(await codeOf(other`select 1`)).toBe('ANSWER_TIMEOUT')
+  await other.end({ timeout: 0 })
+  await line.stop()
+}
 
 const codeOf = (work: PromiseLike<unknown>) =>
   Promise.resolve(work).then(
@@ -68,11 +85,11 @@ test('a connection that goes silent while it is opened is given up, too', async 
 test('a connection that has much to say, or nothing to do, is left alone', async () => {
   const pids = async () => [...(await sql`select pg_backend_pid() as pid`)]
   const before = await pids()
-  await Bun.sleep(3_500) // longer than any answer may take, and nothing is asked
+  await untilGivenUp() // meanwhile nothing is asked here
   for (let i = 0; i < 5; i++) await sql`select pg_sleep(0.8)`
   await transaction(sql, async (tx) => {
     await tx`select 1`
-    await Bun.sleep(3_500)
+    await untilGivenUp()
     await tx`select 1`
   })
   expect(await pids()).toEqual(before)

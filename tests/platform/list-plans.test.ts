@@ -70,6 +70,8 @@ function listsOf(owner: BurstOwner): Lists {
       'q=%22zebras%22+customer2000',
     ],
     [`${RECORDINGS}/${burstId(owner, 'recording', 70)}`]: [''],
+    [`${SIGNALS}/${burstId(owner, 'signal 1', 70)}`]: [''],
+    [`/v3/rest/folders/${burstId(owner, 'folder', 70)}`]: [''],
     '/v3/rest/folders': ['', `cursor=${timeCursor('folders')}`],
   }
 }
@@ -102,6 +104,7 @@ function keyListsOf(owner: BurstOwner): Lists {
 }
 
 let server: TestServer
+/** Prepares every statement while the database is empty, and keeps what was planned then. */
 let planner: Sql
 /** By the request that they were sent for. */
 const sent = new Map<string, readonly (Statement & { readonly name: string })[]>()
@@ -189,9 +192,24 @@ async function note(caller: string, client: Client, path: string, query: string)
   sent.set(`${caller} ${path}?${query}`, named)
 }
 
-describe.each(['before statistics', 'with statistics'])('%s', (when) => {
+/** A connection that was opened since: it plans each statement for the tables as they are. */
+async function reconnect(): Promise<void> {
+  await planner.end({ timeout: 5 })
+  planner = connect({ url: server.database.url }, { max: 1, applicationName: 'planner', readOnly: true })
+  for (const statements of sent.values())
+    for (const statement of statements) await prepare(planner, statement.name, statement)
+}
+
+const changes: readonly (readonly [when: string, change: () => Promise<unknown>])[] = [
+  ['before statistics, as planned while there was nothing', async () => {}],
+  ['before statistics, as planned since', reconnect],
+  ['with statistics', () => server.database.sql`analyze`],
+  ['with statistics, as planned since', reconnect],
+]
+
+describe.each(changes)('%s', (_when, change) => {
   beforeAll(async () => {
-    if (when === 'with statistics') await server.database.sql`analyze`
+    await change()
   })
 
   test('every list reads no more than its page', async () => {

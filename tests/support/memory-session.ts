@@ -51,6 +51,7 @@ export class MemorySession {
       occupied: new Map([...this.rows].map(([id, row]) => [row.sequence, id])),
       history: this.#history,
       refusal: () => null,
+      formerly: () => null,
       rejudge: (index, version) => this.prepare(events[index] as Event, version).fingerprint,
     }
   }

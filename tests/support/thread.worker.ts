@@ -17,7 +17,9 @@ serveThread(parentPort, ({ config, servers, index }) => {
       },
       /** An error outside of any promise that the runtime knows. */
       async explode(message, tx) {
-        if (message.attempts > 0) return 'done'
+        const { key, seq, attempts } = message
+        await tx`insert into applied (key, seq, attempts) values (${key}, ${seq}, ${attempts})`
+        if (attempts > 0) return 'done'
         setTimeout(() => {
           throw new Error('nobody handles this')
         })

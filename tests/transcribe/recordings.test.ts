@@ -4,11 +4,13 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { transactionWithMail } from '../../src/actors/mailbox.ts'
+import type { RuntimeOptions } from '../../src/actors/options.ts'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
 import type { TranscribeConfig } from '../../src/config.ts'
 import { createProbe } from '../../src/media/probe.ts'
 import { findPrograms } from '../../src/media/programs.ts'
 import { recordingActor } from '../../src/recordings/actor.ts'
+import { transcriptionActor } from '../../src/transcribe/actor.ts'
 import { createCommandTranscriber } from '../../src/transcribe/command.ts'
 import { requestTranscription } from '../../src/transcribe/requests.ts'
 import { createServerTranscriber } from '../../src/transcribe/server.ts'
@@ -64,15 +66,23 @@ function soundTools() {
 }
 
 /** The only worker from now on, with this transcriber. */
-async function transcribeBy(transcribe: TranscribeConfig | null, timeLimitMs?: () => number) {
+async function transcribeBy(
+  transcribe: TranscribeConfig | null,
+  timeLimitMs?: () => number,
+  options: Partial<RuntimeOptions> = {},
+) {
   await stopWorkers()
   const config = { ...server.deps.config, transcribe }
   const transcriber =
     timeLimitMs !== undefined && transcribe?.kind === 'command'
-      ? { transcriber: createCommandTranscriber({ ...transcribe, timeLimitMs }, soundTools()) }
-      : {}
-  const tools = { fetchPublic: localInternet(dns.address), ...transcriber }
-  const runtime = createRuntime(server.deps, [recordingActor({ ...server.deps, config }, tools)], QUICK)
+      ? createCommandTranscriber({ ...transcribe, timeLimitMs }, soundTools())
+      : undefined
+  const deps = { ...server.deps, config }
+  const actors = [
+    recordingActor(deps, { fetchPublic: localInternet(dns.address) }),
+    transcriptionActor(deps, transcriber),
+  ]
+  const runtime = createRuntime(server.deps, actors, { ...QUICK, ...options })
   runtimes.push(runtime)
   await runtime.start()
 }
@@ -132,9 +142,9 @@ const reached = (id: string, ...states: readonly string[]) =>
 const idle = (id: string) =>
   eventually(async () => {
     const { sql } = server.database
-    const key = `recording:${id}`
-    expect(await sql`select 1 from actor_dead_letter where key = ${key}`).toHaveLength(0)
-    return (await sql`select 1 from actor_message where key = ${key}`).length === 0
+    const keys = [`recording:${id}`, `transcription:${id}`]
+    expect(await sql`select 1 from actor_dead_letter where key = any(${keys})`).toHaveLength(0)
+    return (await sql`select 1 from actor_message where key = any(${keys})`).length === 0
   })
 
 /** As an operator does it. */
@@ -270,7 +280,7 @@ describe('a command that fails', () => {
     await queue(id)
     const { sql } = server.database
     await sql`
-      update actor_message set attempts = ${TRANSCRIBE_ATTEMPTS} where key = ${`recording:${id}`}`
+      update actor_message set attempts = ${TRANSCRIBE_ATTEMPTS} where key = ${`transcription:${id}`}`
     await transcribeBy(script(`echo '${SAID}'`))
     await idle(id)
     expect((await recordingOf(id)).transcript.status).toBe('failed')
@@ -289,7 +299,7 @@ test('an attempt of any kind that takes too long is ended, three times', async (
     soundTools(),
   )
   const handlers = transcribeHandlers({ ...server.deps, transcriber, budgetMs: 300 })
-  const actor = { kind: 'recording', pool: 'media', maxAttempts: 8, handlers } as const
+  const actor = { kind: 'transcription', pool: 'media', maxAttempts: 8, handlers } as const
   const runtime = createRuntime(server.deps, [actor], QUICK)
   runtimes.push(runtime)
   await runtime.start()
@@ -314,6 +324,48 @@ describe('a server', () => {
     await transcribeBy({ ...settings, url: strict.url })
     await reached(await create(), 'failed')
     expect(strict.requests).toHaveLength(1)
+  })
+})
+
+describe('other media', () => {
+  async function replaceBy(id: string, bytes: Uint8Array<ArrayBuffer>) {
+    const about = { fileName: 'better.wav', fileSize: bytes.byteLength }
+    const { body } = await client.post(`${RECORDINGS}/${id}/uploads`, about)
+    expect((await fetch(body.uploadUrl, { method: 'PUT', body: bytes })).ok).toBe(true)
+    await eventually(async () => (await recordingOf(id)).asset.durationSeconds === 2)
+  }
+
+  test('is processed at once, although a transcription waits for hours for its next attempt', async () => {
+    using speech = startSpeechServer(() => new Response('', { status: 401 }))
+    const settings = { kind: 'server', url: speech.url, model: 'whisper-1', apiKey: null } as const
+    await transcribeBy(settings, undefined, { retryBaseMs: 3_600_000, retryCapMs: 3_600_000 })
+    const id = await create()
+    await eventually(() => speech.requests.length > 0)
+    await reached(id, 'queued')
+    await replaceBy(id, wav(2))
+    expect((await recordingOf(id)).transcript.status).toBe('queued')
+  })
+
+  test.each([
+    ['ends well', () => new Response(SAID)],
+    ['fails for good', () => new Response('', { status: 400 })],
+  ])('is processed while the old media is transcribed, and then transcribed itself: %s', async (_, first) => {
+    const gate = Promise.withResolvers<void>()
+    using speech = startSpeechServer(async () => {
+      if (speech.requests.length > 1) return new Response(SAID)
+      await gate.promise
+      return first()
+    })
+    await transcribeBy({ kind: 'server', url: speech.url, model: 'whisper-1', apiKey: null })
+    const id = await create()
+    await eventually(() => speech.requests.length === 1)
+    await replaceBy(id, wav(2))
+    expect((await recordingOf(id)).transcript.status).toBe('processing')
+    gate.resolve()
+    await reached(id, 'completed')
+    expect(speech.requests).toHaveLength(2)
+    // Not after the end of the new sound.
+    expect((await utterancesOf(id)).map(({ endSec }: { endSec: number }) => endSec)).toEqual([1.25, 2, 2])
   })
 })
 

@@ -7,8 +7,8 @@ import {
   MAX_EVENTS_PER_REQUEST,
   type Participant,
 } from '../../src/agents/model.ts'
-import { validate } from '../../src/http/json.ts'
 import { AppError } from '../../src/platform/errors.ts'
+import { validate } from '../../src/platform/validation/json.ts'
 
 const event = (sequence: number, members: Partial<Event> = {}): Event => ({
   externalEventId: `e${sequence}`,

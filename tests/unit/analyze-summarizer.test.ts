@@ -107,8 +107,8 @@ describe('the built-in summariser', () => {
     expect(await summarizer.summarize([], signal)).toBeNull()
   })
 
-  test('ends when it is aborted', () => {
-    expect(
+  test('ends when it is aborted', async () => {
+    await expect(
       summarizer.summarize(passages('One.', 'Two.'), AbortSignal.abort(new Error('stop'))),
     ).rejects.toThrow('stop')
   })

@@ -149,7 +149,7 @@ describe('the mapping of columns', () => {
     ['a=content:number', 'must have a type of boolean'],
     ['a=content:string:Big Name', 'must have a name in snake_case'],
     ['a=content:string:b:c', 'must have a name in snake_case'],
-    ['語=content', 'has no name in snake_case'],
+    ['語=content', 'cannot become a name in snake_case'],
   ])('--map %s is refused', (text, message) => {
     expect(() => parseColumnMap(text)).toThrow(message)
   })
@@ -196,10 +196,10 @@ describe('the mapping of columns', () => {
   })
 
   test.each([
-    [['a', 'a'], {}, '"a": is there twice'],
+    [['a', 'a'], {}, '"a": occurs twice'],
     [['a'], { email: 'Mail' }, '"Mail": is not in the file, which has a'],
     [['a'], { columns: new Map([['b', null]]) }, '"b": is not in the file'],
-    [['語'], {}, 'has no name in snake_case'],
+    [['語'], {}, 'cannot become a name in snake_case'],
   ])('must fit the header: %j', (header, mapping, message) => {
     expect(() => checkHeader({ ...NO_MAPPING, ...mapping }, header)).toThrow(message)
   })

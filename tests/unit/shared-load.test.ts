@@ -46,7 +46,7 @@ test('a failed query fails those who shared it, not those who wait for the next'
   const first = load('a')
   const next = load('a')
   queries[0]?.answer(new Error('away'))
-  expect(first).rejects.toThrow('away')
+  await expect(first).rejects.toThrow('away')
   await new Promise(setImmediate)
   queries[1]?.answer(2)
   expect(await next).toBe(2)

@@ -42,6 +42,10 @@ export interface Redactor {
   value(value: unknown): unknown
   /** The same, with its work counted. Everything above throws what `spend` throws. */
   within(spend: Spend): Redactor
+  /**
+   * As it was before names were looked for in JSON within texts: what was stored then is compared with that. Null where it is the same.
+   */
+  former(): Redactor | null
 }
 
 const IDENTITY: Redactor = {
@@ -50,6 +54,7 @@ const IDENTITY: Redactor = {
   text: (text) => text,
   value: (value) => value,
   within: () => IDENTITY,
+  former: () => null,
 }
 
 /** Compiles the redaction rules of one settings version. The patterns must have passed `invalidPatterns`. */
@@ -84,11 +89,16 @@ function lazyMatches(pattern: string): Matches {
   }
 }
 
-function redactorOf(names: ReadonlySet<string>, patterns: readonly Matches[], spend: Spend): Redactor {
+function redactorOf(
+  names: ReadonlySet<string>,
+  patterns: readonly Matches[],
+  spend: Spend,
+  looksIntoTexts = names.size > 0,
+): Redactor {
   const hides = (name: string) => names.size > 0 && names.has(name.toLowerCase())
   const text = (value: string) => {
-    if (names.size > 0) spend(value.length)
-    const named = names.size > 0 ? redactNamesInText(value, hides, REDACTED) : value
+    if (looksIntoTexts) spend(value.length)
+    const named = looksIntoTexts ? redactNamesInText(value, hides, REDACTED) : value
     return redactText(patterns, named, spend)
   }
   const rules = { hides, text, hasPatterns: patterns.length > 0 }
@@ -97,7 +107,8 @@ function redactorOf(names: ReadonlySet<string>, patterns: readonly Matches[], sp
     hides,
     text,
     value: (value) => redactValue(rules, value, 0),
-    within: (other) => redactorOf(names, patterns, other),
+    within: (other) => redactorOf(names, patterns, other, looksIntoTexts),
+    former: () => (looksIntoTexts ? redactorOf(names, patterns, spend, false) : null),
   }
 }
 

@@ -4,6 +4,7 @@
  * The rule: what is remembered is never the reason for an answer. Whoever stores a request looks at the application in the
  * same statement as at the session, and a request that is refused before that is judged again by what is stored now.
  */
+import { LRUCache } from 'lru-cache'
 import { createSharedLoad } from '../../platform/concurrency/shared-load.ts'
 import type { IngestApplication } from '../applications/store.ts'
 
@@ -24,20 +25,14 @@ const CAPACITY = 1_000
 export function createKnownApplications(
   load: (organizationId: string, applicationId: string) => Promise<IngestApplication>,
 ): KnownApplications {
-  const known = new Map<string, IngestApplication>()
+  const known = new LRUCache<string, IngestApplication>({ max: CAPACITY })
   const sharedLoad = createSharedLoad((_organizationId, applicationId) => applicationId, load)
-
-  function remember(applicationId: string, application: IngestApplication): void {
-    known.delete(applicationId)
-    known.set(applicationId, application)
-    if (known.size > CAPACITY) known.delete(known.keys().next().value as string)
-  }
 
   return {
     async get(organizationId, applicationId) {
       const kept = known.get(applicationId)
       const application = kept ?? (await sharedLoad(organizationId, applicationId))
-      remember(applicationId, application)
+      known.set(applicationId, application)
       return { application, remembered: kept !== undefined }
     },
     forget: (applicationId) => void known.delete(applicationId),

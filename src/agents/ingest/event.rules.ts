@@ -38,6 +38,8 @@ export interface DecideInput {
    * Redaction rules that changed between a send and its retry must not make the retry a conflict.
    */
   readonly rejudge: (index: number, settingsVersion: number) => Uint8Array | null
+  /** The same as an older release redacted, whose fingerprints are still stored; null where that is not different. */
+  readonly formerly: (index: number, settingsVersion: number) => Uint8Array | null
   /** Why an event may not be stored by the present settings (400); null: it may. Not asked about what is stored already. */
   readonly refusal: (index: number) => AppError | null
 }
@@ -169,7 +171,7 @@ function verdictOn(input: DecideInput, index: number, seen: Seen): Verdict {
   return event.revision > stored.revision ? 'revise' : conflict('event_changed')
 }
 
-/** True where the event is what was stored, if need be under the settings that it was stored under. */
+/** True where the event is what was stored, if need be under the settings, or by the release, that it was stored by. */
 function isRetry(
   input: DecideInput,
   prepared: PreparedEvent,
@@ -177,9 +179,10 @@ function isRetry(
   known: StoredFingerprint,
 ): boolean {
   if (sameFingerprint(prepared.fingerprint, known.fingerprint)) return true
-  if (known.settingsVersion === input.settingsVersion) return false
-  const then = input.rejudge(index, known.settingsVersion)
-  return then !== null && sameFingerprint(then, known.fingerprint)
+  const isSame = (then: Uint8Array | null) => then !== null && sameFingerprint(then, known.fingerprint)
+  const { settingsVersion } = known
+  if (settingsVersion !== input.settingsVersion && isSame(input.rejudge(index, settingsVersion))) return true
+  return isSame(input.formerly(index, settingsVersion))
 }
 
 function checkAllowed(input: DecideInput, verdicts: readonly Verdict[]): void {

@@ -12,7 +12,7 @@ import type { IngestResponse } from '../model.ts'
 import { mergeParticipants, nextStatus, processingStatusFor } from '../sessions/session.rules.ts'
 import { type Decision, decide, idsToLoad, revisionKey } from './event.rules.ts'
 import * as store from './locked.store.ts'
-import type { PreparedRequest, SettingsVersion } from './prepare.ts'
+import type { Fingerprints, PreparedRequest, SettingsVersion } from './prepare.ts'
 import { environmentRefusal } from './request.rules.ts'
 
 /** Everything about one request that storing it needs. */
@@ -20,8 +20,8 @@ export interface Job {
   readonly key: store.SessionKey
   readonly prepared: PreparedRequest
   readonly current: SettingsVersion
-  /** The fingerprints of its events under other versions of the settings; none under a version that does not exist. */
-  readonly older: ReadonlyMap<number, readonly Uint8Array[]>
+  /** The fingerprints of its events under versions of the settings; none under a version that does not exist. */
+  readonly older: ReadonlyMap<number, Fingerprints>
   /** Of the request as it was sent. */
   readonly bytes: number
 }
@@ -37,7 +37,7 @@ export class StaleApplication extends Error {
 }
 
 /**
- * What is stored was sanitised under other versions of the settings: the request is to be judged under them as well. Nothing was
+ * What is stored was sanitised under other versions of the settings, or by an older release: the request is to be judged likewise. Nothing was
  * stored. That is done outside, because nothing but statements is waited for within a transaction.
  */
 export class OlderSettings extends StaleApplication {
@@ -173,13 +173,17 @@ async function decideJob(
     stored: byId,
     occupied: new Map(stored.map((row) => [row.sequence, row.externalEventId])),
     history: new Map(history.map((row) => [revisionKey(row.externalEventId, row.revision), row])),
-    rejudge: (index, version) => job.older.get(version)?.[index] ?? null,
+    rejudge: (index, version) => job.older.get(version)?.present[index] ?? null,
+    formerly: (index, version) => job.older.get(version)?.former?.[index] ?? null,
     refusal: (index) =>
       environmentRefusal(prepared.environments, index, session?.environment ?? null, current.settings),
   })
 }
 
-/** @throws OlderSettings where a revision that is stored differs, and was taken under settings that this request was not */
+/**
+ * @throws OlderSettings where a revision that is stored differs, and was taken under settings that this request was not, or perhaps by a
+ * release that did not look for names in texts
+ */
 function assertJudgedUnderAll(
   { prepared, current, older }: Job,
   rows: readonly Pick<
@@ -188,7 +192,9 @@ function assertJudgedUnderAll(
   >[],
 ): void {
   const foreign = rows.filter(
-    (row) => row.settingsVersion !== current.version && !older.has(row.settingsVersion),
+    (row) =>
+      !older.has(row.settingsVersion) &&
+      (row.settingsVersion !== current.version || current.settings.redactedFields.length > 0),
   )
   if (foreign.length === 0) return
   const stored = new Map(foreign.map((row) => [revisionKey(row.externalEventId, row.revision), row]))

@@ -49,15 +49,25 @@ export function prepare(
   }
 }
 
-/** The fingerprints of the events as another settings version sanitises them, in request order. */
+/** Fingerprints of the events of a request under one version of the settings, in request order. */
+export interface Fingerprints {
+  readonly present: readonly Uint8Array[]
+  /** As older releases redacted; null where that is the same. */
+  readonly former: readonly Uint8Array[] | null
+}
+
+/** The fingerprints of the events as a settings version sanitises them, today and in older releases. */
 export function fingerprintsOf(
   request: IngestRequest,
   settings: AgentSettings,
   redactor: Redactor,
   spend: Spend,
-): readonly Uint8Array[] {
+): Fingerprints {
+  const by = (one: Redactor) =>
+    request.events.map((event) => prepareOne(event, settings, one, spend).fingerprint)
   const within = redactor.within(spend)
-  return request.events.map((event) => prepareOne(event, settings, within, spend).fingerprint)
+  const former = within.former()
+  return { present: by(within), former: former && by(former) }
 }
 
 function environmentOf({ context }: Pick<IngestRequest, 'context'>) {

@@ -5,6 +5,7 @@
  * is refused by it, or does not hold any more, is judged by what is stored. Where processes take turns at a session, remembering
  * would be wrong every time, so after it was wrong a session has to be found once as this process left it.
  */
+import { LRUCache } from 'lru-cache'
 import type { SessionKey, SessionRow } from './locked.store.ts'
 
 export interface KnownSession {
@@ -32,7 +33,7 @@ type Entry = KnownSession & { readonly doubted: boolean }
 
 /** Keeps the most recently stored sessions of this process. */
 export function createKnownSessions(): KnownSessions {
-  const entries = new Map<string, Entry>()
+  const entries = new LRUCache<string, Entry>({ max: CAPACITY })
   const nameOf = (key: SessionKey) => `${key.applicationId} ${key.externalSessionId}`
 
   return {
@@ -47,7 +48,6 @@ export function createKnownSessions(): KnownSessions {
       if (JSON.stringify(known.session).length > MAX_SIZE) return
       const doubted = before?.doubted === true && before.version !== versionBefore
       entries.set(name, { ...known, doubted })
-      if (entries.size > CAPACITY) entries.delete(entries.keys().next().value as string)
     },
     doubt(key) {
       const name = nameOf(key)

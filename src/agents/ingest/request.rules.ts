@@ -4,9 +4,10 @@
  * The rule: one bad event refuses the whole request, and the error names it: its index in `eventIndex` and in the
  * paths of the details, its id in `externalEventId` and in the message.
  */
-import { validate } from '../../http/json.ts'
+
 import type { DetailCode, ErrorMembers } from '../../platform/error-details.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../../platform/errors.ts'
+import { validate } from '../../platform/validation/json.ts'
 import {
   type Event,
   IngestRequest,

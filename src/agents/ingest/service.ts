@@ -18,6 +18,7 @@ import { type IngestResponse, MAX_EVENTS_PER_REQUEST } from '../model.ts'
 import { createKnownApplications } from './application.ts'
 import { storeBatch } from './optimistic.ts'
 import { type Job, OlderSettings, StaleApplication } from './plan.ts'
+import type { Fingerprints } from './prepare.ts'
 import { createKnownSessions } from './remembered-sessions.ts'
 import { createIngestWork, type IngestWork } from './work.ts'
 
@@ -123,7 +124,10 @@ async function judge(
   return { body, job: { key, prepared, current, older: new Map(), bytes: body.byteLength } }
 }
 
-/** Adds the fingerprints under other versions of the settings. */
+/** Of a version that does not exist. */
+const NO_FINGERPRINTS: Fingerprints = { present: [], former: null }
+
+/** Adds the fingerprints under versions of the settings. */
 async function judgeUnderOlder(
   { sql, requestWork }: IngestDeps,
   work: IngestWork,
@@ -132,7 +136,7 @@ async function judgeUnderOlder(
 ): Promise<Judged> {
   const { organizationId, applicationId } = job.key
   const load = { caller: organizationId, bytes: body.byteLength }
-  const older = new Map([...job.older, ...versions.map((version) => [version, []] as const)])
+  const older = new Map([...job.older, ...versions.map((version) => [version, NO_FINGERPRINTS] as const)])
   for (const { version, settings } of await selectSettings(sql, organizationId, applicationId, versions)) {
     const input = { bytes: body, applicationId, version, settings }
     older.set(version, await requestWork.run(work.fingerprints, input, load))

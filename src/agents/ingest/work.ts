@@ -7,6 +7,7 @@ import { dataOfError, type ErrorData, type Spend, type Work } from '../../platfo
 import { AppError } from '../../platform/errors.ts'
 import {
   createRedactors,
+  type Fingerprints,
   fingerprintsOf,
   type PreparedRequest,
   prepare,
@@ -29,8 +30,8 @@ export interface JudgedRequest {
 export interface IngestWork {
   /** @throws AppError 400 `malformed_json`, `too_many_values`, `validation_failed` where there is no value to judge */
   readonly judge: Work<IngestInput, JudgedRequest>
-  /** Of the events of a request that was judged well, under another version of the settings. */
-  readonly fingerprints: Work<IngestInput, readonly Uint8Array[]>
+  /** Of the events of a request that was judged well, under a version of the settings. */
+  readonly fingerprints: Work<IngestInput, Fingerprints>
 }
 
 export function createIngestWork(): IngestWork {

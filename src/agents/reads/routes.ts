@@ -1,11 +1,11 @@
 /** Operations that read stored conversations and signals. They parse, call the service and shape the answer. */
 import { Type } from '@sinclair/typebox'
-import { isStorableText } from '../../http/json.ts'
 import { noContent, type Operation, ok, operation } from '../../http/operation.ts'
 import { keyset, pageOf, toPage } from '../../http/paging.ts'
 import { moment, uuidOf } from '../../http/parameters.ts'
 import type { Principal } from '../../identity/principal.ts'
 import { AppError } from '../../platform/errors.ts'
+import { isStorableText } from '../../platform/validation/json.ts'
 import {
   EventPageQuery,
   EventRevision,
@@ -68,9 +68,13 @@ function sessionOperations(conversations: Conversations): readonly Operation[] {
         const { limit, cursor, since, until, ...filter } = query()
         const period = { since: moment('since', since), until: moment('until', until) }
         const slice = { after: sessionOrder.decode(cursor), limit }
-        const rows = await conversations.sessions(readerOf(principal), { ...filter, ...period }, slice)
+        const { rows, end } = await conversations.sessions(
+          readerOf(principal),
+          { ...filter, ...period },
+          slice,
+        )
         const next = (row: SessionRow) => sessionOrder.encode([row.createdMicroseconds, row.id])
-        return ok(toPage(rows, limit, next, session))
+        return ok(toPage(rows, limit, next, session, end && sessionOrder.encode(end)))
       },
     }),
     operation({
@@ -189,8 +193,10 @@ function signalOperations(conversations: Conversations): readonly Operation[] {
         if (sessionId === undefined) {
           const moments = orderOfSignals(filter)
           const order = signalOrders[moments]
-          const rows = await conversations.signals(reader, filter, { after: order.decode(cursor), limit })
-          return ok(toPage(rows, limit, (row) => order.encode([row[moments], row.id]), signal))
+          const slice = { after: order.decode(cursor), limit }
+          const { rows, end } = await conversations.signals(reader, filter, slice)
+          const next = (row: SignalRow) => order.encode([row[moments], row.id])
+          return ok(toPage(rows, limit, next, signal, end && order.encode(end)))
         }
         const slice = { after: sessionSignalOrder.decode(cursor), limit }
         const rows = await conversations.signalsOfSession(reader, sessionId, filter, slice)

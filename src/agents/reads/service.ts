@@ -22,7 +22,7 @@ export interface ConversationsDeps {
 
 export type Conversations = ReturnType<typeof createConversations>
 
-/** Lists return up to `limit + 1` rows: the last one says that there is more. */
+/** Lists return up to `limit + 1` rows: the last one says that there is more. So does the end of a walk (walk.ts). */
 export function createConversations({ sql, reads, log }: ConversationsDeps) {
   return {
     /** Newest first. */

@@ -6,9 +6,11 @@
  */
 import { asMicroseconds, behind, type Slice, type TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
+import { type Walked, walk, wholly } from '../../platform/db/walk.ts'
 import type { Context, Participant, ProcessingStatus, SessionStatus } from '../model.ts'
 import type { EventBody, Period } from './model.ts'
 import {
+  endOfWalk,
   type Fragment,
   newest,
   type Reader,
@@ -63,37 +65,84 @@ const sessionColumns = (sql: Query) => sql`
   s.last_activity_at as "lastActivityAt"`
 
 /** Newest first. */
-export function listSessions(sql: Query, reader: Reader, filter: SessionFilter, slice: TimeSlice) {
-  return sql<SessionRow[]>`
+export async function listSessions(
+  sql: Query,
+  reader: Reader,
+  filter: SessionFilter,
+  slice: TimeSlice,
+): Promise<Walked<SessionRow, number>> {
+  const { agentKey, externalSessionId } = filter
+  const bounds = within(sql, 's.created_at', filter)
+  const conditions = valueConditions(sql, filter)
+  const page = (rows: Fragment) => sql<SessionRow[]>`
     select ${sessionColumns(sql)}
-    from (${matchingSessions(sql, reader, filter, slice)}) as s
+    from (${rows}) as s
     join agent_application a on a.id = s.application_id
     order by s.created_at desc, s.id desc
     limit ${slice.limit + 1}`
+  if (externalSessionId !== undefined)
+    return wholly(
+      await page(
+        sessionsNamed(sql, reader, externalSessionId, agentKey, {
+          conditions: sql`${bounds} ${conditions ?? sql``}`,
+          after: slice.after,
+        }),
+      ),
+    )
+  const way = {
+    table: 'agent_session',
+    alias: 's',
+    order: 'created_at',
+    agentKey,
+    bounds,
+    conditions,
+  } as const
+  const rows = () => page(newest(sql, reader, way, slice))
+  if (conditions === null) return wholly(await rows())
+  return walk({
+    limit: slice.limit,
+    page: rows,
+    end: () => endOfWalk<number>(sql, reader, way, slice, asMicroseconds),
+    placeOf: (row) => [row.createdMicroseconds, row.id],
+  })
 }
 
-function matchingSessions(sql: Query, reader: Reader, filter: SessionFilter, slice: TimeSlice): Fragment {
-  const { agentKey, externalSessionId, status, processingStatus, environment } = filter
-  const conditions = sql`
+/** None of these is in an index: two change while a session is ingested, and each index would have every change of theirs rewrite all. */
+function valueConditions(
+  sql: Query,
+  { status, processingStatus, environment }: SessionFilter,
+): Fragment | null {
+  if (status === undefined && processingStatus === undefined && environment === undefined) return null
+  return sql`
     ${status === undefined ? sql`` : sql`and s.status = ${status}`}
     ${processingStatus === undefined ? sql`` : sql`and s.processing_status = ${processingStatus}`}
-    ${environment === undefined ? sql`` : sql`and s.environment = ${environment}`}
-    ${within(sql, 's.created_at', filter)}`
-  if (externalSessionId === undefined)
-    return newest(
-      sql,
-      reader,
-      { table: 'agent_session', alias: 's', order: 'created_at', agentKey, conditions },
-      slice,
-    )
-  // An application has at most one session of the name. OFFSET keeps them a set of their own: they are found first, then ordered.
+    ${environment === undefined ? sql`` : sql`and s.environment = ${environment}`}`
+}
+
+function sessionsNamed(
+  sql: Query,
+  reader: Reader,
+  externalSessionId: string,
+  agentKey: string | undefined,
+  { conditions, after }: { readonly conditions: Fragment; readonly after: TimeSlice['after'] },
+): Fragment {
+  // An application has at most one session of the name. Written as an order, it can only be read from the index of names: of two
+  // indexes of a table that was empty when this was planned, the wrong one looks as good. OFFSET has the set found, then ordered.
   return sql`
     select s.*
     from (${readableApplications(sql, reader, agentKey)}) as application
-    join agent_session s on s.application_id = application.id
-    where s.external_session_id = ${externalSessionId}
+    cross join lateral (
+      select *
+      from agent_session
+      where application_id = application.id
+        and external_session_id >= ${externalSessionId}
+        and external_session_id <= ${externalSessionId}
+      order by external_session_id
+      limit 1
+    ) as s
+    where true
       ${conditions}
-      ${behind(sql, 's.created_at', 's.id', slice.after)}
+      ${behind(sql, 's.created_at', 's.id', after)}
     offset 0`
 }
 

@@ -1,9 +1,10 @@
 /** Reading signals. The rule about readers is that of `sessions.store.ts`. */
 import { asMoment, type MomentSlice, type Slice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
+import { type Walked, walk, wholly } from '../../platform/db/walk.ts'
 import type { Rating } from '../model.ts'
 import type { Period, SignalKind, SignalSource } from './model.ts'
-import { type Fragment, newest, type Reader, readable, within } from './visible.store.ts'
+import { endOfWalk, type Fragment, newest, type Reader, readable, within } from './visible.store.ts'
 
 export interface SignalFilter {
   /** Bounds on the moment that a signal is about. */
@@ -64,30 +65,55 @@ const signalsOf = (sql: Query, signals: Fragment) => sql`
   join agent_session s on s.id = g.session_id
   join agent_application a on a.id = g.application_id`
 
-function matching(sql: Query, { source, rating, kind, occurred, created }: SignalFilter) {
+/** The values: no index has them. Null where there are none. */
+function valueConditions(sql: Query, { source, rating, kind }: SignalFilter): Fragment | null {
+  if (source === undefined && rating === undefined && kind === undefined) return null
   return sql`
     ${source === undefined ? sql`` : sql`and g.source = ${source}`}
     ${rating === undefined ? sql`` : sql`and g.rating = ${rating}`}
-    ${kind === undefined ? sql`` : sql`and g.kind = ${kind}`}
-    ${within(sql, 'g.occurred_at', occurred)}
-    ${within(sql, 'g.created_at', created)}`
+    ${kind === undefined ? sql`` : sql`and g.kind = ${kind}`}`
 }
+
+const isBounded = ({ since, until }: Period) => since !== undefined || until !== undefined
 
 /** What a list of signals is ordered by, newest first: what it is bounded by, else when they arrived. */
 export function orderOfSignals({ occurred, created }: SignalFilter): 'createdMoment' | 'occurredMoment' {
-  const bounded = ({ since, until }: Period) => since !== undefined || until !== undefined
-  return bounded(occurred) && !bounded(created) ? 'occurredMoment' : 'createdMoment'
+  return isBounded(occurred) && !isBounded(created) ? 'occurredMoment' : 'createdMoment'
 }
 
 /** In the order of `orderOfSignals`. */
-export function listSignals(sql: Query, reader: Reader, filter: SignalFilter, slice: MomentSlice) {
-  const order = orderOfSignals(filter) === 'occurredMoment' ? 'occurred_at' : 'created_at'
-  const walk = { table: 'agent_signal', alias: 'g', order, agentKey: filter.agentKey } as const
-  const page = newest(sql, reader, { ...walk, conditions: matching(sql, filter) }, slice)
-  return sql<SignalRow[]>`
-    ${signalsOf(sql, sql`(${page})`)}
+export async function listSignals(
+  sql: Query,
+  reader: Reader,
+  filter: SignalFilter,
+  slice: MomentSlice,
+): Promise<Walked<SignalRow, string>> {
+  const moments = orderOfSignals(filter)
+  const order = moments === 'occurredMoment' ? 'occurred_at' : 'created_at'
+  // The period that is not that of the order is a condition as any other: an organization may date everything alike.
+  const occurred = within(sql, 'g.occurred_at', filter.occurred)
+  const created = within(sql, 'g.created_at', filter.created)
+  const isBoth = order === 'created_at' && isBounded(filter.occurred)
+  const values = valueConditions(sql, filter)
+  const way = {
+    table: 'agent_signal',
+    alias: 'g',
+    order,
+    agentKey: filter.agentKey,
+    bounds: order === 'occurred_at' ? occurred : created,
+    conditions: isBoth ? sql`${values ?? sql``} ${occurred}` : values,
+  } as const
+  const page = () => sql<SignalRow[]>`
+    ${signalsOf(sql, sql`(${newest(sql, reader, way, slice)})`)}
     order by ${sql(`g.${order}`)} desc, g.id desc
     limit ${slice.limit + 1}`
+  if (way.conditions === null) return wholly(await page())
+  return walk({
+    limit: slice.limit,
+    page,
+    end: () => endOfWalk<string>(sql, reader, way, slice, asMoment),
+    placeOf: (row) => [row[moments], row.id],
+  })
 }
 
 /** The signals of one session, in the order of its events. */
@@ -104,7 +130,9 @@ export function listSignalsOfSession(
       and g.session_id = ${sessionId}
       and ${readable(sql, reader, 'g.application_id')}
       ${filter.agentKey === undefined ? sql`` : sql`and a.agent_key = ${filter.agentKey}`}
-      ${matching(sql, filter)}
+      ${valueConditions(sql, filter) ?? sql``}
+      ${within(sql, 'g.occurred_at', filter.occurred)}
+      ${within(sql, 'g.created_at', filter.created)}
       ${after === null ? sql`` : sql`and (g.sequence, g.id) > (${after[0]}, ${after[1]}::uuid)`}
     order by g.sequence, g.id
     limit ${limit + 1}`

@@ -5,8 +5,9 @@
  * now. A page is read from an index that has its order: what it costs is the page, not the table.
  */
 import type { PendingQuery, Row } from 'postgres'
-import { behind, type MomentSlice } from '../../platform/db/keyset.ts'
+import { behind, type Moment, type MomentSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
+import { marginOf, type Place, WALK_ROWS } from '../../platform/db/walk.ts'
 import type { Period } from './model.ts'
 
 /** A piece of a statement. */
@@ -52,8 +53,10 @@ export interface Walk {
   readonly order: 'created_at' | 'occurred_at'
   /** Of one agent only. */
   readonly agentKey: string | undefined
-  /** Further conditions on the alias, each beginning with `and`. */
-  readonly conditions: Fragment
+  /** Bounds of `order` on the alias, each beginning with `and`: the index has them. */
+  readonly bounds: Fragment
+  /** Conditions on the alias that no index has, each beginning with `and`; null: none. Rows are walked for them (walk.ts). */
+  readonly conditions: Fragment | null
 }
 
 /**
@@ -63,24 +66,88 @@ export interface Walk {
  * for a page, and the pages are merged: rows that the reader may not see are never stepped over.
  */
 export function newest(sql: Query, reader: Reader, walk: Walk, { after, limit }: MomentSlice): Fragment {
-  const { table, alias, agentKey, conditions } = walk
-  const [order, id] = [`${alias}.${walk.order}`, `${alias}.id`]
+  const { table, alias, conditions } = walk
   const page = (source: Fragment) => sql`
     select ${sql(alias)}.*
     ${source}
-    order by ${sql(order)} desc, ${sql(id)} desc
+    ${orderOf(sql, walk)}
     limit ${limit + 1}`
-  const rowsOf = (owner: Fragment) =>
-    page(sql`
+  const rowsOf = (owner: Fragment, share: Fragment) => {
+    const rows = sql`
       from ${sql(table)} ${sql(alias)}
-      where ${owner}
-        ${conditions}
-        ${behind(sql, order, id, after)}`)
+      where ${passed(sql, walk, owner, after)}`
+    if (conditions === null) return page(rows)
+    return page(sql`
+      from (
+        select ${sql(alias)}.*
+        ${rows}
+        ${orderOf(sql, walk)}
+        limit ${marginOf(sql, share)}
+      ) as ${sql(alias)}
+      where true
+        ${conditions}`)
+  }
+  return merged(sql, reader, walk, rowsOf, page)
+}
+
+/** Where a walk of `newest` with conditions ends, as `momentOf` selects it; null where the walk comes to the end of the list. */
+export async function endOfWalk<M extends Moment>(
+  sql: Query,
+  reader: Reader,
+  walk: Walk,
+  { after }: MomentSlice,
+  momentOf: (sql: Query, column: string) => Fragment,
+): Promise<Place<M> | null> {
+  const { table, alias, order } = walk
+  const last = (source: Fragment) => sql`
+    select ${sql(alias)}.id, ${sql(`${alias}.${order}`)}
+    ${source}
+    ${orderOf(sql, walk)}`
+  const endOf = (owner: Fragment, share: Fragment) => sql`
+    ${last(sql`
+      from ${sql(table)} ${sql(alias)}
+      where ${passed(sql, walk, owner, after)}`)}
+    limit 1
+    offset ${share}`
+  // Of several applications the first to end: behind it, not all that there is was looked at.
+  const ends = merged(sql, reader, walk, endOf, last)
+  const [row] = await sql<{ moment: M; id: string }[]>`
+    select ${momentOf(sql, `${alias}.${order}`)} as moment, ${sql(alias)}.id
+    from (${ends}) as ${sql(alias)}
+    limit 1`
+  return row === undefined ? null : [row.moment, row.id]
+}
+
+const orderOf = (sql: Query, { alias, order }: Walk) =>
+  sql`order by ${sql(`${alias}.${order}`)} desc, ${sql(`${alias}.id`)} desc`
+
+const passed = (
+  sql: Query,
+  { alias, order, bounds }: Walk,
+  owner: Fragment,
+  after: MomentSlice['after'],
+) => sql`
+  ${owner}
+  ${bounds}
+  ${behind(sql, `${alias}.${order}`, `${alias}.id`, after)}`
+
+/** `rowsOf` the organization, or of each application that the reader may see, put together by `merge`. */
+function merged(
+  sql: Query,
+  reader: Reader,
+  { alias, agentKey }: Walk,
+  rowsOf: (owner: Fragment, share: Fragment) => Fragment,
+  merge: (source: Fragment) => Fragment,
+): Fragment {
   if (reader.userId === null && agentKey === undefined)
-    return rowsOf(sql`${sql(`${alias}.organization_id`)} = ${reader.organizationId}`)
-  return page(sql`
-    from (${readableApplications(sql, reader, agentKey)}) as application
-    cross join lateral (${rowsOf(sql`${sql(`${alias}.application_id`)} = application.id`)}) as ${sql(alias)}`)
+    return rowsOf(sql`${sql(`${alias}.organization_id`)} = ${reader.organizationId}`, sql`${WALK_ROWS}::int`)
+  const applications = readableApplications(sql, reader, agentKey)
+  const share = sql`(select ${WALK_ROWS}::int / greatest(count(*), 1) from (${applications}) as sharing)`
+  return merge(sql`
+    from (${applications}) as application
+    cross join lateral (
+      ${rowsOf(sql`${sql(`${alias}.application_id`)} = application.id`, share)}
+    ) as ${sql(alias)}`)
 }
 
 /** The further conditions of a period on a timestamptz column. */

@@ -4,7 +4,7 @@
  * The rule: pure, and independent of the order in which agreeing requests arrive.
  */
 import type { Letter } from '../../actors/types.ts'
-import { invalid } from '../../http/json.ts'
+import { invalid } from '../../platform/validation/json.ts'
 import { canonicalJson } from '../events/fingerprint.ts'
 import {
   MAX_PARTICIPANTS_PER_SESSION,

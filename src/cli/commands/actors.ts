@@ -1,4 +1,4 @@
-/** What waits in the mailboxes of actors, and what was given up. */
+/** Waiting messages and dead letters of actors. */
 import { AppError } from '../../platform/errors.ts'
 import { type Command, type Input, type Output, wholeNumber } from '../command.ts'
 import { table } from '../output.ts'
@@ -11,7 +11,7 @@ const load = async () => ({
 })
 type Loaded = Awaited<ReturnType<typeof load>>
 
-/** Runs one of the operations on the message that the arguments name. */
+/** Runs an operation on the message that the arguments name. */
 async function onMessage(
   input: Input,
   operation: 'retryDeadLetter' | 'skipMessage',
@@ -31,8 +31,8 @@ const deadLetters: readonly Command[] = [
   {
     name: 'dead-letter list',
     args: [],
-    summary: 'List the messages that were given up, newest first',
-    flags: { actor: { value: 'key', summary: 'of this actor only, such as session:<id>' } },
+    summary: 'List dead letters (messages that failed for good), newest first',
+    flags: { actor: { value: 'key', summary: 'only this actor, such as session:<id>' } },
     async run(input) {
       const { listDeadLetters, withServices } = await load()
       return withServices(input, async ({ container }) => {
@@ -47,7 +47,7 @@ const deadLetters: readonly Command[] = [
               number: (row) => row.seq,
               type: (row) => row.type,
               attempts: (row) => row.attempts,
-              parked: (row) => row.parkedAt,
+              'dead since': (row) => row.parkedAt,
               error: (row) => row.lastError,
             },
             'no dead letters',
@@ -59,14 +59,14 @@ const deadLetters: readonly Command[] = [
   {
     name: 'dead-letter retry',
     args: ['actor', 'number'],
-    summary: 'Put a message that was given up back into its mailbox',
+    summary: 'Put a dead letter back into its mailbox',
     flags: {},
     run: (input) => onMessage(input, 'retryDeadLetter', 'retried'),
   },
   {
     name: 'dead-letter skip',
     args: ['actor', 'number'],
-    summary: 'Drop a message for good: one given up, or one that fails and still waits',
+    summary: 'Drop a dead letter, or a waiting message that keeps failing, for good',
     flags: {},
     run: (input) => onMessage(input, 'skipMessage', 'skipped'),
   },
@@ -75,7 +75,7 @@ const deadLetters: readonly Command[] = [
 const waiting: Command = {
   name: 'actor list',
   args: [],
-  summary: 'List the actors that have messages waiting, longest first',
+  summary: 'List actors with waiting messages, longest wait first',
   flags: {},
   async run(input) {
     const { listActors, withServices } = await load()

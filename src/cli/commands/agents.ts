@@ -6,10 +6,10 @@ import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'
 import type { Services } from '../services.ts'
 
-/** More applications than this are listed by the REST API, page by page. */
+/** The REST API lists more than this, page by page. */
 const MAX_LISTED = 1_000
 
-/** Runs `work` on the application that the argument `agent-key` names. */
+/** Runs `work` on the application in the argument `agent-key`. */
 async function onApplication<T>(
   input: Input,
   work: (open: Services, organizationId: string, applicationId: string) => Promise<T>,
@@ -81,7 +81,7 @@ const secrets: readonly Command[] = [
           json: { organizationId, applicationId, agentKey: input.arg('agent-key'), ...created },
           lines: [
             ...pairs({ id: created.id, 'agent secret': created.agentSecret }),
-            'It is shown this once: keep it now.',
+            'It is shown only once. Store it now.',
           ],
         }
       }),
@@ -112,7 +112,7 @@ const secrets: readonly Command[] = [
   {
     name: 'agent secret-revoke',
     args: ['agent-key', 'secret-id'],
-    summary: 'Revoke an ingestion secret: it is refused from now on',
+    summary: 'Revoke an ingestion secret at once',
     flags: ORG_FLAG,
     run: (input) =>
       onApplication(input, async (open, organizationId, applicationId) => {

@@ -3,7 +3,7 @@ import { type Command, wholeNumber } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 
 const UNLIMITED = 'unlimited'
-const NOTE_FLAG = { note: { value: 'text', summary: 'why, kept with the entry' } } as const
+const NOTE_FLAG = { note: { value: 'text', summary: 'reason, stored with the ledger entry' } } as const
 
 function balance(organizationId: string, responseCredits: number | null) {
   return {
@@ -16,7 +16,7 @@ export const creditCommands: readonly Command[] = [
   {
     name: 'credits add',
     args: ['units'],
-    summary: 'Add credits; responses that wait for them go on',
+    summary: 'Add credits; processing of waiting responses continues',
     flags: { ...ORG_FLAG, ...NOTE_FLAG },
     async run(input) {
       const units = wholeNumber('units', input.arg('units'), 1)

@@ -1,4 +1,4 @@
-/** Feedback sources, and the import of a file into one of them. */
+/** Feedback sources and the import of files. */
 import type { SourceRow } from '../../feedback/service.ts'
 import { type Command, type Flag, type Input, UsageError } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
@@ -12,23 +12,23 @@ const IMPORT_FLAGS: Readonly<Record<string, Flag>> = {
   source: { value: 'id or name', summary: 'the feedback source', required: true },
   map: {
     value: 'column=category:type:name',
-    summary: 'the field of a column, or column=- to leave it out; may be given again',
+    summary: 'the field of a column, or column=- to leave it out; repeatable',
     repeated: true,
   },
   mapping: {
     value: 'file',
-    summary: 'the same as JSON: {external_id, email, timestamp, columns: {column: "…"}}',
+    summary: 'mapping as a JSON file: {external_id, email, timestamp, columns: {column: "…"}}',
   },
   'external-id': {
     value: 'column',
-    summary: 'the id by which a row is imported once (default: external_id)',
+    summary: 'unique id of a row, so that it is imported once (default: external_id)',
   },
-  email: { value: 'column', summary: 'whose feedback it is (default: email)' },
-  timestamp: { value: 'column', summary: 'when it was given, RFC 3339 (default: display_ts)' },
-  format: { value: 'csv or jsonl', summary: 'what the file is (default: by its name)' },
-  delimiter: { value: 'character', summary: 'between the cells of CSV (default: a comma)' },
-  report: { value: 'file', summary: 'where refused rows are written, as CSV of line and reason' },
-  'dry-run': { summary: 'judge every row, store nothing' },
+  email: { value: 'column', summary: 'e-mail address of the person (default: email)' },
+  timestamp: { value: 'column', summary: 'time of the feedback, RFC 3339 (default: display_ts)' },
+  format: { value: 'csv or jsonl', summary: 'format of the file (default: by its name)' },
+  delimiter: { value: 'character', summary: 'separates the cells of CSV (default: a comma)' },
+  report: { value: 'file', summary: 'write refused rows to this file, as CSV of line and reason' },
+  'dry-run': { summary: 'check every row, store nothing' },
 }
 
 const service = async ({ container }: Services) => {
@@ -74,7 +74,7 @@ export const feedbackCommands: readonly Command[] = [
   {
     name: 'feedback import',
     args: ['file'],
-    summary: 'Import records from a CSV or JSON Lines file; rows with a known external id are left alone',
+    summary: 'Import records from a CSV or JSON Lines file; rows with a known external id are skipped',
     flags: IMPORT_FLAGS,
     async run(input) {
       const { importFile } = await import('../feedback-import.ts')
@@ -86,17 +86,17 @@ export const feedbackCommands: readonly Command[] = [
   },
 ]
 
-/** By name, else by id. @throws UsageError where several have the name, or none */
+/** Finds a source by name, else by id. @throws UsageError if several have the name, or none */
 async function findSource(open: Services, organizationId: string, input: Input): Promise<SourceRow> {
   const feedback = await service(open)
   const named = input.flag('source') ?? ''
   const position = { after: null, offset: 0, limit: 1 }
   const [found, another] = await feedback.listSources(organizationId, { name: named.trim() }, position)
   if (another !== undefined)
-    throw new UsageError(`several sources are named ${JSON.stringify(named)}: name one by its id`)
+    throw new UsageError(`several sources have the name ${JSON.stringify(named)}: give the id`)
   if (found !== undefined) return found
   if (/^[1-9]\d{0,15}$/.test(named)) return feedback.getSource(organizationId, Number(named))
   throw new UsageError(
-    `there is no source ${JSON.stringify(named)}: make it with earshot feedback source-create`,
+    `there is no source ${JSON.stringify(named)}: create it with earshot feedback source-create`,
   )
 }

@@ -6,12 +6,12 @@ import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'
 import type { Services } from '../services.ts'
 
-/** More folders than this are listed by the REST API, page by page. */
+/** The REST API lists more than this, page by page. */
 const MAX_LISTED = 1_000
 
 const USER_FLAGS: Readonly<Record<string, Flag>> = {
   ...ORG_FLAG,
-  user: { value: 'id or address', summary: 'whose batches', required: true },
+  user: { value: 'id or address', summary: 'owner of the batches', required: true },
 }
 
 async function open({ container }: Services): Promise<Folders> {
@@ -39,7 +39,7 @@ const folders: readonly Command[] = [
     name: 'folder create',
     args: ['name'],
     summary: 'Create a folder, shared by the organization or private to a user',
-    flags: { ...ORG_FLAG, owner: { value: 'id or address', summary: 'the user who alone sees it' } },
+    flags: { ...ORG_FLAG, owner: { value: 'id or address', summary: 'make it private to this user' } },
     async run(input) {
       return inOrganization(input, async (services, { id: organizationId }) => {
         const viewer = await viewerOf(services, organizationId, input)
@@ -53,7 +53,10 @@ const folders: readonly Command[] = [
     name: 'folder list',
     args: [],
     summary: 'List the shared folders, newest first',
-    flags: { ...ORG_FLAG, owner: { value: 'id or address', summary: 'private ones of this user as well' } },
+    flags: {
+      ...ORG_FLAG,
+      owner: { value: 'id or address', summary: 'also list private folders of this user' },
+    },
     async run(input) {
       return inOrganization(input, async (services, { id: organizationId }) => {
         const viewer = await viewerOf(services, organizationId, input)

@@ -6,7 +6,7 @@ export const formCommands: readonly Command[] = [
   {
     name: 'form erase',
     args: ['email'],
-    summary: 'Delete every form submission with this address, and the files of its mails',
+    summary: 'Delete every form submission with this address, including its mail files',
     flags: {},
     async run(input) {
       const { withServices } = await import('../services.ts')

@@ -14,7 +14,7 @@ const users: readonly Command[] = [
   {
     name: 'user create',
     args: [],
-    summary: 'Create a user in an organization; one with this address joins it',
+    summary: 'Create a user in an organization, or add an existing one with this address',
     flags: {
       ...ORG_FLAG,
       email: { value: 'address', summary: 'e-mail address', required: true },
@@ -38,7 +38,7 @@ const users: readonly Command[] = [
     name: 'user list',
     args: [],
     summary: 'List the users of an organization',
-    flags: { ...ORG_FLAG, removed: { summary: 'those who were removed instead' } },
+    flags: { ...ORG_FLAG, removed: { summary: 'list removed users instead' } },
     async run(input) {
       return inOrganization(input, async (open, { id: organizationId }) => {
         const removed = input.has('removed')
@@ -63,12 +63,12 @@ const users: readonly Command[] = [
   {
     name: 'user remove',
     args: ['user'],
-    summary: 'Remove a user (id or address) from an organization: every token is refused from now on',
+    summary: 'Remove a user (id or address) from an organization; every token of the user is refused at once',
     flags: {
       ...ORG_FLAG,
       'transfer-to': {
         value: 'id or address',
-        summary: 'another user, who gets the private folders; may be given later by repeating the command',
+        summary: 'the user who takes over the private folders; repeat the command to add it later',
       },
     },
     async run(input) {
@@ -95,13 +95,13 @@ function foldersLine(
   { privateFolders, privateRecordings }: { privateFolders: number; privateRecordings: number },
   heir: string | undefined,
 ): string {
-  const folders = `${privateFolders} private folders, with ${privateRecordings} recordings that nobody else could see`
+  const folders = `${privateFolders} private folders, with ${privateRecordings} recordings that no other user could see`
   return heir === undefined
-    ? `${folders}: nobody sees them until you repeat this with --transfer-to, or add the user again`
-    : `${folders}: now of ${heir}`
+    ? `${folders}: hidden until you repeat this with --transfer-to or add the user again`
+    : `${folders}: now owned by ${heir}`
 }
 
-/** The composition of the service, for what needs more than identity alone. */
+/** Composes the members' use cases, which need more than identity. */
 async function membersOf({ container, identity }: Services) {
   const [{ createMembers }, { createFolders }] = await Promise.all([
     import('../../identity/members.ts'),
@@ -125,7 +125,7 @@ const tokens: readonly Command[] = [
     flags: {
       ...ORG_FLAG,
       user: { ...USER_FLAG, required: true },
-      days: { value: 'number', summary: `how long it is good (default: ${DEFAULT_TOKEN_DAYS})` },
+      days: { value: 'number', summary: `days until it expires (default: ${DEFAULT_TOKEN_DAYS})` },
       name: { value: 'text', summary: 'what the token is for' },
     },
     async run(input) {
@@ -160,7 +160,7 @@ const tokens: readonly Command[] = [
               id: (row) => row.id,
               user: (row) => row.userId,
               name: (row) => row.name,
-              'good in': (row) => (row.restricted ? 'this organization' : 'every organization'),
+              'valid in': (row) => (row.restricted ? 'this organization' : 'every organization'),
               created: (row) => row.createdAt,
               expires: (row) => row.expiresAt,
               'last used': (row) => row.lastUsedAt,
@@ -175,7 +175,7 @@ const tokens: readonly Command[] = [
   {
     name: 'token revoke',
     args: ['id'],
-    summary: 'Revoke an access token in every organization: it is refused from now on',
+    summary: 'Revoke an access token in every organization at once',
     flags: {},
     async run(input) {
       const { withServices } = await import('../services.ts')
@@ -188,8 +188,7 @@ const tokens: readonly Command[] = [
   {
     name: 'token revoke-all',
     args: [],
-    summary:
-      'Revoke every access token of a user in every organization, also those that token list does not show',
+    summary: 'Revoke every access token of a user in every organization, including unlisted ones',
     flags: { ...ORG_FLAG, user: { ...USER_FLAG, required: true } },
     async run(input) {
       return inOrganization(input, async (open, { id: organizationId }) => {
@@ -197,7 +196,7 @@ const tokens: readonly Command[] = [
         const revoked = await open.identity.revokeUserTokensOf(userId)
         return {
           json: { organizationId, userId, revoked },
-          lines: [`revoked ${revoked}, and every token that was issued before now without being listed`],
+          lines: [`revoked ${revoked} listed tokens, and every unlisted token that was issued before now`],
         }
       })
     },

@@ -3,7 +3,7 @@ import { type Command, type Input, UsageError } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'
 
-const ONCE = 'It is shown this once: keep it now.'
+const ONCE = 'It is shown only once. Store it now.'
 
 const services = () => import('../services.ts')
 
@@ -51,7 +51,7 @@ const organizations: readonly Command[] = [
   {
     name: 'org set',
     args: [],
-    summary: 'Switch agent conversations or recording on or off; without flags, show what is on',
+    summary: 'Switch agent conversations or recording on or off; without flags, show the switches',
     flags: {
       ...ORG_FLAG,
       'agent-chats': { value: 'on|off', summary: 'whether agents may send conversations' },
@@ -76,7 +76,7 @@ const organizations: readonly Command[] = [
   },
 ]
 
-/** undefined: not given. @throws UsageError */
+/** Undefined if the flag was not given. @throws UsageError */
 function onOrOff(input: Input, name: string): boolean | undefined {
   const text = input.flag(name)
   if (text === undefined) return undefined
@@ -128,7 +128,7 @@ const apiKeys: readonly Command[] = [
   {
     name: 'api-key revoke',
     args: ['id'],
-    summary: 'Revoke an API key: it is refused from now on',
+    summary: 'Revoke an API key at once',
     flags: ORG_FLAG,
     async run(input) {
       return inOrganization(input, async (open, { id: organizationId }) => {

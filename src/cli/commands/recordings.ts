@@ -1,4 +1,4 @@
-/** What operators do with recordings: have media processed, or transcribed, when what was missing is there. */
+/** Lets operators process or transcribe media again, after they fixed the cause of a failure. */
 import type { Retried } from '../../media/retry.ts'
 import { AppError, type ErrorCode } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
@@ -8,14 +8,14 @@ import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 const load = () => import('../../transcribe/requests.ts')
 const loadMedia = () => import('../../media/retry.ts')
 
-/** Why media is not tried again. */
+/** Error codes and messages for media that cannot be processed again. */
 const REFUSALS: Readonly<Record<Exclude<Retried, 'queued' | 'under_way'>, readonly [ErrorCode, string]>> = {
   unknown: ['recording_not_found', 'There is no such recording.'],
-  completed: ['media_ingestion_active', 'The recording has its media already.'],
-  awaited: ['media_ingestion_active', 'The recording still waits for its media: nothing has failed.'],
+  completed: ['media_ingestion_active', 'The media of the recording is already processed.'],
+  awaited: ['media_ingestion_active', 'The recording still waits for its media. Nothing has failed.'],
   gone: [
     'upload_closed',
-    'Nothing is there of which media could be made: none was sent, it was not to be used, or its URL cannot be fetched. Upload it anew.',
+    'There is no media to process: none was sent, the upload was cancelled or refused, or its URL cannot be fetched. Upload it again.',
   ],
 }
 
@@ -23,7 +23,7 @@ const media: readonly Command[] = [
   {
     name: 'recording retry',
     args: ['recording'],
-    summary: 'Process the media of a recording again that failed although the file was not why',
+    summary: 'Process the media of a recording again after a failure that the file did not cause',
     flags: ORG_FLAG,
     async run(input) {
       return inOrganization(input, async ({ container }, { id: organizationId }) => {
@@ -33,7 +33,7 @@ const media: readonly Command[] = [
           ? await retryMedia(container, { organizationId, recordingId })
           : 'unknown'
         if (retried !== 'queued' && retried !== 'under_way') throw new AppError(...REFUSALS[retried])
-        const line = retried === 'queued' ? 'queued' : 'under way already'
+        const line = retried === 'queued' ? 'queued' : 'already in progress'
         return { json: { organizationId, recordingId, queued: retried === 'queued' }, lines: [line] }
       })
     },
@@ -41,7 +41,7 @@ const media: readonly Command[] = [
   {
     name: 'recording retry-all',
     args: [],
-    summary: 'Process the media of every recording again that failed although the file was not why',
+    summary: 'Process all media again after failures that the files did not cause',
     flags: ORG_FLAG,
     async run(input) {
       return inOrganization(input, async ({ container }, { id: organizationId }) => {
@@ -57,7 +57,7 @@ const transcription: readonly Command[] = [
   {
     name: 'recording transcribe',
     args: ['recording'],
-    summary: 'Transcribe the media of a recording whose transcript waits or has failed',
+    summary: 'Transcribe a recording whose transcription is waiting or has failed',
     flags: ORG_FLAG,
     async run(input) {
       return inOrganization(input, async ({ container }, { id: organizationId }) => {
@@ -66,7 +66,7 @@ const transcription: readonly Command[] = [
         if (!isUuid(recordingId) || !(await requestAgain(container, { organizationId, recordingId })))
           throw new AppError(
             'recording_not_found',
-            'There is no such recording that has media and whose transcript waits or has failed.',
+            'There is no such recording with media and a waiting or failed transcription.',
           )
         return { json: { organizationId, recordingId, queued: true }, lines: ['queued'] }
       })
@@ -75,8 +75,8 @@ const transcription: readonly Command[] = [
   {
     name: 'recording transcribe-all',
     args: [],
-    summary: 'Transcribe the media of every recording whose transcript waits',
-    flags: { ...ORG_FLAG, failed: { summary: 'of those whose transcript has failed, too' } },
+    summary: 'Transcribe every recording whose transcription is waiting',
+    flags: { ...ORG_FLAG, failed: { summary: 'also recordings whose transcription has failed' } },
     async run(input) {
       return inOrganization(input, async ({ container }, { id: organizationId }) => {
         const { requestAll } = await load()
@@ -93,6 +93,6 @@ const transcription: readonly Command[] = [
 ]
 
 const NOTHING_TRANSCRIBES =
-  'The settings of this command name nothing that transcribes: workers need TRANSCRIBE_URL or TRANSCRIBE_COMMAND.'
+  'This command sees no speech recogniser: workers need TRANSCRIBE_URL or TRANSCRIBE_COMMAND.'
 
 export const recordingCommands: readonly Command[] = [...media, ...transcription]

@@ -1,4 +1,4 @@
-/** The service itself: run it, prepare its database, look after its health. */
+/** The service itself: run it, prepare its database, check it. */
 import type { Command } from '../command.ts'
 
 export const serviceCommands: readonly Command[] = [
@@ -18,8 +18,11 @@ export const serviceCommands: readonly Command[] = [
     args: [],
     summary: 'Prepare an empty database: an organization with a user, a key, an agent and a folder',
     flags: {
-      name: { value: 'text', summary: 'of the organization (default: default)' },
-      email: { value: 'address', summary: 'of its first user (default: admin@localhost.localdomain)' },
+      name: { value: 'text', summary: 'name of the organization (default: default)' },
+      email: {
+        value: 'address',
+        summary: 'address of its first user (default: admin@localhost.localdomain)',
+      },
     },
     async run(input) {
       const { initialize } = await import('../init.ts')
@@ -43,7 +46,7 @@ export const serviceCommands: readonly Command[] = [
   {
     name: 'doctor',
     args: [],
-    summary: 'Check settings, database, schema, Redis and workers; exit code 1 on trouble',
+    summary: 'Check settings, database, schema, Redis and workers; exit code 1 if a check fails',
     flags: {},
     async run({ env }) {
       const { examine } = await import('../doctor.ts')
@@ -56,7 +59,7 @@ export const serviceCommands: readonly Command[] = [
   {
     name: 'servers stop',
     args: [],
-    summary: 'End the embedded servers of DATA_DIR, unless the service or a command uses them',
+    summary: 'Stop the embedded servers of DATA_DIR, unless the service or a command uses them',
     flags: {},
     async run({ env }) {
       const { stopServers } = await import('../stop-servers.ts')
@@ -67,7 +70,7 @@ export const serviceCommands: readonly Command[] = [
 ]
 
 const OUTCOMES = {
-  none: 'no embedded server runs',
+  none: 'no embedded server is running',
   used: 'left running: the service or a command uses them',
   stopped: 'stopped',
 } as const

@@ -1,4 +1,4 @@
-/** Media files to a service, this one or any other: over HTTP, without its database. */
+/** Uploads media files to any Earshot service, over HTTP and without its database. */
 import type { Command } from '../command.ts'
 
 export const uploadCommands: readonly Command[] = [
@@ -6,23 +6,22 @@ export const uploadCommands: readonly Command[] = [
     name: 'upload',
     args: [],
     rest: 'file',
-    summary:
-      'Upload media, each file as a recording; the same command again goes on where it was interrupted',
+    summary: 'Upload media, each file as a recording; repeat an interrupted command to resume it',
     flags: {
       url: { value: 'url', summary: 'the service (default: EARSHOT_URL, else http://localhost:3000)' },
       key: {
         value: 'api key',
-        summary: 'of the organization (default: EARSHOT_API_KEY, which ps does not show)',
+        summary: 'API key of the organization (default: EARSHOT_API_KEY, which ps does not show)',
       },
-      token: { value: 'user token', summary: 'acts for a user instead (default: EARSHOT_USER_TOKEN)' },
-      name: { value: 'name', summary: 'of the recording (default: the name of the file)' },
-      folder: { value: 'id', summary: 'a folder of the recording; may be given again', repeated: true },
+      token: { value: 'user token', summary: 'act for a user instead (default: EARSHOT_USER_TOKEN)' },
+      name: { value: 'name', summary: 'name of the recording (default: the name of the file)' },
+      folder: { value: 'id', summary: 'a folder of the recording; repeatable', repeated: true },
       'external-id': {
         value: 'id',
-        summary: 'by which the recording is known elsewhere; one that exists is used',
+        summary: 'your id of the recording; an existing recording with this id is used',
       },
-      replace: { summary: 'replace the media of the recording that has the external id, if it has any' },
-      'no-wait': { summary: 'end when the bytes have arrived, not when the media plays' },
+      replace: { summary: 'replace existing media of the recording with the external id' },
+      'no-wait': { summary: 'exit when the bytes have arrived, not when the media is ready' },
     },
     async run(input) {
       const { upload } = await import('../upload.ts')

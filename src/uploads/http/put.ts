@@ -5,7 +5,7 @@
  * A chunk may begin before the end of the stored bytes, but not behind it. Status 308 states the stored range, and the
  * client continues from there, whatever it has sent.
  */
-import { invalid } from '../../http/json.ts'
+import { invalid } from '../../platform/validation/json.ts'
 import { OffsetMismatch, type UploadState } from '../upload-receiver.ts'
 import { isComplete, rangeHeaders, representation } from './answer.rules.ts'
 import { assertOpen, busy, type Exchange, tooLarge, wrongLength } from './exchange.ts'

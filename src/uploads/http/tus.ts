@@ -4,8 +4,8 @@
  * `Upload-Offset` counts durable bytes, never bytes that have merely arrived.
  */
 
-import { invalid } from '../../http/json.ts'
 import { AppError } from '../../platform/errors.ts'
+import { invalid } from '../../platform/validation/json.ts'
 import { CHECKSUM_ALGORITHMS, type Checksum } from '../upload-receiver.ts'
 import { isComplete, offsetHeaders } from './answer.rules.ts'
 import { assertOpen, type Exchange, offsetMismatch, tooLarge } from './exchange.ts'

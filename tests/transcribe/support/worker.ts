@@ -7,6 +7,7 @@ import { createRuntime } from '../../../src/actors/runtime.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { createContainer } from '../../../src/container.ts'
 import { recordingActor } from '../../../src/recordings/actor.ts'
+import { transcriptionActor } from '../../../src/transcribe/actor.ts'
 import { CRASH_OPTIONS } from '../../crash/support/options.ts'
 
 const [database = '', dataDir = ''] = process.argv.slice(2)
@@ -18,4 +19,8 @@ const config = loadConfig({
   LOG_LEVEL: 'silent',
 })
 const container = createContainer(config, { database: { url: database }, redis: null }, 'test-worker')
-await createRuntime(container, [recordingActor(container)], CRASH_OPTIONS).start()
+await createRuntime(
+  container,
+  [recordingActor(container), transcriptionActor(container)],
+  CRASH_OPTIONS,
+).start()

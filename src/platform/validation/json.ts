@@ -7,8 +7,8 @@
  */
 import type { Static, TSchema } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
-import { AppError, type ErrorDetail } from '../platform/errors.ts'
-import { findingsOf } from '../platform/validation/findings.ts'
+import { AppError, type ErrorDetail } from '../errors.ts'
+import { findingsOf } from './findings.ts'
 
 /** Maximum nesting of arrays and objects. */
 export const MAX_DEPTH = 64

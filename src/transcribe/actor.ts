@@ -1,0 +1,25 @@
+/**
+ * The actor of a recording's transcription. It has a mailbox of its own: an attempt may take hours, and so may the wait for the next
+ * one, and neither holds up other media of the recording.
+ */
+import type { ActorDefinition } from '../actors/types.ts'
+import type { Deps } from '../container.ts'
+import { findPrograms } from '../media/programs.ts'
+import { createTranscriber } from './create.ts'
+import type { Transcriber } from './transcriber.ts'
+import { giveUpTranscription, TRANSCRIBE_ATTEMPTS, transcribeHandlers } from './transcription.ts'
+
+/** `transcribe`: the transcript of the recording is `queued`. */
+export function transcriptionActor(
+  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock'>,
+  transcriber: Transcriber | null = createTranscriber(deps.config, findPrograms(deps.config)),
+): ActorDefinition {
+  return {
+    kind: 'transcription',
+    pool: 'media',
+    maxAttempts: TRANSCRIBE_ATTEMPTS,
+    handlers: transcribeHandlers({ ...deps, transcriber }),
+    giveUp: async (message, ...rest) =>
+      message.type === 'transcribe' ? giveUpTranscription(message, ...rest) : 'dead_letter',
+  }
+}

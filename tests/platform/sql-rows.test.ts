@@ -1,0 +1,56 @@
+/**
+ * Rows out of SQL are assertions to the compiler: nothing but this file compares them with the columns that statements have. Every
+ * typed statement is made once, and described by PostgreSQL.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { mistakesOf, readCatalog } from '../support/sql-rows/compare.ts'
+import { collectStatements, type Statements } from '../support/sql-rows/statements.ts'
+
+const STORES = [
+  'src/**/*.store.ts',
+  'src/**/store.ts',
+  'src/actors/{dead-letters,gauge-statements,head,mailbox,statements,worker-statements}.ts',
+]
+
+/** Columns that may be null, but not in the rows that the statement takes: its condition or a constraint excludes that. */
+const NEVER_NULL_THERE = [
+  ['src/people/erasure.store.ts', 'terms'], // an erasure that is not finished has terms
+  ['src/media/store.ts', 'url'], // only media that are fetched from a URL
+  ['src/transcribe/store.ts', 'contentType'], // only media that are ready
+  ['src/transcribe/store.ts', 'isAudio'],
+  ['src/transcribe/store.ts', 'objectKey'],
+] as const
+
+function isKnown(mistake: string): boolean {
+  return NEVER_NULL_THERE.some(
+    ([file, column]) => mistake.startsWith(`${file}:`) && mistake.endsWith(`: ${column} may be null`),
+  )
+}
+
+let database: TestDatabase
+let collected: Statements
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  collected = await collectStatements(STORES)
+}, 120_000)
+afterAll(() => database.drop())
+
+describe('rows of SQL', () => {
+  test('every typed statement is made', () => {
+    expect(collected.statements.length).toBeGreaterThan(150)
+    expect(collected.missed).toEqual([])
+  })
+
+  test('every row type has the columns of its statement, of their types', async () => {
+    const catalog = await readCatalog(database.sql)
+    const mistakes: string[] = []
+    for (const statement of collected.statements)
+      for (const mistake of await mistakesOf(database.sql, catalog, collected.checker, statement).catch(
+        (error: Error) => [`${error.message}: ${statement.text}`],
+      ))
+        mistakes.push(`${statement.place}: ${mistake}`)
+    expect([...new Set(mistakes)].filter((mistake) => !isKnown(mistake))).toEqual([])
+  })
+})
