@@ -6,6 +6,8 @@
  */
 import { join } from 'node:path'
 import { Fenced, type LongHandler, type LongTurn } from '../actors/types.ts'
+import type { AssetEvent } from '../assets/rules.ts'
+import { beginIngestion, failReplacement, type Ingestion, isReplacing, moveAsset } from '../assets/service.ts'
 import type { Deps } from '../container.ts'
 import { withTimeoutSignal } from '../platform/concurrency/timeout.ts'
 import type { Tx } from '../platform/db/pool.ts'
@@ -14,24 +16,8 @@ import { discardAutomaticTranscript, type RequestTranscription } from '../transc
 import { discardKept } from '../uploads/processing.ts'
 import { storeMedia } from './objects.ts'
 import type { Process } from './process.ts'
-import {
-  type AssetEvent,
-  MAX_AGE_SECONDS,
-  MAX_MEDIA_BYTES,
-  MAX_TRANSFER_MS,
-  MediaError,
-  outcomeOf,
-} from './rules.ts'
-import {
-  beginIngestion,
-  failReplacement,
-  garbageOf,
-  type Ingestion,
-  isReplacing,
-  moveAsset,
-  publishAsset,
-  type StoredMedia,
-} from './store.ts'
+import { MAX_AGE_SECONDS, MAX_MEDIA_BYTES, MAX_TRANSFER_MS, MediaError, outcomeOf } from './rules.ts'
+import { garbageOf, publishAsset, type StoredMedia } from './store.ts'
 import { withTemporaryFolder } from './temporary.ts'
 import { transfer } from './transfer.ts'
 

@@ -5,9 +5,10 @@
  * the media removes the entries. So an attempt leaves either published objects or nothing.
  */
 import type { LongTurn } from '../actors/types.ts'
+import type { Subject } from '../assets/service.ts'
 import type { ObjectStore } from '../platform/storage/storage.ts'
 import type { MadeFile, Processed } from './process.ts'
-import { enterGarbage, type StoredMedia, type Subject } from './store.ts'
+import { enterGarbage, type StoredMedia } from './store.ts'
 
 export interface Place {
   readonly subject: Subject

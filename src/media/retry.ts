@@ -6,10 +6,11 @@
  */
 import { isWaiting, transactionWithMail } from '../actors/mailbox.ts'
 import type { ActorKey, Letter } from '../actors/types.ts'
+import * as assets from '../assets/service.ts'
 import type { Deps } from '../container.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { findProcessed, processAgain, recordingsToProcessAgain } from '../uploads/processing.ts'
-import * as store from './store.ts'
+import { recordingsToFetchAgain } from './store.ts'
 
 /**
  * `queued`: will be processed again. `under_way`: already being processed. Refused: `unknown`, no such recording;
@@ -20,9 +21,9 @@ export type Retried = 'queued' | 'under_way' | 'unknown' | 'completed' | 'awaite
 type RetryDeps = Pick<Deps, 'sql' | 'doorbell'>
 
 /** Retries the media of one recording. */
-export function retryMedia(deps: RetryDeps, recording: store.Subject): Promise<Retried> {
+export function retryMedia(deps: RetryDeps, recording: assets.Subject): Promise<Retried> {
   return transactionWithMail(deps, async (tx, outbox) => {
-    const asset = await store.lockAsset(tx, recording)
+    const asset = await assets.lockAsset(tx, recording)
     if (asset === undefined) return 'unknown'
     const next = await nextMessage(tx, recording, asset)
     if (typeof next === 'string') return next
@@ -35,7 +36,7 @@ export function retryMedia(deps: RetryDeps, recording: store.Subject): Promise<R
 export async function retryFailedMedia(deps: RetryDeps, organizationId: string): Promise<number> {
   const recordings = new Set([
     ...(await recordingsToProcessAgain(deps.sql, organizationId)),
-    ...(await store.recordingsToFetchAgain(deps.sql, organizationId)),
+    ...(await recordingsToFetchAgain(deps.sql, organizationId)),
   ])
   let count = 0
   for (const recordingId of recordings)
@@ -46,8 +47,8 @@ export async function retryFailedMedia(deps: RetryDeps, organizationId: string):
 /** The caller has locked the recording. @returns the message to send, or why there is none */
 async function nextMessage(
   tx: Tx,
-  recording: store.Subject,
-  asset: store.LockedAsset,
+  recording: assets.Subject,
+  asset: assets.LockedAsset,
 ): Promise<Letter | Exclude<Retried, 'queued'>> {
   switch (asset.status) {
     case 'completed':
@@ -67,27 +68,27 @@ async function nextMessage(
 /**
  * An upload that was to replace the media, and was given up or is being processed. The current media stays meanwhile.
  */
-async function replacement(tx: Tx, recording: store.Subject): Promise<Letter | 'under_way' | null> {
+async function replacement(tx: Tx, recording: assets.Subject): Promise<Letter | 'under_way' | null> {
   const underWay = await findProcessed(tx, recording)
   if (underWay !== null) return unlessQueued(tx, processing(recording, underWay))
   const uploadId = await processAgain(tx, recording)
   return uploadId === null ? null : processing(recording, uploadId)
 }
 
-async function startAgain(tx: Tx, recording: store.Subject): Promise<Letter | null> {
+async function startAgain(tx: Tx, recording: assets.Subject): Promise<Letter | null> {
   const uploadId = await processAgain(tx, recording)
   if (uploadId !== null) {
-    await store.moveAsset(tx, recording, 'processAgain')
+    await assets.moveAsset(tx, recording, 'processAgain')
     return processing(recording, uploadId)
   }
-  return (await store.fetchAgain(tx, recording)) ? fetching(recording) : null
+  return (await assets.fetchAgain(tx, recording)) ? fetching(recording) : null
 }
 
 /** Running work has a message, unless an operator deleted it. */
 async function resendIfMissing(
   tx: Tx,
-  recording: store.Subject,
-  { hasUrl }: store.LockedAsset,
+  recording: assets.Subject,
+  { hasUrl }: assets.LockedAsset,
 ): Promise<Letter | 'under_way' | 'awaited'> {
   const uploadId = await findProcessed(tx, recording)
   if (uploadId === null && !hasUrl) return 'awaited'
@@ -98,15 +99,15 @@ async function unlessQueued(tx: Tx, message: Letter): Promise<Letter | 'under_wa
   return (await isWaiting(tx, message.key, message.type)) ? 'under_way' : message
 }
 
-const actorOf = ({ recordingId }: store.Subject): ActorKey => `recording:${recordingId}`
+const actorOf = ({ recordingId }: assets.Subject): ActorKey => `recording:${recordingId}`
 
-const fetching = (recording: store.Subject): Letter => ({
+const fetching = (recording: assets.Subject): Letter => ({
   key: actorOf(recording),
   type: 'ingest_url',
   organizationId: recording.organizationId,
 })
 
-const processing = (recording: store.Subject, uploadId: string): Letter => ({
+const processing = (recording: assets.Subject, uploadId: string): Letter => ({
   key: actorOf(recording),
   type: 'process_upload',
   payload: { uploadId },

@@ -4,49 +4,10 @@
  * The bytes decide the type of a file, never its name or a server's `Content-Type`. Every statement that changes an
  * asset's status takes its condition from `ASSET_EVENTS`.
  */
-import type { AssetStatus } from '../recordings/model.ts'
+import type { AssetErrorCode } from '../assets/rules.ts'
 
 /** 5 GiB. */
 export const MAX_MEDIA_BYTES = 5 * 1024 ** 3
-
-/** Stable codes of `asset.errorCode` that ingestion sets. */
-export type AssetErrorCode =
-  | 'url_unreachable'
-  | 'url_forbidden'
-  | 'url_not_found'
-  | 'url_not_allowed'
-  | 'too_many_redirects'
-  | 'media_too_large'
-  | 'media_empty'
-  | 'unsupported_media_type'
-  | 'transfer_timeout'
-  | 'upload_failed'
-  | 'processing_failed'
-
-const UNDER_WAY = ['queued', 'uploading', 'processing'] as const
-
-/** Each event with the statuses it may start from and the status it leads to. */
-export const ASSET_EVENTS = {
-  /** An attempt begins. It may follow an attempt that died. */
-  begin: { from: UNDER_WAY, to: 'queued' },
-  firstByte: { from: ['queued'], to: 'uploading' },
-  lastByte: { from: ['uploading'], to: 'processing' },
-  publish: { from: ['processing'], to: 'completed' },
-  /** A new file replaces media that plays. Until now the old media was shown. */
-  replace: { from: ['completed'], to: 'completed' },
-  /** A failure that another attempt may not have. */
-  retry: { from: UNDER_WAY, to: 'queued' },
-  /** The media or its origin is the cause. */
-  fail: { from: UNDER_WAY, to: 'failed' },
-  /** The cause lies elsewhere. An operator can have it retried. */
-  giveUp: { from: UNDER_WAY, to: 'failed' },
-  fetchAgain: { from: ['failed'], to: 'queued' },
-  processAgain: { from: ['failed', 'cancelled'], to: 'processing' },
-} as const satisfies Readonly<
-  Record<string, { readonly from: readonly AssetStatus[]; readonly to: AssetStatus }>
->
-
-export type AssetEvent = keyof typeof ASSET_EVENTS
 
 /** Why an attempt failed, with a code of the API. */
 export class MediaError extends Error {

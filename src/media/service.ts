@@ -1,5 +1,6 @@
 /** What other features use of media besides its handlers: giving up, cleaning up, and deleting a recording. */
 import type { GiveUp, MaintenanceTask } from '../actors/types.ts'
+import * as assets from '../assets/service.ts'
 import type { Deps } from '../container.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -22,9 +23,9 @@ export const INGEST_ATTEMPTS = 300
  * The URL is kept.
  */
 export const giveUpIngestion: GiveUp = async (message, tx) => {
-  const ingestion = await store.beginIngestion(tx, message.id)
-  if (ingestion?.replaces) await store.failReplacement(tx, ingestion, 'processing_failed')
-  else if (ingestion !== null) await store.moveAsset(tx, ingestion, 'giveUp', 'processing_failed')
+  const ingestion = await assets.beginIngestion(tx, message.id)
+  if (ingestion?.replaces) await assets.failReplacement(tx, ingestion, 'processing_failed')
+  else if (ingestion !== null) await assets.moveAsset(tx, ingestion, 'giveUp', 'processing_failed')
   return 'handled'
 }
 
@@ -37,8 +38,8 @@ const PERMIT_URL: readonly (AssetStatus | null)[] = [null, 'completed', 'failed'
  * @returns whether to send the message `ingest_url`
  * @throws AppError 409 `media_ingestion_active` if other media is being ingested
  */
-export async function requestMedia(tx: Tx, recording: store.Subject, url: string): Promise<boolean> {
-  const asset = await store.lockAsset(tx, recording)
+export async function requestMedia(tx: Tx, recording: assets.Subject, url: string): Promise<boolean> {
+  const asset = await assets.lockAsset(tx, recording)
   if (asset === undefined) return false
   const isAwaited = asset.url !== null && asset.status !== 'failed'
   if (isAwaited && asset.url === url) return false
@@ -47,7 +48,7 @@ export async function requestMedia(tx: Tx, recording: store.Subject, url: string
       'media_ingestion_active',
       'Other media of this recording is being ingested. Wait until it is ready or has failed.',
     )
-  await store.awaitFromUrl(tx, recording, url)
+  await assets.awaitFromUrl(tx, recording, url)
   return true
 }
 
@@ -62,7 +63,7 @@ export function mediaMaintenance(deps: GarbageDeps): readonly MaintenanceTask[] 
  * Deletes the entries of `discardMedia` for a recording, after its transaction, so that playback URLs fail from now on,
  * including those of the object store itself. Maintenance deletes what takes longer than `ms`.
  */
-export async function deleteDiscarded(deps: GarbageDeps, subject: store.Subject, ms: number): Promise<void> {
+export async function deleteDiscarded(deps: GarbageDeps, subject: assets.Subject, ms: number): Promise<void> {
   const signal = AbortSignal.timeout(ms)
   try {
     const keys = await store.dueGarbageOf(deps.sql, subject)

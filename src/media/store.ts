@@ -1,143 +1,11 @@
 /**
- * The SQL of media: the asset of a recording, and objects that no recording refers to.
+ * The SQL of objects that no recording refers to.
  *
- * An asset changes by events only, each with the statuses it may start from as a condition. A key is in `media_garbage`
- * from before its object is put until the statement that publishes it.
+ * A key is in `media_garbage` from before its object is put until the transaction that publishes it.
  */
+import { type PublishedMedia, publishMedia, type Subject } from '../assets/service.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
-import type { AssetStatus } from '../recordings/model.ts'
-import { ASSET_EVENTS, type AssetErrorCode, type AssetEvent, MAX_TURN_MS } from './rules.ts'
-
-/** The recording that owns the media. */
-export interface Subject {
-  readonly organizationId: string
-  readonly recordingId: string
-}
-
-/** One attempt to ingest media of a URL. */
-export interface Ingestion extends Subject {
-  readonly url: string
-  /** Seconds since the caller requested the media, or an operator its retry. */
-  readonly ageSeconds: number
-  /** The recording has other media, which stays until this media is published. */
-  readonly replaces: boolean
-}
-
-/** @returns null if no media is awaited from a URL: it was deleted, or another attempt ended it */
-export async function beginIngestion(tx: Tx, recordingId: string): Promise<Ingestion | null> {
-  const { from, to } = ASSET_EVENTS.begin
-  const [row] = await tx<Ingestion[]>`
-    update recording
-    set
-      asset_status = case when asset_status = 'completed' then 'completed' else ${to} end,
-      updated_at = now()
-    where id = ${recordingId}
-      and (asset_status = any(${[...from]}::text[]) or asset_status = 'completed')
-      and asset_source_url is not null
-    returning
-      organization_id as "organizationId", id as "recordingId", asset_source_url as url,
-      asset_status = 'completed' as replaces,
-      extract(epoch from now() - coalesce(asset_retried_at, created_at))::float8 as "ageSeconds"`
-  return row ?? null
-}
-
-/** @returns false if the asset is in no status that the event may start from */
-export async function moveAsset(
-  tx: Tx,
-  { organizationId, recordingId }: Subject,
-  event: AssetEvent,
-  errorCode: AssetErrorCode | null = null,
-): Promise<boolean> {
-  const { from, to } = ASSET_EVENTS[event]
-  // The URL may contain a secret and is deleted as soon as it is no longer needed.
-  const isOver = event === 'publish' || event === 'replace' || event === 'fail'
-  const { count } = await tx`
-    update recording
-    set
-      asset_status = ${to}, asset_error_code = ${errorCode}, updated_at = now(),
-      asset_source_url = case when not ${isOver} then asset_source_url end
-    where organization_id = ${organizationId}
-      and id = ${recordingId}
-      and asset_status = any(${[...from]}::text[])`
-  return count === 1
-}
-
-/** Whether replacing media is still awaited from its URL. */
-export async function isReplacing(tx: Tx, ingestion: Ingestion): Promise<boolean> {
-  const { count } = await tx`
-    select 1
-    from recording
-    where organization_id = ${ingestion.organizationId}
-      and id = ${ingestion.recordingId}
-      and asset_status = 'completed'
-      and asset_source_url = ${ingestion.url}`
-  return count === 1
-}
-
-/** Stops waiting for replacing media. The old media stays, and the code tells why it was not replaced. */
-export async function failReplacement(
-  tx: Tx,
-  { organizationId, recordingId, url }: Ingestion,
-  errorCode: AssetErrorCode,
-): Promise<void> {
-  await tx`
-    update recording
-    set asset_source_url = null, asset_error_code = ${errorCode}, updated_at = now()
-    where organization_id = ${organizationId}
-      and id = ${recordingId}
-      and asset_status = 'completed'
-      and asset_source_url = ${url}`
-}
-
-/** Awaits media from this URL. Current media stays until then. The caller has locked the recording. */
-export async function awaitFromUrl(
-  tx: Tx,
-  { organizationId, recordingId }: Subject,
-  url: string,
-): Promise<void> {
-  await tx`
-    update recording
-    set
-      asset_status = case when asset_status = 'completed' then 'completed' else 'queued' end,
-      asset_source_url = ${url}, asset_error_code = null, asset_retried_at = now(), updated_at = now()
-    where organization_id = ${organizationId}
-      and id = ${recordingId}`
-}
-
-export interface LockedAsset {
-  readonly status: AssetStatus | null
-  /** Whether the asset has, or kept, a source URL. */
-  readonly hasUrl: boolean
-  /** The URL itself, which may contain a secret. */
-  readonly url: string | null
-}
-
-/** Locks the recording until the transaction ends. @returns undefined if the organization has no such recording */
-export async function lockAsset(
-  tx: Tx,
-  { organizationId, recordingId }: Subject,
-): Promise<LockedAsset | undefined> {
-  const [row] = await tx<LockedAsset[]>`
-    select asset_status as status, asset_source_url is not null as "hasUrl", asset_source_url as url
-    from recording
-    where organization_id = ${organizationId}
-      and id = ${recordingId}
-    for update`
-  return row
-}
-
-/** Queues media that was given up, with its full time limit. @returns false if its URL was not kept */
-export async function fetchAgain(tx: Tx, { organizationId, recordingId }: Subject): Promise<boolean> {
-  const { from, to } = ASSET_EVENTS.fetchAgain
-  const { count } = await tx`
-    update recording
-    set asset_status = ${to}, asset_error_code = null, asset_retried_at = now(), updated_at = now()
-    where organization_id = ${organizationId}
-      and id = ${recordingId}
-      and asset_status = any(${[...from]}::text[])
-      and asset_source_url is not null`
-  return count === 1
-}
+import { MAX_TURN_MS } from './rules.ts'
 
 /** Recordings of the organization whose media was given up and can be fetched again, oldest first. */
 export async function recordingsToFetchAgain(query: Query, organizationId: string) {
@@ -152,18 +20,9 @@ export async function recordingsToFetchAgain(query: Query, organizationId: strin
 }
 
 /** Stored objects, and the properties of the one that is played. */
-export interface StoredMedia {
-  readonly objectKey: string
-  /** Key of the original file if another file is played. */
-  readonly sourceKey: string | null
-  readonly waveformKey: string | null
-  readonly posterKey: string | null
+export interface StoredMedia extends PublishedMedia {
   /** The keys that are in `media_garbage`. */
   readonly entered: readonly string[]
-  readonly contentType: string
-  readonly isAudio: boolean
-  readonly durationSeconds: number | null
-  readonly fileSize: number
 }
 
 /**
@@ -181,18 +40,9 @@ export async function publishAsset(
     delete from media_garbage
     where organization_id = ${organizationId}
       and object_key = any(${[...media.entered]}::text[])`
-  if (kept.count !== media.entered.length || !(await moveAsset(tx, subject, event))) return false
+  if (kept.count !== media.entered.length) return false
   if (event === 'replace') await discardMedia(tx, organizationId, recordingId)
-  await tx`
-    update recording
-    set
-      asset_object_key = ${media.objectKey}, asset_source_key = ${media.sourceKey},
-      asset_waveform_key = ${media.waveformKey}, asset_poster_key = ${media.posterKey},
-      asset_duration_seconds = ${media.durationSeconds}, asset_is_audio = ${media.isAudio},
-      asset_content_type = ${media.contentType}, asset_file_size = ${media.fileSize}
-    where organization_id = ${organizationId}
-      and id = ${recordingId}`
-  return true
+  return publishMedia(tx, subject, media, event)
 }
 
 /** Enters the keys of objects that are about to be put. They become due once every current turn must have ended. */

@@ -10,6 +10,8 @@
  */
 import { join } from 'node:path'
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
+import type { AssetErrorCode } from '../assets/rules.ts'
+import { lockAsset, moveAsset } from '../assets/service.ts'
 import type { Deps } from '../container.ts'
 import type { Json, Tx } from '../platform/db/pool.ts'
 import { discardAutomaticTranscript, type RequestTranscription } from '../transcribe/requests.ts'
@@ -21,8 +23,8 @@ import {
 } from '../uploads/processing.ts'
 import { storeMedia } from './objects.ts'
 import type { Process } from './process.ts'
-import { type AssetErrorCode, MediaError } from './rules.ts'
-import { garbageOf, lockAsset, moveAsset, publishAsset, type StoredMedia } from './store.ts'
+import { MediaError } from './rules.ts'
+import { garbageOf, publishAsset, type StoredMedia } from './store.ts'
 import { withTemporaryFolder } from './temporary.ts'
 
 export type UploadedDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {

@@ -11,6 +11,7 @@
  */
 import { deleteActors, type Outbox, transactionWithMail } from '../actors/mailbox.ts'
 import type { ActorKey } from '../actors/types.ts'
+import { awaitFromUrl } from '../assets/service.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
 import { deleteDiscarded, discardMedia, requestMedia } from '../media/service.ts'
@@ -169,7 +170,10 @@ async function write(
   // The order matters: a supplied transcript must not wait for media, which may take hours.
   const key = actorOf(id)
   if (transcript !== null) await outbox.send([{ key, type: 'transcript_completed', organizationId }])
-  if (draft.assetUrl !== null) await outbox.send([{ key, type: 'ingest_url', organizationId }])
+  if (draft.assetUrl !== null) {
+    await awaitFromUrl(tx, { organizationId, recordingId: id }, draft.assetUrl)
+    await outbox.send([{ key, type: 'ingest_url', organizationId }])
+  }
   return readBack(deps, tx, viewer, id)
 }
 

@@ -24,7 +24,6 @@ export interface NewRecording {
   readonly startedAt: string | null
   readonly completedAt: string | null
   readonly summary: string | null
-  readonly assetUrl: string | null
   readonly hasTranscript: boolean
 }
 
@@ -32,14 +31,13 @@ export async function insertRecording(tx: Tx, row: NewRecording): Promise<void> 
   await tx`
     insert into recording (
       id, organization_id, created_by_user_id, display_name, source, started_at, completed_at,
-      summary, summary_source, asset_status, asset_source_url, transcript_status, transcript_source
+      summary, summary_source, transcript_status, transcript_source
     )
     values (
       ${row.id}, ${row.organizationId}, ${row.createdByUserId}, ${row.displayName}, ${row.source},
       -- As text: the driver writes a timestamptz parameter through Date and would cut its microseconds.
       ${row.startedAt}::text::timestamptz, ${row.completedAt}::text::timestamptz,
       ${row.summary}, ${row.summary === null ? null : 'api'},
-      ${row.assetUrl === null ? null : 'queued'}, ${row.assetUrl},
       ${row.hasTranscript ? 'completed' : 'waiting'}, ${row.hasTranscript ? 'api' : null}
     )`
 }

@@ -119,6 +119,5 @@ async function failOrRetry(turn: LongTurn, begun: Transcription, error: unknown)
 
 /** @throws Error so that the turn is retried. It then finds nothing to do, or other media. */
 async function end(tx: Tx, begun: Transcription, outcome: 'completed' | 'failed' | 'waiting'): Promise<void> {
-  if (!(await endTranscription(tx, begun, outcome)))
-    throw new Error('the transcript is no longer awaited')
+  if (!(await endTranscription(tx, begun, outcome))) throw new Error('the transcript is no longer awaited')
 }
