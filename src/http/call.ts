@@ -12,6 +12,7 @@ import { textResponse } from '../platform/net/compression.ts'
 import { invalid, isStorableText, validate } from '../platform/validation/json.ts'
 import { queryOf } from './address.ts'
 import type { BodyLease } from './body-budget.ts'
+import { jsonLoad } from './json-cost.ts'
 import type { Access, Call, Method, Operation, Reply } from './operation.ts'
 import { parseBodyWork } from './parse-body.ts'
 import { readBytes } from './read-body.ts'
@@ -76,8 +77,7 @@ export function createCall(
   }
   const parsedBody = async () => {
     const bytes = await bodyBytes()
-    const load = { caller, bytes: bytes.byteLength }
-    return work.run(parseBodyWork, { bytes, schema: operation.body ?? null }, load)
+    return work.run(parseBodyWork, { bytes, schema: operation.body ?? null }, jsonLoad(caller, bytes))
   }
   return {
     request,

@@ -31,13 +31,13 @@ export interface RecordingTools {
 
 /** A message that keeps failing becomes a dead letter for an operator. Media instead fails visibly for its caller. */
 export function recordingActor(
-  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock' | 'textWork'>,
+  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock' | 'textWork' | 'requestWork'>,
   {
     summarizer = createSummarizer(deps.config, deps.textWork),
     fetchPublic = createFetchPublic(),
     process = createRealProcess(deps),
     limits = INGEST_LIMITS,
-    transcriber = createTranscriber(deps.config, findPrograms(deps.config)),
+    transcriber = createTranscriber(deps.config, findPrograms(deps.config), deps.requestWork),
   }: RecordingTools = {},
 ): ActorDefinition {
   const requestTranscription = createRequestTranscription(deps.config)

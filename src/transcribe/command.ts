@@ -5,7 +5,7 @@
 import type { TranscribeConfig } from '../config.ts'
 import { ProgramError, runProgram } from '../platform/lifecycle/program.ts'
 import { type AudioTools, extractAudioTrack } from './audio-track.ts'
-import { parseOutput } from './output.rules.ts'
+import type { ReadOutput } from './read-output.ts'
 import { ATTEMPTS, type Transcriber, TranscriberError } from './transcriber.ts'
 
 export type CommandOptions = Extract<TranscribeConfig, { readonly kind: 'command' }> & {
@@ -18,7 +18,11 @@ const MAX_OUTPUT_BYTES = 32 * 1024 * 1024
 /** Six times playback time plus time to load a model, but less than the limit of a turn. */
 const timeLimitFor = (seconds: number) => Math.min(10 * 60_000 + seconds * 6_000, 110 * 60_000)
 
-export function createCommandTranscriber(options: CommandOptions, tools: AudioTools): Transcriber {
+export function createCommandTranscriber(
+  options: CommandOptions,
+  tools: AudioTools,
+  readOutput: ReadOutput,
+): Transcriber {
   const { command, environment, timeLimitMs = timeLimitFor } = options
   return {
     name: 'command',
@@ -29,7 +33,7 @@ export function createCommandTranscriber(options: CommandOptions, tools: AudioTo
       const timeoutMs = timeLimitMs(durationSeconds)
       const limits = { environment, signal, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES }
       const output = await run(commandFor(command, path), { ...limits, folder: media.folder })
-      const segments = parseOutput(output)
+      const segments = await readOutput(output)
       if (segments === null)
         throw new TranscriberError('TRANSCRIBE_COMMAND wrote JSON that is not a transcript', ATTEMPTS.program)
       return { segments, durationSeconds }

@@ -14,9 +14,10 @@ import {
   type Piece,
   piecesOf,
 } from './audio-track.ts'
-import { parseOutput, type Segment } from './output.rules.ts'
+import type { Segment } from './output.rules.ts'
 import { type PostOptions, postAudio } from './post.ts'
 import { type Protocol, protocolOf, referencesOf, type SpeakerSample, shifted } from './protocol.rules.ts'
+import type { ReadOutput } from './read-output.ts'
 import {
   ATTEMPTS,
   type SourceMedia,
@@ -43,13 +44,17 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'audio/webm': 'webm',
 }
 
-export function createServerTranscriber(options: ServerOptions, tools: AudioTools): Transcriber {
+export function createServerTranscriber(
+  options: ServerOptions,
+  tools: AudioTools,
+  readOutput: ReadOutput,
+): Transcriber {
   const protocol = protocolOf(options.model)
   const pieceSeconds = options.pieceSeconds ?? protocol.pieceSeconds
   return {
     name: 'server',
     async transcribe(media, signal) {
-      const context = { options, protocol, signal }
+      const context = { options, protocol, readOutput, signal }
       if (await canSendUnchanged(media, pieceSeconds)) return transcribeWhole(context, media)
       const track = await extractAudioTrack(tools, media, signal)
       if (track === null) return { segments: [], durationSeconds: media.durationSeconds }
@@ -65,6 +70,7 @@ export function createServerTranscriber(options: ServerOptions, tools: AudioTool
 interface RequestContext {
   readonly options: ServerOptions
   readonly protocol: Protocol
+  readonly readOutput: ReadOutput
   readonly signal: AbortSignal
 }
 
@@ -134,7 +140,7 @@ interface SentFile {
 }
 
 async function ask(
-  { options, protocol, signal }: RequestContext,
+  { options, protocol, readOutput, signal }: RequestContext,
   { path, name }: SentFile,
   known: readonly SpeakerSample[],
 ): Promise<readonly Segment[]> {
@@ -147,7 +153,7 @@ async function ask(
     for (const speaker of known) data.append('known_speaker_references[]', speaker.url)
     return data
   }
-  const segments = parseOutput(await postAudio(options, form, signal))
+  const segments = await readOutput(await postAudio(options, form, signal))
   if (segments !== null) return segments
   throw new TranscriberError('the transcription server did not answer with a transcript', ATTEMPTS.program)
 }

@@ -12,6 +12,7 @@ import { findPrograms } from '../../src/media/programs.ts'
 import { recordingActor } from '../../src/recordings/actor.ts'
 import { transcriptionActor } from '../../src/transcribe/actor.ts'
 import { createCommandTranscriber } from '../../src/transcribe/command.ts'
+import { createReadOutput } from '../../src/transcribe/read-output.ts'
 import { requestTranscription } from '../../src/transcribe/requests.ts'
 import { createServerTranscriber } from '../../src/transcribe/server.ts'
 import { TRANSCRIBE_ATTEMPTS, transcribeHandlers } from '../../src/transcribe/transcription.ts'
@@ -65,6 +66,8 @@ function soundTools() {
   return { probe: createProbe(programs), ffmpeg: programs.ffmpeg }
 }
 
+const readOutput = () => createReadOutput(server.deps.requestWork)
+
 /** The only worker from now on, with this transcriber. */
 async function transcribeBy(
   transcribe: TranscribeConfig | null,
@@ -75,7 +78,7 @@ async function transcribeBy(
   const config = { ...server.deps.config, transcribe }
   const transcriber =
     timeLimitMs !== undefined && transcribe?.kind === 'command'
-      ? createCommandTranscriber({ ...transcribe, timeLimitMs }, soundTools())
+      ? createCommandTranscriber({ ...transcribe, timeLimitMs }, soundTools(), readOutput())
       : undefined
   const deps = { ...server.deps, config }
   const actors = [
@@ -297,6 +300,7 @@ test('an attempt of any kind that takes too long is ended, three times', async (
   const transcriber = createServerTranscriber(
     { kind: 'server', url: speech.url, model: 'whisper-1', apiKey: null },
     soundTools(),
+    readOutput(),
   )
   const handlers = transcribeHandlers({ ...server.deps, transcriber, budgetMs: 300 })
   const actor = { kind: 'transcription', pool: 'media', maxAttempts: 8, handlers } as const

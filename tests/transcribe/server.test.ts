@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createProbe } from '../../src/media/probe.ts'
 import { findPrograms } from '../../src/media/programs.ts'
+import { createRequestWork } from '../../src/platform/concurrency/request-work.ts'
+import { createReadOutput } from '../../src/transcribe/read-output.ts'
 import { createServerTranscriber, type ServerOptions } from '../../src/transcribe/server.ts'
 import { type SourceMedia, TranscriberError } from '../../src/transcribe/transcriber.ts'
 import { makeMedia, type SpeechAnswer, secondsOf, startSpeechServer } from '../support/speech.ts'
@@ -49,6 +51,9 @@ function soundOf(name: string, facts: Partial<SourceMedia> = {}): SourceMedia {
 
 const programs = findPrograms({ ffprobePath: null, ffmpegPath: null })
 const tools = { probe: createProbe(programs), ffmpeg: programs.ffmpeg }
+const work = createRequestWork()
+afterAll(() => work.close())
+const readOutput = createReadOutput(work)
 const optionsOf = (url: string): ServerOptions => ({
   kind: 'server',
   url,
@@ -57,7 +62,7 @@ const optionsOf = (url: string): ServerOptions => ({
   retry: { timeoutMs: 5_000, pausesMs: [1, 1] },
 })
 const transcriber = (url: string, more: Partial<ServerOptions> = {}) =>
-  createServerTranscriber({ ...optionsOf(url), ...more }, tools)
+  createServerTranscriber({ ...optionsOf(url), ...more }, tools, readOutput)
 
 const verbose = (...segments: object[]) => Response.json({ text: 'SECRET', segments })
 
@@ -121,7 +126,7 @@ describe('a request', () => {
     await Bun.write(join(folder, 'broken.mp4'), 'nothing of the kind')
     const broken = soundOf('broken.mp4', { contentType: 'video/mp4', isAudio: false })
     expect((await failureOf(transcriber(server.url).transcribe(broken, signal))).attempts).toBe(1)
-    const bare = createServerTranscriber(optionsOf(server.url), { ...tools, ffmpeg: null })
+    const bare = createServerTranscriber(optionsOf(server.url), { ...tools, ffmpeg: null }, readOutput)
     const film = soundOf('film.mp4', { contentType: 'video/mp4', isAudio: false })
     const error = await failureOf(bare.transcribe(film, signal))
     expect([error.attempts, error.message]).toEqual([1, expect.stringContaining('FFMPEG_PATH')])
