@@ -19,6 +19,7 @@ import { createAssistant } from './assistant/service.ts'
 import type { Deps } from './container.ts'
 import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
+import { dataChangeMaintenance } from './data-changes.ts'
 import { discoveryOperation } from './discovery/routes.ts'
 import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, eraseRecordsOf } from './feedback/service.ts'
@@ -131,6 +132,7 @@ export function createFeatures(deps: Deps): Features {
       ]),
     ],
     maintenance: [
+      ...dataChangeMaintenance(deps),
       ...identityMaintenance(deps),
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),

@@ -244,8 +244,8 @@ export const SETTING_GROUPS = {
     ),
     TEAM_EMAIL: text(
       'e-mail address',
-      'nobody with `SMTP_URL`, else `team@localhost`',
-      'Who is told of submitted forms.',
+      'none with `SMTP_URL`, else `team@localhost`',
+      'Receives a mail about each submitted form.',
     ),
   },
   Limits: {
