@@ -62,6 +62,18 @@ describe('snippets', () => {
     expect(new Set(starts.map(({ text }) => text)).size).toBe(1)
   })
 
+  test('the start prints the banner that is shown', () => {
+    const shown = pages.flatMap(({ fences }) =>
+      fences.flatMap((fence, index) => {
+        const next = fences[index + 1]
+        return isService(fence) && next?.marks.includes('output') ? wordsOf(next) : []
+      }),
+    )
+    expect(shown.length).toBeGreaterThan(5)
+    const output = service?.output() ?? ''
+    expect(shown.filter((word) => !output.includes(word))).toEqual([])
+  })
+
   test('what is not run is marked, and counted here', () => {
     const counts = pages.map(({ path, fences }) => {
       const run = snippetsOf(fences).length
