@@ -20,6 +20,7 @@ import userTokens from './migrations/0022_user_tokens.sql' with { type: 'text' }
 import personErasure from './migrations/0023_person_erasure.sql' with { type: 'text' }
 import searchByOrganization from './migrations/0024_search_by_organization.sql' with { type: 'text' }
 import resumeState from './migrations/0025_resume_state.sql' with { type: 'text' }
+import dataChange from './migrations/0026_data_change.sql' with { type: 'text' }
 import standardNames from './migrations/0027_standard_names.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -43,5 +44,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 23, name: 'person_erasure', source: personErasure },
   { number: 24, name: 'search_by_organization', source: searchByOrganization },
   { number: 25, name: 'resume_state', source: resumeState },
+  { number: 26, name: 'data_change', source: dataChange },
   { number: 27, name: 'standard_names', source: standardNames },
 ]

@@ -1,6 +1,6 @@
 /**
- * Builds every feature over one `Deps` and says what each has to offer: operations for the HTTP interface, actors for
- * the worker threads, maintenance for the clock. The list of features is here and nowhere else.
+ * Builds every feature over one `Deps` and collects what they provide: operations for the HTTP interface, actors for
+ * worker threads, and maintenance tasks. This is the only list of features.
  */
 import type { ActorDefinition, MaintenanceTask } from './actors/types.ts'
 import { analysisActor } from './agents/analysis/actor.ts'
@@ -19,6 +19,7 @@ import { createAssistant } from './assistant/service.ts'
 import type { Deps } from './container.ts'
 import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
+import { dataChangeMaintenance } from './data-changes.ts'
 import { discoveryOperation } from './discovery/routes.ts'
 import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, eraseRecordsOf } from './feedback/service.ts'
@@ -131,6 +132,7 @@ export function createFeatures(deps: Deps): Features {
       ]),
     ],
     maintenance: [
+      ...dataChangeMaintenance(deps),
       ...identityMaintenance(deps),
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),

@@ -8,6 +8,7 @@ import { DEFAULT_OPTIONS } from '../actors/options.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { examinePrograms, findPrograms } from '../media/programs.ts'
 import { withTimeout } from '../platform/concurrency/timeout.ts'
+import { unfinishedDataChanges } from '../platform/db/data-change.ts'
 import { assertMigrated } from '../platform/db/migrate.ts'
 import { connect, type Sql } from '../platform/db/pool.ts'
 import { openServers } from '../platform/embedded/servers.ts'
@@ -19,7 +20,15 @@ import type { Input } from './command.ts'
 import { countLiveWorkers, serverVersion } from './doctor.store.ts'
 
 export interface Check {
-  readonly name: 'settings' | 'media' | 'transcription' | 'database' | 'schema' | 'workers' | 'redis'
+  readonly name:
+    | 'settings'
+    | 'media'
+    | 'transcription'
+    | 'database'
+    | 'schema'
+    | 'data changes'
+    | 'workers'
+    | 'redis'
   readonly ok: boolean
   readonly detail: string
 }
@@ -77,12 +86,23 @@ async function examineDatabase(sql: Sql): Promise<readonly Check[]> {
     return { ok: true, detail: `${MIGRATIONS.length} migrations` }
   })
   if (!schema.ok) return [database, schema]
+  const changes = await examineDataChanges(sql)
   const workers = await check('workers', async () => {
     const seconds = DEFAULT_OPTIONS.leaseMs / 1000
     const count = await countLiveWorkers(sql, seconds)
     return { ok: count > 0, detail: `${count} active in the last ${seconds} s` }
   })
-  return [database, schema, workers]
+  return [database, schema, ...changes, workers]
+}
+
+/** One check for each data change that still runs in the background. */
+async function examineDataChanges(sql: Sql): Promise<readonly Check[]> {
+  const changes = await unfinishedDataChanges(sql)
+  return changes.map(({ name, rowsDone, rowsTotal }) => ({
+    name: 'data changes',
+    ok: true,
+    detail: `${name}: ${rowsDone} of about ${Math.max(rowsDone, rowsTotal)} rows changed`,
+  }))
 }
 
 async function examineRedis(url: string | null, log: Log): Promise<Check> {

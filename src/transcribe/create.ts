@@ -1,4 +1,4 @@
-/** Chooses the transcriber that the settings name. */
+/** Creates the transcriber from the settings. */
 import type { Config } from '../config.ts'
 import { createProbe } from '../media/probe.ts'
 import type { MediaPrograms } from '../media/programs.ts'
@@ -8,7 +8,7 @@ import { createReadOutput } from './read-output.ts'
 import { createServerTranscriber } from './server.ts'
 import type { Transcriber } from './transcriber.ts'
 
-/** null where none is configured. */
+/** @returns null if none is configured */
 export function createTranscriber(
   { transcribe }: Pick<Config, 'transcribe'>,
   programs: MediaPrograms,

@@ -5,9 +5,10 @@
  * the phase. An upload past its deadline counts as failed, even before that is written.
  */
 import type { PendingQuery, Row } from 'postgres'
+import { awaitUpload, moveAsset } from '../assets/service.ts'
 import type { Json, Query, Tx } from '../platform/db/pool.ts'
 import type { AssetStatus } from '../recordings/model.ts'
-import { ACTIVE_PHASES, ASSET_AFTER, TIMEOUT_SECONDS, UPLOAD_EVENTS, type UploadIdentity } from './rules.ts'
+import { ACTIVE_PHASES, TIMEOUT_SECONDS, UPLOAD_EVENTS, type UploadIdentity } from './rules.ts'
 import type { UploadState } from './state.ts'
 
 type Fragment = PendingQuery<Row[]>
@@ -142,15 +143,7 @@ export interface NewUpload extends UploadIdentity {
  * plays stays until the upload replaces it.
  */
 export async function insertUpload(tx: Tx, row: NewUpload): Promise<UploadRow> {
-  await tx`
-    update recording
-    set
-      asset_status = 'waiting', asset_error_code = null, asset_source_url = null, asset_object_key = null,
-      asset_duration_seconds = null, asset_is_audio = null, asset_content_type = null, asset_file_size = null,
-      updated_at = now()
-    where organization_id = ${row.organizationId}
-      and id = ${row.recordingId}
-      and asset_status is distinct from 'completed'`
+  await awaitUpload(tx, row)
   const [upload] = await tx<UploadRow[]>`
     insert into upload as u (
       id, organization_id, recording_id, user_id, phase, file_name, file_size, source, folder_id, batch_id,
@@ -187,7 +180,7 @@ export async function replaceToken(
 export async function endWaiting(tx: Tx, upload: UploadRef, event: 'cancel' | 'expire'): Promise<boolean> {
   const { from, to } = UPLOAD_EVENTS[event]
   const errorCode = event === 'expire' ? 'upload_expired' : null
-  const { organizationId, recordingId } = upload
+  const { organizationId } = upload
   const ended = await tx`
     update upload
     set phase = ${to}, error_code = ${errorCode}, updated_at = now()
@@ -196,12 +189,9 @@ export async function endWaiting(tx: Tx, upload: UploadRef, event: 'cancel' | 'e
       and phase = any(${[...from]}::text[])
       and ${event === 'expire' ? tx`expires_at <= now()` : tx`expires_at > now()`}`
   if (ended.count === 0) return false
-  await tx`
-    update recording
-    set asset_status = ${ASSET_AFTER[event]}, asset_error_code = ${errorCode}, updated_at = now()
-    where organization_id = ${organizationId}
-      and id = ${recordingId}
-      and asset_status in ('waiting', 'uploading')`
+  await (event === 'expire'
+    ? moveAsset(tx, upload, 'uploadExpires', 'upload_expired')
+    : moveAsset(tx, upload, 'uploadIsCancelled'))
   await discardUpload(tx, upload)
   return true
 }

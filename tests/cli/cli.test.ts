@@ -378,6 +378,17 @@ describe('the doctor', () => {
     expect({ code, failed: out.includes('FAILED') }).toEqual({ code: 0, failed: false })
   })
 
+  test('shows the progress of data changes', async () => {
+    await database.sql`insert into data_change (name, rows_done, rows_total) values ('names', 40, 100)`
+    const { out } = await earshot(['doctor', '--json'])
+    expect(JSON.parse(out).checks).toContainEqual({
+      name: 'data changes',
+      ok: true,
+      detail: 'names: 40 of about 100 rows changed',
+    })
+    await database.sql`delete from data_change`
+  })
+
   test('reports that no worker is active', async () => {
     await database.sql`update worker set heartbeat_at = now() - interval '16 seconds'`
     const { code, out } = await earshot(['doctor', '--json'])
@@ -398,7 +409,7 @@ describe('the doctor', () => {
     expect(await checkOf({ TRANSCRIBE_COMMAND: 'no-such-program --key hush' })).toEqual({
       name: 'transcription',
       ok: false,
-      detail: 'TRANSCRIBE_COMMAND is no-such-program, which is not there',
+      detail: 'TRANSCRIBE_COMMAND is no-such-program, which was not found',
     })
     const server = { TRANSCRIBE_URL: 'https://u:hush@speech.test/v1', TRANSCRIBE_MODEL: 'whisper-1' }
     expect(await checkOf(server)).toMatchObject({ ok: true, detail: 'by whisper-1 at speech.test' })

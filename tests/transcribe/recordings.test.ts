@@ -71,14 +71,14 @@ const readOutput = () => createReadOutput(server.deps.requestWork)
 /** The only worker from now on, with this transcriber. */
 async function transcribeBy(
   transcribe: TranscribeConfig | null,
-  patienceMs?: () => number,
+  timeLimitMs?: () => number,
   options: Partial<RuntimeOptions> = {},
 ) {
   await stopWorkers()
   const config = { ...server.deps.config, transcribe }
   const transcriber =
-    patienceMs !== undefined && transcribe?.kind === 'command'
-      ? createCommandTranscriber({ ...transcribe, patienceMs }, soundTools(), readOutput())
+    timeLimitMs !== undefined && transcribe?.kind === 'command'
+      ? createCommandTranscriber({ ...transcribe, timeLimitMs }, soundTools(), readOutput())
       : undefined
   const deps = { ...server.deps, config }
   const actors = [

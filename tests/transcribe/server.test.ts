@@ -8,7 +8,7 @@ import { findPrograms } from '../../src/media/programs.ts'
 import { createRequestWork } from '../../src/platform/concurrency/request-work.ts'
 import { createReadOutput } from '../../src/transcribe/read-output.ts'
 import { createServerTranscriber, type ServerOptions } from '../../src/transcribe/server.ts'
-import { type Sound, TranscriberError } from '../../src/transcribe/transcriber.ts'
+import { type SourceMedia, TranscriberError } from '../../src/transcribe/transcriber.ts'
 import { makeMedia, type SpeechAnswer, secondsOf, startSpeechServer } from '../support/speech.ts'
 
 setDefaultTimeout(30_000)
@@ -36,7 +36,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const { signal } = new AbortController()
 
-function soundOf(name: string, facts: Partial<Sound> = {}): Sound {
+function soundOf(name: string, facts: Partial<SourceMedia> = {}): SourceMedia {
   const scratch = join(folder, `scratch${count++}`)
   mkdirSync(scratch)
   return {
@@ -59,7 +59,7 @@ const optionsOf = (url: string): ServerOptions => ({
   url,
   model: 'whisper-1',
   apiKey: 'key-1',
-  patience: { timeoutMs: 5_000, pausesMs: [1, 1] },
+  retry: { timeoutMs: 5_000, pausesMs: [1, 1] },
 })
 const transcriber = (url: string, more: Partial<ServerOptions> = {}) =>
   createServerTranscriber({ ...optionsOf(url), ...more }, tools, readOutput)
@@ -144,7 +144,7 @@ describe('a request', () => {
 })
 
 describe('long sound', () => {
-  const long = (facts: Partial<Sound> = {}) => soundOf('long.wav', { durationSeconds: 95, ...facts })
+  const long = (facts: Partial<SourceMedia> = {}) => soundOf('long.wav', { durationSeconds: 95, ...facts })
 
   test('goes in pieces that are cut in pauses, and the times of each are moved to its place', async () => {
     using server = startSpeechServer(({ number }) =>
@@ -247,8 +247,8 @@ describe('a server that fails', () => {
   })
 
   test('to answer in time, or breaks off, is asked again', async () => {
-    const patience = { timeoutMs: 100, pausesMs: [1] }
-    const hanging = await ask(() => new Promise<Response>(() => {}), { patience })
+    const retry = { timeoutMs: 100, pausesMs: [1] }
+    const hanging = await ask(() => new Promise<Response>(() => {}), { retry })
     expect([hanging.error.attempts > 100, hanging.requests]).toEqual([true, 2])
   })
 

@@ -1,0 +1,23 @@
+/** Data changes of this version, in order, and the maintenance task that runs them. */
+import type { MaintenanceTask } from './actors/types.ts'
+import type { Deps } from './container.ts'
+import { type DataChange, runDataChange } from './platform/db/data-change.ts'
+
+/** A feature exports its change from its store. A change stays here until every supported older version has run it. */
+const DATA_CHANGES: readonly DataChange[] = []
+
+/** Looks every minute for a change that is not finished, and runs it. */
+export function dataChangeMaintenance(
+  { sql, newId, log }: Pick<Deps, 'sql' | 'newId' | 'log'>,
+  changes: readonly DataChange[] = DATA_CHANGES,
+): readonly MaintenanceTask[] {
+  const runner = newId()
+  return changes.map((change) => ({
+    name: `data_change_${change.name}`,
+    everySeconds: 60,
+    async run(stopping) {
+      const outcome = await runDataChange(sql, change, { runner, stopping })
+      if (outcome === 'finished') log.debug({ change: change.name }, 'data change finished')
+    },
+  }))
+}

@@ -1,0 +1,136 @@
+/**
+ * Data changes that run in the background, because they take too long for a migration.
+ *
+ * A migration adds the column or table. The code then writes both the old and the new form, and a data change converts the
+ * existing rows in small transactions. Each transaction also stores the position, so a change that was interrupted continues
+ * behind the last committed row and changes no row twice. One process at a time works on a change; if it dies, another
+ * takes over when its lease has expired. Pauses keep most of the database's time free for requests.
+ *
+ * Older processes may go on writing the old form behind the position. So readers accept both forms until no older process
+ * runs, and a change that must convert these rows as well runs again under another name.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Query, Sql, Tx } from './pool.ts'
+import { transaction } from './transaction.ts'
+
+/** Rows of a table whose primary key is one column. */
+export interface DataChange {
+  /** Stable: the progress is stored under this name. */
+  readonly name: string
+  readonly table: string
+  readonly key: string
+  /** Rows of one step. A step should take less than 100 ms, because it locks its rows. */
+  readonly rowsPerStep: number
+  /** Changes the rows of `table` whose key is in `keys`. The next step starts after they are committed. */
+  change(tx: Tx, keys: readonly string[]): Promise<void>
+}
+
+export interface DataChangeOptions {
+  /** Identifies this process. */
+  readonly runner: string
+  /** Aborted when the process stops. The step in progress is finished. */
+  readonly stopping: AbortSignal
+  /** Time until another process takes over from one that died. */
+  readonly leaseMs?: number
+  /** Length of the pause after a step, as a multiple of the step's own time. */
+  readonly pauseRatio?: number
+}
+
+const LEASE_MS = 60_000
+const PAUSE_RATIO = 3
+
+/** `finished`: no row is left. `leased`: another process works on it. `stopped`: `stopping` was aborted. */
+export type DataChangeOutcome = 'finished' | 'leased' | 'stopped'
+
+/** Runs a change until it is finished or the process stops. Call it regularly; it resumes by itself. */
+export async function runDataChange(
+  sql: Sql,
+  change: DataChange,
+  { runner, stopping, leaseMs = LEASE_MS, pauseRatio = PAUSE_RATIO }: DataChangeOptions,
+): Promise<DataChangeOutcome> {
+  await register(sql, change)
+  while (!stopping.aborted) {
+    const startedAt = performance.now()
+    const state = await transaction(sql, (tx) => step(tx, change, runner, leaseMs))
+    if (state !== 'changed') return state
+    const pauseMs = (performance.now() - startedAt) * pauseRatio
+    await delay(pauseMs, undefined, { signal: stopping }).catch(() => {})
+  }
+  await release(sql, change.name, runner)
+  return 'stopped'
+}
+
+export interface DataChangeProgress {
+  readonly name: string
+  readonly rowsDone: number
+  /** An estimate. */
+  readonly rowsTotal: number
+}
+
+/** Changes that are not finished. */
+export function unfinishedDataChanges(query: Query): Promise<readonly DataChangeProgress[]> {
+  return query<DataChangeProgress[]>`
+    select name, rows_done as "rowsDone", rows_total as "rowsTotal"
+    from data_change
+    where finished_at is null
+    order by started_at, name`
+}
+
+async function register(sql: Sql, { name, table }: DataChange): Promise<void> {
+  await sql`
+    insert into data_change (name, rows_total)
+    select ${name}, greatest(reltuples, 0)::bigint
+    from pg_class
+    where oid = to_regclass(${table})
+    on conflict (name) do nothing`
+}
+
+/** One transaction: claims the change, changes the next rows, and stores the position. */
+async function step(
+  tx: Tx,
+  change: DataChange,
+  runner: string,
+  leaseMs: number,
+): Promise<'changed' | 'finished' | 'leased'> {
+  const [claimed] = await tx<{ position: string | null; isFinished: boolean }[]>`
+    select position, finished_at is not null as "isFinished"
+    from data_change
+    where name = ${change.name} and (runner = ${runner} or leased_until is null or leased_until < now())
+    for update skip locked`
+  if (claimed === undefined) return 'leased'
+  if (claimed.isFinished) return 'finished'
+  const keys = await nextKeys(tx, change, claimed.position)
+  if (keys.length > 0) await change.change(tx, keys)
+  const isFinished = keys.length < change.rowsPerStep
+  await tx`
+    update data_change
+    set position = coalesce(${keys.at(-1) ?? null}, position),
+      rows_done = rows_done + ${keys.length},
+      runner = ${runner},
+      leased_until = case when not ${isFinished}::bool then now() + ${leaseMs}::float8 * interval '1 millisecond' end,
+      finished_at = case when ${isFinished}::bool then now() end
+    where name = ${change.name}`
+  return isFinished ? 'finished' : 'changed'
+}
+
+async function nextKeys(
+  tx: Tx,
+  { table, key, rowsPerStep }: DataChange,
+  position: string | null,
+): Promise<readonly string[]> {
+  const rows = await tx<{ key: string }[]>`
+    select ${tx(key)}::text as key
+    from ${tx(table)}
+    ${position === null ? tx`` : tx`where ${tx(key)} > ${position}`}
+    order by ${tx(table)}.${tx(key)}
+    limit ${rowsPerStep}
+    for no key update`
+  return rows.map((row) => row.key)
+}
+
+async function release(sql: Sql, name: string, runner: string): Promise<void> {
+  await sql`
+    update data_change
+    set leased_until = null
+    where name = ${name} and runner = ${runner} and finished_at is null`
+}
