@@ -1,7 +1,7 @@
 /**
- * One question to an OpenAI-compatible `POST /v1/chat/completions`, answered by a value of a schema.
+ * Asks an OpenAI-compatible `POST /v1/chat/completions` one question. The answer is a value of a schema.
  *
- * The rule: what comes back is judged like any input, and nothing of question or answer reaches an error message or a log.
+ * Answers are validated like any input. Error messages and logs contain nothing of questions or answers.
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
@@ -19,10 +19,10 @@ export interface ChatOptions {
 }
 
 export interface Question<S extends TSchema> {
-  /** Of the schema, as the protocol wants one. */
+  /** Name of the schema, which the protocol requires. */
   readonly name: string
   readonly instructions: string
-  /** What the question is about; the same data always makes the same request. */
+  /** Data of the question. The same data always makes the same request. */
   readonly data: unknown
   readonly answer: S
 }
@@ -36,7 +36,7 @@ const Completion = Type.Object({
 
 /**
  * @param signal ends the request when aborted; the promise then rejects with its reason
- * @throws AnalyzerError where the server gave no usable answer
+ * @throws AnalyzerError if the server gives no usable answer
  */
 export async function askChat<S extends TSchema>(
   options: ChatOptions,
@@ -46,7 +46,7 @@ export async function askChat<S extends TSchema>(
   const completion = parse(await post(options, bodyOf(options.model, question), signal))
   if (!Value.Check(Completion, completion)) throw unusable('no choice')
   const answer = parse(completion.choices[0]!.message.content)
-  if (!Value.Check(question.answer, answer)) throw unusable('content that is not of the schema')
+  if (!Value.Check(question.answer, answer)) throw unusable('content that does not match the schema')
   return answer
 }
 
@@ -77,7 +77,7 @@ async function post(
       },
       body,
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
-      // A redirect would carry conversation and key to a host that nobody configured.
+      // A redirect would send conversation and key to a host that is not configured.
       redirect: 'error',
     })
     if (!response.ok) {
@@ -98,8 +98,8 @@ async function post(
 }
 
 /**
- * Everything but a verdict on the request itself may pass: also a refused key or an unknown model, which an operator
- * puts right.
+ * Everything is retryable except a verdict on the request itself. Even a refused key or an unknown model is, because an
+ * operator can correct it.
  */
 function isRetryableStatus(status: number): boolean {
   return status !== 400 && status !== 413 && status !== 422
