@@ -244,7 +244,7 @@ export const SETTING_GROUPS = {
     ),
     TEAM_EMAIL: text(
       'e-mail address',
-      'nobody with `SMTP_URL`, else `team@localhost`',
+      'no address with `SMTP_URL`, else `team@localhost`',
       'Who is told of submitted forms.',
     ),
   },

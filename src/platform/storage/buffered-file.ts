@@ -9,7 +9,7 @@ import type { FileHandle } from 'node:fs/promises'
 /** Larger buffers did not make writing faster. */
 const BUFFER_BYTES = 512 * 1024
 
-/** Calls must follow each other; `settle` and `close` may come at any time. */
+/** Calls are sequential, except `sync` and `close`. */
 export class BufferedFile {
   readonly #file: FileHandle
   readonly #bufferBytes: number
