@@ -10,7 +10,7 @@ const LAYERS = [
   { name: 'cli', files: /^src\/cli(?:\/|\.ts$)/, label: 'src/cli<br>commands' },
   {
     name: 'start',
-    files: /^(?:workers\/|src\/(?:main|service|app|features|container)\.ts$)/,
+    files: /^(?:workers\/|src\/(?:main|service|app|features|data-changes|container)\.ts$)/,
     label: 'src/main.ts, service.ts, app.ts,<br>features.ts, container.ts, workers<br>start and wiring',
   },
   { name: 'http', files: /^src\/http\//, label: 'src/http<br>operations, authentication, limits' },
