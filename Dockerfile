@@ -1,12 +1,12 @@
-# Builds the one executable, then puts it on a plain Debian with a Redis server and FFmpeg beside it.
+# Builds the executable and puts it on a plain Debian with a Redis server and FFmpeg.
 FROM oven/bun:1.4.5-debian AS build
 WORKDIR /source
 COPY . .
-# Installs only what runs the service, not what tests it.
+# Installs the dependencies of the service, not those of the tests.
 RUN bun run build
 
-# FFmpeg with the libraries that it is linked to. The package also installs graphics drivers and a compiler for them, which only
-# players on a desktop need, and which are half of its size.
+# FFmpeg with the libraries that it links to. The Debian package also installs graphics drivers and a compiler for them. Only
+# desktop players need these, and they are half of its size.
 FROM debian:bookworm-slim AS ffmpeg
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends ffmpeg \
@@ -30,7 +30,7 @@ VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=90s \
   CMD curl --fail --silent --output /dev/null "http://localhost:${PORT}/health"
-# Give it time to stop in order: docker run --stop-timeout 60
-# The first process must wait for those that lost their parent, such as programs that were killed, or they add up.
+# Allow time for an orderly stop: docker run --stop-timeout 60
+# tini reaps orphaned processes, such as killed programs, which would add up otherwise.
 ENTRYPOINT ["tini", "--", "earshot"]
 CMD ["serve"]

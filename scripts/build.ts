@@ -1,9 +1,8 @@
 /**
- * `bun run build`: one executable, `dist/earshot`, for the platform that builds it. Inside are the command line with
- * the service, the entries of its threads, SQL, Swagger UI and the PostgreSQL programs.
+ * `bun run build`: builds one executable, `dist/earshot`, for this platform. It contains the command line with the service,
+ * the entries of its threads, SQL, Swagger UI and the PostgreSQL programs.
  *
- * The rule: nothing outside the executable is read at run time, so what a source tree finds beside itself is put inside
- * here. Only built-in modules are imported.
+ * The executable reads no other file of the source tree at run time. This script imports built-in modules only.
  */
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -11,10 +10,10 @@ import { installDependencies } from './install.ts'
 
 const ROOT = resolve(import.meta.dir, '..')
 
-/** Level 19 takes a minute for a seventh less. */
+/** Level 19 would take a minute and save one seventh. */
 const COMPRESSION_LEVEL = 12
 
-/** What a server needs of the package; the rest is for those who compile against PostgreSQL. */
+/** Files that a server needs. The rest of the package is for compiling against PostgreSQL. */
 const isNeeded = (path: string) =>
   /^(?:bin|lib|share)\//.test(path) && !/\.a$|^lib\/pkgconfig\/|^lib\/postgresql\/pgxs\//.test(path)
 
@@ -26,11 +25,11 @@ export async function build(outfile = join(ROOT, 'dist', 'earshot')): Promise<st
     const archive = await packPostgres(work)
     const threads = ['workers/actor.worker.ts', 'workers/request.worker.ts'].map((path) => join(ROOT, path))
     const result = await Bun.build({
-      // Entries keep their path from the root, by which a thread is found again.
+      // Entries keep their path from the root, by which the service finds its threads.
       root: ROOT,
       entrypoints: [join(ROOT, 'src/cli.ts'), ...threads, archive],
       target: 'bun',
-      // Names of functions and classes stay: the HTTP library reads some.
+      // The HTTP library reads some names of functions and classes.
       minify: { whitespace: true, syntax: true, identifiers: false },
       sourcemap: 'inline',
       naming: { asset: '[name].[ext]' },
@@ -39,7 +38,7 @@ export async function build(outfile = join(ROOT, 'dist', 'earshot')): Promise<st
     })
     for (const message of result.logs) console.error(message)
     if (!result.success) throw new Error('the build failed')
-    // At once and as a whole: an executable that runs is not written to.
+    // Replaces the file as a whole, because a running executable must not be written to.
     renameSync(join(work, 'earshot'), outfile)
     return outfile
   } finally {

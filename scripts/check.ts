@@ -2,8 +2,7 @@
  * `bun run check [path …]`: installs what the lock file names, type-checks, lints, and runs every test (or those whose
  * path contains an argument) against private servers. The last line is `N passed, N failed[, N skipped]`.
  *
- * The rule: a fresh clone on a bare machine needs nothing else. So only built-in modules are imported up here; the
- * rest is loaded when the dependencies are there.
+ * It also runs from a fresh clone. So this file imports built-in modules only; the rest is loaded after the installation.
  */
 import { resolve } from 'node:path'
 import { installDependencies } from './install.ts'

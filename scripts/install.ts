@@ -1,26 +1,25 @@
 /**
- * Installs the dependencies that the lock file names, unless the ones that are there came from the same lock file.
- * Imports built-in modules only.
+ * Installs the dependencies that the lock file names, unless they are installed already. Imports built-in modules only.
  */
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dir, '..')
 
-/** What decides about the tree. Compared by content: the times of files say nothing after a clone. */
+/** Files that determine the dependencies. They are compared by content, because a clone sets new times. */
 const INPUTS = ['bun.lock', 'package.json', 'patches/*']
 
 export interface InstallOptions {
-  /** `service`: what runs the service. `all`: also what checks it. A complete installation serves both. */
+  /** `service`: dependencies of the service. `all`: also those of the tests, which includes the former. */
   readonly need: 'service' | 'all'
   /** Called before the process exits because the installation failed. */
   readonly onFailure?: () => void
 }
 
 /**
- * Returns where the dependencies are there. Where they had to be installed, the program begins again in this process's
- * place: Bun remembers the folders of packages that it found, and did not find, when it started. Where that failed, the
- * process exits after `onFailure`; the reason is on standard error by then.
+ * Returns if the dependencies are present. Otherwise it installs them and starts the program again in this process,
+ * because Bun remembers from its start which packages exist. If the installation fails, the error is printed and the
+ * process exits after `onFailure`.
  */
 export function installDependencies({ need, onFailure = () => {} }: InstallOptions): void {
   const stamp = join(ROOT, 'node_modules', '.earshot-installed')
@@ -36,7 +35,7 @@ export function installDependencies({ need, onFailure = () => {} }: InstallOptio
     stderr: 'inherit',
   })
   if (!success) {
-    process.stderr.write('The dependencies could not be installed: see above.\n')
+    process.stderr.write('The installation of the dependencies failed. See the output above.\n')
     onFailure()
     process.exit(1)
   }

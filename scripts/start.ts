@@ -1,7 +1,6 @@
 /**
- * `bun start`: installs what the lock file names where that is not there yet, then runs the service in this process.
- *
- * The rule: a fresh clone on a bare machine needs nothing else, so only built-in modules are imported up here.
+ * `bun start`: installs missing dependencies, then runs the service in this process. It also works from a fresh clone, so
+ * this file imports built-in modules only.
  */
 import { installDependencies } from './install.ts'
 

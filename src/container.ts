@@ -1,6 +1,6 @@
 /**
- * Builds the one `Deps` object: everything with state or I/O that features are given. Used by the HTTP process, by
- * every worker thread and by the command line; each builds its own and closes it.
+ * Builds the `Deps` object: everything with state or I/O that features use. The HTTP process, every worker thread and the
+ * command line each build their own and close it.
  */
 
 import { createDoorbell } from './actors/doorbell.ts'
@@ -26,7 +26,7 @@ export interface Deps {
   readonly config: Config
   readonly servers: Servers
   readonly sql: Sql
-  /** For lists and single objects that are shown to a caller: its connections plan by index and cannot write. */
+  /** For reads that are shown to a caller. Its connections prefer index plans and cannot write. */
   readonly reads: Query
   readonly redis: Redis | null
   readonly doorbell: Doorbell
@@ -50,12 +50,12 @@ export interface ContainerOptions {
   readonly textWork?: TextProcesses | undefined
 }
 
-/** Connections for reads, beside `DATABASE_POOL_SIZE` others. They are opened when first needed. */
+/** Connections for reads, in addition to `DATABASE_POOL_SIZE`. They open when first needed. */
 export function readPoolSize(poolSize: number): number {
   return Math.ceil(poolSize / 2)
 }
 
-/** `name` appears in log lines and as the application name of the database connections. */
+/** `name` appears in log lines and as the application name of database connections. */
 export function createContainer(
   config: Config,
   servers: Servers,

@@ -1,6 +1,6 @@
 /**
- * Builds every feature over one `Deps` and says what each has to offer: operations for the HTTP interface, actors for
- * the worker threads, maintenance for the clock. The list of features is here and nowhere else.
+ * Builds every feature over one `Deps` and collects what they provide: operations for the HTTP interface, actors for
+ * worker threads, and maintenance tasks. This is the only list of features.
  */
 import type { ActorDefinition, MaintenanceTask } from './actors/types.ts'
 import { analysisActor } from './agents/analysis/actor.ts'

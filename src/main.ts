@@ -1,8 +1,8 @@
 /**
- * The service process: settings → servers → the service itself (`service.ts`), and back in reverse order.
+ * The service process: settings → servers → the service itself (`service.ts`). It stops in reverse order.
  *
- * The rule: whatever an operator can put right ends the start with one line on standard error and exit code 1. This file
- * imports little, so that the servers start at once; the rest of the service is loaded while they do.
+ * A problem that an operator can solve ends the start with one line on standard error and exit code 1. This file imports
+ * little, so that the servers start at once. The rest of the service is loaded meanwhile.
  */
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { type StartedServers, startServers } from './platform/embedded/servers.ts'
@@ -10,12 +10,12 @@ import { createShutdown, endOnSignals } from './platform/lifecycle/shutdown.ts'
 import { oneLine, StartError } from './platform/lifecycle/start-error.ts'
 import { createLog, type Log } from './platform/observability/log.ts'
 
-/** PostgreSQL writes everything out when it stops, which is worth waiting for. */
+/** PostgreSQL writes its memory to disk when it stops. That is worth a wait. */
 const SERVERS_STOP_BUDGET_MS = 30_000
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Runs the service until a signal ends it. Resolves when it is up; where it cannot start, the process exits. */
+/** Runs the service until a signal ends it. Resolves when it is up. If it cannot start, the process exits. */
 export async function serve(env: Environment): Promise<void> {
   const config = readConfig(env)
   const log = createLog(config.logLevel, 'earshot')
@@ -51,7 +51,7 @@ function readConfig(env: Environment): Config {
   }
 }
 
-/** One line where the operator can help, everything that is known where only a developer can. */
+/** One line if the operator can help, all details if only a developer can. */
 function report(error: unknown, log: Log): void {
   if (error instanceof StartError) process.stderr.write(`${oneLine(error)}\n`)
   else log.fatal({ err: error }, 'the service cannot start')

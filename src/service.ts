@@ -1,8 +1,8 @@
 /**
- * The service between its servers and its port: migrations, demo credentials, HTTP, worker threads, banner.
+ * Starts the service on running servers: migrations, demo credentials, HTTP, banner, worker threads.
  *
- * The rule: each part is entered for the shutdown before it can do anything, in an order whose reverse is the order of
- * stopping: requests first, then threads, then connections.
+ * Each part registers for the shutdown before it can do anything. Parts stop in reverse order: requests first, then
+ * threads, then connections.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ import { describeTranscription } from './transcribe/examine.ts'
 
 const BUDGET_MS = { requests: 10_000, threads: 15_000, connections: 6_000 } as const
 
-/** What of the budget is left to end threads by force. */
+/** The part of the budget that is reserved for terminating threads. */
 const FORCE_MS = 1_000
 
 export interface Run {
@@ -43,8 +43,8 @@ export interface Run {
 }
 
 /**
- * Brings the service up on servers that run.
- * @throws StartError with one line on what is in the way
+ * Starts the service on running servers.
+ * @throws StartError with one line that names the problem
  */
 export async function startService({ config, log, shutdown }: Run, servers: StartedServers): Promise<void> {
   const container = createContainer(config, servers.servers, 'earshot')
@@ -73,13 +73,13 @@ async function prepareDatabase(
   servers: StartedServers,
   run: { readonly log: Log; readonly signal: AbortSignal },
 ): Promise<readonly number[]> {
-  // A server of our own has been waited for by whoever started it.
+  // The embedded server is ready by now; only an external one may have to be waited for.
   const waitMs = servers.embedded.postgres ? 0 : container.config.databaseWaitMs
   const applied = await onceServerIsThere({ ...run, place: servers.databaseName, waitMs }, async () => {
     await assertServer(container.sql, servers.databaseName)
     return migrateOnce(servers)
   })
-  // The banner is the first thing that a newcomer reads.
+  // Logs only warnings, so that the banner comes before any log line.
   if (servers.embedded.postgres) await bootstrapDemo({ ...container, ...createFeatures(quiet(container)) })
   return applied
 }
@@ -89,7 +89,7 @@ const quiet = (container: Container): Container => ({
   log: container.log.child({}, { level: 'warn' }),
 })
 
-/** On a connection of its own: a migration of much data may take longer than any other statement. */
+/** Uses a separate connection without a statement time-out, because a migration may take long. */
 async function migrateOnce({ servers: { database } }: StartedServers): Promise<readonly number[]> {
   const sql = connect(database, { max: 1, applicationName: 'earshot-migration', statementTimeoutMs: null })
   try {
@@ -99,12 +99,12 @@ async function migrateOnce({ servers: { database } }: StartedServers): Promise<r
   }
 }
 
-/** What it cannot do is done by the first request that needs it. */
+/** If it fails, the first request does the work itself. */
 async function warmUpRequests({ warmUp }: Features, log: Log): Promise<void> {
   await warmUp.requests().catch((error: unknown) => log.debug({ err: error }, 'not warmed up'))
 }
 
-/** Opens the port. A worker answers only what machines ask of it. @returns the port */
+/** Opens the port. A worker serves only health checks and metrics. @returns the port */
 function listen(
   container: Container,
   features: Features,
@@ -117,7 +117,7 @@ function listen(
       ? createProbeApp({ ...container, warmedUp })
       : createApp(container, { features, warmedUp })
   try {
-    // Without this two processes would share one port without a word.
+    // By default two processes could silently share one port.
     app.listen({ hostname: config.host, port: config.port, reusePort: false })
   } catch (error) {
     throw new StartError(whyNotListening(config, error))
@@ -125,7 +125,7 @@ function listen(
   const { server } = app
   if (server === null) throw new Error('listening without a server')
   shutdown.add('requests', BUDGET_MS.requests, async () => {
-    // Uploads may take hours: what has come is stored, and their clients go on with another process, or later.
+    // Uploads may take hours. Received bytes are stored; clients resume with another process, or later.
     await features.uploadReceiver.stop()
     await server.stop()
   })
@@ -139,9 +139,9 @@ function createProbeApp(container: Container & { readonly warmedUp: Promise<unkn
 function whyNotListening({ host, port }: Config, error: unknown): string {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
-      return `PORT is ${port}, but something else listens there: stop it, or choose another port`
+      return `PORT is ${port}, but another program listens there: stop it, or choose another port`
     case 'EACCES':
-      return `PORT is ${port}, but this user may not listen there: choose a port from 1024 to 65535`
+      return `PORT is ${port}, but this user may not use this port: choose a port from 1024 to 65535`
     default:
       return `HOST is ${JSON.stringify(host)} and PORT is ${port}, but it is not possible to listen there: ${oneLine(error)}`
   }
@@ -151,13 +151,13 @@ function mediaBucket({ bucket, endpoint }: NonNullable<Config['s3']>): string {
   return `the bucket ${bucket}${endpoint === null ? '' : ` at ${endpoint}`}`
 }
 
-/** One line for the banner; null where Redis answers, or there is none. Everything works without it, a little later. */
+/** A line for the banner if Redis does not answer, else null. Everything works without Redis, only a little later. */
 async function whyRedisIsAway({ redis }: Pick<Container, 'redis'>): Promise<string | null> {
   if (redis === null || (await answers(redis))) return null
-  return 'Redis does not answer: work is found by looking for it every few seconds, until Redis is there'
+  return 'Redis does not answer: until it does, workers poll for work every few seconds'
 }
 
-/** What somebody who has just typed the start command needs next. */
+/** Shows what a newcomer needs next after the start command. */
 function banner(config: Config, servers: StartedServers, port: number, redisIsAway: string | null): string {
   const host = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : config.host
   const url = config.publicBaseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -12,7 +12,7 @@ import { readOutputWork } from '../src/transcribe/read-output.ts'
 
 if (parentPort === null) throw new Error('this file is the entry of a thread')
 
-// The HTTP thread goes first where processors are short. Elsewhere than on Linux this would be the priority of the whole process.
+// Gives the HTTP thread priority. Only Linux has priorities for threads; elsewhere this would slow the whole process.
 if (process.platform === 'linux') setPriority(0, 10)
 
 const { judge, fingerprints } = createIngestWork()

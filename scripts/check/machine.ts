@@ -1,10 +1,9 @@
 /**
- * Programs that the tests need and npm does not carry: a Redis server, for the browser tests a Chromium, for those of
- * media FFmpeg, for those of transcription a voice and a recogniser, for the commands of the documentation jq and curl, and for those of
- * the object store a server with an S3 interface.
+ * Programs that the tests need and npm does not provide: a Redis server, Chromium, FFmpeg, a speech synthesiser, a speech
+ * recogniser, and an object store with an S3 interface.
  *
- * The rule: what is missing is installed where that needs no question (root on Debian, Homebrew on macOS); elsewhere the
- * check fails with one line that says what to install. It never skips.
+ * A missing program is installed if that needs no question (root on Debian, Homebrew on macOS). Otherwise the check fails
+ * with one line that names what to install. It never skips tests.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +15,7 @@ export class ToolMissing extends Error {
 
 interface Tool {
   readonly what: string
-  /** Names on the PATH, or absolute paths; the first that exists is used. */
+  /** Names on the PATH, or absolute paths. The first that exists is used. */
   readonly candidates: readonly string[]
   readonly apt: readonly string[]
   readonly brew: readonly string[]
@@ -78,13 +77,13 @@ const POCKETSPHINX: Tool = {
 /** Path of a Redis server program. @throws ToolMissing */
 export const redisServer = (): string => findOrInstall(REDIS)
 
-/** Path of a Chromium, or null where none of the selected test files drives one. @throws ToolMissing */
+/** Path of Chromium, or null if none of the selected test files uses it. @throws ToolMissing */
 export function chromiumFor(files: readonly string[]): string | null {
   if (!files.some((file) => file.includes('tests/browser/'))) return null
   return process.env.TEST_CHROMIUM || findOrInstall(CHROMIUM)
 }
 
-/** Sees to FFmpeg where one of the selected test files has to do with media. @throws ToolMissing */
+/** Ensures FFmpeg if one of the selected test files uses media. @throws ToolMissing */
 export function ffmpegFor(root: string, files: readonly string[]): void {
   const needsIt = (file: string) => /ffmpeg|recordingActor/i.test(readFileSync(join(root, file), 'utf8'))
   if (files.some(needsIt)) findOrInstall(FFMPEG)
@@ -96,13 +95,13 @@ export function snippetToolsFor(files: readonly string[]): void {
     for (const tool of [JQ, CURL, FFMPEG]) findOrInstall(tool)
 }
 
-/** Sees to a voice and a recogniser where one of the selected test files speaks. @throws ToolMissing */
+/** Ensures a synthesiser and a recogniser if one of the selected test files uses speech. @throws ToolMissing */
 export function speechFor(root: string, files: readonly string[]): void {
   const speaks = (file: string) => readFileSync(join(root, file), 'utf8').includes('support/recognise.ts')
   if (files.some(speaks)) for (const tool of [ESPEAK, POCKETSPHINX]) findOrInstall(tool)
 }
 
-/** Sees to a server with an S3 interface where one of the selected test files starts it. @throws ToolMissing */
+/** Ensures a server with an S3 interface if one of the selected test files starts it. @throws ToolMissing */
 export function s3ServerFor(root: string, files: readonly string[]): void {
   if (process.env.S3_TEST_ENDPOINT) return
   const startsOne = (file: string) => readFileSync(join(root, file), 'utf8').includes('support/s3/server.ts')
@@ -115,7 +114,7 @@ function findOrInstall(tool: Tool): string {
   for (const command of installCommands(tool)) {
     console.log(`Installing ${tool.what}: ${command.join(' ')}`)
     const { success, stderr } = Bun.spawnSync(command, {
-      // No daemon of the distribution is wanted, only its program.
+      // Installs the program without starting the distribution's daemon.
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
       stdin: 'ignore',
       stdout: 'ignore',

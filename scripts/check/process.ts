@@ -1,6 +1,4 @@
-/**
- * Child processes of the check: steps that end by themselves, and servers that must not outlive it.
- */
+/** Child processes of the check: steps that end by themselves, and servers that must not outlive it. */
 
 /** `failure` is the output of a step that failed, null for one that passed. */
 export interface Outcome {
@@ -13,7 +11,7 @@ interface StepOptions {
   readonly signal: AbortSignal
 }
 
-/** Runs one step to its end; its output is kept back and only shown when it fails. */
+/** Runs one step to its end. Its output is shown only if it fails. */
 export async function runStep(
   name: string,
   command: readonly string[],
@@ -27,14 +25,14 @@ export async function runStep(
 /** A server of this check. */
 export interface Server {
   readonly exited: Promise<number>
-  /** Everything it printed so far; for the message when it does not come up. */
+  /** Everything that it printed so far, for the error message if it does not start. */
   output(): Promise<string>
   stop(): Promise<void>
 }
 
 /**
- * Waits for the end of its standard input, then stops the command. The pipe closes whenever this process ends, by
- * whatever cause, `kill -9` included: no server is left behind. The command ends early: so does the guard.
+ * Waits for the end of its standard input, then stops the command. The pipe closes however this process ends,
+ * even with `kill -9`, so no server is left behind. If the command ends early, the guard ends, too.
  */
 const GUARD = `
   trap '' INT TERM HUP
@@ -46,7 +44,7 @@ const GUARD = `
   kill -s KILL $reader 2>/dev/null
   exit $code`
 
-/** Starts a server under the guard; `stopSignal` is what makes it stop at once (without `SIG`). */
+/** Starts a server under the guard. `stopSignal` (without `SIG`) makes the server stop at once. */
 export function startServer(
   command: readonly string[],
   options: { readonly cwd: string; readonly log: string; readonly stopSignal: 'INT' | 'TERM' },

@@ -1,4 +1,4 @@
-/** Reads the JUnit report of `bun test`: a flat scan for its elements, since the runner writes one on each line. */
+/** Reads the JUnit report of `bun test`. A flat scan is enough, because the runner writes one element on each line. */
 
 export interface Report {
   readonly tests: number
@@ -8,7 +8,7 @@ export interface Report {
   readonly files: ReadonlySet<string>
 }
 
-/** The numbers of a report, or null where the text is none. */
+/** The numbers of a report, or null if the text is not a report. */
 export function readReport(text: string): Report | null {
   if (!text.includes('</testsuites>') && !/<testsuites[^>]*\/>/.test(text)) return null
   const cases = [...text.matchAll(/<testcase\b([^>]*?)(\/>|>([\s\S]*?)<\/testcase>)/g)].map(

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL and Redis of one check, on free ports of the loopback interface, in a folder that is removed afterwards.
- * For a check nothing is durable (`fsync=off`): the data lives as long as the check. A benchmark asks for `durable`.
+ * PostgreSQL and Redis for one check, on free loopback ports, in a temporary folder. A check needs no durability
+ * (`fsync=off`); a benchmark asks for `durable`.
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { createConnection } from 'node:net'
@@ -11,7 +11,7 @@ import { findBinaries } from '../../src/platform/embedded/binaries.ts'
 import { chooseRunner } from '../../src/platform/embedded/runner.ts'
 import { startServer } from './process.ts'
 
-/** Attempts to start a server: another program may take a port between finding it free and using it. */
+/** Attempts to start a server. Another program may take a port after it was found free. */
 const ATTEMPTS = 3
 const READY_TIMEOUT_MS = 60_000
 const POLL_MS = 20
@@ -21,12 +21,12 @@ const SETTINGS = ['max_connections=400', 'listen_addresses=127.0.0.1', 'unix_soc
 const VOLATILE = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
 
 export interface TestServers extends AsyncDisposable {
-  /** What the test processes are told. */
+  /** Environment of the test processes. */
   readonly environment: { readonly TEST_DATABASE_URL: string; readonly TEST_REDIS_URL: string }
 }
 
 export interface ServerOptions {
-  /** PostgreSQL as it comes: what it has committed survives. */
+  /** Keeps PostgreSQL's default settings, with which commits survive a crash. */
   readonly durable?: boolean
 }
 
@@ -36,7 +36,7 @@ interface Place extends ServerOptions {
   readonly stack: AsyncDisposableStack
 }
 
-/** Starts both; disposing stops both and removes their folder. `redis` is the path of the server program. */
+/** Starts both servers. Disposing stops them and removes their folder. `redis` is the path of the server program. */
 export async function startServers(
   redis: string,
   signal: AbortSignal,
@@ -45,7 +45,7 @@ export async function startServers(
   await using stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'earshot-check-'))
   stack.defer(() => rm(folder, { recursive: true, force: true }))
-  // Reachable, not readable: PostgreSQL may run as another user than the check.
+  // PostgreSQL may run as another user, who must be able to enter the folder.
   await chmod(folder, 0o711)
   const place = { ...options, folder, signal, stack }
   const started = await Promise.allSettled([startPostgres(place), startRedis(redis, place)])
@@ -71,7 +71,7 @@ async function startPostgres(place: Place): Promise<string> {
   return startOnFreePort('PostgreSQL', place, {
     command: (port) => [...program('postgres'), '-D', data, '-p', String(port), ...settings],
     url: (port) => `postgres://postgres@127.0.0.1:${port}/postgres`,
-    // SIGINT is its fast shutdown: open connections are cut, not waited for.
+    // SIGINT asks for a fast shutdown, which closes open connections.
     stopSignal: 'INT',
     answers: postgresAnswers,
   })
@@ -152,7 +152,7 @@ async function untilAnswers(
   return 'silent'
 }
 
-/** A port that nothing listens on at this moment. */
+/** A port that no program uses at this moment. */
 function freePort(): number {
   const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
   const { port } = listener

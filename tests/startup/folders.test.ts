@@ -73,7 +73,7 @@ describe('data folder', () => {
     const service = await services.start({ ready: 'none', env: { DATA_DIR: dataDir } })
     expect(await service.exited).toBe(1)
     expect(service.output()).toMatch(
-      /^\S+\/data was made by PostgreSQL 15, but this version of Earshot brings 18.+\n$/,
+      /^PostgreSQL 15 created \S+\/data, but this version of Earshot contains PostgreSQL 18.+\n$/,
     )
   })
 })

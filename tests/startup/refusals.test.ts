@@ -78,7 +78,7 @@ describe('wrong surroundings', () => {
     const output = await refusal({ DATABASE_URL: database.url, PORT: String(port) })
     await taken.stop(true)
     expect(output).toBe(
-      `PORT is ${port}, but something else listens there: stop it, or choose another port\n`,
+      `PORT is ${port}, but another program listens there: stop it, or choose another port\n`,
     )
   })
 

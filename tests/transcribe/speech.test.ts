@@ -47,8 +47,8 @@ beforeAll(async () => {
     },
   })
   client = server.as({ apiKey: (await server.createTenant()).apiKey })
-  const media = recordingActor(server.deps, { fetchPublic: localInternet(dns.address) })
-  runtime = createRuntime(server.deps, [media, transcriptionActor(server.deps)], QUICK)
+  const actor = recordingActor(server.deps, { fetchPublic: localInternet(dns.address) })
+  runtime = createRuntime(server.deps, [actor, transcriptionActor(server.deps)], QUICK)
   await runtime.start()
 })
 afterAll(async () => {

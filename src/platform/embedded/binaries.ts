@@ -1,7 +1,7 @@
 /**
- * The PostgreSQL programs: from the npm package of this platform, or unpacked once from the compiled executable.
+ * The PostgreSQL programs, from the npm package of this platform or unpacked from the compiled executable.
  *
- * The rule: a folder of programs is complete or absent. It is made under a temporary name and renamed.
+ * A folder of programs is complete or absent, because it is created under a temporary name and then renamed.
  */
 import {
   cpSync,
@@ -22,20 +22,20 @@ export interface Binaries {
   readonly version: string
 }
 
-/** What `scripts/build.ts` names the archive that it puts into the executable. */
+/** Name of the archive that `scripts/build.ts` puts into the executable. */
 const ARCHIVE = /^postgres-(.+)\.tar\.zst$/
 
 const PLATFORM = `${process.platform}-${process.arch}`
 
 /**
- * Finds the programs, unpacking them below `dataDir` in a compiled executable.
- * @throws StartError where there are none for this platform
+ * Finds the programs. A compiled executable unpacks them below `dataDir`.
+ * @throws StartError if there are none for this platform
  */
 export async function findBinaries(dataDir: string): Promise<Binaries> {
   return Bun.isStandaloneExecutable ? await unpack(dataDir) : fromPackage()
 }
 
-/** A copy below `dataDir`, for a server user who cannot go where the originals are. */
+/** Copies the programs below `dataDir`, for a server user who cannot read the originals. */
 export async function copyBinaries(binaries: Binaries, dataDir: string): Promise<Binaries> {
   const folder = installedFolder(dataDir, binaries.version)
   await install(folder, async (target) => {
@@ -54,7 +54,7 @@ function fromPackage(): Binaries {
   try {
     linkLibraries(native, native)
   } catch {
-    // A read-only tree: whether the server starts without them is found out by trying, and a copy has them.
+    // The tree is read-only. The server may start without the links; if not, a copy has them.
   }
   return { folder: native, version }
 }
@@ -70,8 +70,8 @@ function packageFolder(name: string): string {
 }
 
 /**
- * Creates the links between library names that npm packages cannot carry. The package's own install script does it too,
- * but package managers run such scripts only where they are told to.
+ * Creates the links between library names that npm packages cannot contain. The package's install script does it too,
+ * but package managers run such scripts only if configured.
  */
 function linkLibraries(from: string, to: string): void {
   const list = join(from, 'pg-symlinks.json')
@@ -98,7 +98,7 @@ async function unpack(dataDir: string): Promise<Binaries> {
   return { folder, version }
 }
 
-/** Lets `fill` make the folder under a temporary name, and renames it. Does nothing where the folder exists. */
+/** Lets `fill` create the folder under a temporary name, then renames it. Does nothing if the folder exists. */
 async function install(folder: string, fill: (target: string) => Promise<void>): Promise<void> {
   if (existsSync(folder)) return
   const target = `${folder}.new-${process.pid}`
@@ -109,12 +109,12 @@ async function install(folder: string, fill: (target: string) => Promise<void>):
     renameSync(target, folder)
   } catch (error) {
     rmSync(target, { recursive: true, force: true })
-    // Another process that started at the same time may have been first.
+    // Another process may have created the folder meanwhile.
     if (!existsSync(folder)) throw new StartError(`Cannot write ${folder}: ${oneLine(error)}`)
   }
 }
 
-/** Blobs of the executable carry their name, which the type does not say. */
+/** Embedded files have a name, which the type does not declare. */
 function nameOf(blob: Blob): string {
   return basename((blob as Blob & { readonly name?: string }).name ?? '')
 }

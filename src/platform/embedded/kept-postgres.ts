@@ -1,8 +1,9 @@
 /**
- * The embedded PostgreSQL as one process uses it: joined or started, owned by the service process, brought back when it ends unasked.
+ * The embedded PostgreSQL of one process. The process joins a running server or starts one. The service process owns the
+ * server and restarts it after a crash.
  *
- * A database is created at a start only. Where the data folder loses its database while the service runs, a new empty one in its place
- * would look like a service that works and has forgotten everything.
+ * A database is created only at a start. If the data folder disappears while the service runs, a new empty database would
+ * look like a working service that has lost all data.
  */
 import type { Config } from '../../config.ts'
 import { oneLine, StartError } from '../lifecycle/start-error.ts'
@@ -20,7 +21,7 @@ import type { Folders } from './runner.ts'
 import { DataDirInUse, openSession, type Session } from './session.ts'
 
 const MAX_RETRY_DELAY_MS = 5_000
-/** A server that ends as soon as it is ready is not asked for a session for ever. */
+/** Limits the attempts, in case the server always ends right after its start. */
 const SESSION_ATTEMPTS = 10
 const LOOK_EVERY_MS = 1_000
 
@@ -30,8 +31,8 @@ interface Joined {
 }
 
 /**
- * The running server of the folder, or a new one, and a session on it. `atStart`: an empty folder is given a database.
- * @throws DatabaseLost where the folder has no database and this is no start
+ * Joins the running server of the folder or starts one, and opens a session. `atStart` allows creating a database.
+ * @throws DatabaseLost if the folder has no database and `atStart` is false
  */
 export async function joinPostgres(
   folders: Folders,
@@ -44,7 +45,7 @@ export async function joinPostgres(
     try {
       return { running, session: await openSession(running.socketDir) }
     } catch (error) {
-      // It was about to stop: a command that had started it has ended.
+      // The server is stopping, because the command that started it has ended.
       if (attempt >= SESSION_ATTEMPTS)
         throw new StartError(
           `The embedded PostgreSQL in ${folders.home} refuses connections: ${oneLine(error)}`,
@@ -54,7 +55,7 @@ export async function joinPostgres(
   }
 }
 
-/** Enough for the pools of this process and of each of its threads (reads have half a pool more), and some for people and commands. */
+/** Enough for the pools of this process and its threads (half a pool more for reads), plus some for commands and people. */
 function maxConnections({ databasePoolSize, workerThreads }: Config): number {
   return Math.max(100, (workerThreads + 1) * (Math.ceil(1.5 * databasePoolSize) + 2) + 20)
 }
@@ -66,7 +67,7 @@ export interface KeptPostgres extends Joined {
   abandon(): void
 }
 
-/** Owns the server of the folder: brings it back when it ends unasked, and its lock when the connection is lost. */
+/** Owns the server of the folder: restarts it after a crash, and takes its lock again after a lost connection. */
 export async function keepPostgres(dataDir: string, config: Config, log: Log): Promise<KeptPostgres> {
   const folders = postgresFolders(dataDir)
   let joined = await joinPostgres(folders, config, log)
@@ -90,11 +91,11 @@ export async function keepPostgres(dataDir: string, config: Config, log: Log): P
       try {
         joined = await joinPostgres(folders, config, log, false)
         await joined.session.own(dataDir)
-        return log.info('the embedded PostgreSQL is back')
+        return log.info('the embedded PostgreSQL is running again')
       } catch (error) {
         await joined.session.close()
         if (error instanceof DataDirInUse || error instanceof DatabaseLost) return displace(error)
-        log.error({ err: oneLine(error) }, 'the embedded PostgreSQL does not come back: trying again')
+        log.error({ err: oneLine(error) }, 'the embedded PostgreSQL cannot be restarted: trying again')
         await Bun.sleep(Math.min(100 * 2 ** failures, MAX_RETRY_DELAY_MS))
       }
     }
@@ -102,7 +103,7 @@ export async function keepPostgres(dataDir: string, config: Config, log: Log): P
   const watch = (session: Session) =>
     void session.closed.then(async () => {
       if (stopping) return
-      log.warn('connection to the embedded PostgreSQL lost: looking after it')
+      log.warn('connection to the embedded PostgreSQL lost: restarting it if necessary')
       recovery = recover()
       await recovery
       if (!isDisplaced) watch(joined.session)
@@ -127,7 +128,7 @@ export async function keepPostgres(dataDir: string, config: Config, log: Log): P
   }
 }
 
-/** A folder that is gone is reported by PostgreSQL itself only after up to a minute, in which requests fail. */
+/** PostgreSQL itself reports a missing folder only after up to a minute, in which requests would fail. */
 function watchFolder(folders: Folders, onLost: (error: DatabaseLost) => void): Timer {
   const timer = setInterval(() => {
     if (hasDatabase(folders)) return

@@ -1,9 +1,9 @@
 /**
- * The embedded PostgreSQL server: its folder, its start and its end.
+ * The embedded PostgreSQL server: its folder, its start and its stop.
  *
- * The rule: one server for a folder. A server that already runs there, left behind by a process that was killed, is
- * joined, never doubled. Whether it runs is read from PostgreSQL's own `postmaster.pid` and proved by its socket, so a
- * file that a power loss left behind does not mislead.
+ * A folder has one server. If a killed process left a running server behind, it is joined, not started again. PostgreSQL's
+ * own `postmaster.pid` tells whether a server runs, and a connection to its socket proves it. A file that a power loss left
+ * behind is therefore harmless.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { socketFolder } from './socket-folder.ts'
 
 const SOCKET_NAME = '.s.PGSQL.5432'
 
-/** Crash recovery of a large database takes its time; a server that says nothing at all for so long is stuck. */
+/** Crash recovery of a large database takes time. A server that needs longer than this is stuck. */
 const START_BUDGET_MS = 300_000
 const FAST_STOP_BUDGET_MS = 20_000
 const LAST_MOMENT_MS = 1_000
@@ -26,7 +26,7 @@ const POLL_MS = 10
 export interface RunningPostgres {
   readonly pid: number
   readonly socketDir: string
-  /** False where the server was there before. */
+  /** False if the server was running before. */
   readonly started: boolean
 }
 
@@ -35,7 +35,7 @@ export function postgresFolders(dataDir: string): Folders {
   return { root: dataDir, home, data: join(home, 'data'), socket: socketFolder(home, SOCKET_NAME) }
 }
 
-/** The data folder was there when the service started, and has no database any more. */
+/** The data folder lost its database while the service was running. */
 export class DatabaseLost extends StartError {
   constructor({ root, data }: Folders) {
     super(
@@ -45,7 +45,7 @@ export class DatabaseLost extends StartError {
   }
 }
 
-/** Whether the data folder has a database, complete or not. */
+/** True if the data folder has a database, complete or not. */
 export function hasDatabase({ data }: Folders): boolean {
   return existsSync(versionFile(data))
 }
@@ -56,14 +56,14 @@ function versionFile(data: string): string {
 
 export interface StartOptions {
   readonly maxConnections: number
-  /** A folder without a database is given one. */
+  /** Allows creating a database in an empty folder. */
   readonly atStart: boolean
 }
 
 /**
  * Joins the server of the folder or starts one, creating the database at the first start.
- * @throws DatabaseLost where there is none and this is no start
- * @throws StartError with the server's own last words where it does not start
+ * @throws DatabaseLost if there is no database and `atStart` is false
+ * @throws StartError with the server's last error message if it does not start
  */
 export async function ensurePostgres(
   folders: Folders,
@@ -87,9 +87,9 @@ export async function ensurePostgres(
   )
 }
 
-/** Fast shutdown (sessions are ended, everything is written), and if that takes too long an immediate one. */
+/** Fast shutdown (closes sessions, writes everything to disk). If that takes too long, an immediate shutdown. */
 export async function stopPostgres(folders: Folders, pid: number, log: Log): Promise<void> {
-  // Without its folder a server has nothing to write to.
+  // A server without its folder has nothing to write.
   if (hasDatabase(folders)) {
     if (await endWith('SIGINT', folders, pid, FAST_STOP_BUDGET_MS)) return
     log.warn({ pid }, 'the embedded PostgreSQL does not stop: ending it at once')
@@ -103,7 +103,7 @@ async function endWith(signal: NodeJS.Signals, folders: Folders, pid: number, bu
   if (!(await runs())) return true
   signalPostgres(pid, signal)
   const stopped = await until(async () => !isAlive(pid) || !(await runs()), budgetMs, POLL_MS)
-  // Its file goes a moment before the process does; longer is not waited for, since the number may be reused.
+  // The file disappears a moment before the process. A longer wait could meet a reused process id.
   if (stopped) await until(() => !isAlive(pid), LAST_MOMENT_MS)
   return stopped
 }
@@ -113,7 +113,7 @@ export function signalPostgres(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 
@@ -135,8 +135,8 @@ function readPidFile({ data }: Folders): PidFile | null {
 }
 
 /**
- * The server that runs in the folder: null where there is none, `changing` where it starts, recovers or stops. A `postmaster.pid` that
- * was left behind is removed.
+ * The running server of the folder. Null: there is none. `changing`: it starts, recovers or stops. Removes a stale
+ * `postmaster.pid`.
  */
 export async function findPostgres(
   folders: Folders,
@@ -146,8 +146,8 @@ export async function findPostgres(
   if (file.socketDir !== '' && (await accepts(join(file.socketDir, SOCKET_NAME))))
     return file.status === 'ready' ? { pid: file.pid, socketDir: file.socketDir } : 'changing'
   if (await isPostgresOf(file.pid, folders.data)) return 'changing'
-  // Left behind. PostgreSQL clears it itself, unless the id is taken: by a stranger, or by the old server's remains
-  // where nobody waits for orphans. Its lock on shared memory still keeps it off the workers of a server that was killed.
+  // The file is stale. PostgreSQL removes it itself, unless its process id is in use: by another program, or by a zombie of
+  // the old server that is never reaped. PostgreSQL's lock on shared memory still protects against surviving workers.
   if (isTaken(file.pid)) {
     rmSync(join(folders.data, 'postmaster.pid'), { force: true })
     rmSync(join(folders.socket, `${SOCKET_NAME}.lock`), { force: true })
@@ -155,7 +155,7 @@ export async function findPostgres(
   return null
 }
 
-/** Everything that must be there before a server can be started. */
+/** Prepares the programs, their user and the database for a server start. */
 async function prepare(folders: Folders, log: Log): Promise<Runner> {
   const binaries = await findBinaries(folders.root)
   const runner = await chooseRunner(folders, binaries)
@@ -166,13 +166,13 @@ async function prepare(folders: Folders, log: Log): Promise<Runner> {
   const version = readFileSync(versionFile(folders.data), 'utf8').trim()
   if (version !== binaries.version.split('.')[0])
     throw new StartError(
-      `${folders.data} was made by PostgreSQL ${version}, but this version of Earshot brings ${binaries.version}: ` +
+      `PostgreSQL ${version} created ${folders.data}, but this version of Earshot contains PostgreSQL ${binaries.version}: ` +
         `dump the data with the former version, or set DATABASE_URL`,
     )
   return runner
 }
 
-/** `initdb` into a folder beside, renamed when complete: a start that is killed leaves no half database. */
+/** Runs `initdb` in a temporary folder and renames it, so that a killed start leaves no incomplete database. */
 async function initialize(folders: Folders, runner: Runner): Promise<void> {
   for (const name of readdirSync(folders.home)) {
     const pid = /^data\.new-(\d+)$/.exec(name)?.[1]
@@ -201,12 +201,12 @@ async function initialize(folders: Folders, runner: Runner): Promise<void> {
   try {
     renameSync(target, folders.data)
   } catch {
-    // Another process was first; which of the two serves is settled by the server's own lock.
+    // Another process created the database first. The server's own lock decides which process serves it.
     rmSync(target, { recursive: true, force: true })
   }
 }
 
-/** Resolves with null where another process's server won the folder. */
+/** Resolves with null if another process started a server for the folder first. */
 async function startServer(
   folders: Folders,
   runner: Runner,
@@ -237,7 +237,7 @@ async function startServer(
   return explain(folders, server, state.ended)
 }
 
-/** Why the server did not become ready: null where it is worth another look at the folder. */
+/** Throws the reason why the server did not become ready, or returns null if a retry makes sense. */
 async function explain(folders: Folders, server: Server, ended: boolean): Promise<null> {
   if (!ended) {
     server.kill('SIGINT')
@@ -245,7 +245,7 @@ async function explain(folders: Folders, server: Server, ended: boolean): Promis
   }
   if ((await findPostgres(folders)) !== null) return null
   const words = server.words()
-  // The workers of a server that was killed take a moment to notice.
+  // Workers of a killed server take a moment to end.
   if (words.includes('pre-existing shared memory block')) {
     await Bun.sleep(50)
     return null
@@ -253,11 +253,11 @@ async function explain(folders: Folders, server: Server, ended: boolean): Promis
   throw new StartError(`The embedded PostgreSQL did not start: ${lastError(words)} (see ${logFile(folders)})`)
 }
 
-/** The last line of a program's output that says what went wrong. */
+/** The last error line in a program's output. */
 function lastError(output: string): string {
   const lines = output.split('\n').filter((line) => line.trim() !== '')
   const line =
-    lines.findLast((text) => /FATAL|PANIC|error|could not/i.test(text)) ?? lines.at(-1) ?? 'it said nothing'
+    lines.findLast((text) => /FATAL|PANIC|error|could not/i.test(text)) ?? lines.at(-1) ?? 'no output'
   return line.replace(/^.*?(?:FATAL|PANIC|error):\s*/, '')
 }
 
@@ -266,8 +266,8 @@ function logFile({ home }: Folders): string {
 }
 
 /**
- * Given on the command line, not in a file, so that a new version's settings apply to an existing folder.
- * Errors of single statements are the service's to log: with their data they do not belong into a second file.
+ * Settings go on the command line, not into a file, so that settings of a new version apply to an existing folder.
+ * The service logs errors of statements. The server does not repeat them, because they contain data.
  */
 function settings({ socket }: Folders, maxConnections: number): readonly string[] {
   return [

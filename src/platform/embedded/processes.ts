@@ -1,13 +1,13 @@
 /**
  * Child processes of the embedded servers.
  *
- * The rule: a server is started in a session of its own, so that Ctrl-C in a terminal reaches only this process, which
- * then stops its servers in order. Its output goes to a file, never to a pipe, because it may outlive this process.
+ * A server runs in a session of its own, so that Ctrl-C in a terminal reaches only this process, which then stops its
+ * servers in order. A server may outlive this process, so its output goes to a file instead of a pipe.
  */
 import { closeSync, openSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 
-/** Beyond this size a server's log starts anew. */
+/** A larger log is emptied at the next start of the server. */
 const MAX_LOG_BYTES = 10 * 1024 * 1024
 
 export interface Server {
@@ -15,7 +15,7 @@ export interface Server {
   /** Resolves when the process has ended, with its exit code or the name of the signal. */
   readonly exited: Promise<number | string>
   kill(signal: NodeJS.Signals): void
-  /** What it has written since it was started. */
+  /** Its output since this start. */
   words(): string
 }
 
@@ -44,7 +44,7 @@ export function spawnServer(command: readonly string[], cwd: string, logFile: st
   }
 }
 
-/** Nothing of this process's environment, with its credentials, is handed to a server. */
+/** Servers do not inherit the environment of this process, which contains credentials. */
 export const SERVER_ENVIRONMENT = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C',
@@ -55,7 +55,7 @@ export interface Outcome {
   readonly output: string
 }
 
-/** Runs a short command to its end. A command that cannot be started at all is an outcome too. */
+/** Runs a short command to its end. A command that cannot start is also an outcome. */
 export async function run(command: readonly string[], cwd: string): Promise<Outcome> {
   try {
     const child = Bun.spawn([...command], {
@@ -72,7 +72,7 @@ export async function run(command: readonly string[], cwd: string): Promise<Outc
   }
 }
 
-/** True while the process id is taken, also by a process that has ended but was not waited for. */
+/** True while the process id is in use, even by a zombie. */
 export function isTaken(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -82,7 +82,7 @@ export function isTaken(pid: number): boolean {
   }
 }
 
-/** True while a process of that id runs, whoever owns it. */
+/** True while a process with this id runs, whoever owns it. */
 export function isAlive(pid: number): boolean {
   return isTaken(pid) && (process.platform !== 'linux' || !isZombie(pid))
 }
@@ -97,8 +97,8 @@ function isZombie(pid: number): boolean {
 }
 
 /**
- * True where `pid` is the PostgreSQL server of the data folder. Its working folder tells, or its command line, which stays the same
- * when the folder is moved or removed.
+ * True if `pid` is the PostgreSQL server of the data folder. Its working folder or its command line shows that. The
+ * command line stays the same when the folder is moved or removed.
  */
 export async function isPostgresOf(pid: number, dataDir: string): Promise<boolean> {
   if (!isAlive(pid)) return false
@@ -124,7 +124,7 @@ function wasStartedOn(pid: number, dataDir: string): boolean {
   }
 }
 
-/** True where somebody accepts connections on the Unix socket. */
+/** True if a process accepts connections on the Unix socket. */
 export function accepts(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath)
@@ -139,7 +139,7 @@ export function accepts(socketPath: string): Promise<boolean> {
 
 /**
  * Polls `condition` every few milliseconds until it holds.
- * @returns false when `budgetMs` went by first
+ * @returns false after `budgetMs`
  */
 export async function until(
   condition: () => boolean | Promise<boolean>,

@@ -1,8 +1,8 @@
 /**
  * The embedded Redis server: a child process without persistence, because it carries only hints and counters.
  *
- * The rule: it is a help, not a need. Where no program is found or it does not start, the service goes on without it.
- * Its socket has a name of its own at every start, so that two processes that start at once never take each other's away.
+ * Redis is optional. If there is no program or it does not start, the service runs without it. Each start uses a new
+ * socket name, so that two processes that start at once do not remove each other's socket.
  */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -23,11 +23,11 @@ export interface EmbeddedRedis {
   readonly url: string
   readonly program: string
   stop(): Promise<void>
-  /** Ends it without waiting. */
+  /** Kills it without waiting. */
   abandon(): void
 }
 
-/** Starts a Redis, and again whenever it ends unasked. Null where the machine has no such program. */
+/** Starts a Redis and restarts it after a crash. Null if the machine has no such program. */
 export async function startRedis(dataDir: string, log: Log): Promise<EmbeddedRedis | null> {
   const program = Bun.which('redis-server') ?? Bun.which('valkey-server')
   if (program === null) return null
@@ -54,7 +54,7 @@ export async function startRedis(dataDir: string, log: Log): Promise<EmbeddedRed
   }
   if (!(await until(() => answersPing(socket), START_BUDGET_MS))) {
     end('SIGKILL')
-    log.warn({ program, folder }, 'the embedded Redis does not answer: going on without it')
+    log.warn({ program, folder }, 'the embedded Redis does not answer: continuing without it')
     return null
   }
   return {
@@ -69,7 +69,7 @@ export async function startRedis(dataDir: string, log: Log): Promise<EmbeddedRed
   }
 }
 
-/** The URL of a Redis that the service process of this folder runs, or null. */
+/** The URL of the Redis of the service process of this folder, or null. */
 export async function findRedis(dataDir: string): Promise<string | null> {
   for (const socket of sockets(redisFolder(dataDir))) {
     if (await answersPing(socket)) return redisUrl(socket)
@@ -78,8 +78,8 @@ export async function findRedis(dataDir: string): Promise<string | null> {
 }
 
 /**
- * Ends what processes that were killed left behind, and leaves `own`. Only the owner of the data folder may call it, or whoever
- * knows that there is none.
+ * Stops Redis servers that killed processes left behind, except `own`. Call it only as the owner of the data folder, or if
+ * there is no owner.
  */
 export async function endOrphans(dataDir: string, own: EmbeddedRedis | null): Promise<void> {
   for (const socket of sockets(redisFolder(dataDir))) {
@@ -130,7 +130,7 @@ async function answersPing(socket: string): Promise<boolean> {
   return (await command(socket, 'PING'))?.startsWith('+PONG') ?? false
 }
 
-/** Sends one inline command and resolves with the first bytes of the answer, or null where there is none. */
+/** Sends one inline command and resolves with the first bytes of the answer, or null if there is none. */
 function command(socket: string, text: string): Promise<string | null> {
   return new Promise((resolve) => {
     const connection = connect(socket)

@@ -1,12 +1,12 @@
 /**
- * As whom PostgreSQL runs. It refuses to run as root, so a start as root (containers, small machines) needs another way:
+ * The user who runs PostgreSQL. PostgreSQL refuses to run as root, so a start as root (containers, small machines) tries:
  *
  * 1. `setpriv`: an unprivileged user of this machine, who must be able to reach the programs and the data folder;
- * 2. `unshare --user`: a user namespace in which root has the number of an ordinary user and stays the owner of its
- *    files, so folders such as /root work; many containers do not allow it;
- * 3. `setpriv` with a copy of the programs beside the data, where only the programs are out of reach.
+ * 2. `unshare --user`: a user namespace in which root has the number of an ordinary user and remains the owner of its
+ *    files, so that folders such as /root work; many containers forbid it;
+ * 3. `setpriv` with a copy of the programs next to the data, if only the programs cannot be reached.
  *
- * The rule: a way is chosen by trying it, and data that exists decides which is tried first.
+ * Each way is tried in turn. Existing data decides which comes first.
  */
 import { chownSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,14 +19,14 @@ import { type Owner, privateFolder } from './socket-folder.ts'
 export interface Folders {
   /** DATA_DIR. */
   readonly root: string
-  /** Of the server: its data, its log, and its socket where the path is short enough. */
+  /** Holds the server's data and log, and its socket if the path is short enough. */
   readonly home: string
   readonly data: string
   readonly socket: string
 }
 
 export interface Runner {
-  /** Goes before every PostgreSQL command. */
+  /** Precedes every PostgreSQL command. */
   readonly prefix: readonly string[]
   readonly owner: Owner
   readonly binaries: Binaries
@@ -40,8 +40,8 @@ interface Candidate {
 const ROOT: Owner = { uid: 0, gid: 0 }
 
 /**
- * Finds a way that works, and gives the folders to its user.
- * @throws StartError naming the folder that nobody but root can reach
+ * Finds a working way and gives the folders to its user.
+ * @throws StartError that names the folder that only root can reach
  */
 export async function chooseRunner(folders: Folders, binaries: Binaries): Promise<Runner> {
   const { ways, trusted } = candidates(folders)
@@ -61,7 +61,7 @@ export async function chooseRunner(folders: Folders, binaries: Binaries): Promis
   )
 }
 
-/** The ways to try, the likeliest first, and the users whose folders are ours. */
+/** The ways to try, most likely first, and the users whose folders are trusted. */
 function candidates({ data }: Folders): { readonly ways: readonly Candidate[]; readonly trusted: number[] } {
   const uid = process.geteuid?.() ?? 0
   if (uid !== 0)
@@ -88,7 +88,7 @@ function userNamed(name: string): Owner | null {
   return uid === undefined || gid === undefined ? null : { uid: Number(uid), gid: Number(gid) }
 }
 
-/** Runs the server's `--version` and looks at the folders in the candidate's way. Resolves with what failed, or null. */
+/** Runs the server's `--version` and checks the folders as the candidate. Resolves with the failure, or null. */
 async function attempt(
   { prefix, owner }: Candidate,
   { home, data, socket }: Folders,
@@ -105,7 +105,7 @@ async function attempt(
   return null
 }
 
-/** Changes the owner of a whole data folder: it was moved here, or was made by a start in another way. */
+/** Changes the owner of a whole data folder that was moved here or created in another way. */
 function giveTo(owner: Owner, path: string): void {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat === undefined || process.geteuid?.() !== 0) return

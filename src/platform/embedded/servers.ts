@@ -1,9 +1,9 @@
 /**
- * Brings up what the settings do not name: without `DATABASE_URL` a PostgreSQL server of our own below `DATA_DIR`, and
- * beside it a Redis server where the machine has the program.
+ * Starts the servers that the settings do not name: without `DATABASE_URL` an embedded PostgreSQL below `DATA_DIR`, and a
+ * Redis if the machine has the program.
  *
- * The rule: one service process for a data folder, and one server of a kind. With `DATABASE_URL` nothing is started,
- * not even Redis: other processes of the same service could not see it.
+ * A data folder has one service process and one server of each kind. With `DATABASE_URL` nothing is started, not even
+ * Redis, because other processes of the same service could not reach it.
  */
 import { mkdirSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -20,14 +20,14 @@ import { startWatchdog, type Watchdog } from './watchdog.ts'
 export interface StartedServers {
   readonly servers: Servers
   readonly embedded: { readonly postgres: boolean; readonly redis: boolean }
-  /** The PostgreSQL server, for people: never with a password. */
+  /** Name of the PostgreSQL server for people, without a password. */
   readonly databaseName: string
-  /** What runs, for people: one line for each server. */
+  /** One line for people about each server. */
   readonly describe: readonly string[]
-  /** Rejects when this process must end: another one has taken the data folder over, or the folder has lost its database. */
+  /** Rejects when this process must end: another process took over the data folder, or its database disappeared. */
   readonly displaced: Promise<never>
   stop(): Promise<void>
-  /** Ends the servers without waiting, for a process that exits at once. */
+  /** Stops the servers without waiting, for a process that exits at once. */
   abandon(): void
 }
 
@@ -35,7 +35,7 @@ const NEVER = new Promise<never>(() => {})
 
 /**
  * Connects or starts the servers of a service process.
- * @throws StartError with one line on what is in the way
+ * @throws StartError with one line that names the problem
  */
 export async function startServers(config: Config, log: Log): Promise<StartedServers> {
   if (config.databaseUrl !== null) return external(config, config.databaseUrl)
@@ -54,20 +54,20 @@ export async function startServers(config: Config, log: Log): Promise<StartedSer
   }
 }
 
-/** Redis is a help, not a need: whatever is in its way is logged, not thrown. */
+/** Redis is optional, so a failure is logged and not thrown. */
 async function redisOrNone(dataDir: string, log: Log): Promise<EmbeddedRedis | null> {
   try {
     return await startRedis(dataDir, log)
   } catch (error) {
-    log.warn({ err: oneLine(error) }, 'the embedded Redis cannot be started: going on without it')
+    log.warn({ err: oneLine(error) }, 'the embedded Redis cannot be started: continuing without it')
     return null
   }
 }
 
 /**
- * Connects the servers of a command: joins a running embedded server, else starts one and stops it at the end unless
- * somebody else uses it by then. A folder without a database gets one only where the command `mayCreate` it: with a mistyped
- * `DATA_DIR`, other commands would answer from an empty database.
+ * Connects the servers of a command. It joins a running embedded server, or starts one and stops it at the end unless
+ * another process uses it by then. Only a command with `mayCreate` creates a database: with a mistyped `DATA_DIR`, other
+ * commands would answer from an empty database.
  * @throws StartError
  */
 export async function openServers(
@@ -96,7 +96,7 @@ export async function openServers(
     describe: [databaseName],
     displaced: NEVER,
     async stop() {
-      // Where the connection is lost, the service process has stopped the server already.
+      // After a lost connection, the service process has already stopped the server.
       const isLast = await session.isLast().catch(() => false)
       if (isLast) await stopPostgres(folders, running.pid, log)
       await session.close()
@@ -150,10 +150,10 @@ function embeddedName({ home }: Folders): string {
 function describeRedis(config: Config, redis: EmbeddedRedis | null): string {
   if (config.redisUrl !== null) return `Redis at ${address(config.redisUrl)}`
   if (redis !== null) return `Redis (embedded, ${redis.program})`
-  return 'no Redis: the doorbell is PostgreSQL LISTEN/NOTIFY'
+  return 'no Redis: PostgreSQL notifies the workers'
 }
 
-/** Host and path of a URL: never its credentials. */
+/** Host and path of a URL, without credentials. */
 function address(url: string): string {
   const { host, pathname } = new URL(url)
   return `${host}${pathname}`
@@ -163,10 +163,10 @@ function databaseOf({ socketDir }: RunningPostgres): Servers['database'] {
   return { socketDir, user: 'postgres', database: 'postgres' }
 }
 
-/** The real path, so that two names of one folder are one folder. */
+/** The real path, so that two names of a folder mean the same folder. */
 function prepareDataDir({ dataDir }: Config): string {
   try {
-    // Others may pass through but not look: an unprivileged server user has its own folder inside.
+    // Other users may enter but not list the folder: an unprivileged server user has a folder inside.
     mkdirSync(dataDir, { recursive: true, mode: 0o711 })
     return realpathSync(dataDir)
   } catch (error) {

@@ -1,39 +1,39 @@
 /**
- * Who uses an embedded server: two advisory locks, held by one connection for the life of a process.
+ * Users of an embedded server, as two advisory locks that one connection holds for the life of a process.
  *
- * - *owner* (exclusive): the one service process of a data folder. A second one is refused.
- * - *users* (shared): every process that works with the server. A command that ends stops a server that it alone used.
+ * - *owner* (exclusive): the service process of a data folder. A second one is refused.
+ * - *users* (shared): every process that works with the server. A command stops a server that only it used.
  *
- * PostgreSQL itself releases them when the process is gone, however it went.
+ * PostgreSQL releases the locks when the process ends, however it ends.
  */
 import { StartError } from '../lifecycle/start-error.ts'
 import { isAlive, until } from './processes.ts'
 
-/** Two-part advisory locks, so that they cannot meet the one-part locks of the schema. */
+/** Two-part advisory locks, which cannot collide with the one-part locks of the schema. */
 const SPACE = 0x65_61_72_73
 const OWNER = 1
 const USERS = 2
 
-/** How long a lock may outlive the process that held it, as seen from the next one. */
+/** How long PostgreSQL may take to release the lock of an ended process. */
 const RELEASE_BUDGET_MS = 5_000
 
-/** Another service process lives on the same data folder. */
+/** Another service process uses the same data folder. */
 export class DataDirInUse extends StartError {}
 
 export interface Session {
   /** Resolves when the connection is lost, for whatever reason. */
   readonly closed: Promise<void>
   /**
-   * Becomes the one service process of the folder.
-   * @throws DataDirInUse while another one lives
+   * Becomes the only service process of the folder.
+   * @throws DataDirInUse while another one runs
    */
   own(dataDir: string): Promise<void>
-  /** Gives up the use; true where nobody else uses the server, who then cannot begin until it has stopped. */
+  /** Ends the use. True if no other process uses the server; then none can begin to until the server has stopped. */
   isLast(): Promise<boolean>
   close(): Promise<void>
 }
 
-/** Connects and takes the *users* lock. Rejects with the driver's error where the server ends meanwhile. */
+/** Connects and takes the *users* lock. Rejects with the driver's error if the server ends meanwhile. */
 export async function openSession(socketDir: string): Promise<Session> {
   const { default: postgres } = await import('postgres')
   const closed = Promise.withResolvers<void>()
@@ -43,7 +43,7 @@ export async function openSession(socketDir: string): Promise<Session> {
     user: 'postgres',
     database: 'postgres',
     max: 1,
-    // The locks live as long as the connection: it is never renewed.
+    // The locks live as long as the connection, so it must never be renewed.
     max_lifetime: null,
     idle_timeout: 0,
     fetch_types: false,

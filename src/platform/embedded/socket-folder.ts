@@ -1,9 +1,8 @@
 /**
- * Where a Unix socket may live. The address of a socket holds 103 bytes on every system that we run on (107 on Linux),
- * so a data folder with a long path keeps its sockets in a short folder under the temporary folder instead.
+ * The folder of a Unix socket. A socket address holds 103 bytes on all supported systems (107 on Linux), so a data folder
+ * with a long path keeps its sockets in a short folder under the temporary folder.
  *
- * The rule: the folder belongs to us and nobody else may enter it (mode 0700), because whoever reaches the socket is
- * let in without a password.
+ * Only this user may enter the folder (mode 0700), because the socket needs no password.
  */
 import { chmodSync, chownSync, lstatSync, mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,8 +15,8 @@ const MAX_SOCKET_PATH_BYTES = 103
 const AMBIGUOUS = /[,:"\\%]/
 
 /**
- * `preferred` where `<preferred>/<longest socket name>` can be a socket's address, else a folder under the temporary
- * folder that is the same at every start.
+ * `preferred` if `<preferred>/<longest socket name>` fits into a socket address, else a folder under the temporary
+ * folder with a stable name.
  */
 export function socketFolder(preferred: string, longestName: string): string {
   const fits = Buffer.byteLength(join(preferred, longestName)) <= MAX_SOCKET_PATH_BYTES
@@ -32,13 +31,13 @@ export interface Owner {
 }
 
 /**
- * Creates the folder with mode 0700 for `owner`, or makes an existing one so.
- * @throws StartError where it belongs to a user who is none of `trusted`: a stranger may have put it there first
+ * Creates the folder with mode 0700 for `owner`, or changes an existing one accordingly.
+ * @throws StartError if it belongs to a user outside `trusted`, who may have planted it
  */
 export function privateFolder(folder: string, owner: Owner, trusted: readonly number[]): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const stat = lstatSync(folder)
-  if (!stat.isDirectory()) throw new StartError(`${folder} must be a folder, but is not`)
+  if (!stat.isDirectory()) throw new StartError(`${folder} must be a folder`)
   if (!trusted.includes(stat.uid))
     throw new StartError(`${folder} belongs to user id ${stat.uid}: remove it, or choose another DATA_DIR`)
   if (stat.uid !== owner.uid || stat.gid !== owner.gid) chownSync(folder, owner.uid, owner.gid)

@@ -1,4 +1,4 @@
-/** Ends embedded servers that nobody uses any more: those of a process that was killed. */
+/** Stops embedded servers that no process uses any more, after their process was killed. */
 import { existsSync } from 'node:fs'
 import type { Log } from '../observability/log.ts'
 import { findPostgres, postgresFolders, stopPostgres } from './postgres.ts'
@@ -6,13 +6,13 @@ import { until } from './processes.ts'
 import { endOrphans } from './redis.ts'
 import { openSession, type Session } from './session.ts'
 
-/** How long a server that starts, recovers or stops is waited for. */
+/** Longest wait for a server that starts, recovers or stops. */
 const CHANGE_BUDGET_MS = 8_000
 /** How long the connections of a process that was killed may outlive it. */
 const RELEASE_BUDGET_MS = 4_000
 const POLL_MS = 50
 
-/** `used`: a process works with the servers, and will end them itself. */
+/** `used`: a process works with the servers and will stop them itself. */
 export type Unused = 'none' | 'used' | 'stopped'
 
 /** `dataDir` as its real path. */

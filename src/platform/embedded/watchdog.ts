@@ -1,19 +1,19 @@
 /**
- * Ends the embedded servers when the process that uses them is gone, however it went: also by SIGKILL to its whole process group.
+ * Stops the embedded servers when the process that uses them is gone, even after SIGKILL to its whole process group.
  *
- * A shell in a session of its own reads from a pipe that only the watched process writes to. The kernel closes the pipe when that
- * process ends, and the shell becomes `earshot servers stop`, which ends what nobody uses. Until then it costs one megabyte.
+ * A shell in a session of its own reads from a pipe that only the watched process writes to. The kernel closes the pipe when
+ * that process ends. The shell then becomes `earshot servers stop`, which stops unused servers. It needs one megabyte.
  */
 import { join } from 'node:path'
 import type { Log } from '../observability/log.ts'
 import { SERVER_ENVIRONMENT } from './processes.ts'
 
 export interface Watchdog {
-  /** The process has ended its servers itself, or leaves them to others. Resolves when the shell has ended. */
+  /** Call it after the process has stopped its servers or left them to others. Resolves when the shell has ended. */
   release(): Promise<void>
 }
 
-/** The shell ignores the signals by which a service manager ends all processes of a service: it goes last. */
+/** The shell ignores the signals by which a service manager ends all processes of a service, so that it ends last. */
 const SCRIPT = [
   "trap '' HUP INT TERM",
   'while read -r word; do [ "$word" = release ] && exit 0; done',
@@ -23,7 +23,7 @@ const SCRIPT = [
 
 const RESTART_DELAY_MS = 1_000
 
-/** Watches this process, which is about to start or join the servers of the folder. */
+/** Watches this process. Call it before starting or joining the servers of the folder. */
 export function startWatchdog(dataDir: string, log: Log): Watchdog {
   let released = false
   let child = spawnShell(dataDir)
@@ -44,7 +44,7 @@ export function startWatchdog(dataDir: string, log: Log): Watchdog {
         child.stdin.write('release\n')
         await child.stdin.end()
       } catch {
-        // It has ended.
+        // The shell has ended.
       }
       await child.exited
     },
@@ -60,7 +60,7 @@ function spawnShell(dataDir: string) {
     stderr: 'ignore',
     detached: true,
   })
-  // It must not keep a command from ending.
+  // The child must not keep a command running.
   child.unref()
   return child
 }

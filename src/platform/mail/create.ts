@@ -1,4 +1,4 @@
-/** Picks how mail leaves: over SMTP where `SMTP_URL` is set, else into `DATA_DIR/mail`. */
+/** Creates the mailer: SMTP if `SMTP_URL` is set, else files in `DATA_DIR/mail`. */
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { createFolderMailer } from './folder.ts'

@@ -1,14 +1,14 @@
 /**
- * Mail as `.eml` files, which any mail program opens: what is sent where no server is configured.
+ * Writes mail as `.eml` files, which any mail program opens. Used if no SMTP server is configured.
  *
- * The rule: a file is named after its message and appears as a whole, so sending again replaces it.
+ * A file is named after its message and appears as a whole, so sending again replaces it.
  */
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ensurePrivateFolder } from '../secrets/private-folder.ts'
 import { compose, type Mail, type Mailer, type Sender } from './mail.ts'
 
-/** Only for who runs the service: mail is about people. */
+/** Only the user of the service may read mail, which contains personal data. */
 const FILE_MODE = 0o600
 
 export function createFolderMailer(folder: string, sender: Sender): Mailer {

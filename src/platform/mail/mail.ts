@@ -1,12 +1,12 @@
 /**
- * Outgoing mail: what a message is, and whoever sends it.
+ * Outgoing mail: the shape of a message and of a mailer.
  *
- * The rule: a header holds fixed words, or an address that has been checked; the library encodes whatever it is given.
- * The id makes the `Message-ID`, so a message that is sent again is known as the same.
+ * Headers contain fixed words or validated addresses, which the library encodes. The id becomes the `Message-ID`, so that a
+ * mail program recognises a repeated message.
  */
 
 export interface Mail {
-  /** Unique and the same at every attempt; letters, digits, dots and hyphens. */
+  /** Unique, and the same at every attempt. Letters, digits, dots and hyphens. */
   readonly id: string
   readonly to: string
   readonly replyTo?: string
@@ -23,18 +23,18 @@ export interface Sender {
 export interface Mailer {
   readonly name: 'smtp' | 'folder'
   /**
-   * Hands the message over: resolves when the server, or the disk, has it.
-   * @throws RecipientRefused where trying again is of no use; another Error where it is
+   * Resolves when the server or the disk has the message.
+   * @throws RecipientRefused if a retry is useless; another Error if a retry may help
    */
   send(mail: Mail, signal: AbortSignal): Promise<void>
 }
 
-/** The server will never take mail for this recipient: there is no such mailbox. */
+/** The server refuses this recipient for good, for example because there is no such mailbox. */
 export class RecipientRefused extends Error {
   override readonly name = 'RecipientRefused'
 }
 
-/** The message as the library takes it. Addresses are objects, which it does not parse: a comma in one makes no second. */
+/** The message for the library. Addresses are objects, so that a comma in one does not make a second. */
 export function compose(mail: Mail, sender: Sender) {
   const address = (one: string) => ({ name: '', address: one })
   return {
@@ -45,7 +45,7 @@ export function compose(mail: Mail, sender: Sender) {
     subject: mail.subject,
     text: mail.text,
     html: mail.html,
-    // RFC 3834: nobody's holiday notice answers it.
+    // RFC 3834: prevents automatic replies.
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
     disableUrlAccess: true,

@@ -1,4 +1,4 @@
-/** Mail over SMTP, with a connection for each message: they are few, and a kept one would have died when it is needed. */
+/** Mail over SMTP, with a connection for each message. Mail is rare, and an idle connection would time out. */
 import { compose, type Mail, type Mailer, RecipientRefused, type Sender } from './mail.ts'
 
 const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 60_000 }
@@ -9,7 +9,7 @@ export function createSmtpMailer(url: string, sender: Sender): Mailer {
     name: 'smtp',
     async send(mail: Mail, signal: AbortSignal) {
       signal.throwIfAborted()
-      // Loaded when there is mail: nothing else needs it.
+      // Loaded with the first mail, because only mail needs it.
       const { createTransport } = await import('nodemailer')
       const transport = createTransport({ url, ...TIMEOUTS })
       const { promise: aborted, reject } = Promise.withResolvers<never>()

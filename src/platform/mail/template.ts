@@ -1,7 +1,7 @@
 /**
- * Templates of mails, in the notation of Mustache: `{{name}}` is a value, escaped for HTML; `{{{name}}}` is HTML already.
+ * Templates of mails, in the notation of Mustache: `{{name}}` inserts an escaped value, `{{{name}}}` inserts HTML.
  *
- * The rule: a name without a value is an error, and values are not looked into for names.
+ * A name without a value is an error. Names inside values are not replaced.
  */
 
 type Values = Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ export function fillText(template: string, values: Values): string {
   return template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => lookUp(values, name))
 }
 
-/** Text of any lines as HTML. */
+/** Converts text with line breaks to HTML. */
 export function textAsHtml(text: string): string {
   return escapeHtml(text).replaceAll(/\r\n?|\n/g, '<br>\n')
 }

@@ -1,20 +1,20 @@
 /**
- * Text answers, compressed as the client asks.
+ * Text responses, compressed as the client asks.
  *
- * Levels are modest: they take 10 to 70 ms of CPU for 2.4 MB (measured) and leave a quarter of it. Large answers are compressed on other
- * threads, so that nobody waits for them.
+ * Levels are modest: they take 10 to 70 ms of CPU for 2.4 MB (measured) and leave a quarter of the size. Large responses are
+ * compressed on other threads, so that other requests do not wait.
  *
- * What is never compressed: media, which is compressed already, and answers that create something (201). They hold secrets that are
- * shown once beside text that the caller chose, and the length of a compressed answer tells about both (the BREACH attack).
+ * Media is never compressed, because it already is. Neither are responses with status 201: they contain secrets beside text
+ * that the caller chose, and the compressed length would leak both (the BREACH attack).
  */
 import { promisify } from 'node:util'
 import { brotliCompress, brotliCompressSync, constants, gzip } from 'node:zlib'
 import { type Coding, chooseCoding } from './content-coding.rules.ts'
 
-/** Shorter answers fit into one packet anyway. */
+/** Shorter responses fit into one packet anyway. */
 const MIN_BYTES = 1024
 
-/** Up to here compressing takes less than half a millisecond, and handing it to another thread would take as long. */
+/** Compressing up to this size takes less than half a millisecond, about as long as a handover to another thread. */
 const MAX_SYNC_BYTES = 16 * 1024
 
 const CREATED = 201
@@ -50,7 +50,7 @@ export interface TextInit {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The answer to `request` with this text; `init.headers` has its media type. */
+/** The response to `request` with this text. `init.headers` contains the media type. */
 export function textResponse(request: Request, text: string, init: TextInit): Response | Promise<Response> {
   if (text.length <= MIN_BYTES || init.status === CREATED) return new Response(text, init)
   const headers = { ...init.headers, vary: varyOf(init.headers) }
@@ -61,7 +61,7 @@ export function textResponse(request: Request, text: string, init: TextInit): Re
   return compress(text, coding).then((bytes) => new Response(bytes, coded))
 }
 
-/** The answer differs by `Accept-Encoding`, whatever else it differs by (RFC 9110, section 12.5.5). */
+/** Adds `Accept-Encoding` to `Vary` (RFC 9110, section 12.5.5). */
 function varyOf({ vary }: TextInit['headers']): string {
   return vary === undefined ? 'Accept-Encoding' : `${vary}, Accept-Encoding`
 }

@@ -1,6 +1,6 @@
 /** Codings of request bodies and answers (RFC 9110, sections 8.4.1 and 12.5.3). Pure. */
 
-/** In the order of preference where the client has none: the cheapest for the same size first. */
+/** In order of preference if the client has none: cheapest for the same size first. */
 export const CODINGS = ['zstd', 'br', 'gzip'] as const
 
 export type Coding = (typeof CODINGS)[number]
@@ -8,14 +8,14 @@ export type Coding = (typeof CODINGS)[number]
 /** RFC 9110 section 8.4.1.3: `x-gzip` means `gzip`. */
 const GZIP = new Set(['gzip', 'x-gzip'])
 
-/** How a request body is coded: null means not at all, `unknown` means in a way that this service does not read. */
+/** The coding of a request body. Null: none. `unknown`: one that this service does not support. */
 export function codingOfBody(contentEncoding: string | null): 'gzip' | 'unknown' | null {
   const name = contentEncoding?.trim().toLowerCase() ?? ''
   if (name === '' || name === 'identity') return null
   return GZIP.has(name) ? 'gzip' : 'unknown'
 }
 
-/** The coding that the client likes best of those on offer; null where it takes none of them, or likes plain answers better. */
+/** The supported coding that the client prefers. Null if it accepts none, or prefers uncompressed responses. */
 export function chooseCoding(acceptEncoding: string | null): Coding | null {
   if (acceptEncoding === null) return null
   const weights = parseWeights(acceptEncoding)
@@ -34,7 +34,7 @@ export function chooseCoding(acceptEncoding: string | null): Coding | null {
 
 const MEMBER = /^([a-z0-9*!#$%&'+.^_`|~-]+)(?:[ \t]*;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/
 
-/** `gzip;q=0.5, br` → gzip 0.5, br 1. A member that cannot be read is left out; `x-gzip` stands under `gzip`. */
+/** `gzip;q=0.5, br` → gzip 0.5, br 1. Invalid members are ignored; `x-gzip` counts as `gzip`. */
 function parseWeights(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>()
   for (const member of header.toLowerCase().split(',')) {

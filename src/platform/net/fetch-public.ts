@@ -1,10 +1,10 @@
 /**
- * GET of a URL that a caller gave us, from the public internet and nowhere else (specification, "Create", rule 4).
+ * GET of a URL that a caller gave, from the public internet only (specification, "Create", rule 4).
  *
- * The rule: each hop is judged twice, its text by `assertOutboundUrl` and every address of its name by `judge`; the
- * connection then goes to an address that was judged, not to the name, which might mean another machine by now. Host and
- * the name of the certificate stay those of the URL. Nothing of a caller is sent along. Where the environment of the service
- * names a proxy (`HTTPS_PROXY`, `HTTP_PROXY`), it is asked for the address, too: what a name means is decided here alone.
+ * Each hop is checked twice: its text by `assertOutboundUrl`, and every address of its name by `judge`. The connection then
+ * goes to a checked address, not to the name, which might resolve to another machine by then. `Host` and the name in the
+ * certificate stay those of the URL. The request contains no data of a caller. If the environment names a proxy
+ * (`HTTPS_PROXY`, `HTTP_PROXY`), it receives the checked address, too, so that only this code resolves names.
  */
 import { createPausableTimeout, type PausableTimeout } from '../concurrency/timeout.ts'
 import { AppError } from '../errors.ts'
@@ -12,11 +12,11 @@ import { assertOutboundUrl, isPublicAddress } from './outbound-url.ts'
 import { createResolve, type Resolve, ResolveError } from './resolve.ts'
 
 const MAX_REDIRECTS = 5
-/** A name may have dozens of addresses; as many as these are tried. */
+/** A name may have dozens of addresses. At most this many are tried. */
 const MAX_ADDRESSES = 4
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
-/** Besides 5xx. 416: what was to be continued has changed. */
+/** In addition to 5xx. 416: the file has changed since the transfer began. */
 const RETRYABLE = new Set([408, 416, 425, 429])
 
 export type PublicFetchCode =
@@ -34,7 +34,7 @@ export class PublicFetchError extends Error {
 
   constructor(
     readonly code: PublicFetchCode,
-    /** false where the same request will fail the same way. */
+    /** False if a retry would fail the same way. */
     readonly retryable: boolean,
     message: string,
   ) {
@@ -44,33 +44,33 @@ export class PublicFetchError extends Error {
 
 export interface PublicRequest {
   readonly signal: AbortSignal
-  /** Of the body; enforced while it arrives, whatever its announced length. */
+  /** Limit of the body, enforced while it arrives. */
   readonly maxBytes: number
-  /** Of the `Content-Type`, in lower case and without parameters; '' where there is none. */
+  /** Decides by the `Content-Type` in lower case without parameters, or '' if there is none. */
   readonly accepts: (type: string) => boolean
-  /** Besides our own; a repeated request asks for a range with them. */
+  /** Additional headers. A repeated request uses them to ask for a range. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface PublicResponse {
-  /** 200, or 206 where a range was asked for. */
+  /** 200, or 206 if a range was requested. */
   readonly status: 200 | 206
   readonly headers: Headers
   /** After redirects. */
   readonly url: URL
-  /** To be read once. An early end, a stall and too many bytes are a PublicFetchError. */
+  /** Can be read once. An early end, a stall or too many bytes throw a PublicFetchError. */
   readonly body: AsyncIterable<Uint8Array>
-  /** Ends the connection; for who does not read the body. */
+  /** Closes the connection if the body is not read. */
   close(): Promise<void>
 }
 
-/** @throws PublicFetchError; the reason of the signal where it is aborted */
+/** @throws PublicFetchError; the signal's reason if it is aborted */
 export type FetchPublic = (url: string, request: PublicRequest) => Promise<PublicResponse>
 
 export interface Patience {
-  /** From the connection to the head of the answer, of each address. */
+  /** For each address, from the connection to the head of the response. */
   readonly answerMs: number
-  /** In which at least `stallBytes` of the body must arrive. */
+  /** Time in which at least `stallBytes` of the body must arrive. */
   readonly stallMs: number
   readonly stallBytes: number
 }
@@ -79,7 +79,7 @@ const DEFAULT_PATIENCE: Patience = { answerMs: 30_000, stallMs: 60_000, stallByt
 
 export interface FetchPublicOptions {
   readonly resolve?: Resolve
-  /** Whether an address that a name resolved to may be connected to. Addresses in a URL are judged before, in any case. */
+  /** True if a resolved address may be used. Literal addresses in a URL are always checked before. */
   readonly judge?: (address: string) => boolean
   readonly patience?: Patience
 }
@@ -119,11 +119,12 @@ function judgeText(text: string): URL {
 
 function nextHop(location: string | null, from: URL): URL {
   const url = location === null ? null : URL.parse(location, from.href)
-  if (url === null) throw new PublicFetchError('url_unreachable', false, 'a redirect to nowhere')
+  if (url === null)
+    throw new PublicFetchError('url_unreachable', false, 'a redirect without a valid location')
   return judgeText(url.href)
 }
 
-/** A connection with the head of its answer. */
+/** A connection with the head of its response. */
 interface Opened {
   readonly response: Response
   readonly timeout: PausableTimeout
@@ -145,12 +146,12 @@ async function open(context: Context, url: URL): Promise<Opened> {
   throw failure
 }
 
-/** Those of the host, all of them judged. */
+/** Addresses of the host, all of them checked. */
 async function addressesOf(
   { resolve, judge, request }: Context,
   { hostname }: URL,
 ): Promise<readonly string[]> {
-  // A literal: judged with the text.
+  // A literal address was checked with the text.
   if (hostname.startsWith('[') || /^[\d.]+$/.test(hostname)) return [hostname.replace(/^\[|\]$/g, '')]
   const addresses = await resolve(hostname, request.signal).catch((error) => {
     if (!(error instanceof ResolveError)) throw error
@@ -175,7 +176,7 @@ async function connect({ request, patience }: Context, url: URL, address: string
       headers: { ...request.headers, ...OWN_HEADERS, host: url.host },
       redirect: 'manual',
       signal: timeout.signal,
-      // A connection that was kept would be found again by its address, though made for another name.
+      // A kept connection would be reused by its address, although it was made for another name.
       keepalive: false,
       decompress: false,
       timeout: false,
@@ -200,7 +201,7 @@ async function close(response: Response, timeout: PausableTimeout): Promise<void
   await response.body?.cancel().catch(() => {})
 }
 
-/** Errors of the connection. A certificate that does not fit will not fit at the next try. */
+/** Errors of the connection. A wrong certificate will still be wrong at a retry. */
 function failureOf(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   const code = String((error as { readonly code?: unknown } | null)?.code)
@@ -222,7 +223,7 @@ async function accept(context: Context, url: URL, opened: Opened): Promise<Publi
   return { status, headers: response.headers, url, body, close: opened.close }
 }
 
-/** What is wrong with the head of an answer; null where nothing is. */
+/** The error for the head of a response, or null if it is acceptable. */
 function refusalOf({ status, headers }: Response, { headers: sent, accepts, maxBytes }: PublicRequest) {
   const asked = Object.keys(sent ?? {}).some((name) => name.toLowerCase() === 'range')
   if (status !== 200 && !(status === 206 && asked)) return refusalOfStatus(status)
@@ -265,7 +266,7 @@ async function* read(
       received += value.byteLength
       sinceStart += value.byteLength
       if (received > maxBytes) throw tooLarge(maxBytes)
-      // Its consumer may take its time.
+      // The time that the consumer needs does not count.
       timeout.stop()
       yield value
       if (sinceStart >= stallBytes) sinceStart = 0

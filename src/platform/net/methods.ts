@@ -1,4 +1,4 @@
-/** Methods that a path does not have (RFC 9110, section 15.5.6). */
+/** Responses to methods that a path does not support (RFC 9110, section 15.5.6). */
 import { AppError } from '../errors.ts'
 
 /** 405 `method_not_allowed`; `allow` lists the methods of the path. */
@@ -10,7 +10,7 @@ export function methodNotAllowed(method: string, allow: string): AppError {
 
 export const READ_METHODS: readonly string[] = ['GET', 'HEAD']
 
-/** A handler for every other method of a path that can only be read. */
+/** Handles all other methods of a read-only path. */
 export function readOnly({ request }: { readonly request: Request }): never {
   throw methodNotAllowed(request.method, READ_METHODS.join(', '))
 }

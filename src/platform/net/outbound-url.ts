@@ -1,17 +1,16 @@
 /**
- * Which URLs a caller may have this service fetch, judged by the text alone: no name is resolved here.
+ * Decides by the text of a URL whether the service may fetch it. No name is resolved here.
  *
- * The rule: an address is allowed only where it is known to be public; whatever is not understood is refused. The WHATWG parser
- * comes first, because it is what will connect: it turns every odd spelling (octal, hexadecimal, short, full-width,
- * percent-encoded) into the one address that is meant. Names are resolved, and their addresses judged by
- * `isPublicAddress`, when the connection is made.
+ * An address is allowed only if it is known to be public. Everything else is refused. The WHATWG parser comes first, because
+ * it also makes the connection: it turns every odd spelling (octal, hexadecimal, short, full-width, percent-encoded) into
+ * the address that is meant. When the connection is made, names are resolved and `isPublicAddress` checks their addresses.
  */
 import ipaddr from 'ipaddr.js'
 import { AppError } from '../errors.ts'
 
 const MAX_LENGTH = 8_192
 
-/** Names of this machine that its resolver knows without asking anybody (RFC 6761, hosts files of common systems). */
+/** Names of this machine that its resolver knows without DNS (RFC 6761, hosts files of common systems). */
 const LOCAL_NAMES: ReadonlySet<string> = new Set([
   'localhost',
   'localhost6',
@@ -20,18 +19,18 @@ const LOCAL_NAMES: ReadonlySet<string> = new Set([
   'localhost.localdomain',
   'localhost6.localdomain6',
 ])
-/** Local by RFC 6761 and 6762, or set aside for private use by ICANN. */
+/** Local by RFC 6761 and 6762, or reserved for private use by ICANN. */
 const LOCAL_SUFFIXES = ['.localhost', '.local', '.internal'] as const
 
-/** Public by its number, but what answers there to machines of Azure is Azure itself, with their settings. */
+/** A public number, at which Azure answers its machines with their settings. */
 const AZURE_HOST = '168.63.129.16'
 
-/** Everything that IANA has given out for use on the internet begins with 001 (RFC 4291 section 2.4). */
+/** All addresses that IANA has assigned for the internet begin with 001 (RFC 4291 section 2.4). */
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3]
 
 /**
- * The URL, in the spelling that will be used.
- * @param path where the text stands in the request, for the finding
+ * The parsed URL, whose spelling will be used.
+ * @param path the place of the text in the request, for the finding
  * @throws AppError 400 `url_not_allowed`
  */
 export function assertOutboundUrl(text: string, path = 'assetUrl'): URL {
@@ -43,7 +42,7 @@ export function assertOutboundUrl(text: string, path = 'assetUrl'): URL {
   throw new AppError('url_not_allowed', `${path}: ${reason}`, { details })
 }
 
-/** Why the URL is not allowed; null where it is. */
+/** Why the URL is refused, or null if it is allowed. */
 function refusalOf(url: URL, text: string): string | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must start with http:// or https://'
   if (url.username !== '' || url.password !== '' || hasUserInfo(text)) return 'must not carry credentials'
@@ -60,13 +59,13 @@ function refusalOf(url: URL, text: string): string | null {
   return null
 }
 
-/** Also empty user information, `http://@host/`, of which the parsed URL keeps nothing. */
+/** Also finds empty user information (`http://@host/`), which the parsed URL drops. */
 function hasUserInfo(text: string): boolean {
   const authority = /^[^:]*:[\\/]*([^\\/?#]*)/.exec(text.replaceAll(/[\t\r\n]/g, ''))?.[1] ?? ''
   return authority.includes('@')
 }
 
-/** After parsing, a host that is an IPv4 address has exactly this form. */
+/** After parsing, every IPv4 address has this form. */
 function isLiteral(host: string): boolean {
   return host.startsWith('[') || ipaddr.IPv4.isValidFourPartDecimal(host)
 }

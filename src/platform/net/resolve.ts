@@ -1,8 +1,7 @@
 /**
- * Names to addresses, for connections whose address is judged before they are made.
+ * Resolves names to addresses, for connections whose address is checked first.
  *
- * The rule: DNS alone is asked, never the machine's own tables, and every address of both families is given. An answer is
- * used once and kept nowhere.
+ * It asks DNS only, never the machine's own tables, and returns all addresses of both families. Nothing is cached.
  */
 import { Resolver } from 'node:dns/promises'
 
@@ -14,7 +13,7 @@ export class ResolveError extends Error {
 
   constructor(
     message: string,
-    /** false where the name has no address, and asking again gives the same. */
+    /** False if the name has no address, so that a retry is useless. */
     readonly transient: boolean,
   ) {
     super(message)
@@ -22,14 +21,14 @@ export class ResolveError extends Error {
 }
 
 export interface ResolverOptions {
-  /** `address:port` of DNS servers; those of the machine where absent. */
+  /** `address:port` of DNS servers. Default: those of the machine. */
   readonly servers?: readonly string[]
-  /** For the first try of each server; doubled after each. */
+  /** For the first try of each server, doubled after each try. */
   readonly timeoutMs?: number
   readonly tries?: number
 }
 
-/** What a DNS server answers where it knows of no such name or no such address. */
+/** Codes of a DNS server that knows no such name or address. */
 const NOTHING = new Set(['ENOTFOUND', 'ENODATA', 'NOTFOUND', 'NODATA', 'EBADNAME'])
 
 export function createResolve({ servers, timeoutMs = 3_000, tries = 3 }: ResolverOptions = {}): Resolve {
@@ -49,7 +48,7 @@ export function createResolve({ servers, timeoutMs = 3_000, tries = 3 }: Resolve
   }
 }
 
-/** One family that cannot be asked does not matter where the other has an address: nothing is connected to unjudged. */
+/** A failed family does not matter if the other has an address, because every address is checked before use. */
 function addressesOf(
   name: string,
   answers: readonly PromiseSettledResult<readonly string[]>[],
