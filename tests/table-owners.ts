@@ -76,8 +76,9 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: 'Creating an upload locks the limit of its organization.',
   },
   { table: 'person', folder: 'recordings', reason: 'Participants are shown with the names of people.' },
+  { table: 'recording', folder: 'assets', writes: true, reason: 'The only writer of the columns `asset_*`.' },
   { table: 'recording', folder: 'folders', reason: 'Visibility of recordings follows from folders.' },
-  { table: 'recording', folder: 'media', writes: true, reason: 'Processing stores the asset columns.' },
+  { table: 'recording', folder: 'media', reason: 'Finds media to retry, and the objects of a recording.' },
   { table: 'recording', folder: 'transcribe', writes: true, reason: 'Transcription stores its status.' },
   {
     table: 'recording',
@@ -85,12 +86,7 @@ export const EXCEPTIONS: readonly Exception[] = [
     writes: true,
     reason: 'A new transcript changes its status and summary.',
   },
-  {
-    table: 'recording',
-    folder: 'uploads',
-    writes: true,
-    reason: 'An upload stores the asset columns and wakes processing.',
-  },
+  { table: 'recording', folder: 'uploads', reason: 'An upload changes under the lock of its recording.' },
   { table: 'recording_folder', folder: 'folders', reason: 'Visibility of recordings follows from folders.' },
   { table: 'worker', folder: 'cli', reason: '`earshot doctor` counts active workers.' },
 ]

@@ -8,6 +8,7 @@ import { patternsWork } from '../src/agents/events/redaction.ts'
 import { createIngestWork } from '../src/agents/ingest/work.ts'
 import { parseBodyWork } from '../src/http/parse-body.ts'
 import { serveWork } from '../src/platform/concurrency/work-thread.ts'
+import { readOutputWork } from '../src/transcribe/read-output.ts'
 
 if (parentPort === null) throw new Error('this file is the entry of a thread')
 
@@ -15,4 +16,4 @@ if (parentPort === null) throw new Error('this file is the entry of a thread')
 if (process.platform === 'linux') setPriority(0, 10)
 
 const { judge, fingerprints } = createIngestWork()
-serveWork(parentPort, [parseBodyWork, judge, fingerprints, patternsWork])
+serveWork(parentPort, [parseBodyWork, judge, fingerprints, patternsWork, readOutputWork])

@@ -9,18 +9,18 @@ import { dirname, join, normalize } from 'node:path'
 const LAYERS = [
   { name: 'cli', files: /^src\/cli(?:\/|\.ts$)/, label: 'src/cli<br>commands' },
   {
+    name: 'settings',
+    files: /^src\/(?:config|settings[a-z-]*)\.ts$/,
+    label: 'src/config.ts, settings.ts<br>settings',
+  },
+  {
     name: 'start',
-    files: /^(?:workers\/|src\/(?:main|service|app|features|data-changes|container)\.ts$)/,
+    files: /^(?:workers\/|src\/[^/]+\.ts$)/,
     label: 'src/main.ts, service.ts, app.ts,<br>features.ts, container.ts, workers<br>start and wiring',
   },
   { name: 'http', files: /^src\/http\//, label: 'src/http<br>operations, authentication, limits' },
   { name: 'actors', files: /^src\/actors\//, label: 'src/actors<br>mailboxes and turns' },
   { name: 'client', files: /^src\/client\//, label: 'src/client<br>uploads to any server' },
-  {
-    name: 'settings',
-    files: /^src\/(?:config|settings[a-z-]*)\.ts$/,
-    label: 'src/config.ts, settings.ts<br>settings',
-  },
   {
     name: 'platform',
     files: /^(?:src\/platform\/|sql\/)/,

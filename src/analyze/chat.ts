@@ -6,14 +6,11 @@
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { trimEndOf } from '../platform/validation/trim.ts'
+import { OpenAiError, type OpenAiServer, postToOpenAi } from '../platform/net/openai-compatible.ts'
 import { AnalyzerError } from './analyzer.ts'
 
-export interface ChatOptions {
-  /** With or without the trailing `/v1`. */
-  readonly url: string
+export interface ChatOptions extends OpenAiServer {
   readonly model: string
-  readonly apiKey: string | null
   /** Milliseconds for one request. */
   readonly timeout?: number
 }
@@ -50,8 +47,8 @@ export async function askChat<S extends TSchema>(
   return answer
 }
 
-function bodyOf(model: string, { name, instructions, data, answer }: Question<TSchema>): string {
-  return JSON.stringify({
+function bodyOf(model: string, { name, instructions, data, answer }: Question<TSchema>): object {
+  return {
     model,
     temperature: 0,
     messages: [
@@ -59,62 +56,24 @@ function bodyOf(model: string, { name, instructions, data, answer }: Question<TS
       { role: 'user', content: JSON.stringify(data) },
     ],
     response_format: { type: 'json_schema', json_schema: { name, strict: true, schema: answer } },
-  })
+  }
 }
 
-async function post(
-  { url, apiKey, timeout = TIMEOUT }: ChatOptions,
-  body: string,
-  signal: AbortSignal,
-): Promise<string> {
-  const endpoint = `${trimEndOf(url, '/').replace(/\/v1$/, '')}/v1/chat/completions`
+async function post(server: ChatOptions, body: object, signal: AbortSignal): Promise<string> {
+  const timeoutMs = server.timeout ?? TIMEOUT
   try {
-    const response = await fetch(endpoint, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
-      },
-      body,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
-      // A redirect would send conversation and key to a host that is not configured.
-      redirect: 'error',
-    })
-    if (!response.ok) {
-      await response.body?.cancel()
-      throw new AnalyzerError(
-        `The analysis server answered ${response.status}`,
-        isRetryableStatus(response.status),
-      )
-    }
-    return await readText(response)
+    const request = { path: 'chat/completions', body, timeoutMs, maxBytes: MAX_ANSWER_BYTES }
+    return await postToOpenAi(server, request, signal)
   } catch (error) {
-    signal.throwIfAborted()
-    if (error instanceof AnalyzerError) throw error
-    throw new AnalyzerError('The analysis server could not be reached or did not answer in time', true, {
-      cause: error,
-    })
+    if (!(error instanceof OpenAiError)) throw error
+    const message = `The analysis server ${error.message}`
+    throw new AnalyzerError(message, isRetryable(error), { cause: error })
   }
 }
 
-/**
- * Everything is retryable except a verdict on the request itself. Even a refused key or an unknown model is, because an
- * operator can correct it.
- */
-function isRetryableStatus(status: number): boolean {
+/** A refusal of the request itself is permanent. An operator can correct a refused key or an unknown model. */
+function isRetryable({ status }: OpenAiError): boolean {
   return status !== 400 && status !== 413 && status !== 422
-}
-
-async function readText(response: Response): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength
-    if (bytes > MAX_ANSWER_BYTES) throw unusable('more than 1 MiB')
-    text += decoder.decode(chunk, { stream: true })
-  }
-  return text + decoder.decode()
 }
 
 function parse(text: string): unknown {

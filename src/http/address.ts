@@ -1,20 +1,22 @@
 /**
  * The address of a request: its path, its query and its `Host`.
  *
- * A client writes `Host` and the request line as it likes, and `request.url` is made from both: with a malformed `Host` it is no URL
- * at all. So nothing but this file reads `request.url`, and the path never depends on the host.
+ * Clients control `Host` and the request line, and Bun builds `request.url` from both. With a malformed `Host` it is
+ * not a valid URL. Therefore only this file reads `request.url`, and the path never depends on the host.
  */
 import { AppError } from '../platform/errors.ts'
 
-/** A registered name, an IPv4 address or an IPv6 address in brackets, with an optional port (RFC 9110, section 7.2). */
+/**
+ * A registered name, an IPv4 address or an IPv6 address in brackets, with an optional port (RFC 9110, section 7.2).
+ */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i
 
-/** What a request without a `Host` (HTTP/1.0) is addressed to. */
+/** The host of a request without `Host` (HTTP/1.0). */
 const DEFAULT_HOST = 'localhost'
 
 const SCHEME_END = '://'
 
-/** The path as sent, without query and fragment: `/v3/rest/recordings`. `/` where there is none. */
+/** The path as sent, without query and fragment: `/v3/rest/recordings`. `/` if it is empty. */
 export function pathOf(request: Request): string {
   const { url } = request
   const start = pathStart(url)
@@ -31,7 +33,7 @@ export function queryOf(request: Request): URLSearchParams {
   return new URLSearchParams(end === -1 ? url.slice(start + 1) : url.slice(start + 1, end))
 }
 
-/** Scheme, host and port that the client used, of a request whose `Host` was accepted: `http://api:3000`. */
+/** Scheme, host and port that the client used: `http://api:3000`. The request's `Host` has been accepted. */
 export function originOf(request: Request): string {
   return new URL(request.url).origin
 }
@@ -44,8 +46,8 @@ function pathStart(url: string): number {
 }
 
 /**
- * Gives a request without a `Host` an absolute URL, which the router needs. HTTP/1.0 allows such requests, and health checks of load
- * balancers send them.
+ * Gives a request without a `Host` an absolute URL, which the router needs. HTTP/1.0 permits such requests, and health
+ * checks of load balancers send them.
  */
 export function completeAddress(request: Request): void {
   if (request.headers.has('host')) return
@@ -53,7 +55,7 @@ export function completeAddress(request: Request): void {
   Object.defineProperty(request, 'url', { value: url })
 }
 
-/** @returns a check of `Host` that remembers the last value that it accepted, since most clients send the same one */
+/** @returns a check of `Host` that remembers the last accepted value, because most clients send the same one */
 export function createHostCheck(): (request: Request) => void {
   let accepted: string | null = null
   return (request) => {

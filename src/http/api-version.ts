@@ -1,9 +1,9 @@
 /**
  * Versions of the website API, chosen by the header `API-Version` (specification, "Versioning").
  *
- * The rule: a breaking change is a new row of the table and a date for the row before it. A superseded version keeps
- * working until its sunset, at least 90 days later, and says so in every response: `Deprecation` (RFC 9745), `Sunset`
- * (RFC 8594) and the links of both. After that it is refused like one that never was.
+ * A breaking change adds a row to the table and dates to the previous row. A superseded version works until its sunset,
+ * at least 90 days later, and announces it in every response: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and their
+ * links. After the sunset it is refused like an unknown version.
  */
 import { AppError } from '../platform/errors.ts'
 
@@ -14,28 +14,28 @@ export interface ApiVersion {
   readonly superseded?: {
     readonly deprecated: Date
     readonly sunset: Date
-    /** Where people read what to change: an absolute URL, or a path of this service. */
+    /** Instructions for migrating: an absolute URL, or a path of this service. */
     readonly guide: string
   }
 }
 
-/** Oldest first; the last one is the current version. */
+/** Oldest first. The last one is the current version. */
 export const API_VERSIONS: readonly ApiVersion[] = [{ version: '1', released: new Date('2026-01-01') }]
 
 const MIN_NOTICE_MS = 90 * 24 * 60 * 60 * 1000
 
 /** The version that answers a request. */
 export interface ChosenVersion {
-  /** Of every response to the request. */
+  /** Headers of every response to the request. */
   readonly headers: Readonly<Record<string, string>>
-  /** @throws AppError 400 where the request asks for a version that there is not (any more) */
+  /** @throws AppError 400 if the requested version is unknown or past its sunset */
   assertSupported(): void
 }
 
-/** Chooses by the value of the request header; null: the client pins none. */
+/** Chooses by the value of the request header; null: the client requests no version. */
 export type ChooseVersion = (pinned: string | null) => ChosenVersion
 
-/** @throws Error for a table without a current version, with a name twice, or with less than 90 days of notice */
+/** @throws Error if the table has no current version, a duplicate, or less than 90 days of notice */
 export function createChooseVersion(
   table: readonly ApiVersion[],
   clock: { readonly now: () => Date },
@@ -61,8 +61,9 @@ export function createChooseVersion(
 function checked(table: readonly ApiVersion[]): ApiVersion {
   const current = table.at(-1)
   if (current === undefined || current.superseded !== undefined)
-    throw new Error('the last API version is the current one')
-  if (new Set(table.map((row) => row.version)).size < table.length) throw new Error('an API version twice')
+    throw new Error('the last API version must not be superseded')
+  if (new Set(table.map((row) => row.version)).size < table.length)
+    throw new Error('an API version occurs twice')
   for (const { version, superseded } of table.slice(0, -1)) {
     if (superseded === undefined) throw new Error(`API version ${version} has no sunset`)
     if (superseded.sunset.getTime() - superseded.deprecated.getTime() < MIN_NOTICE_MS)

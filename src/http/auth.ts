@@ -1,8 +1,8 @@
 /**
- * From the headers of a request to the principal who sent it, or 401 / 403 (specification, "Authentication").
+ * Authenticates a request: headers to principal, or 401 / 403 (specification, "Authentication").
  *
- * The rule: every credential that is presented where it counts must be good. A bad token beside a good key is 401 and
- * never a silent fall-back to the key, which would hide a client's mistake until the day the key is gone.
+ * Every presented credential must be valid. A bad token beside a good key is 401. Falling back to the key would hide
+ * the client's mistake until the key is revoked.
  */
 import type { Authentication, OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
 import type { Principal } from '../identity/principal.ts'
@@ -11,11 +11,11 @@ import type { Access } from './operation.ts'
 
 export interface AuthenticateDeps {
   readonly identity: Authentication
-  /** Counts a failure of the client. @returns headers of the reply. @throws AppError 429 */
+  /** Counts an authentication failure of the client. @returns headers of the reply. @throws AppError 429 */
   readonly countFailure: (request: Request, peer: string | null) => Promise<Record<string, string>>
 }
 
-/** Finds the address of the connection's other end; only asked for when an authentication fails. */
+/** Returns the address of the connection's other end. Called only after a failed authentication. */
 export type Peer = () => string | null
 
 const API_KEY = 'x-service-api-key'
@@ -32,10 +32,10 @@ const CHALLENGES: Record<Exclude<Access, 'public'>, string> = {
   organizationOrUser: 'Bearer realm="earshot", ApiKey realm="earshot", header="X-Service-Api-Key"',
 }
 
-/** RFC 6750 section 2.1: the scheme is compared without regard to case. */
+/** RFC 6750 section 2.1: the scheme is case-insensitive. */
 const BEARER = /^bearer +([\w.~+/-]+=*)$/i
 
-/** A 401 on its way out; `challenge` is the value of `WWW-Authenticate` (RFC 9110 section 11.6.1). */
+/** Becomes a 401. `challenge` is the value of `WWW-Authenticate` (RFC 9110 section 11.6.1). */
 class Unauthenticated extends Error {
   constructor(
     readonly code: ErrorCode,
@@ -46,7 +46,7 @@ class Unauthenticated extends Error {
   }
 }
 
-/** What `mount` asks before every operation. @throws AppError 401, 403, 429 or 503 */
+/** `mount` calls it before every operation. @throws AppError 401, 403, 429 or 503 */
 export function createAuthenticate({ identity, countFailure }: AuthenticateDeps) {
   return async (request: Request, access: Access, peer: Peer): Promise<Principal | null> => {
     if (access === 'public') return null
@@ -71,12 +71,15 @@ async function authenticate(
   const user = await byToken(identity, headers)
   const organization = await byApiKey(identity, headers)
   if (user !== null && organization !== null && user.organizationId !== organization.organizationId)
-    throw new Unauthenticated('unauthenticated', 'The token and the API key are of different organizations.')
+    throw new Unauthenticated(
+      'unauthenticated',
+      'The token and the API key belong to different organizations.',
+    )
   const principal = access === 'organization' ? organization : user
   if (principal !== null) return principal
   if (access === 'organizationOrUser' && organization !== null) return organization
   if (access === 'user' && organization !== null)
-    throw new AppError('user_required', 'This needs a user: an API key alone is not enough.')
+    throw new AppError('user_required', 'This operation needs a user. An API key alone is not enough.')
   throw new Unauthenticated('unauthenticated', MISSING[access])
 }
 
@@ -98,7 +101,7 @@ async function byAgentSecret(identity: Authentication, headers: Headers): Promis
   throw new Unauthenticated('invalid_agent_secret', 'The agent secret is unknown or has been revoked.')
 }
 
-/** null where no API key was sent. */
+/** @returns null if no API key was sent */
 async function byApiKey(identity: Authentication, headers: Headers): Promise<OrganizationPrincipal | null> {
   const key = headers.get(API_KEY)
   if (key === null) return null
@@ -107,7 +110,7 @@ async function byApiKey(identity: Authentication, headers: Headers): Promise<Org
   throw new Unauthenticated('unauthenticated', 'The API key is unknown or has been revoked.')
 }
 
-/** null where no `Authorization` was sent. */
+/** @returns null if no `Authorization` was sent */
 async function byToken(identity: Authentication, headers: Headers): Promise<UserPrincipal | null> {
   const authorization = headers.get('authorization')
   if (authorization === null) return null
@@ -120,7 +123,7 @@ async function byToken(identity: Authentication, headers: Headers): Promise<User
   throw new Unauthenticated(
     'unauthenticated',
     principal.refused,
-    // RFC 6750 section 3: says that a token came and was not accepted, unlike the bare challenge.
+    // RFC 6750 section 3: unlike the bare challenge, this states that a token was sent and refused.
     `Bearer realm="earshot", error="invalid_token", error_description="${principal.refused}"`,
   )
 }

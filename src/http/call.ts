@@ -1,7 +1,7 @@
 /**
- * Between an operation and HTTP: the request as its handler sees it, and its reply as a response.
+ * Connects operations to HTTP: builds the request that a handler sees, and turns its reply into a response.
  *
- * The rule: the body is read and judged when the handler asks for it, because some failures come before.
+ * The body is read and validated when the handler asks for it, because some errors must come first.
  */
 import type { TObject, TSchema } from '@sinclair/typebox'
 import type { Principal } from '../identity/principal.ts'
@@ -12,13 +12,14 @@ import { textResponse } from '../platform/net/compression.ts'
 import { invalid, isStorableText, validate } from '../platform/validation/json.ts'
 import { queryOf } from './address.ts'
 import type { BodyLease } from './body-budget.ts'
+import { jsonLoad } from './json-cost.ts'
 import type { Access, Call, Method, Operation, Reply } from './operation.ts'
 import { parseBodyWork } from './parse-body.ts'
 import { readBytes } from './read-body.ts'
 
 export const DEFAULT_MAX_BODY_BYTES = 1024 * 1024
 
-/** `Allow` for the methods of one path; whoever answers GET answers HEAD. */
+/** `Allow` for the methods of one path. A path with GET also supports HEAD. */
 export function allowHeader(methods: ReadonlySet<Method>): string {
   const all = new Set<string>(methods)
   if (all.has('GET')) all.add('HEAD')
@@ -30,14 +31,14 @@ export function routePath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** The reply as it goes out, with the headers of `set` that it adds to. */
+/** The response for a reply, including headers already in `set`. */
 export function toResponse(
   reply: Reply,
   request: Request,
   set: { readonly headers: Readonly<Record<string, string | number | string[] | undefined>> },
 ): Response | Promise<Response> {
   const { status, text, body } = reply
-  // An answer's own `Vary` would hide the one that was set before.
+  // A `Vary` on the response would replace the one in `set`.
   const vary = set.headers.vary
   const headers = { ...(typeof vary === 'string' ? { vary } : {}), ...reply.headers }
   if (text !== undefined)
@@ -52,15 +53,15 @@ export function toResponse(
   })
 }
 
-/** What reading the body of a request takes. */
+/** Dependencies for reading the body of a request. */
 export interface BodyReading {
   readonly lease: BodyLease
-  /** Who shares memory and threads with whom. */
+  /** Requests with the same caller share memory and threads. */
   readonly caller: string
   readonly work: RequestWork
 }
 
-/** What the handler of `operation` is given; nothing is read or validated before it asks. */
+/** The argument of the handler of `operation`. Nothing is read or validated until the handler asks. */
 export function createCall(
   operation: Operation,
   request: Request,
@@ -76,8 +77,7 @@ export function createCall(
   }
   const parsedBody = async () => {
     const bytes = await bodyBytes()
-    const load = { caller, bytes: bytes.byteLength }
-    return work.run(parseBodyWork, { bytes, schema: operation.body ?? null }, load)
+    return work.run(parseBodyWork, { bytes, schema: operation.body ?? null }, jsonLoad(caller, bytes))
   }
   return {
     request,
@@ -86,7 +86,7 @@ export function createCall(
     param,
     id(name: string, code: ErrorCode) {
       const value = param(name)
-      if (!isUuid(value)) throw new AppError(code, 'There is no such object.')
+      if (!isUuid(value)) throw new AppError(code, 'The object does not exist.')
       return value.toLowerCase()
     },
     async body() {
@@ -99,7 +99,7 @@ export function createCall(
   }
 }
 
-/** `application/json` or any `+json`, with whatever parameters. */
+/** `application/json` or any `+json`, with any parameters. */
 const JSON_TYPE = /^application\/(?:json|[\w.+-]+\+json)\s*(?:;|$)/i
 
 function assertJson(request: Request): void {
@@ -112,8 +112,8 @@ function assertJson(request: Request): void {
 }
 
 /**
- * The query as strings, numbers and booleans according to the schema. An ignored filter would return more than was
- * asked for with a 200 that looks right, so an unknown or repeated parameter is refused.
+ * The query as strings, numbers and booleans according to the schema. Unknown and repeated parameters are refused: if a
+ * filter were ignored, the client would get too many results with status 200.
  */
 function readQuery(operation: Operation, request: Request): Record<string, unknown> {
   const properties: Record<string, TSchema> = operation.query?.properties ?? {}

@@ -1,6 +1,9 @@
-/** Requests whose client has left before it had sent everything: no failure of ours, and nobody sees the answer but the log. */
+/**
+ * Requests whose client disconnected before it had sent everything. This is not a failure of the service, and the
+ * answer appears only in the log.
+ */
 
-/** nginx's number for them. */
+/** The status that nginx uses for such requests. */
 export const CLIENT_GONE = 499
 
 export class ClientGone extends Error {

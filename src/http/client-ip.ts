@@ -1,16 +1,15 @@
 /**
- * Which machine a request comes from, for limits that count per client.
+ * Finds the client's IP address, for limits that count per client.
  *
- * The rule: a forwarding header is a claim, believed only from a trusted proxy and read from the right, each address
- * being the word of the proxy after it. The first address that is not a trusted proxy's is the client; what stands to
- * the left of it is the client's own invention.
+ * A forwarding header is trusted only from a trusted proxy, and read from right to left, because each proxy appends the
+ * address before it. The first address that is not a trusted proxy is the client. Addresses to its left may be forged.
  */
 import ipaddr from 'ipaddr.js'
 
-/** Decides whether an address is in one of the trusted CIDR blocks. */
+/** Whether an address is in one of the trusted CIDR blocks. */
 export type IsTrusted = (address: string) => boolean
 
-/** `cidrs` as in `TRUSTED_PROXIES`. @throws Error for a block that is not one */
+/** `cidrs` as in `TRUSTED_PROXIES`. @throws Error for an invalid block */
 export function trustedProxies(cidrs: readonly string[]): IsTrusted {
   const blocks = cidrs.map((cidr) => ipaddr.parseCIDR(cidr))
   return (text) => {
@@ -19,22 +18,22 @@ export function trustedProxies(cidrs: readonly string[]): IsTrusted {
   }
 }
 
-/** The client's address in its normal form, given the address of the connection's other end; null where that is unknown. */
+/** The client's normalized address. `peer` is the address of the connection's other end; null if it is unknown. */
 export function clientIp(peer: string | null, headers: Headers, isTrusted: IsTrusted): string | null {
   const connected = peer === null ? null : normalise(peer)
   if (connected === null || !isTrusted(connected)) return connected
-  return walk(connected, claims(headers), isTrusted)
+  return firstUntrusted(connected, claims(headers), isTrusted)
 }
 
-/** What to count under: the address, for IPv6 its /64, which is the least that one customer is given (RFC 6177). */
+/** The key to count under: the address, or for IPv6 its /64, which is the least that one customer gets (RFC 6177). */
 export function countingKey(address: string): string {
   const parsed = ipaddr.parse(address)
   if (parsed.kind() === 'ipv4') return address
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`).toString()}/64`
 }
 
-/** From right to left, to the first address that is not a proxy's, or to the last one that can be read. */
-function walk(peer: string, claimed: readonly string[], isTrusted: IsTrusted): string {
+/** Reads from right to left, up to the first address that is not a trusted proxy or cannot be parsed. */
+function firstUntrusted(peer: string, claimed: readonly string[], isTrusted: IsTrusted): string {
   let client = peer
   for (const text of claimed.toReversed()) {
     const address = normalise(text)
@@ -46,8 +45,8 @@ function walk(peer: string, claimed: readonly string[], isTrusted: IsTrusted): s
 }
 
 /**
- * The addresses of `X-Forwarded-For` or of `Forwarded` (RFC 7239). A proxy that writes the one lets the other pass as the
- * client sent it, so where both are present and differ it cannot be told which to believe, and neither is.
+ * The addresses of `X-Forwarded-For` or `Forwarded` (RFC 7239). A proxy that writes one of them passes the other on as
+ * the client sent it. If both are present and differ, neither can be trusted.
  */
 function claims(headers: Headers): readonly string[] {
   const traditional = list(headers.get('x-forwarded-for'))
@@ -74,10 +73,10 @@ function forwardedFor(element: string): string {
 /** `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]:80`, `::ffff:192.0.2.1` → the plain address; null for anything else. */
 function normalise(text: string): string | null {
   const bare = /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1] ?? text.replace(/^([\d.]+):\d+$/, '$1')
-  // Only the dotted form with four parts: `ipaddr.js` would also read `1` and `0x7f.1` as IPv4 addresses.
+  // Only the dotted form with four parts, because `ipaddr.js` also parses `1` and `0x7f.1` as IPv4 addresses.
   const wellFormed = bare.includes(':') ? ipaddr.IPv6.isValid(bare) : ipaddr.IPv4.isValidFourPartDecimal(bare)
   if (!wellFormed) return null
   const address = ipaddr.process(bare)
-  // A zone (`fe80::1%eth0`) is local to this machine and no part of the address.
+  // A zone (`fe80::1%eth0`) is local to this machine and not part of the address.
   return address.toString().split('%', 1)[0] ?? null
 }

@@ -1,8 +1,8 @@
 /**
- * Which other websites' pages may call the website API (Fetch standard, "CORS protocol"): those of `WEBSITE_ORIGINS`.
+ * CORS of the website API (Fetch standard, "CORS protocol"). `WEBSITE_ORIGINS` lists the origins whose pages may call
+ * it.
  *
- * The rule: an origin that is not on the list is told nothing at all, and nobody is told that credentials are welcome:
- * there are none.
+ * Other origins get no CORS headers. Credentials are never allowed, because the website API has none.
  */
 
 const EXPOSED = [
@@ -22,9 +22,12 @@ const EXPOSED = [
 const PREFLIGHT_SECONDS = 3600
 
 export interface Cors {
-  /** Of every response to the request. */
+  /** Headers of every response to the request. */
   headers(request: Request): Readonly<Record<string, string>>
-  /** Of the answer to a preflight, given the methods of the path; null where the request is none of a listed origin. */
+  /**
+   * Headers of the answer to a preflight for a path with these methods; null if the request is not a preflight of a
+   * listed origin.
+   */
   preflight(request: Request, methods: string): Readonly<Record<string, string>> | null
 }
 

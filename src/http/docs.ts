@@ -1,6 +1,6 @@
 /**
- * `/openapi.json` and Swagger UI at `/docs`. Nothing is built before somebody asks for it, and then it is kept: routes
- * do not change while the service runs.
+ * `/openapi.json` and Swagger UI at `/docs`. Each is built on its first request and then cached, because routes do not
+ * change while the service runs.
  */
 import { Elysia, type InternalRoute } from 'elysia'
 import type { Config } from '../config.ts'
@@ -21,7 +21,8 @@ export function docs(config: Pick<Config, 'publicBaseUrl'>) {
   const app = new Elysia({ name: 'docs' })
   const hidden = { detail: { hide: true } }
   const origin = config.publicBaseUrl === null ? null : new URL(config.publicBaseUrl).origin
-  // The routes of the whole application. Only subclasses may read them by type; the swagger plugin does it like this.
+  // The routes of the whole application. TypeScript exposes them to subclasses only; the swagger plugin reads them in
+  // the same way.
   const routes = () => (app as unknown as { getGlobalRoutes(): InternalRoute[] }).getGlobalRoutes()
   app.get(
     '/openapi.json',
@@ -39,7 +40,7 @@ export function docs(config: Pick<Config, 'publicBaseUrl'>) {
   app.get(
     '/docs',
     async ({ request }) => {
-      // The page's addresses are relative to its own without a trailing slash.
+      // The page's links are relative to its address without a trailing slash.
       if (pathOf(request).endsWith('/'))
         return new Response(null, { status: 308, headers: { location: '../docs' } })
       const page = await keep('page', async () =>

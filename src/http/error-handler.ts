@@ -1,8 +1,8 @@
 /**
- * The one place where an error becomes a response. Registered first at the root, because an earlier `onError` that
- * returns a value hides later ones. The path prefix picks the shape: problem details under `/api`, else the REST body.
+ * Converts every error to a response. It is registered first at the root, because an earlier `onError` that returns a
+ * value hides later ones. The path prefix decides the shape: problem details under `/api`, otherwise the REST body.
  *
- * The rule: nothing of an unexpected error reaches the caller but its request id; the log has the rest.
+ * Of an unexpected error, the caller sees only the request id. The log has the details.
  */
 
 import { asUnavailable } from '../platform/db/sqlstate.ts'
@@ -11,7 +11,7 @@ import type { Log } from '../platform/observability/log.ts'
 import { problem } from './problem.ts'
 import { type ErrorContext, restError } from './rest-error.ts'
 
-/** What a thrown value means to the caller. Unexpected ones are logged with the request id. */
+/** The API error for a thrown value. Unexpected errors are logged with the request id. */
 export function toAppError(error: unknown, context: ErrorContext, log: Log): AppError {
   if (error instanceof AppError) return error
   const unavailable = asUnavailable(error)
@@ -22,11 +22,11 @@ export function toAppError(error: unknown, context: ErrorContext, log: Log): App
   log.error({ requestId: context.requestId, path: context.path, err: error }, 'unexpected error')
   return new AppError(
     'internal_error',
-    'Something went wrong on our side. The request id identifies this failure in our logs.',
+    'The service failed unexpectedly. The request id identifies this failure in its logs.',
   )
 }
 
-/** The response for an error: body in the shape of the API it belongs to, and its headers. */
+/** The response for an error, in the shape of its API. */
 export function renderError(error: AppError, context: ErrorContext): Response {
   const isWebsite = context.path === '/api' || context.path.startsWith('/api/')
   const { status, contentType, body } = isWebsite ? problem(error, context) : restError(error, context)

@@ -1,20 +1,21 @@
-/** Decompresses a request body as it comes: on another thread, and no further than it is read. */
+/** Decompresses a request body while it arrives, on another thread, and only as far as it is read. */
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { AppError } from '../platform/errors.ts'
 
 export type BodyReader = Pick<ReadableStreamDefaultReader<Uint8Array>, 'read' | 'cancel'>
 
-/** Bytes that are decompressed at a time. */
+/** Bytes decompressed at a time. */
 const CHUNK_BYTES = 64 * 1024
 
 /**
- * What comes out of `compressed`. `onSize` is told how many compressed bytes have come, which may be endless and stand for nothing.
- * A read rejects with what `onSize` throws, with AppError 400 `malformed_encoding`, or with what the body rejects with.
+ * The decompressed bytes of `compressed`. `onSize` gets the number of compressed bytes so far, because these may be
+ * endless and decompress to nothing. A read rejects with an error of `onSize`, AppError 400 `malformed_encoding`, or an
+ * error of the body.
  */
 export function gunzip(compressed: BodyReader, onSize: (bytes: number) => void): BodyReader {
   const decoder = createGunzip({ chunkSize: CHUNK_BYTES })
-  // Failures of both arrive at the reader.
+  // The reader gets the errors of both.
   pipeline(parts(compressed, onSize), decoder, () => {})
   const decoded: AsyncIterator<Uint8Array> = decoder[Symbol.asyncIterator]()
   return {

@@ -1,9 +1,9 @@
 /**
- * `GET /media/…`: the objects of a store that this service serves itself, to whoever has a playback URL.
+ * `GET /media/…`: serves stored objects to holders of a playback URL.
  *
- * The rule: the signature grants access, so pages of other websites may read too and no credential is looked at. The file goes
- * from the disk to the socket without passing through this program, whole or the part that `Range` asks for. The answer is made
- * here, although Bun would apply `Range` to files by itself: what it makes of an answer no log would know.
+ * The signature grants access, so pages of other websites may read the answer, and credentials are ignored. The file
+ * goes from disk to socket without passing through JavaScript, whole or as the requested range. Bun would apply `Range`
+ * to files by itself, but then the log could not show the status.
  */
 import { Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
@@ -15,10 +15,10 @@ import { InvalidKey, ObjectMissing, type Playable } from '../platform/storage/st
 import { pathOf, queryOf } from './address.ts'
 import { matchesEtag, partOf } from './byte-range.ts'
 
-/** Whether the object of a key is still shown by what it belongs to: a URL that was given out dies with it. */
+/** Whether the owner of an object still refers to its key. If not, its playback URLs are invalid. */
 export type IsShown = (objectKey: string) => Promise<boolean>
 
-/** Nothing where playback URLs lead to the store itself. */
+/** No routes if playback URLs lead to the object store itself. */
 export function mediaRoutes({ storage, clock }: Pick<Deps, 'storage' | 'clock'>, isShown: IsShown) {
   const app = new Elysia({ name: 'media' })
   const { playback } = storage
@@ -29,12 +29,12 @@ export function mediaRoutes({ storage, clock }: Pick<Deps, 'storage' | 'clock'>,
     const key = keyOf(pathOf(request))
     const playable = await playback(key, queryOf(request), clock.now()).catch(asNotFound)
     if (playable === null)
-      throw new AppError('playback_url_invalid', 'This playback URL has expired, or is not one of ours.')
-    if (!(await isShown(key))) throw nothingHere()
+      throw new AppError('playback_url_invalid', 'This playback URL has expired or is invalid.')
+    if (!(await isShown(key))) throw notFound()
     return answerWith(playable, key, request)
   }
   const hidden = { detail: { hide: true } }
-  // Not as `get`: the router would answer HEAD by reading the whole file to learn its length.
+  // Not `get`: the router would answer HEAD by reading the whole file to learn its length.
   return app.all(`${PLAYBACK_PATH}*`, answer, hidden)
 }
 
@@ -49,11 +49,11 @@ function keyOf(pathname: string): string {
 function asNotFound(error: unknown): never {
   const isExpected =
     error instanceof ObjectMissing || error instanceof InvalidKey || error instanceof URIError
-  throw isExpected ? nothingHere() : error
+  throw isExpected ? notFound() : error
 }
 
-function nothingHere(): AppError {
-  return new AppError('not_found', 'There is nothing at this address.')
+function notFound(): AppError {
+  return new AppError('not_found', 'Nothing exists at this address.')
 }
 
 function answerWith(
@@ -68,7 +68,7 @@ function answerWith(
     'content-disposition': contentDisposition(contentType, fileName),
     etag,
     'cache-control': 'private, max-age=3600, immutable',
-    // It came from somewhere else: it is what we say it is, and runs nothing.
+    // The content is user data. Browsers must use the declared type and not run it.
     'x-content-type-options': 'nosniff',
     'access-control-allow-origin': '*',
     'access-control-expose-headers': 'accept-ranges, content-length, content-range',
@@ -91,7 +91,7 @@ function answerWith(
   })
 }
 
-/** A 304 tells what the client may go on keeping, and describes no body (RFC 9110, section 15.4.5). */
+/** A 304 updates what the client has cached and describes no body (RFC 9110, section 15.4.5). */
 function withoutContent(headers: Readonly<Record<string, string>>): Record<string, string> {
   const { 'content-type': _type, 'content-disposition': _disposition, ...kept } = headers
   return kept

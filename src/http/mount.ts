@@ -1,9 +1,9 @@
 /**
  * Turns operations into Elysia routes.
  *
- * The order for every request: request id → route → 405 → authentication (401, 403) → the handler, which looks up
- * (404), reads the body (415, 400) and acts (409). `parse: 'none'` leaves the body unread until the handler asks,
- * so a refused request costs no parsing.
+ * Every request passes in this order: request id → route → 405 → authentication (401, 403) → handler, which looks up
+ * (404), reads the body (415, 400) and acts (409). `parse: 'none'` leaves the body unread until the handler asks, so a
+ * refused request costs no parsing.
  */
 import { Elysia } from 'elysia'
 import type { Principal } from '../identity/principal.ts'
@@ -21,7 +21,7 @@ export interface MountDeps {
   readonly newId: NewId
   readonly bodies: BodyBudget
   readonly work: RequestWork
-  /** `peer` finds the address of the connection's other end, null where unknown. @throws AppError 401 or 403 */
+  /** `peer` returns the address of the connection's other end; null if unknown. @throws AppError 401 or 403 */
   readonly authenticate: (
     request: Request,
     access: Access,
@@ -35,16 +35,16 @@ export interface MountDeps {
   ) => Promise<Record<string, string>>
 }
 
-/** One path: its methods, and those of them that pages may use. */
-interface Place {
+/** One path: its methods, and those that pages of other websites may use. */
+interface PathMethods {
   readonly methods: Set<Method>
   readonly forPages: Set<Method>
 }
 
-/** One Elysia instance with a route per operation, and 405 with `Allow` for the other methods of each path. */
+/** One Elysia instance with a route per operation, and 405 with `Allow` for other methods. */
 export function mount(operations: readonly Operation[], deps: MountDeps) {
   const app = new Elysia({ name: 'operations', normalize: false })
-  const places = new Map<string, Place>()
+  const places = new Map<string, PathMethods>()
   for (const operation of operations) {
     const path = routePath(operation.path)
     const place = places.get(path) ?? { methods: new Set(), forPages: new Set() }

@@ -1,5 +1,6 @@
-/** The OpenAPI operation object of an `Operation`, as the `detail` of its Elysia route. */
+/** The OpenAPI operation object of an `Operation`, used as `detail` of its Elysia route. */
 import type { TObject, TSchema } from '@sinclair/typebox'
+import type { DocumentDecoration } from 'elysia'
 import type { ErrorCode } from '../platform/errors.ts'
 import { ERROR_STATUS } from '../platform/errors.ts'
 import { exampleOf } from './openapi/example.ts'
@@ -14,7 +15,7 @@ const SECURITY: Record<Access, readonly Record<string, readonly string[]>[]> = {
   organizationOrUser: [{ apiKey: [] }, { userToken: [] }],
 }
 
-/** Every code that the operation can answer with: its own, and those that follow from what it declares. */
+/** Every error code that the operation can return: its own, and those implied by its declaration. */
 export function errorCodes(operation: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(operation.errors ?? [])
   if (operation.access === 'agent') codes.add('invalid_agent_secret')
@@ -39,11 +40,11 @@ export function errorCodes(operation: Operation): readonly ErrorCode[] {
   return [...codes]
 }
 
-/** In which shape an operation answers failures; see problem.ts and rest-error.ts. */
+/** The error shape of an operation; see `problem.ts` and `rest-error.ts`. */
 export type ErrorShape = 'rest' | 'problem'
 
-/** `shape` is of its failures. */
-export function operationDetail(operation: Operation, shape: ErrorShape = 'rest') {
+/** `shape`: the shape of its errors. Elysia's type describes OpenAPI 3.0, but the document is 3.1. */
+export function operationDetail(operation: Operation, shape: ErrorShape = 'rest'): DocumentDecoration {
   return {
     operationId: operation.id,
     tags: [operation.tag],
@@ -55,8 +56,7 @@ export function operationDetail(operation: Operation, shape: ErrorShape = 'rest'
       ? {}
       : { requestBody: requestBody(nameless(operation.body, `${operation.id}Request`), operation) }),
     responses: responses(operation, shape),
-    // biome-ignore lint/suspicious/noExplicitAny: Elysia's type of `detail` knows OpenAPI 3.0 only; the document is 3.1
-  } as any
+  } as unknown as DocumentDecoration
 }
 
 function pathParameters({ path, params = {} }: Operation) {
@@ -78,17 +78,17 @@ function queryParameters(query: TObject | undefined) {
   }))
 }
 
-/** The description of a parameter stands beside its schema. */
+/** The description of a parameter is beside its schema. */
 function describedSchema({ description, useDescription, ...schema }: Partial<TSchema>) {
   const text = useDescription ?? description
   return {
     ...(text === undefined ? {} : { description: text }),
-    // A named schema is shown as it is everywhere.
+    // A named schema looks the same everywhere.
     schema: schema.$id === undefined ? schema : { ...schema, description },
   }
 }
 
-/** A schema without a name of its own is named after its operation. */
+/** A schema without a name gets one from its operation. */
 const nameless = (schema: TSchema, name: string): TSchema =>
   schema.$id === undefined ? { ...schema, $id: name.charAt(0).toUpperCase() + name.slice(1) } : schema
 
@@ -99,7 +99,7 @@ function requestBody(schema: TSchema, { example, unique }: Operation) {
     ...(unique === undefined ? {} : { 'x-unique-members': unique }),
   }
   const description =
-    'JSON in UTF-8. May be sent with `Content-Encoding: gzip`; limits count the bytes that come out.'
+    'JSON in UTF-8, optionally with `Content-Encoding: gzip`. Limits count the decompressed bytes.'
   return { required: true, description, content: { 'application/json': content } }
 }
 

@@ -1,9 +1,9 @@
 /**
- * Lists page by page, by keyset: a page starts behind the last row of the one before, so its cost does not grow with
- * depth and rows that arrive meanwhile neither repeat nor hide others.
+ * Keyset pagination: a page starts after the last row of the previous one. Its cost does not grow with depth, and new
+ * rows cause neither repeated nor missing rows.
  *
- * The rule: a cursor is opaque to callers and checked like any input. It carries the name of its list, so the cursor
- * of another list or order is refused instead of being misread.
+ * A cursor is opaque to callers and validated like any input. It contains the name of its list, so that a cursor of
+ * another list or order is refused.
  */
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Moment, Position } from '../platform/db/keyset.ts'
@@ -13,7 +13,7 @@ import { invalid } from '../platform/validation/json.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 import { orNull } from '../platform/validation/schema.ts'
 
-/** The longest cursor ever made is far below; anything longer is not one of ours. */
+/** Far longer than any cursor of this service. */
 const MAX_CURSOR_LENGTH = 512
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
@@ -32,10 +32,10 @@ interface Types {
 }
 type Values<P extends readonly Part[]> = { readonly [I in keyof P]: Types[P[I]] }
 
-/** What one list is ordered by, and how its cursors are read and written. */
+/** The order of one list, and the format of its cursors. */
 export interface Keyset<P extends readonly Part[]> {
   encode(values: Values<P>): string
-  /** The place to go on from; null: from the start. @throws AppError 400 where the text is no cursor of this list */
+  /** The position to continue from; null: the start. @throws AppError 400 if the text is not a cursor of this list */
   decode(cursor: string | undefined): Values<P> | null
 }
 
@@ -74,8 +74,8 @@ export interface Page<T> {
 }
 
 /**
- * Makes a page out of up to `limit + 1` rows: the one too many only says that there is more.
- * `cursor` gives the cursor behind a row, `item` its wire shape; `end` is the cursor where a walk ended early, else null.
+ * Creates a page from up to `limit + 1` rows. The extra row only shows that there are more. `cursor` returns the cursor
+ * after a row, `item` its wire shape. `end` is the cursor of a walk that ended early, otherwise null.
  */
 export function toPage<R, T>(
   rows: readonly R[],
@@ -90,31 +90,31 @@ export function toPage<R, T>(
   return { data: shown.map(item), limit, has_more: next !== null, next_cursor: next }
 }
 
-/** The query parameters `limit` and `cursor`, to be spread into the query schema of a list. */
+/** The query parameters `limit` and `cursor`, for the query schema of a list. */
 export const pageQuery = (maximum: number, fallback: number) => ({
   limit: Type.Integer({
     minimum: 1,
     maximum,
     default: fallback,
-    description: `Items a page: 1 to ${maximum}, ${fallback} unless given.`,
+    description: `Items per page: 1 to ${maximum}; default ${fallback}.`,
   }),
   cursor: Type.Optional(
-    Type.String({ description: '`next_cursor` of the page before, with the other parameters unchanged.' }),
+    Type.String({ description: '`next_cursor` of the previous page, with the other parameters unchanged.' }),
   ),
 })
 
-/** The query parameters of a list by page number (specification, "Limits"), to be spread into its query schema. */
+/** The query parameters of a list by page number (specification, "Limits"), for its query schema. */
 export const numberedPageQuery = {
   page: Type.Integer({ minimum: 1, default: 1, description: 'Number of the page, from 1.' }),
   limit: Type.Integer({
     minimum: 1,
     maximum: 100,
     default: 10,
-    description: 'Items a page: 1 to 100, 10 unless given.',
+    description: 'Items per page: 1 to 100; default 10.',
   }),
 }
 
-/** The query parameters of a list that is read by `page` or by `cursor`, to be spread into its query schema. */
+/** The query parameters of a list that is read by `page` or by `cursor`, for its query schema. */
 export const positionQuery = {
   page: Type.Optional(
     Type.Integer({
@@ -126,12 +126,15 @@ export const positionQuery = {
   cursor: Type.Optional(
     Type.String({
       description:
-        '`next_cursor` of the page before, with the other parameters unchanged. Costs the same at any depth.',
+        '`next_cursor` of the previous page, with the other parameters unchanged. The cost does not depend on the depth.',
     }),
   ),
 }
 
-/** `page` is null where a cursor was given. @throws AppError 400 where both `page` and `cursor` are given, or the cursor is not one of this list */
+/**
+ * `page` is null if a cursor was given. @throws AppError 400 if both `page` and `cursor` are given, or the cursor is
+ * not one of this list
+ */
 export function positionOf<P extends readonly Part[]>(
   order: Keyset<P>,
   { page, limit, cursor }: { readonly page?: number; readonly limit: number; readonly cursor?: string },
@@ -147,29 +150,26 @@ export function positionOf<P extends readonly Part[]>(
   }
 }
 
-/** The answer of a list that is read by `page` or by `cursor`. Of a named item it is `<name>Page`. */
+/** The answer of a list that is read by `page` or by `cursor`. For a named item its name is `<name>Page`. */
 export const positionedPageOf = <S extends TSchema>(item: S) =>
   Type.Object(
     {
       ...pageMembers(item),
-      page: orNull(
-        Type.Integer({ minimum: 1 }),
-        'Number of the page, from 1; null where a cursor was given.',
-      ),
+      page: orNull(Type.Integer({ minimum: 1 }), 'Number of the page, from 1; null if a cursor was given.'),
     },
     pageOptions(item),
   )
 
-/** The answer of a list: `{data, limit, has_more, next_cursor}`. Of a named item it is `<name>Page`. */
+/** The answer of a list: `{data, limit, has_more, next_cursor}`. For a named item its name is `<name>Page`. */
 export const pageOf = <S extends TSchema>(item: S) => Type.Object(pageMembers(item), pageOptions(item))
 
 const pageMembers = <S extends TSchema>(item: S) => ({
   data: Type.Array(item, {
     description:
-      'The items of the page, at most `limit`. Where a filter finds little among many, a page may have fewer, or none, and `has_more` says that the search goes on.',
+      'The items of the page, at most `limit`. If a filter matches few rows, a page may have fewer items or none; `has_more` then tells that the search continues.',
   }),
-  limit: Type.Integer({ minimum: 1, description: 'The most items that the page may have.' }),
-  has_more: Type.Boolean({ description: 'Whether items follow those of the page.' }),
+  limit: Type.Integer({ minimum: 1, description: 'Maximum number of items on the page.' }),
+  has_more: Type.Boolean({ description: 'Whether there are more items.' }),
   next_cursor: orNull(Type.String(), 'The `cursor` of the next page; null on the last one.'),
 })
 

@@ -1,9 +1,8 @@
 /**
- * From the bytes of a body to the value that its operation knows.
+ * Parses the bytes of a body and removes members that its operation does not know.
  *
- * Parsed JSON takes up to 35 times the memory of its text, so the text is looked at first: a body with too many values is refused
- * before anything is made of it. Members that the operation does not know are dropped, since nobody will read them: what is left
- * is small enough for the HTTP thread.
+ * Parsed JSON takes up to 35 times the memory of its text. Values are therefore counted before parsing, and a body with
+ * too many is refused. Unknown members are dropped, so that the result is small enough for the HTTP thread.
  */
 import type { TSchema } from '@sinclair/typebox'
 import type { Work } from '../platform/concurrency/work.ts'
@@ -11,14 +10,14 @@ import { AppError } from '../platform/errors.ts'
 import { parseJson } from '../platform/validation/json.ts'
 
 /**
- * Names, texts, lists and objects of one body. 2 MiB of dense table rows, `{"id":1,"name":"x","qty":2}`, hold 375,000. Numbers
- * are not counted: lists of them take little.
+ * Limit for names, texts, lists and objects of one body. 2 MiB of dense table rows, `{"id":1,"name":"x","qty":2}`,
+ * contain 375,000. Numbers are not counted, because lists of them take little memory.
  */
 export const MAX_VALUES = 500_000
-/** Of them, those that are left without unknown members. 10,000 utterances are 60,000. */
+/** Limit for those that remain without unknown members. 10,000 utterances are 60,000. */
 export const MAX_KNOWN_VALUES = 100_000
 
-/** Unknown members of one object that are kept, for those who look for a particular one. Not within lists. */
+/** Unknown members of one object that are kept, for code that checks for a particular one. Not within lists. */
 const MAX_UNKNOWN = 20
 
 export interface BodyInput {
@@ -27,7 +26,7 @@ export interface BodyInput {
   readonly schema: TSchema | null
 }
 
-/** @throws AppError 400 `malformed_json`, `too_many_values`, `validation_failed` for what cannot be stored */
+/** @throws AppError 400 `malformed_json`, `too_many_values`, `validation_failed` if it cannot be stored */
 export const parseBodyWork: Work<BodyInput, unknown> = {
   name: 'parse-body',
   run({ bytes, schema }, spend) {
@@ -37,9 +36,9 @@ export const parseBodyWork: Work<BodyInput, unknown> = {
   },
 }
 
-/** Parses a body that does not have too many values. @throws AppError as above */
+/** Parses a body unless it has too many values. @throws AppError as above */
 export function parseBounded(bytes: Uint8Array): unknown {
-  // Every second byte begins a value at most.
+  // At most every second byte begins a value.
   if (bytes.byteLength > MAX_VALUES && countValues(bytes) > MAX_VALUES) throw tooMany(MAX_VALUES)
   return parseJson(bytes)
 }
@@ -49,7 +48,7 @@ const BACKSLASH = 0x5c
 const BRACKET = 0x5b
 const BRACE = 0x7b
 
-/** Names, texts, lists and objects of a JSON text; of what is no JSON, any number. */
+/** Counts the names, texts, lists and objects of a JSON text. The result for invalid JSON is arbitrary. */
 export function countValues(bytes: Uint8Array): number {
   let count = 0
   for (let at = 0; at < bytes.length; at++) {
@@ -63,7 +62,7 @@ export function countValues(bytes: Uint8Array): number {
   return count
 }
 
-/** The part of a JSON Schema that says which members are known. */
+/** The part of a JSON Schema that lists the known members. */
 interface Shape {
   readonly type?: string
   readonly properties?: Readonly<Record<string, Shape>>
@@ -105,21 +104,23 @@ function createPruner() {
         members.push([name, prune(known?.[name], member, inList)])
       } else if (++unknown <= MAX_UNKNOWN && !inList) members.push([name, hollow(member)])
     }
-    // Defines members rather than assigning them: one may be called `__proto__`.
+    // Defines members instead of assigning them, because one may be called `__proto__`.
     return Object.fromEntries(members)
   }
 
   return { prune }
 }
 
-/** The one alternative of a schema for lists, or for objects; undefined where it is not clear, so that everything is kept. */
+/**
+ * The only alternative of a schema for lists, or for objects; undefined if it is ambiguous, so that everything is kept.
+ */
 function optionFor(shape: Shape | undefined, type: 'array' | 'object'): Shape | undefined {
   if (shape?.anyOf === undefined) return shape?.type === type ? shape : undefined
   const options = shape.anyOf.filter((option) => option.type === type)
   return options.length === 1 ? options[0] : undefined
 }
 
-/** What is left of the value of an unknown member. */
+/** The value of an unknown member without its content. */
 function hollow(value: unknown): unknown {
   if (Array.isArray(value)) return []
   return typeof value === 'object' && value !== null ? {} : value
@@ -129,6 +130,6 @@ function tooMany(limit: number): AppError {
   const what =
     limit === MAX_VALUES
       ? `more than ${limit} names, texts, lists and objects`
-      : `more than ${limit} names, texts, lists and objects in members that this operation knows`
+      : `more than ${limit} names, texts, lists and objects in known members`
   return new AppError('too_many_values', `The request body has ${what}.`, { extra: { limit } })
 }

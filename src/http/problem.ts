@@ -1,18 +1,18 @@
 /**
- * The error body of the website API: RFC 9457 problem details, with the member `error` kept as a string so that
- * existing form clients go on working (specification, "Problem details").
+ * The error body of the website API: RFC 9457 problem details, with a string member `error`, so that existing form
+ * clients continue to work (specification, "Problem details").
  */
 import { STATUS_CODES } from 'node:http'
 import { type AppError, ERROR_STATUS, type ErrorCode } from '../platform/errors.ts'
 import type { ErrorContext, RenderedError } from './rest-error.ts'
 
-/** Registered problem types (IANA "HTTP Problem Types"); everything else is `about:blank`. */
+/** Registered problem types (IANA "HTTP Problem Types"). All others are `about:blank`. */
 const TYPES: Partial<Record<ErrorCode, string>> = {
   rate_limited: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
 }
 
 /**
- * The status that a code has here: the website API knows one kind of server failure, and one of invalid submissions
+ * The status of a code in the website API, which has one status for server errors and one for invalid submissions
  * (specification, "Errors").
  */
 export function problemStatus(code: ErrorCode): number {

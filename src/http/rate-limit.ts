@@ -1,10 +1,10 @@
 /**
- * Requests a minute: per caller for reads and writes, per application for agent ingestion, per organization for feedback,
- * per client address for failed authentications.
+ * Rate limits per minute: by caller for reads and writes, by application for agent ingestion, by organization for
+ * feedback, and by client address for failed authentications.
  *
- * The rule: with Redis the count is shared by all processes and exact; without it, and while it is away, each process
- * counts for itself, because a limiter must never be the reason that the service does not answer. Every counted
- * response tells where the caller stands (draft-ietf-httpapi-ratelimit-headers, and the older X-RateLimit-*).
+ * With Redis, all processes share exact counts. Without Redis, or while it is unavailable, each process counts alone,
+ * because a limiter must never make the service unavailable. Every counted response states the caller's limits
+ * (draft-ietf-httpapi-ratelimit-headers, and the older X-RateLimit-*).
  */
 import type { Deps } from '../container.ts'
 import type { Principal } from '../identity/principal.ts'
@@ -13,7 +13,7 @@ import { clientIp, countingKey, trustedProxies } from './client-ip.ts'
 import type { Operation } from './operation.ts'
 import { type Consumed, createWindow } from './rate-window.ts'
 
-/** Of every limit: they are all named by the minute. */
+/** Window of every limit. */
 export const WINDOW_SECONDS = 60
 
 type LimitDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log'>
@@ -24,11 +24,11 @@ type Count = (key: string) => Promise<LimitHeaders>
 
 export interface Meter {
   readonly count: Count
-  /** The headers of `key` as it stands; counts and refuses nothing. */
-  readonly look: Count
+  /** The headers of `key` without counting a request or refusing it. */
+  readonly peek: Count
 }
 
-/** The limit of every operation, as `mount` asks for it. An operation that is open to the public has none. */
+/** The limit of every operation. Public operations have none. */
 export function createLimit(deps: LimitDeps) {
   const { reads, writes, agentIngest, feedback } = deps.config.rateLimits
   const count = {
@@ -52,9 +52,9 @@ function callerKey(principal: Exclude<Principal, { kind: 'agent' }>): string {
 }
 
 /**
- * Counts a failed authentication of the client behind `peer`. Only failures are counted and only failures are refused:
- * a good credential goes on working beside somebody else's bad one behind the same address, which with a proxy that is
- * not in `TRUSTED_PROXIES` is everybody's address.
+ * Counts a failed authentication of the client behind `peer`. Only failures are counted and refused: a valid credential
+ * continues to work beside an invalid one from the same address. Behind a proxy that is not in `TRUSTED_PROXIES`, all
+ * clients have the same address.
  */
 export function createFailureLimit(deps: LimitDeps) {
   const count = createCounter(deps, 'failed-authentication', deps.config.rateLimits.failedAuthentication)
@@ -65,19 +65,19 @@ export function createFailureLimit(deps: LimitDeps) {
   }
 }
 
-/** `limit` requests a minute and key; 0: not counted, no headers. */
+/** `limit` requests per minute and key; 0: no limit and no headers. */
 export function createCounter(deps: LimitDeps, policy: string, limit: number): Count {
   return createMeter(deps, policy, limit).count
 }
 
-/** Like `createCounter`, for who also wants to look without counting. The window is of another length in tests only. */
+/** Like `createCounter`, but can also read the headers without counting. Only tests change the window. */
 export function createMeter(
   deps: LimitDeps,
   policy: string,
   limit: number,
   windowSeconds = WINDOW_SECONDS,
 ): Meter {
-  if (limit === 0) return { count: async () => ({}), look: async () => ({}) }
+  if (limit === 0) return { count: async () => ({}), peek: async () => ({}) }
   const window = createWindow(deps, { policy, limit, windowSeconds })
   const headersOf = ({ remaining, resetMs }: Consumed): LimitHeaders => ({
     'ratelimit-policy': `"${policy}";q=${limit};w=${windowSeconds}`,
@@ -87,8 +87,8 @@ export function createMeter(
     'x-ratelimit-reset': String(Math.ceil((deps.clock.now().getTime() + resetMs) / 1000)),
   })
   return {
-    async look(key) {
-      return headersOf(await window.look(key))
+    async peek(key) {
+      return headersOf(await window.peek(key))
     },
     async count(key) {
       const consumed = await window.consume(key)
@@ -103,7 +103,7 @@ export function createMeter(
   }
 }
 
-/** Whole seconds until something is certainly over; 0 would say "at once". */
+/** Whole seconds until a period has certainly ended, at least 1. */
 function seconds(milliseconds: number): number {
   return Math.max(1, Math.ceil(milliseconds / 1000))
 }

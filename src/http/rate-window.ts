@@ -1,9 +1,9 @@
 /**
- * Counting in fixed windows, shared through Redis or, where there is none, in this process.
+ * Counts in fixed windows, shared through Redis, or in this process without Redis.
  *
- * The rule: the count is exact, and one key has one round trip to Redis under way at a time. Requests that come
- * meanwhile share the next one and are let through in the order they came, so a busy caller costs a round trip per
- * batch and not per request. While Redis does not answer the process counts for itself.
+ * The count is exact. One key has at most one round trip to Redis in progress. Requests that arrive meanwhile share the
+ * next one and are admitted in order, so a busy caller costs one round trip per batch. While Redis does not answer, the
+ * process counts alone.
  */
 import {
   type RateLimiterAbstract,
@@ -15,7 +15,7 @@ import type { Log } from '../platform/observability/log.ts'
 import type { Redis } from '../platform/redis.ts'
 
 export interface Window {
-  /** Names the counters of this window among others in Redis. */
+  /** Names the counters of this window in Redis. */
   readonly policy: string
   readonly limit: number
   readonly windowSeconds: number
@@ -32,11 +32,14 @@ export interface Consumed {
 export interface WindowCounter {
   /** Counts one request of a key. */
   consume(key: string): Promise<Consumed>
-  /** How the key stands, without counting; `allowed` is about a request that came now. */
-  look(key: string): Promise<Consumed>
+  /** State of the key without counting; `allowed` applies to a request at this moment. */
+  peek(key: string): Promise<Consumed>
 }
 
-/** How long Redis is left alone after it failed to answer: a hanging one would delay every request by its time-out. */
+/**
+ * Redis is not used for this time after it failed to answer, because a hanging one would delay every request by its
+ * time-out.
+ */
 const REDIS_PAUSE_MS = 2_000
 
 export function createWindow(
@@ -51,7 +54,7 @@ export function createWindow(
       ...options,
       storeClient: redis,
       rejectIfRedisNotReady: true,
-      // A caller who is over the limit is refused from memory: a flood costs Redis nothing.
+      // A caller over the limit is refused from memory, so a flood does not load Redis.
       inMemoryBlockOnConsumed: limit,
     }),
     windowSeconds,
@@ -62,21 +65,25 @@ export function createWindow(
     try {
       return await shared[question](key)
     } catch (error) {
-      // Of the requests that were under way together, one says so.
+      // Only one of the concurrent requests logs the failure.
       const alreadyKnown = performance.now() < pausedUntil
       pausedUntil = performance.now() + REDIS_PAUSE_MS
-      if (!alreadyKnown) log.warn({ err: error, policy }, 'rate limits are counted by this process alone')
+      if (!alreadyKnown)
+        log.warn(
+          { err: error, policy },
+          'this process counts rate limits alone because Redis does not answer',
+        )
       return local[question](key)
     }
   }
-  return { consume: (key) => ask('consume', key), look: (key) => ask('look', key) }
+  return { consume: (key) => ask('consume', key), peek: (key) => ask('peek', key) }
 }
 
-/** Both questions to one limiter of the library. They reject where its store fails. */
+/** Both operations of one library limiter. They reject if its store fails. */
 function counting(limiter: RateLimiterAbstract, windowSeconds: number): WindowCounter {
   return {
     consume: inBatches(limiter),
-    async look(key) {
+    async peek(key) {
       const result = await limiter.get(key)
       const remaining = Math.max(0, limiter.points - (result?.consumedPoints ?? 0))
       const resetMs = result === null ? windowSeconds * 1000 : result.msBeforeNext
@@ -97,12 +104,15 @@ interface Counted {
   readonly resetMs: number
 }
 
-/** Rejects where the store of the limiter fails. */
+/** Rejects if the store of the limiter fails. */
 function inBatches(limiter: RateLimiterAbstract): WindowCounter['consume'] {
   const forming = new Map<string, Batch>()
   const underWay = new Map<string, Promise<unknown>>()
 
-  /** Waits for the round trip under way; whoever joined until then is counted in this one, or fails with that one. */
+  /**
+   * Waits for the current round trip. Requests that joined until then are counted in the next one, or fail with the
+   * current one.
+   */
   async function count(key: string): Promise<Counted> {
     let batch: Batch | undefined
     try {
@@ -133,13 +143,13 @@ function inBatches(limiter: RateLimiterAbstract): WindowCounter['consume'] {
   }
 }
 
-/** The library rejects with a result where the limit is passed, and with an error where the store failed. */
+/** The library rejects with a result if the limit is exceeded, and with an error if the store failed. */
 async function take(limiter: RateLimiterAbstract, key: string, size: number): Promise<Counted> {
   const result = await limiter.consume(key, size).catch((reason: unknown) => {
     if (reason instanceof RateLimiterRes) return reason
     throw reason
   })
-  // A caller who is blocked in memory was not counted: nothing is left for the batch.
+  // A caller that is blocked in memory was not counted, so the batch has no requests left.
   const before = result.consumedPoints === 0 ? limiter.points : result.consumedPoints - size
   return { before, resetMs: result.msBeforeNext }
 }

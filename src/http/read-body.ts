@@ -1,6 +1,6 @@
 /**
- * Reads the bytes of a JSON request body: a size limit while reading, the process's budget for bodies, and a deadline. All of them count the
- * bytes that come out of a compressed body, and nothing more of it is decompressed than the limit allows.
+ * Reads the bytes of a JSON request body with a size limit, the process's budget for bodies, and a deadline. All of
+ * them count decompressed bytes, and no more is decompressed than the limit permits.
  */
 import { AppError } from '../platform/errors.ts'
 import { codingOfBody } from '../platform/net/content-coding.rules.ts'
@@ -8,12 +8,16 @@ import type { BodyLease } from './body-budget.ts'
 import { ClientGone } from './client-gone.ts'
 import { type BodyReader, gunzip } from './gunzip.ts'
 
-/** Bodies up to this size are read in one call, which costs half as much. Their parts are not seen before the last one. */
+/**
+ * Bodies up to this size are read in one call, which costs half as much. Their parts are not visible before the last
+ * one.
+ */
 const SMALL_BYTES = 16 * 1024
 
 /**
- * Reads a body of at most `limit` bytes; the rest of a larger one is not read.
- * @throws AppError 400 `payload_too_large`, `malformed_encoding`; 415 where it is coded in another way than gzip; 408 `body_too_slow`; 503 where the process holds too much already
+ * Reads a body of at most `limit` bytes, and stops reading a larger one.
+ * @throws AppError 400 `payload_too_large`, `malformed_encoding`; 415 for a coding other than gzip; 408
+ * `body_too_slow`; 503 if the process already holds too much
  * @throws ClientGone
  */
 export async function readBytes(request: Request, limit: number, lease: BodyLease): Promise<Uint8Array> {
@@ -21,7 +25,7 @@ export async function readBytes(request: Request, limit: number, lease: BodyLeas
     return await readAll(request, limit, lease)
   } catch (error) {
     if (error instanceof AppError || !request.signal.aborted) throw error
-    throw new ClientGone('the client has left before its body had come', { cause: error })
+    throw new ClientGone('the client disconnected before its body had arrived', { cause: error })
   }
 }
 
@@ -65,7 +69,7 @@ async function readParts(reader: BodyReader, limit: number, lease: BodyLease): P
       parts.push(value)
     }
   } catch (error) {
-    // Nobody waits for the rest, and what the runtime says of it no longer matters.
+    // The rest is not needed, so errors of the runtime about it are ignored.
     reader.cancel().catch(() => {})
     throw error
   }

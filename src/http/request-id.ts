@@ -1,4 +1,4 @@
-/** `X-Request-Id`: the caller's own where it is 1 to 128 visible ASCII characters, else a new one. */
+/** `X-Request-Id`: the caller's value if it has 1 to 128 visible ASCII characters, otherwise a new one. */
 import type { NewId } from '../platform/ids.ts'
 
 export const REQUEST_ID_HEADER = 'x-request-id'

@@ -1,8 +1,8 @@
 /**
- * One log line and one observation for every request.
+ * Writes one log line and one metric observation for every request.
  *
- * The rule: the line has the path without its query and without what grants access, which are nobody's business; the metric
- * has the route's pattern, because a label with ids in it would grow without end.
+ * The log line has the path without its query and without capabilities, because both may be secret. The metric has the
+ * pattern of the route, because ids as labels would grow without bound.
  */
 import { Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
@@ -10,15 +10,15 @@ import { pathOf } from './address.ts'
 import { REQUEST_ID_HEADER } from './request-id.ts'
 import { shownPath } from './shown-path.ts'
 
-/** Asked for every few seconds by machines: of no interest at the ordinary log level. */
+/** Machines request these every few seconds, so they are not logged at the ordinary level. */
 const PROBES = new Set(['/health', '/ready', '/metrics'])
 
-/** Any other word that a client may send as a method counts as one. */
+/** Any other method counts as `other`. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 const UNKNOWN_ROUTE = 'unknown'
 
-/** Observes every request of the application that uses this plugin, whatever answers it. */
+/** Observes every request of the application that uses this plugin. */
 export function requestLog({ log, metrics }: Pick<Deps, 'log' | 'metrics'>) {
   const arrivals = new WeakMap<Request, number>()
   return new Elysia({ name: 'request-log' })

@@ -1,8 +1,10 @@
 /**
- * Pages of other websites that call the REST API for the user who is signed in to them (Fetch standard, "CORS protocol").
+ * CORS of the REST API, for pages of other websites that act for their signed-in user (Fetch standard, "CORS
+ * protocol").
  *
- * The rule: only what a user's token opens, and only that token. It is sent by the page itself and never by the browser, so any
- * origin may ask; keys of organizations and agents belong on servers, and no page is told that it may send them.
+ * Pages may call only operations that accept user tokens, and only with a user token. The page itself sends the token,
+ * never the browser, so any origin is allowed. Keys of organizations and agents belong on servers, so CORS does not
+ * allow their headers.
  */
 import type { Access } from './operation.ts'
 
@@ -27,12 +29,12 @@ export function isForPages(access: Access): boolean {
   return access === 'user' || access === 'organizationOrUser'
 }
 
-/** Of every response of an operation with this access. */
+/** Headers of every response of an operation with this access. */
 export function pageHeaders(access: Access): Readonly<Record<string, string>> {
   return isForPages(access) ? ANY_ORIGIN : {}
 }
 
-/** Of the answer to a preflight about a path with these methods; null where the request is none. */
+/** Headers of the answer to a preflight for a path with these methods; null if the request is not a preflight. */
 export function preflightHeaders(request: Request, methods: string): Readonly<Record<string, string>> | null {
   if (request.method !== 'OPTIONS' || !request.headers.has('access-control-request-method')) return null
   return {

@@ -1,13 +1,13 @@
 /**
  * The path of a request as logs and error bodies show it.
  *
- * The rule: whatever grants access by being known is left out, wherever a proxy may have put it.
+ * Anything that grants access by being known is removed, even if a proxy changed its position in the path.
  */
 
-/** What follows is all that the sender of an upload's bytes has to know; also where the address was written wrongly. */
+/** The token in an upload URL, even in a malformed one. */
 const CAPABILITIES = /^(\/uploads\/).+|((?:\/|%2f)uploads(?:\/|%2f)+)[\w-]{43}(?![\w-]).*/i
 
-/** `/uploads/<token>` → `/uploads/…`; any other path as it is. */
+/** `/uploads/<token>` → `/uploads/…`; any other path stays unchanged. */
 export function shownPath(path: string): string {
   return path.replace(CAPABILITIES, '$1$2…')
 }

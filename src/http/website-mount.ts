@@ -1,11 +1,11 @@
 /**
  * Turns website operations into Elysia routes.
  *
- * The order for every request: 405 → limit (429) → API version (400) → the handler, which looks up (404), reads the body
- * (415, 400) and acts. The rule: every response under `/api`, whatever its status, tells the version and where the client
- * stands with its limit; one that no operation takes is not counted as a submission.
+ * Every request passes in this order: 405 → limit (429) → API version (400) → handler, which looks up (404), reads the
+ * body (415, 400) and acts. Every response under `/api` states the version and the client's limits, whatever its
+ * status. A request that reaches no operation does not count as a submission.
  */
-import { type Context, Elysia } from 'elysia'
+import { type Context, type DocumentDecoration, Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
 import type { RequestWork } from '../platform/concurrency/work.ts'
 import { AppError } from '../platform/errors.ts'
@@ -21,7 +21,7 @@ import { createMeter, type Meter, WINDOW_SECONDS } from './rate-limit.ts'
 import { REQUEST_ID_HEADER } from './request-id.ts'
 import { asOperation, type WebsiteLimit, type WebsiteOperation } from './website-operation.ts'
 
-/** What tests turn; a service runs with the defaults. */
+/** Changed by tests only. */
 export interface WebsiteOptions {
   readonly versions?: readonly ApiVersion[]
   readonly windowSeconds?: number
@@ -33,8 +33,8 @@ type MountDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log'> & {
 }
 type Arrived = Pick<Context, 'request' | 'set' | 'server'>
 
-/** One path with its operations' methods and the limit that its refusals tell of. */
-interface Place {
+/** One path with the methods of its operations and the limit that its errors state. */
+interface PathMethods {
   readonly methods: Set<Method>
   readonly limit: WebsiteLimit
 }
@@ -47,7 +47,7 @@ export function mountWebsite(
 ) {
   const app = new Elysia({ name: 'website', normalize: false })
   const gate = createGate(deps, options)
-  const places = new Map<string, Place>()
+  const places = new Map<string, PathMethods>()
   for (const declared of operations) {
     const operation = asOperation(declared)
     const path = routePath(operation.path)
@@ -79,7 +79,7 @@ export function mountWebsite(
       path,
       async (context) => {
         await gate.enter(context, 'reads')
-        throw new AppError('not_found', 'There is nothing at this address.')
+        throw new AppError('not_found', 'Nothing exists at this address.')
       },
       HIDDEN,
     )
@@ -87,10 +87,9 @@ export function mountWebsite(
   return app
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a detail of OpenAPI 3.0 by Elysia's types, see `operationDetail`
-const HIDDEN = { parse: 'none', detail: { hide: true } as any } as const
+const HIDDEN = { parse: 'none', detail: { hide: true } as DocumentDecoration } as const
 
-/** What every request under `/api` passes, or does not. */
+/** Checks every request under `/api`. */
 function createGate(deps: MountDeps, options: WebsiteOptions) {
   const meters = createMeters(deps, options.windowSeconds ?? WINDOW_SECONDS)
   const chooseVersion = createChooseVersion(options.versions ?? API_VERSIONS, deps.clock)
@@ -113,7 +112,7 @@ function createGate(deps: MountDeps, options: WebsiteOptions) {
     async refuseMethod(context: Arrived, limit: WebsiteLimit, allow: string): Promise<Response> {
       choose(context)
       const { request, set } = context
-      Object.assign(set.headers, await meters[limit].look(keyOf(context)))
+      Object.assign(set.headers, await meters[limit].peek(keyOf(context)))
       const headers = cors.preflight(request, allow)
       if (headers !== null) return new Response(null, { status: 204, headers })
       throw methodNotAllowed(request.method, allow)
@@ -130,7 +129,7 @@ function createMeters(deps: MountDeps, windowSeconds: number): Record<WebsiteLim
   }
 }
 
-/** Clients are told apart by their address; those whose address is unknown (a Unix socket) are one client. */
+/** Clients are identified by address. Clients without one (on a Unix socket) count as one client. */
 function createKey({ config }: MountDeps): (context: Arrived) => string {
   const isTrusted = trustedProxies(config.trustedProxies)
   return ({ request, server }) => {

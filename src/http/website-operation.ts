@@ -1,11 +1,11 @@
 /**
- * What one operation of the website API is. Like `Operation`, from which it differs in that nobody signs in, that requests
- * are counted for the client's address, and that errors are problem details (specification, "Website API").
+ * The declaration of one website operation. It differs from `Operation`: there is no authentication, requests are
+ * counted per client address, and errors are problem details (specification, "Website API").
  */
 import type { TObject, TSchema } from '@sinclair/typebox'
 import type { Operation } from './operation.ts'
 
-/** Which limit a request counts against (specification, "Limits"). */
+/** The limit that a request counts against (specification, "Limits"). */
 export type WebsiteLimit = 'reads' | 'assistant' | 'forms'
 
 export interface WebsiteOperation<B extends TSchema = TSchema, Q extends TObject = TObject>
@@ -17,14 +17,14 @@ export interface WebsiteOperation<B extends TSchema = TSchema, Q extends TObject
 export function websiteOperation<B extends TSchema = TSchema, Q extends TObject = TObject>(
   declaration: WebsiteOperation<B, Q>,
 ): WebsiteOperation {
-  // As with `operation`: the router only ever calls the handler with the schemas of the same declaration.
+  // As with `operation`: the router calls the handler only with the schemas of the same declaration.
   return declaration as unknown as WebsiteOperation
 }
 
-/** Bytes of a body of any website operation. */
+/** Maximum bytes of the body of a website operation. */
 const MAX_BODY_BYTES = 64 * 1024
 
-/** The same as an operation among all others, for what both kinds share: reading requests and documentation. */
+/** The same declaration as an `Operation`, for code that both kinds share: reading requests and documentation. */
 export function asOperation(operation: WebsiteOperation): Operation {
   const { limit: _, errors = [], ...rest } = operation
   return {

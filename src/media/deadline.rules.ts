@@ -1,35 +1,36 @@
 /**
  * How long FFmpeg may work on a file. Pure.
  *
- * The rule: a header can claim any length and any number of frames, but every frame that is there takes bytes. So the deadline
- * comes from the claimed length and from the size of the file, whichever gives less, and 75 KB never earn hours.
+ * A header can claim any length and any number of frames, but every real frame takes bytes. The deadline is therefore
+ * the smaller of two: one from the claimed length and one from the file size. A file of 75 KB never gets hours.
  */
 import { MAX_DURATION_SECONDS } from './facts.rules.ts'
 
 /**
- * Bytes of a file that earn a second of work. A screen recording of 1080p in which nothing moves has about 1.2 KB a second, speech
- * in Opus with pauses left out about 0.1 KB; one second of the first is encoded in 0.3 s on a slow processor, of the second in 0.01 s.
+ * Bytes that allow one second of work. A 1080p screen recording without motion has about 1.2 KB a second, Opus speech
+ * without its pauses about 0.1 KB. Encoding one second of the former takes 0.3 s on a slow processor, of the latter
+ * 0.01 s.
  */
 const BYTES_A_SECOND = 2 * 1024
 
-/** What the work costs, for media that claims the truth. */
+/** Work allowed for media that states its length truthfully. */
 export interface Pace {
-  /** To begin with, however small the file is. Milliseconds. */
+  /** Base time, however small the file is, in milliseconds. */
   readonly startMs: number
-  /** For each second of media. Milliseconds. */
+  /** For each second of media, in milliseconds. */
   readonly msASecond: number
-  /** Never more. Milliseconds. */
+  /** Upper limit in milliseconds. */
   readonly maxMs: number
 }
 
-/** What the media claims and what it has. */
+/** The claimed length and the real size of media. */
 export interface Extent {
-  /** null where the file does not say: as long as media may be. */
+  /** null if the file does not state it; then the maximum length counts. */
   readonly durationSeconds: number | null
   readonly bytes: number
 }
 
-/** @returns milliseconds, a whole number */
+/** @returns a whole number of milliseconds */
 export function deadlineMs({ durationSeconds, bytes }: Extent, { startMs, msASecond, maxMs }: Pace): number {
   const byLength = (durationSeconds ?? MAX_DURATION_SECONDS) * msASecond
   const bySize = (bytes / BYTES_A_SECOND) * 1_000

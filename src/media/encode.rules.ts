@@ -1,23 +1,28 @@
 /**
- * What ffmpeg is told to make of media, and what it says while it does. Pure.
+ * Arguments for FFmpeg, and how its progress is parsed. Pure.
  *
- * The rule: an argument is a constant or a number that was judged; nothing that stands in the file becomes part of the command.
+ * An argument is a constant or a validated number. No text from the file becomes part of a command.
  */
 import { DECODERS, MAX_PIXELS, type MediaFacts } from './facts.rules.ts'
 import type { Playback } from './playback.rules.ts'
 
-/** Two long turns a thread, a thread a processor: more would only take turns. */
+/** Each worker thread runs two long turns, one thread per processor. More FFmpeg threads would only compete. */
 const THREADS = 2
-/** Of the pictures that players get, as the long and the short side: 1080p. */
+/** Size of encoded video, long and short side: 1080p. */
 const [LONG_SIDE, SHORT_SIDE] = [1_920, 1_080]
 const POSTER_WIDTH = 1_280
-/** Frames a second. The encoder is told a rate within these, for the level that decoders read in the result. */
+/**
+ * Frames a second. The encoder gets a rate within these limits, so that the result has a level that decoders accept.
+ */
 const [MIN_RATE, MAX_RATE, USUAL_RATE] = [10, 60, 30]
-/** Closer frames are left out: more than 60 a second are seen by nobody. With room for times that are rounded to milliseconds. */
+/**
+ * Frames closer than this are dropped, because nobody sees more than 60 a second. Leaves room for times rounded to
+ * milliseconds.
+ */
 const CLOSEST_FRAMES = '1/70'
 /**
- * Times are kept in units of 1/12,000 s: a multiple of all usual rates, and small enough that MP4 can hold a pause of a day. Its
- * durations have 31 bits, and frames that depend on later ones double them.
+ * Times are kept in units of 1/12,000 s. That is a multiple of all usual rates, and small enough for a pause of a day
+ * in MP4: its durations have 31 bits, and frames that depend on later ones double them.
  */
 const TIME_UNITS = 12_000
 
@@ -27,13 +32,13 @@ const FITTED = [
   `h=if(${UPRIGHT}\\,min(${LONG_SIDE}\\,ih)\\,min(${SHORT_SIDE}\\,ih))`,
   'force_original_aspect_ratio=decrease',
 ].join(':')
-/** The chroma of 4:2:0 has a sample for every two pixels. (`force_divisible_by` is not known to every version.) */
+/** 4:2:0 chroma has one sample for every two pixels. (Not every FFmpeg version knows `force_divisible_by`.) */
 const EVEN = 'scale=w=max(2\\,trunc(iw/2)*2):h=max(2\\,trunc(ih/2)*2)'
 const NOT_TOO_CLOSE = `select=isnan(t)+isnan(prev_selected_t)+gte(t-prev_selected_t\\,${CLOSEST_FRAMES})`
-/** Screens show whole pictures; what is interlaced is put together first. */
+/** Screens show whole frames, so interlaced video is deinterlaced first. */
 const FILTERS = `${NOT_TOO_CLOSE},yadif=deint=interlaced,${FITTED},${EVEN}`
 
-/** How the file is opened: by one reader, nothing but itself, with decoders of the list only. */
+/** Opens the file with one demuxer, without following other files, and with allowed decoders only. */
 export function inputArguments({ container }: MediaFacts, path: string): readonly string[] {
   return [
     ...['-protocol_whitelist', 'file', '-format_whitelist', container.demuxers],
@@ -42,10 +47,10 @@ export function inputArguments({ container }: MediaFacts, path: string): readonl
   ]
 }
 
-/** For everything that is made: no tags, which may say where somebody lives. */
+/** Removes tags from every output, because they may contain a location. */
 export const ANONYMOUS = ['-map_metadata', '-1', '-map_chapters', '-1'] as const
 
-/** MP4 with its index at the beginning, or M4A where there is only sound. */
+/** MP4 with its index at the start, or M4A for audio only. */
 export function encodeArguments(facts: MediaFacts, { video, audio }: Conversion): readonly string[] {
   return [
     ...(facts.video === null || video === null ? [] : ['-map', `0:${facts.video.index}`]),
@@ -62,8 +67,8 @@ export function encodeArguments(facts: MediaFacts, { video, audio }: Conversion)
 type Conversion = Extract<Playback, { readonly kind: 'convert' }>
 
 /**
- * Frames keep their times, and nothing is put where there is none: two frames a day apart stay two frames.
- * `-vsync` is old, but known to FFmpeg 4 to 7; `-fps_mode` only since 5.1. `-r` would fill the holes.
+ * Frames keep their times, and no frames are inserted: two frames a day apart stay two frames.
+ * `-vsync` is deprecated but works in FFmpeg 4 to 7; `-fps_mode` exists since 5.1 only. `-r` would fill gaps.
  */
 function videoArguments(frameRate: number | null): readonly string[] {
   const rate = Math.min(MAX_RATE, Math.max(MIN_RATE, frameRate ?? USUAL_RATE))
@@ -79,16 +84,16 @@ function audioArguments(channels: number): readonly string[] {
   return ['-c:a', 'aac', '-b:a', channels > 1 ? '160k' : '96k', '-ac', channels > 1 ? '2' : '1']
 }
 
-/** One picture as JPEG. Goes before the arguments of the input: where in it, in seconds. */
-export const posterPlace = (seconds: number): readonly string[] => ['-ss', seconds.toFixed(3)]
+/** Seeks to the poster frame, in seconds. Goes before the input arguments. */
+export const posterSeekArguments = (seconds: number): readonly string[] => ['-ss', seconds.toFixed(3)]
 
-/** Of the picture at that place. */
+/** Encodes the frame at that place as JPEG. */
 export function posterArguments(index: number): readonly string[] {
   const scale = `scale=w=min(${POSTER_WIDTH}\\,iw):h=-1,format=yuvj420p`
   return ['-map', `0:${index}`, ...ANONYMOUS, '-frames:v', '1', '-vf', scale, '-q:v', '4', '-f', 'mjpeg']
 }
 
-/** A tenth into it, when titles are over and people are there, but not later than ten seconds. */
+/** A tenth into the media, where titles are usually over, but no later than ten seconds. */
 export function posterSeconds(durationSeconds: number | null): number {
   return Math.min((durationSeconds ?? 0) / 10, 10)
 }
@@ -96,8 +101,8 @@ export function posterSeconds(durationSeconds: number | null): number {
 const MICROSECONDS = 1_000_000
 
 /**
- * Of a part of what `-progress` writes: how much is done, 0 to 100; null where that part does not say.
- * `out_time_ms` is in microseconds, too, by a mistake that older versions of ffmpeg cannot take back.
+ * Parses a part of the output of `-progress`. @returns percent done, 0 to 100; null if the part states none
+ * `out_time_ms` is in microseconds, too, because of an old mistake in FFmpeg.
  */
 export function progressOf(lines: string, durationSeconds: number | null): number | null {
   const last = [...lines.matchAll(/^out_time_(?:us|ms)=(\d+)$/gm)].at(-1)?.[1]

@@ -1,7 +1,6 @@
 /**
- * Media that browsers do not play becomes media that they do.
- *
- * The rule: it takes as long as it may for its length and its size, and says how far it is at most once a second.
+ * Converts media that browsers cannot play. The duration and the file size limit the time. Progress is reported at most
+ * once a second.
  */
 import { stat } from 'node:fs/promises'
 import { deadlineMs, type Pace } from './deadline.rules.ts'
@@ -13,15 +12,18 @@ import { runTool } from './tool.ts'
 
 export interface EncodeOptions {
   readonly signal: AbortSignal
-  /** 0 to 100, rising; not called where the length is not known. A rejection ends the work and is what comes of it. */
+  /**
+   * Ascending, 0 to 100; not called if the length is unknown. A rejection aborts the encoding, which then rejects with
+   * it.
+   */
   readonly onProgress: (percent: number) => Promise<void>
-  /** Milliseconds, from whatever moment. */
+  /** Milliseconds from any fixed point in time. */
   readonly now: () => number
 }
 
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024
 const PROGRESS_MS = 1_000
-/** A quarter of the speed at which it plays, after a while to begin on a busy machine. */
+/** A quarter of playback speed, after some time to start on a busy machine. */
 const PACE: Pace = { startMs: 3 * 60_000, msASecond: 4_000, maxMs: MAX_ENCODE_MS }
 
 /** @throws MediaError; what `onProgress` rejects with; the reason of the signal */
@@ -35,11 +37,11 @@ export async function encode(
   const { facts, path } = source
   const { size: bytes } = await stat(path)
   const decoder = new TextDecoder()
-  let saidAt = Number.NEGATIVE_INFINITY
+  let reportedAt = Number.NEGATIVE_INFINITY
   const onOutput = async (chunk: Uint8Array) => {
     const percent = progressOf(decoder.decode(chunk, { stream: true }), facts.durationSeconds)
-    if (percent === null || now() - saidAt < PROGRESS_MS) return
-    saidAt = now()
+    if (percent === null || now() - reportedAt < PROGRESS_MS) return
+    reportedAt = now()
     await onProgress(percent)
   }
   await runTool(

@@ -1,17 +1,19 @@
 /**
- * What ffprobe says of a file, judged. Pure.
+ * Validates what ffprobe reports about a file. Pure.
  *
- * The rule: nothing of it is trusted. What is used further is one of a list, or a number within bounds; a file that claims
- * more than a recording can be is refused before anything is decoded.
+ * Nothing in the report is trusted. Each value used is from a list or within bounds. A file that claims more than a
+ * recording can have is refused before anything is decoded.
  */
 import { type Container, MediaError } from './rules.ts'
 
 /** Longer than any conversation. A header may claim centuries. */
 export const MAX_DURATION_SECONDS = 24 * 60 * 60
-/** Of one picture: those of 8K video. A few bytes may claim a picture that fills the memory. */
+/** Pixels of an 8K frame. A few bytes may claim a frame that fills the memory. */
 export const MAX_PIXELS = 8_192 * 4_320
 
-/** What may be decoded: codecs of recorders, cameras and browsers. The other hundreds of decoders see no file. */
+/**
+ * Decoders that may run: codecs of recorders, cameras and browsers. FFmpeg has hundreds more, and they see no file.
+ */
 const VIDEO_CODECS = [
   ...['h264', 'hevc', 'vp8', 'vp9', 'av1', 'mpeg1video', 'mpeg2video', 'mpeg4', 'h263', 'theora'],
   ...['mjpeg', 'prores', 'dnxhd', 'dvvideo'],
@@ -37,21 +39,23 @@ const AUDIO_CODECS = [
   ...['adpcm_ima_qt', 'gsm', 'gsm_ms'],
 ] as const
 
-/** Where a program knows a decoder by another name than its codec. */
+/** Decoders whose name differs from their codec. */
 const OTHER_NAMES = [
   ...['libdav1d', 'libaom-av1', 'libvpx', 'libvpx-vp9', 'mp3float', 'mp2float', 'mp1float', 'libopus'],
   ...['libvorbis', 'libspeex', 'libgsm', 'libgsm_ms', 'amrnb', 'amrwb', 'libopencore_amrnb'],
   'libopencore_amrwb',
 ]
 
-/** What stands beside them in usual files: subtitles and covers. They are not used, but ffprobe ends where it may not open one. */
-const BESIDES = ['mov_text', 'text', 'subrip', 'srt', 'webvtt', 'ass', 'ssa', 'dvdsub', 'cc_dec']
+/**
+ * Subtitles and covers in ordinary files. The service does not use them, but ffprobe fails if it may not open a stream.
+ */
+const SUBTITLES = ['mov_text', 'text', 'subrip', 'srt', 'webvtt', 'ass', 'ssa', 'dvdsub', 'cc_dec']
 const COVERS = ['png', 'bmp', 'gif', 'webp']
 
-/** For `-codec_whitelist` of ffmpeg. */
+/** `-codec_whitelist` of ffmpeg. */
 export const DECODERS = [...VIDEO_CODECS, ...AUDIO_CODECS, ...OTHER_NAMES].join(',')
-/** For that of ffprobe, which opens every stream. */
-export const PROBED_DECODERS = [DECODERS, ...BESIDES, ...COVERS].join(',')
+/** `-codec_whitelist` of ffprobe, which opens every stream. */
+export const PROBED_DECODERS = [DECODERS, ...SUBTITLES, ...COVERS].join(',')
 
 interface StreamReport {
   readonly index?: unknown
@@ -66,16 +70,16 @@ interface StreamReport {
   readonly disposition?: { readonly attached_pic?: unknown }
 }
 
-/** The parts of what ffprobe says that are used, all of them untrusted. */
+/** The parts of the ffprobe report that are used, all of them untrusted. */
 export interface ProbeReport {
   readonly streams?: readonly StreamReport[]
   readonly format?: { readonly duration?: unknown }
-  /** The first ones, if any. */
+  /** The first packets, if any. */
   readonly packets?: readonly unknown[]
 }
 
-/** Arguments of ffprobe, for a `ProbeReport`. */
-export const QUESTIONS: readonly string[] = [
+/** Arguments of ffprobe that produce a `ProbeReport`. */
+export const PROBE_ARGUMENTS: readonly string[] = [
   ...['-of', 'json', '-read_intervals', '%+#4'],
   '-show_entries',
   [
@@ -87,14 +91,14 @@ export const QUESTIONS: readonly string[] = [
 ]
 
 export interface VideoStream {
-  /** In the file. */
+  /** Index of the stream in the file. */
   readonly index: number
   readonly codec: string
-  /** As ffmpeg calls it; '' where it does not know. */
+  /** Name of the format in FFmpeg; '' if unknown. */
   readonly pixelFormat: string
   readonly width: number
   readonly height: number
-  /** Pictures a second on average; null where the file does not say. */
+  /** Average frames a second; null if the file does not state it. */
   readonly frameRate: number | null
 }
 
@@ -108,33 +112,32 @@ export interface MediaFacts {
   readonly container: Container
   readonly contentType: string
   readonly isAudio: boolean
-  /** null where the file does not say. */
+  /** null if the file does not state it. */
   readonly durationSeconds: number | null
-  /** The first of its kind, which is the one that players play. */
+  /** The first stream of its kind, which players play. */
   readonly video: VideoStream | null
   readonly audio: AudioStream | null
 }
 
-/** @throws MediaError where there is nothing to hear or to see, or more than there can be */
+/** @throws MediaError if the file has neither audio nor video, or claims impossible values */
 export function factsOf(
   container: Container,
   { streams = [], format, packets = [] }: ProbeReport,
 ): MediaFacts {
-  // The cover of an album is no video.
+  // The cover of an album is not a video.
   const playable = streams.filter(
     ({ codec_name, disposition }) => codec_name !== undefined && disposition?.attached_pic !== 1,
   )
   const first = (type: string) => playable.find(({ codec_type }) => codec_type === type)
   const [video, audio] = [first('video'), first('audio')]
-  if (video === undefined && audio === undefined)
-    throw unsupported('there is neither sound nor picture in it')
-  // An index of what is not there: cut off, or in a file of another name.
+  if (video === undefined && audio === undefined) throw unsupported('the file has neither audio nor video')
+  // The file has an index but no packets: it was cut off, or the data is in another file.
   if (packets.length === 0)
-    throw new MediaError('processing_failed', false, 'there is nothing behind its index')
+    throw new MediaError('processing_failed', false, 'the file has an index but no data')
   const claims = [format?.duration, ...playable.map(({ duration }) => duration)].map(Number)
   const durations = claims.filter((seconds) => Number.isFinite(seconds) && seconds > 0)
   if (durations.some((seconds) => seconds > MAX_DURATION_SECONDS))
-    throw new MediaError('processing_failed', false, `it claims to last ${Math.max(...durations)} s`)
+    throw new MediaError('processing_failed', false, `the file claims to last ${Math.max(...durations)} s`)
   return {
     container,
     contentType: video === undefined ? container.audioType : container.videoType,
@@ -149,7 +152,7 @@ function videoOf(stream: StreamReport): VideoStream {
   const { pix_fmt, avg_frame_rate } = stream
   const [width, height] = [Number(stream.width), Number(stream.height)]
   if (!(width > 0 && height > 0 && width * height <= MAX_PIXELS))
-    throw new MediaError('processing_failed', false, `its pictures claim ${width} x ${height} pixels`)
+    throw new MediaError('processing_failed', false, `the video claims ${width} x ${height} pixels`)
   const [frames = Number.NaN, seconds = Number.NaN] = String(avg_frame_rate).split('/').map(Number)
   const frameRate = frames / seconds
   return {
@@ -173,12 +176,12 @@ function audioOf(stream: StreamReport): AudioStream {
 
 function codecOf({ codec_name }: StreamReport, known: readonly string[]): string {
   if (typeof codec_name === 'string' && known.includes(codec_name)) return codec_name
-  throw unsupported(`it is encoded as ${String(codec_name)}`)
+  throw unsupported(`the codec ${String(codec_name)} is not accepted`)
 }
 
 function indexOf({ index }: StreamReport): number {
   if (typeof index === 'number' && Number.isInteger(index) && index >= 0) return index
-  throw new Error('ffprobe named no index')
+  throw new Error('ffprobe reported no stream index')
 }
 
 function unsupported(message: string): MediaError {

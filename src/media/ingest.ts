@@ -1,11 +1,13 @@
 /**
- * Media of a URL, in the recording's actor: fetched, processed, stored, published.
+ * Ingests media of a URL in the recording's actor: fetch, process, store, publish.
  *
- * The rule: an attempt leaves either published objects or nothing. Its folder and its objects have names of their own, which
- * no other attempt uses; and what it says about the recording is said in fenced transactions.
+ * An attempt leaves either published objects or nothing. Its folder and objects have names that no other attempt uses.
+ * It changes the recording in fenced transactions only.
  */
 import { join } from 'node:path'
 import { Fenced, type LongHandler, type LongTurn } from '../actors/types.ts'
+import type { AssetEvent } from '../assets/rules.ts'
+import { beginIngestion, failReplacement, type Ingestion, isReplacing, moveAsset } from '../assets/service.ts'
 import type { Deps } from '../container.ts'
 import { withTimeoutSignal } from '../platform/concurrency/timeout.ts'
 import type { Tx } from '../platform/db/pool.ts'
@@ -14,31 +16,15 @@ import { discardAutomaticTranscript, type RequestTranscription } from '../transc
 import { discardKept } from '../uploads/processing.ts'
 import { storeMedia } from './objects.ts'
 import type { Process } from './process.ts'
-import {
-  type AssetEvent,
-  MAX_AGE_SECONDS,
-  MAX_MEDIA_BYTES,
-  MAX_TRANSFER_MS,
-  MediaError,
-  verdictOf,
-} from './rules.ts'
-import {
-  beginIngestion,
-  failReplacement,
-  garbageOf,
-  type Ingestion,
-  isReplacing,
-  moveAsset,
-  publishAsset,
-  type StoredMedia,
-} from './store.ts'
+import { MAX_AGE_SECONDS, MAX_MEDIA_BYTES, MAX_TRANSFER_MS, MediaError, outcomeOf } from './rules.ts'
+import { garbageOf, publishAsset, type StoredMedia } from './store.ts'
 import { withTemporaryFolder } from './temporary.ts'
 import { transfer } from './transfer.ts'
 
 export interface IngestLimits {
   readonly maxBytes: number
   readonly maxAgeSeconds: number
-  /** For one attempt, however often it is continued. */
+  /** For one attempt, including continued transfers. */
   readonly transferMs: number
 }
 
@@ -53,7 +39,7 @@ export type IngestDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
   readonly fetchPublic: FetchPublic
   readonly process: Process
   readonly limits: IngestLimits
-  /** In the transaction that publishes the media, after it is published. */
+  /** Called in the transaction that publishes the media, after the publication. */
   readonly requestTranscription: RequestTranscription
 }
 
@@ -64,7 +50,7 @@ interface Attempt {
   readonly id: string
 }
 
-/** Handlers of the actor kind `recording`: `ingest_url`, sent with the recording's row. */
+/** Handlers of the actor kind `recording`. `ingest_url` is sent when the recording is created. */
 export function ingestHandlers(deps: IngestDeps): Readonly<Record<'ingest_url', LongHandler>> {
   return { ingest_url: (turn) => ingest(deps, turn) }
 }
@@ -87,27 +73,27 @@ async function ingest(deps: IngestDeps, turn: LongTurn): Promise<void> {
   })
 }
 
-/** @returns false where the media is not awaited any more */
+/** @returns false if the media is no longer awaited */
 async function publish(tx: Tx, ingestion: Ingestion, stored: StoredMedia): Promise<boolean> {
   if (ingestion.replaces && !(await isReplacing(tx, ingestion))) return false
   if (ingestion.replaces) await discardAutomaticTranscript(tx, ingestion)
   if (!(await publishAsset(tx, ingestion, stored, ingestion.replaces ? 'replace' : 'publish'))) return false
-  // A retry of an older upload would replace this newer media.
+  // Retrying an older upload would replace this newer media.
   await discardKept(tx, ingestion)
   return true
 }
 
-/** @returns null where the asset has failed for good; the turn is finished then */
+/** @returns null if the asset has failed permanently; the turn is then finished */
 async function orNull<T>(attempt: Attempt, work: () => Promise<T>): Promise<T | null> {
   try {
     return await work()
   } catch (error) {
-    await conclude(attempt, error)
+    await failOrRetry(attempt, error)
     return null
   }
 }
 
-/** Everything before the last transaction. The temporary folder is gone when it returns. */
+/** Does everything before the last transaction. Deletes its temporary folder before it returns. */
 async function fetchAndStore(attempt: Attempt): Promise<StoredMedia> {
   const { deps, turn, ingestion, id } = attempt
   const { signal, log } = turn
@@ -125,7 +111,7 @@ async function fetchAndStore(attempt: Attempt): Promise<StoredMedia> {
       transfer(deps.fetchPublic, ingestion.url, path, { signal: within, maxBytes, onFirstByte }),
     )
     await move(attempt, 'lastByte')
-    // Nobody is told how far it is: the specification shows that of uploads only.
+    // Only uploads report encoding progress (specification).
     const silent = { onEncode: async () => {}, onProgress: async () => {} }
     const made = await deps.process(path, { folder, signal, log, ...silent })
     return storeMedia(deps.storage, turn, { subject: ingestion, id, sourceKey: null }, made)
@@ -136,17 +122,17 @@ const tooSlow = () => new MediaError('transfer_timeout', true, 'the transfer too
 
 async function move({ turn, ingestion }: Attempt, event: AssetEvent): Promise<void> {
   await turn.step(async (tx) => {
-    // The media that is there already is shown meanwhile.
+    // Media that is being replaced keeps its status meanwhile.
     const isAwaited = ingestion.replaces ? isReplacing(tx, ingestion) : moveAsset(tx, ingestion, event)
     if (!(await isAwaited)) throw new Error('the media is no longer awaited')
   })
 }
 
-/** Ends the asset, or puts it back into the queue and throws, so that the turn is done over after a while. */
-async function conclude({ deps, turn, ingestion }: Attempt, error: unknown): Promise<void> {
+/** Ends the asset, or queues it again and throws, so that the turn is retried later. */
+async function failOrRetry({ deps, turn, ingestion }: Attempt, error: unknown): Promise<void> {
   if (error instanceof Fenced || turn.signal.aborted) throw error
   const failure = asMediaError(error)
-  const verdict = verdictOf(failure, ingestion.ageSeconds, deps.limits.maxAgeSeconds)
+  const verdict = outcomeOf(failure, ingestion.ageSeconds, deps.limits.maxAgeSeconds)
   if (verdict === 'retry') {
     if (!ingestion.replaces) await turn.step((tx) => moveAsset(tx, ingestion, 'retry'))
     throw error
@@ -159,7 +145,7 @@ async function conclude({ deps, turn, ingestion }: Attempt, error: unknown): Pro
   })
 }
 
-/** Whatever is not about the media, such as a full disk or an object store that is away, may pass. */
+/** Any error that is not about the media, such as a full disk or an unavailable object store, may be temporary. */
 function asMediaError(error: unknown): MediaError {
   if (error instanceof MediaError) return error
   if (error instanceof PublicFetchError) return new MediaError(error.code, error.retryable, error.message)

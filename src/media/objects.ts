@@ -1,23 +1,24 @@
 /**
- * What was made of media becomes objects.
+ * Stores processed files as objects.
  *
- * The rule: a key is of one attempt, and is entered as garbage before its object is put; the transaction that publishes the media
- * takes it out again. So an attempt leaves either what is shown, or nothing.
+ * Each attempt uses its own keys, and enters them as garbage before it puts the objects. The transaction that publishes
+ * the media removes the entries. So an attempt leaves either published objects or nothing.
  */
 import type { LongTurn } from '../actors/types.ts'
+import type { Subject } from '../assets/service.ts'
 import type { ObjectStore } from '../platform/storage/storage.ts'
 import type { MadeFile, Processed } from './process.ts'
-import { enterGarbage, type StoredMedia, type Subject } from './store.ts'
+import { enterGarbage, type StoredMedia } from './store.ts'
 
 export interface Place {
   readonly subject: Subject
-  /** Of the attempt. */
+  /** Id of the attempt. */
   readonly id: string
-  /** Under which the source is an object already; null: it is not. */
+  /** Key of the source if it is already an object; null: it is not. */
   readonly sourceKey: string | null
 }
 
-/** Resolves when all of it would survive a power failure. */
+/** Resolves once all objects are durable. */
 export async function storeMedia(
   storage: ObjectStore,
   turn: LongTurn,

@@ -1,14 +1,14 @@
 /**
- * What browsers play, and what has to be done with media that they do not. Pure.
+ * What browsers play, and how other media is converted. Pure.
  *
- * The rule: media is published as it is where Chrome, Firefox and Safari all play it, on computers and telephones of the last
- * two years and without special hardware; else it becomes MP4 with H.264 and AAC, which everything plays. What only stands in
- * the wrong container is copied into the right one, not encoded.
+ * Media is published unchanged if Chrome, Firefox and Safari all play it on computers and phones of the last two years
+ * without special hardware. Otherwise it becomes MP4 with H.264 and AAC, which everything plays. Playable streams in
+ * the wrong container are copied, not encoded again.
  */
 import type { MediaFacts } from './facts.rules.ts'
 import type { Container } from './rules.ts'
 
-/** `encode`: decoded and encoded anew; `copy`: only moved into another container; null: there is none. */
+/** `encode`: decode and encode again; `copy`: move into another container unchanged; null: no such stream. */
 export type Treatment = 'copy' | 'encode' | null
 
 export type Playback =
@@ -23,13 +23,14 @@ interface Playable {
 const MP4: Playable = { video: ['h264'], audio: ['aac', 'mp3'] }
 
 /**
- * What all three play. Sources: MDN, "Media container formats", "Web video codec guide" and "Web audio codec guide", each with
- * its table of browsers, and the tables of caniuse.com that are named.
+ * What all three browsers play. Sources: MDN, "Media container formats", "Web video codec guide" and "Web audio codec
+ * guide", and the caniuse.com tables named below.
  *
- * - mp4: H.264 and AAC everywhere (`mpeg4`), MP3 in it, too. HEVC depends on the device (`hevc`), AV1 on the hardware of Apple
- *   (`av1`), VP9 and Opus in MP4 on the version of Safari; all of those are encoded.
- * - webm: VP8, VP9, Vorbis and Opus; Safari since 16 on computers and 17.4 on telephones (`webm`). AV1 as above.
- * - flac, mp3, aac (ADTS): everywhere (`flac`, `mp3`, `aac`). wav: PCM in the forms below (`wav`); others not in Firefox or Safari.
+ * - mp4: H.264 and AAC everywhere (`mpeg4`), and MP3. HEVC depends on the device (`hevc`), AV1 on Apple's hardware
+ * (`av1`), VP9 and Opus in MP4 on the version of Safari; all of those are encoded.
+ * - webm: VP8, VP9, Vorbis and Opus; Safari since 16 on computers and 17.4 on phones (`webm`). AV1 as above.
+ * - flac, mp3, aac (ADTS): everywhere (`flac`, `mp3`, `aac`). wav: PCM in the forms below (`wav`); others not in
+ * Firefox or Safari.
  * - ogg: Safari only since 18.4 (`ogg-vorbis`), so it is encoded. quicktime: not in Firefox. mpeg: nowhere.
  */
 const PLAYED: Readonly<Partial<Record<Container['name'], Playable>>> = {
@@ -41,15 +42,18 @@ const PLAYED: Readonly<Partial<Record<Container['name'], Playable>>> = {
   wav: { video: [], audio: ['pcm_u8', 'pcm_s16le', 'pcm_s24le', 'pcm_f32le'] },
 }
 
-/** Decoders of telephones know 8 bits and 4:2:0 only. */
+/** Decoders of phones support only 8 bits and 4:2:0. */
 const PIXEL_FORMATS = ['yuv420p', 'yuvj420p']
-/** H.264 of level 5.2: larger pictures are not decoded by hardware, and hardly by software. */
+/** H.264 level 5.2. Hardware does not decode larger frames, and software hardly does. */
 const MAX_PLAYED_PIXELS = 4_096 * 2_304
 
-/** Of these containers, streams fit into MP4 byte by byte. */
+/** Streams of these containers fit into MP4 unchanged. */
 const OF_ONE_FAMILY: readonly Container['name'][] = ['mp4', 'quicktime']
 
-/** Where `moov` stands in an MP4 is no reason: players ask for the end of the file first, and playback URLs answer ranges. */
+/**
+ * The position of `moov` in an MP4 does not matter: players request the end of the file first, and playback URLs
+ * support ranges.
+ */
 export function playbackOf({ container, video, audio }: MediaFacts): Playback {
   const played = PLAYED[container.name]
   const isVideoPlayed = (codecs: readonly string[]) =>

@@ -1,7 +1,8 @@
 /**
- * From a file to what is published of it: examined, made playable, with the outline of its sound and a picture.
+ * Turns a media file into what is published: examines it, makes it playable, and adds a waveform and a poster.
  *
- * The rule: the file is only read. Whatever is made lies in the folder of the attempt, and is gone with it unless it was stored.
+ * The source file is only read. All output lies in the folder of the attempt and is deleted with it unless it was
+ * stored.
  */
 import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,19 +10,19 @@ import type { Clock } from '../platform/clock.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { encode } from './encode.ts'
 import type { MediaFacts } from './facts.rules.ts'
-import { makePoster, outlineOf, type Source } from './outline.ts'
 import { type Playback, playbackOf } from './playback.rules.ts'
+import { createWaveform, makePoster, type Source } from './previews.ts'
 import type { Probe } from './probe.ts'
 import type { MediaPrograms } from './programs.ts'
 
 export interface ProcessOptions {
-  /** Which exists; its files may be stored under a second name. */
+  /** An existing folder. Its files may be stored under a second name. */
   readonly folder: string
   readonly signal: AbortSignal
   readonly log: Log
-  /** Encoding begins. A rejection of this or the next ends the work and is what comes of it. */
+  /** Called when encoding begins. A rejection of this or `onProgress` aborts the work, which then rejects with it. */
   readonly onEncode: () => Promise<void>
-  /** 0 to 100, at most once a second. */
+  /** Percent, 0 to 100, at most once a second. */
   readonly onProgress: (percent: number) => Promise<void>
 }
 
@@ -32,17 +33,17 @@ export interface MadeFile {
 
 export interface Processed {
   readonly source: MadeFile
-  /** What is played instead of the source; null: the source is. */
+  /** The file to play instead of the source; null: the source itself. */
   readonly playback: MadeFile | null
   readonly waveform: MadeFile | null
   readonly poster: MadeFile | null
   readonly isAudio: boolean
   readonly durationSeconds: number | null
-  /** Of what is played, bytes. */
+  /** Bytes of the file that is played. */
   readonly fileSize: number
 }
 
-/** @throws MediaError where the file is why; others where it is not; the reason of the signal */
+/** @throws MediaError if the file is the cause; other errors if it is not; the reason of the signal */
 export type Process = (path: string, options: ProcessOptions) => Promise<Processed>
 
 export interface ProcessDeps {
@@ -52,20 +53,23 @@ export interface ProcessDeps {
 }
 
 export function createProcess(deps: ProcessDeps): Process {
-  let isTold = false
+  let hasWarned = false
   return async (path, options) => {
     const facts = await deps.probe(path, options.signal)
     const source = { path, contentType: facts.contentType }
     if (deps.ffmpeg === null) {
-      if (!isTold) options.log.warn('there is no ffmpeg: media is published as it came')
-      isTold = true
-      return { ...(await asItIs(facts, source)), waveform: null, poster: null }
+      if (!hasWarned) options.log.warn('ffmpeg was not found: media is published unchanged')
+      hasWarned = true
+      return { ...(await unchanged(facts, source)), waveform: null, poster: null }
     }
     const conversion = playbackOf(facts)
     if (conversion.kind === 'as_is')
-      return { ...(await asItIs(facts, source)), ...(await decorate(deps.ffmpeg, { path, facts }, options)) }
+      return {
+        ...(await unchanged(facts, source)),
+        ...(await addPreviews(deps.ffmpeg, { path, facts }, options)),
+      }
     const playback = await convert(deps, deps.ffmpeg, { path, facts }, conversion, options)
-    const { durationSeconds, ...extras } = await decorate(deps.ffmpeg, playback, options)
+    const { durationSeconds, ...extras } = await addPreviews(deps.ffmpeg, playback, options)
     return {
       source,
       playback: { path: playback.path, contentType: playback.facts.contentType },
@@ -77,7 +81,7 @@ export function createProcess(deps: ProcessDeps): Process {
   }
 }
 
-async function asItIs({ isAudio, durationSeconds }: MediaFacts, source: MadeFile) {
+async function unchanged({ isAudio, durationSeconds }: MediaFacts, source: MadeFile) {
   const { size } = await stat(source.path)
   return { source, playback: null, isAudio, durationSeconds, fileSize: size }
 }
@@ -95,16 +99,18 @@ async function convert(
   return { path, facts: await probe(path, signal) }
 }
 
-/** Out of what is played, which is the easier to decode. Its sound says how long it is where the file does not. */
-async function decorate(ffmpeg: string, source: Source, { folder, signal }: ProcessOptions) {
-  const outline = await outlineOf(ffmpeg, source, signal)
+/**
+ * Reads the playable file, because it is easier to decode. The decoded audio tells the duration if the file does not.
+ */
+async function addPreviews(ffmpeg: string, source: Source, { folder, signal }: ProcessOptions) {
+  const measured = await createWaveform(ffmpeg, source, signal)
   const waveform = join(folder, 'waveform.json')
-  if (outline !== null) await writeFile(waveform, JSON.stringify(outline.waveform))
+  if (measured !== null) await writeFile(waveform, JSON.stringify(measured.waveform))
   const poster = join(folder, 'poster.jpg')
   const hasPoster = await makePoster(ffmpeg, source, poster, signal)
   return {
-    waveform: outline === null ? null : { path: waveform, contentType: 'application/json' },
+    waveform: measured === null ? null : { path: waveform, contentType: 'application/json' },
     poster: hasPoster ? { path: poster, contentType: 'image/jpeg' } : null,
-    durationSeconds: source.facts.durationSeconds ?? outline?.durationSeconds ?? null,
+    durationSeconds: source.facts.durationSeconds ?? measured?.durationSeconds ?? null,
   }
 }

@@ -1,9 +1,10 @@
 /**
- * Where the programs of FFmpeg are.
+ * Finds the FFmpeg programs.
  *
- * The rule: what the settings name is used and nothing else; then what the machine has; then what came with the dependencies.
- * The machine's come first because their decoders are repaired with it: those of the dependencies are of 2018, and there for
- * those who just want to try the service. They are not inside the single executable, and there is no ffprobe for Linux on ARM.
+ * The order is: the settings, then the machine, then the installed dependencies. A program named in the settings is
+ * used even if it is missing. The machine's programs come before those of the dependencies, because their decoders get
+ * security updates; those of the dependencies are from 2018 and only serve to try the service. They are not part of the
+ * single executable, and there is no ffprobe for Linux on ARM.
  */
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -11,9 +12,9 @@ import type { Config } from '../config.ts'
 import { runTool } from './tool.ts'
 
 export interface MediaPrograms {
-  /** Examines media; null: nothing can be taken in. */
+  /** Examines media; null: the service cannot ingest media. */
   readonly ffprobe: string | null
-  /** Converts media; null: it is published as it came, whoever can play it. */
+  /** Converts media; null: media is published unchanged, even if browsers cannot play it. */
   readonly ffmpeg: string | null
 }
 
@@ -27,11 +28,12 @@ export function findPrograms({
   }
 }
 
-/** What is missing, for somebody who can install it; null: nothing is. */
+/** Tells the operator which program is missing; null: none. */
 export function missingPrograms({ ffprobe, ffmpeg }: MediaPrograms): string | null {
-  if (!isProgram(ffprobe)) return `There is no ${ffprobe ?? 'ffprobe'}: no media can be taken in. ${ADVICE}`
+  if (!isProgram(ffprobe))
+    return `${ffprobe ?? 'ffprobe'} was not found: the service cannot ingest media. ${ADVICE}`
   if (!isProgram(ffmpeg))
-    return `There is no ${ffmpeg ?? 'ffmpeg'}: media that browsers do not play stays as it is. ${ADVICE}`
+    return `${ffmpeg ?? 'ffmpeg'} was not found: media that browsers cannot play is published unchanged. ${ADVICE}`
   return null
 }
 
@@ -39,7 +41,7 @@ const ADVICE = 'Install FFmpeg, or set FFPROBE_PATH and FFMPEG_PATH.'
 const VERSION_TIMEOUT_MS = 10_000
 const MAX_VERSION_BYTES = 64 * 1024
 
-/** Which they are; not ok where no media could be taken in. @throws Error where one does not run */
+/** Versions of the programs; not ok if the service cannot ingest media. @throws Error if a program does not run */
 export async function examinePrograms(
   programs: MediaPrograms,
 ): Promise<{ readonly ok: boolean; readonly detail: string }> {
@@ -49,7 +51,7 @@ export async function examinePrograms(
   return { ok: true, detail: (await Promise.all(found.map(versionOf))).join(', ') }
 }
 
-/** Such as `ffprobe 7.1 (/usr/bin/ffprobe)`. */
+/** For example `ffprobe 7.1 (/usr/bin/ffprobe)`. */
 async function versionOf(program: string): Promise<string> {
   const output = await runTool(program, ['-version'], {
     signal: new AbortController().signal,
@@ -72,7 +74,10 @@ function packagedEncoder(): string | null {
   return packaged(`@ffmpeg-installer/${process.platform}-${process.arch}`, 'ffmpeg')
 }
 
-/** A program in a package; null where the package is not installed, as in a compiled executable, or has none for this machine. */
+/**
+ * A program of an installed package; null if the package is not installed, as in a compiled executable, or has none for
+ * this machine.
+ */
 function packaged(name: string, path: string): string | null {
   try {
     return Bun.which(join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), path))

@@ -1,41 +1,42 @@
 /**
- * Media that was given up, tried again on an operator's word.
+ * Retries media that was given up, when an operator asks for it.
  *
- * The rule: only what failed through no fault of its own can be: then its bytes, or its URL, are still there. Asked for twice, it
- * is done once; and a message that somebody has dropped meanwhile is sent anew.
+ * Media can be retried if its bytes or its URL were kept, which is the case when the file was not the cause. Two
+ * requests lead to one retry. If the message of running work was deleted, it is sent again.
  */
 import { isWaiting, transactionWithMail } from '../actors/mailbox.ts'
 import type { ActorKey, Letter } from '../actors/types.ts'
+import * as assets from '../assets/service.ts'
 import type { Deps } from '../container.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { findProcessed, processAgain, recordingsToProcessAgain } from '../uploads/processing.ts'
-import * as store from './store.ts'
+import { recordingsToFetchAgain } from './store.ts'
 
 /**
- * `queued`: it is processed again. `under_way`: it is already. Refused: `unknown`, there is no such recording; `completed`, its media
- * is there; `awaited`, its bytes have not all come; `gone`, nothing is there of which media could be made.
+ * `queued`: will be processed again. `under_way`: already being processed. Refused: `unknown`, no such recording;
+ * `completed`, the media is published; `awaited`, bytes are still missing; `gone`, neither bytes nor URL were kept.
  */
 export type Retried = 'queued' | 'under_way' | 'unknown' | 'completed' | 'awaited' | 'gone'
 
 type RetryDeps = Pick<Deps, 'sql' | 'doorbell'>
 
-/** Of one recording. */
-export function retryMedia(deps: RetryDeps, recording: store.Subject): Promise<Retried> {
+/** Retries the media of one recording. */
+export function retryMedia(deps: RetryDeps, recording: assets.Subject): Promise<Retried> {
   return transactionWithMail(deps, async (tx, outbox) => {
-    const asset = await store.lockAsset(tx, recording)
+    const asset = await assets.lockAsset(tx, recording)
     if (asset === undefined) return 'unknown'
-    const next = await again(tx, recording, asset)
+    const next = await nextMessage(tx, recording, asset)
     if (typeof next === 'string') return next
     await outbox.send([next])
     return 'queued'
   })
 }
 
-/** Of every recording of the organization whose media has failed and can be tried again. @returns how many */
+/** Retries all failed media of the organization that can be retried. @returns the number of recordings */
 export async function retryFailedMedia(deps: RetryDeps, organizationId: string): Promise<number> {
   const recordings = new Set([
     ...(await recordingsToProcessAgain(deps.sql, organizationId)),
-    ...(await store.recordingsToFetchAgain(deps.sql, organizationId)),
+    ...(await recordingsToFetchAgain(deps.sql, organizationId)),
   ])
   let count = 0
   for (const recordingId of recordings)
@@ -43,66 +44,70 @@ export async function retryFailedMedia(deps: RetryDeps, organizationId: string):
   return count
 }
 
-/** Under the lock of the recording. @returns the message that is to be sent, or why there is none */
-async function again(
+/** The caller has locked the recording. @returns the message to send, or why there is none */
+async function nextMessage(
   tx: Tx,
-  recording: store.Subject,
-  asset: store.LockedAsset,
+  recording: assets.Subject,
+  asset: assets.LockedAsset,
 ): Promise<Letter | Exclude<Retried, 'queued'>> {
   switch (asset.status) {
     case 'completed':
-      return asset.hasUrl ? goOn(tx, recording, asset) : ((await replacement(tx, recording)) ?? 'completed')
+      return asset.hasUrl
+        ? resendIfMissing(tx, recording, asset)
+        : ((await replacement(tx, recording)) ?? 'completed')
     case 'failed':
     case 'cancelled':
-      return (await fromTheEnd(tx, recording)) ?? 'gone'
+      return (await startAgain(tx, recording)) ?? 'gone'
     case null:
       return 'gone'
     default:
-      return goOn(tx, recording, asset)
+      return resendIfMissing(tx, recording, asset)
   }
 }
 
-/** An upload that was to replace the media, and was given up or is being processed. The media stays as it is meanwhile. */
-async function replacement(tx: Tx, recording: store.Subject): Promise<Letter | 'under_way' | null> {
+/**
+ * An upload that was to replace the media, and was given up or is being processed. The current media stays meanwhile.
+ */
+async function replacement(tx: Tx, recording: assets.Subject): Promise<Letter | 'under_way' | null> {
   const underWay = await findProcessed(tx, recording)
-  if (underWay !== null) return unlessWaiting(tx, processing(recording, underWay))
+  if (underWay !== null) return unlessQueued(tx, processing(recording, underWay))
   const uploadId = await processAgain(tx, recording)
   return uploadId === null ? null : processing(recording, uploadId)
 }
 
-async function fromTheEnd(tx: Tx, recording: store.Subject): Promise<Letter | null> {
+async function startAgain(tx: Tx, recording: assets.Subject): Promise<Letter | null> {
   const uploadId = await processAgain(tx, recording)
   if (uploadId !== null) {
-    await store.moveAsset(tx, recording, 'processAgain')
+    await assets.moveAsset(tx, recording, 'processAgain')
     return processing(recording, uploadId)
   }
-  return (await store.fetchAgain(tx, recording)) ? fetching(recording) : null
+  return (await assets.fetchAgain(tx, recording)) ? fetching(recording) : null
 }
 
-/** What is under way has its message, unless somebody has dropped it. */
-async function goOn(
+/** Running work has a message, unless an operator deleted it. */
+async function resendIfMissing(
   tx: Tx,
-  recording: store.Subject,
-  { hasUrl }: store.LockedAsset,
+  recording: assets.Subject,
+  { hasUrl }: assets.LockedAsset,
 ): Promise<Letter | 'under_way' | 'awaited'> {
   const uploadId = await findProcessed(tx, recording)
   if (uploadId === null && !hasUrl) return 'awaited'
-  return unlessWaiting(tx, uploadId === null ? fetching(recording) : processing(recording, uploadId))
+  return unlessQueued(tx, uploadId === null ? fetching(recording) : processing(recording, uploadId))
 }
 
-async function unlessWaiting(tx: Tx, message: Letter): Promise<Letter | 'under_way'> {
+async function unlessQueued(tx: Tx, message: Letter): Promise<Letter | 'under_way'> {
   return (await isWaiting(tx, message.key, message.type)) ? 'under_way' : message
 }
 
-const actorOf = ({ recordingId }: store.Subject): ActorKey => `recording:${recordingId}`
+const actorOf = ({ recordingId }: assets.Subject): ActorKey => `recording:${recordingId}`
 
-const fetching = (recording: store.Subject): Letter => ({
+const fetching = (recording: assets.Subject): Letter => ({
   key: actorOf(recording),
   type: 'ingest_url',
   organizationId: recording.organizationId,
 })
 
-const processing = (recording: store.Subject, uploadId: string): Letter => ({
+const processing = (recording: assets.Subject, uploadId: string): Letter => ({
   key: actorOf(recording),
   type: 'process_upload',
   payload: { uploadId },

@@ -1,60 +1,21 @@
 /**
- * What media is, and what becomes of a recording's asset (specification, "Recording asset status"). Pure.
+ * Accepted file types, and transitions of a recording's asset (specification, "Recording asset status"). Pure.
  *
- * The rule: the bytes say what a file is, never its name or what a server calls it; and the asset moves only along this
- * table, which is the condition of every statement that moves it.
+ * The bytes decide the type of a file, never its name or a server's `Content-Type`. Every statement that changes an
+ * asset's status takes its condition from `ASSET_EVENTS`.
  */
-import type { AssetStatus } from '../recordings/model.ts'
+import type { AssetErrorCode } from '../assets/rules.ts'
 
 /** 5 GiB. */
 export const MAX_MEDIA_BYTES = 5 * 1024 ** 3
 
-/** Stable codes of `asset.errorCode`, as far as ingestion gives them. */
-export type AssetErrorCode =
-  | 'url_unreachable'
-  | 'url_forbidden'
-  | 'url_not_found'
-  | 'url_not_allowed'
-  | 'too_many_redirects'
-  | 'media_too_large'
-  | 'media_empty'
-  | 'unsupported_media_type'
-  | 'transfer_timeout'
-  | 'upload_failed'
-  | 'processing_failed'
-
-const UNDER_WAY = ['queued', 'uploading', 'processing'] as const
-
-/** Event → where the asset must be, and where it is then. */
-export const ASSET_EVENTS = {
-  /** An attempt begins, whatever an earlier one that died has left. */
-  begin: { from: UNDER_WAY, to: 'queued' },
-  firstByte: { from: ['queued'], to: 'uploading' },
-  lastByte: { from: ['uploading'], to: 'processing' },
-  publish: { from: ['processing'], to: 'completed' },
-  /** An upload that was sent for media that plays already; until now the old media was shown. */
-  replace: { from: ['completed'], to: 'completed' },
-  /** A failure that another attempt may not have. */
-  retry: { from: UNDER_WAY, to: 'queued' },
-  /** The media is why, or where it comes from. */
-  fail: { from: UNDER_WAY, to: 'failed' },
-  /** We are why: it can be tried again when an operator says so. */
-  giveUp: { from: UNDER_WAY, to: 'failed' },
-  fetchAgain: { from: ['failed'], to: 'queued' },
-  processAgain: { from: ['failed', 'cancelled'], to: 'processing' },
-} as const satisfies Readonly<
-  Record<string, { readonly from: readonly AssetStatus[]; readonly to: AssetStatus }>
->
-
-export type AssetEvent = keyof typeof ASSET_EVENTS
-
-/** Why an attempt failed, in the words of the interface. */
+/** Why an attempt failed, with a code of the API. */
 export class MediaError extends Error {
   override readonly name = 'MediaError'
 
   constructor(
     readonly code: AssetErrorCode,
-    /** false where another attempt would fail the same way. */
+    /** false if another attempt would fail the same way. */
     readonly retryable: boolean,
     message: string,
     options?: ErrorOptions,
@@ -65,7 +26,7 @@ export class MediaError extends Error {
 
 const ACCEPTED_TYPES: ReadonlySet<string> = new Set([
   'application/octet-stream',
-  // What object stores say of an object of which nobody said anything.
+  // Object stores send this if nobody stated a type.
   'binary/octet-stream',
   '',
   ...['aac', 'aacp', 'x-aac', 'flac', 'x-flac', 'mp4', 'm4a', 'x-m4a', 'mpeg', 'mp3', 'mpeg3', 'x-mpeg'].map(
@@ -81,12 +42,12 @@ function audio(subtype: string): string {
   return `audio/${subtype}`
 }
 
-/** Of a `Content-Type` in lower case without parameters; '' where there was none. */
+/** `type`: a `Content-Type` in lower case without parameters; '' if there was none. */
 export function isAcceptedType(type: string): boolean {
   return ACCEPTED_TYPES.has(type)
 }
 
-/** A kind of file: the demultiplexers that may read it, and what it is called with and without pictures. */
+/** A container format: the demuxers that may read it, and its media types with and without video. */
 export interface Container {
   readonly name: 'mp4' | 'quicktime' | 'webm' | 'ogg' | 'flac' | 'wav' | 'aac' | 'mp3' | 'mpeg'
   readonly demuxers: string
@@ -119,11 +80,11 @@ const MPEG = {
   videoType: 'video/mpeg',
 } as const
 
-/** Of which the beginning is judged. */
+/** Number of bytes at the start of a file that determine its type. */
 export const SNIFFED_BYTES = 4_096
 const ID3_HEADER_BYTES = 10
 
-/** What the first bytes of a file say it is; null for anything that is not accepted, lists of other files among it. */
+/** Determines the container from the first bytes; null if it is not accepted. Playlists are not accepted. */
 export function sniff(head: Uint8Array): Container | null {
   const text = new TextDecoder('latin1').decode(head.subarray(0, 64))
   const box = text.slice(4, 8)
@@ -134,11 +95,11 @@ export function sniff(head: Uint8Array): Container | null {
   if (text.startsWith('fLaC')) return FLAC
   if (/^(?:RIFF|RF64)[\s\S]{4}WAVE/.test(text)) return WAV
   if (text.startsWith('\0\0\x01\xba') || text.startsWith('\0\0\x01\xb3')) return MPEG
-  return text.startsWith('ID3') ? behindId3(head) : elementary(head)
+  return text.startsWith('ID3') ? afterId3(head) : elementary(head)
 }
 
-/** A tag of any size stands before MP3, AAC and FLAC; what lies behind a large one is taken for MP3. */
-function behindId3(head: Uint8Array): Container {
+/** An ID3 tag of any size precedes MP3, AAC and FLAC. Data after a large tag counts as MP3. */
+function afterId3(head: Uint8Array): Container {
   const size = [6, 7, 8, 9].reduce((sum, at) => sum * 128 + ((head[at] ?? 0) & 0x7f), 0)
   const audioBytes = head.subarray(ID3_HEADER_BYTES + size)
   return (
@@ -148,28 +109,28 @@ function behindId3(head: Uint8Array): Container {
   )
 }
 
-/** Frames without a container: eleven bits of synchronisation, and layer 0 in AAC only. */
+/** Frames without a container: eleven bits of synchronisation; only AAC has layer 0. */
 function elementary([first = 0, second = 0]: Uint8Array): Container | null {
   if (first !== 0xff || (second & 0xe0) !== 0xe0) return null
   return (second & 0xf6) === 0xf0 ? AAC : MP3
 }
 
-/** For one transfer: the largest file at 7 Mbit/s. Who sends slowly keeps others from being served. */
+/** Time for one transfer: the largest file at 7 Mbit/s. A slow origin keeps others waiting. */
 export const MAX_TRANSFER_MS = 100 * 60_000
 
-/** For one file to be encoded. */
+/** Time to encode one file. */
 export const MAX_ENCODE_MS = 5 * 60 * 60_000
-/** For the outline of one file's sound. */
-export const MAX_OUTLINE_MS = 75 * 60_000
+/** Time to compute the waveform of one file. */
+export const MAX_WAVEFORM_MS = 75 * 60_000
 
-/** For a turn: transfer, encoding, and time for all the rest, most of it for the outline of a day of sound. */
+/** Time for a turn: transfer, encoding, and the rest, which is mostly the waveform of a day of audio. */
 export const MAX_TURN_MS = 10 * 60 * 60_000
 
-/** After this a transfer that could still succeed is given up. */
+/** After this time a transfer is not retried any more. */
 export const MAX_AGE_SECONDS = 6 * 60 * 60
 
-/** How a failed attempt ends: with a code, or with another attempt. */
-export function verdictOf(
+/** How a failed attempt ends: with an error code, or with another attempt. */
+export function outcomeOf(
   error: MediaError,
   ageSeconds: number,
   maxAgeSeconds: number,

@@ -1,9 +1,9 @@
 /**
- * Folders that live as long as a turn, under `DATA_DIR/tmp`.
+ * Folders under `DATA_DIR/tmp` that live as long as a turn.
  *
- * The rule: the folder goes when its work ends, well or not. While the work lasts, the folder is touched once a minute. What a killed
- * process has left is touched no more, and goes with the next work on the same recording, or with any work a quarter of an hour
- * later. A process that was paused for so long has lost its turn, too.
+ * The folder is deleted when its work ends, even after an error. While the work runs, the folder is touched once a
+ * minute. A folder that a killed process left is deleted by the next work on the same recording, or by any work 15
+ * minutes later. A process that was suspended that long has lost its turn as well.
  */
 import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -31,18 +31,18 @@ export async function withTemporaryFolder<T>(
 }
 
 export interface TemporaryFolder {
-  /** In which the folder is made. */
+  /** Parent of the folder. */
   readonly folder: string
   readonly recordingId: string
   readonly attempt: string
   readonly now: number
-  /** How often the folder says that it is in use. */
+  /** Interval of the touches that mark the folder as used. */
   readonly touchMs?: number
 }
 
 async function touch(path: string): Promise<void> {
   const now = new Date()
-  await utimes(path, now, now).catch(() => {}) // gone with its work
+  await utimes(path, now, now).catch(() => {}) // The folder may already be deleted.
 }
 
 async function removeOld(folder: string, ofRecording: string, now: number): Promise<void> {

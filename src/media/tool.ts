@@ -1,9 +1,9 @@
 /**
- * Runs a program of FFmpeg on a file that is hostile.
+ * Runs an FFmpeg program on an untrusted file.
  *
- * The rule: it runs without our environment, behind everything else that wants the processor, under limits of time, memory, what
- * it may say and what it may write, and dies with the turn. What it says against the file is about the file; that it could not
- * run at all is not, and may pass.
+ * The program runs without the environment of the service, at low priority, with limits on time, memory, output and
+ * written bytes, and ends with the turn. An error it reports about the file is the file's fault. A failure to run is
+ * not, and may be temporary.
  */
 import { ProgramError, runProgram } from '../platform/lifecycle/program.ts'
 import { MAX_MEDIA_BYTES, MediaError } from './rules.ts'
@@ -15,15 +15,17 @@ export interface ToolOptions {
   readonly onOutput?: (chunk: Uint8Array) => void | Promise<void>
 }
 
-/** As much time as the clock gives, on this many processors at once: what a process whose watcher was killed can take at most. */
+/**
+ * Limits CPU time to the time limit on this many processors. It applies even if the supervising process was killed.
+ */
 const PROCESSORS = 8
 const ADDRESS_SPACE_KIB = 4 * 1024 * 1024
-/** Of POSIX, in which shells count the size of files. */
+/** POSIX shells count file sizes in blocks. */
 const BLOCK_BYTES = 512
-/** Encoded anew, media is seldom larger than it was. */
+/** Encoded media is rarely larger than its source. */
 const MAX_WRITTEN_BYTES = 2 * MAX_MEDIA_BYTES
 
-/** Where a shell knows no such limit, the time-out has to do. */
+/** If the shell does not support a limit, the time-out applies. */
 const LIMITS = [
   'ulimit -t "$1"',
   `ulimit -v ${ADDRESS_SPACE_KIB} 2>/dev/null`,
@@ -35,8 +37,9 @@ const LIMITS = [
 ].join('; ')
 
 /**
- * @returns standard output, '' where `onOutput` took it
- * @throws MediaError with the ProgramError where the program has ended badly; Error where it could not run; the reason of the signal
+ * @returns standard output; '' if `onOutput` took it
+ * @throws MediaError with the ProgramError as its cause if the program failed; Error if it could not run; the reason of
+ * the signal
  */
 export async function runTool(
   program: string,
@@ -51,7 +54,7 @@ export async function runTool(
     })
   } catch (error) {
     if (!(error instanceof ProgramError)) throw error
-    if (wasNotItsFault(error)) throw new Error(`${program}: ${error.message} (${error.lastWords})`)
+    if (isMachineFault(error)) throw new Error(`${program}: ${error.message} (${error.lastWords})`)
     const message = `${error.message}: ${error.lastWords}`
     throw new MediaError('processing_failed', false, message, { cause: error })
   }
@@ -59,18 +62,21 @@ export async function runTool(
 
 const KILLED = 128 + 9
 
-/** What the machine was short of, at the end of a line as the C library says it. Memory is not among it: files may ask for any. */
+/**
+ * Shortages of the machine, as the C library words them at the end of a line. Memory is not among them, because a file
+ * may demand any amount.
+ */
 const SHORTAGES = [': No space left on device', ': Disk quota exceeded', ': Too many open files']
 
-/** A build of FFmpeg that cannot do what is asked of it with any file. */
+/** This build of FFmpeg cannot do what is asked with any file. */
 const UNFIT = /(?:^|\] )(?:Unknown encoder '|Unrecognized option ')|: Option not found$/m
 
-/** There was no such program, somebody killed it, such as a kernel without memory, or what it needs is not on this machine. */
-function wasNotItsFault({ exitCode, errorOutput }: ProgramError): boolean {
+/** True if the program does not exist, was killed (for example by the kernel, out of memory), or lacks a resource. */
+function isMachineFault({ exitCode, errorOutput }: ProgramError): boolean {
   const couldNotRun = exitCode === 126 || exitCode === 127 || exitCode === KILLED
-  return couldNotRun || tellsShortage(errorOutput) || UNFIT.test(errorOutput)
+  return couldNotRun || reportsShortage(errorOutput) || UNFIT.test(errorOutput)
 }
 
-function tellsShortage(errorOutput: string): boolean {
+function reportsShortage(errorOutput: string): boolean {
   return errorOutput.split('\n').some((line) => SHORTAGES.some((end) => line.trimEnd().endsWith(end)))
 }

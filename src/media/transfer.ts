@@ -1,15 +1,15 @@
 /**
- * A URL into a file.
+ * Downloads a URL into a file.
  *
- * The rule: what was received before a connection broke is kept only where the origin has named its version by a strong
- * entity tag, and goes on from there under that tag (RFC 9110, section 13.1.5): two versions are never mixed.
+ * Bytes received before a connection broke are kept only if the origin sent a strong entity tag. The transfer then
+ * continues under that tag (RFC 9110, section 13.1.5), so two versions are never mixed.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { type FetchPublic, PublicFetchError, type PublicResponse } from '../platform/net/fetch-public.ts'
 import { releaseChunk } from '../platform/storage/release-chunk.ts'
 import { isAcceptedType, MediaError } from './rules.ts'
 
-/** Continuations of one attempt that bring no new byte. */
+/** Consecutive continuations that bring no new byte. */
 const MAX_FRUITLESS = 3
 
 export interface TransferOptions {
@@ -20,12 +20,12 @@ export interface TransferOptions {
 
 interface Progress {
   written: number
-  /** Strong entity tag of what is written; null: none, so nothing can be added. */
+  /** Strong entity tag of the written bytes; null: none, so the transfer cannot continue. */
   tag: string | null
   begun: boolean
 }
 
-/** Fills the file, which is made anew. @returns its size. @throws PublicFetchError, MediaError */
+/** Creates the file. @returns its size. @throws PublicFetchError, MediaError */
 export async function transfer(
   fetchPublic: FetchPublic,
   url: string,
@@ -49,7 +49,7 @@ export async function transfer(
   } finally {
     await file.close()
   }
-  if (progress.written === 0) throw new MediaError('media_empty', true, 'there was not one byte')
+  if (progress.written === 0) throw new MediaError('media_empty', true, 'the response was empty')
   return progress.written
 }
 
@@ -87,7 +87,7 @@ async function receive(
 async function assertContinues({ headers, close }: PublicResponse, written: number): Promise<void> {
   if (headers.get('content-range')?.startsWith(`bytes ${written}-`)) return
   await close()
-  throw new MediaError('url_unreachable', true, 'the origin continued at another place')
+  throw new MediaError('url_unreachable', true, 'the origin continued at another offset')
 }
 
 function strongTagOf(headers: Headers): string | null {

@@ -1,15 +1,17 @@
 /**
- * Media of an upload, in the recording's actor: the bytes that came become an object, are processed, and published.
+ * Ingests media of an upload in the recording's actor: make the bytes an object, process it, publish it.
  *
- * The rule: upload and asset end in one transaction. What the file is to blame for ends them, and the file goes; anything else is
- * tried again for hours, and when that is over they have failed, but the file is kept for an operator. What earlier attempts have
- * done with the bytes is not done again.
+ * Upload and asset end in one transaction. If the file is the cause of a failure, both fail and the file is deleted.
+ * Other failures are retried for hours. After that both fail, but the file is kept for an operator. Attempts do not
+ * repeat what earlier attempts have done with the bytes.
  *
- * Where the recording already has media, the asset is not touched until the new media is published: the old media stays
- * playable, and stays for good if the new file fails.
+ * If the recording already has media, its asset is not changed until the new media is published. The old media stays
+ * playable, and remains if the new file fails.
  */
 import { join } from 'node:path'
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
+import type { AssetErrorCode } from '../assets/rules.ts'
+import { lockAsset, moveAsset } from '../assets/service.ts'
 import type { Deps } from '../container.ts'
 import type { Json, Tx } from '../platform/db/pool.ts'
 import { discardAutomaticTranscript, type RequestTranscription } from '../transcribe/requests.ts'
@@ -21,21 +23,21 @@ import {
 } from '../uploads/processing.ts'
 import { storeMedia } from './objects.ts'
 import type { Process } from './process.ts'
-import { type AssetErrorCode, MediaError } from './rules.ts'
-import { garbageOf, lockAsset, moveAsset, publishAsset, type StoredMedia } from './store.ts'
+import { MediaError } from './rules.ts'
+import { garbageOf, publishAsset, type StoredMedia } from './store.ts'
 import { withTemporaryFolder } from './temporary.ts'
 
 export type UploadedDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
   readonly config: Pick<Deps['config'], 'dataDir'>
   readonly process: Process
-  /** In the transaction that publishes the media, after it is published. */
+  /** Called in the transaction that publishes the media, after the publication. */
   readonly requestTranscription: RequestTranscription
 }
 
-/** With the pauses between them, hours: somebody may have to make room on a disk. */
+/** With the pauses between them, attempts last for hours, in which an operator can free disk space. */
 export const PROCESS_ATTEMPTS = 60
 
-/** What it is before it was examined; the playback URL says what it turned out to be. */
+/** The type before examination. The playback URL states the real type. */
 const UNKNOWN_TYPE = 'application/octet-stream'
 
 /** Handlers of the actor kind `recording`: `process_upload` {uploadId}, sent when the last byte is stored. */
@@ -64,7 +66,7 @@ async function processUpload(deps: UploadedDeps, turn: LongTurn): Promise<void> 
   }
 }
 
-/** @returns false where the upload, or the asset, is not where it may be published */
+/** @returns false if the upload or the asset may not be published any more */
 async function publish(tx: Tx, upload: ProcessedUpload, stored: StoredMedia): Promise<boolean> {
   if (!(await moveUpload(tx, upload, 'ready'))) return false
   const isReplaced = (await lockAsset(tx, upload))?.status === 'completed'
@@ -104,17 +106,17 @@ async function processAndStore(
   })
 }
 
-/** Nobody misses one: hours of encoding are not lost where the database is away for a moment. */
+/** A missing progress update does no harm. A brief database outage must not end hours of encoding. */
 async function showProgress(turn: LongTurn, upload: ProcessedUpload, percent: number): Promise<void> {
   try {
     await turn.step((tx) => recordEncodeProgress(tx, upload, percent))
   } catch (error) {
     if (error instanceof Fenced) throw error
-    turn.log.warn({ err: error }, 'progress not recorded')
+    turn.log.warn({ err: error }, 'could not record the progress')
   }
 }
 
-/** Of the message `process_upload`, which failed every time for reasons that are not in the file: it stays. */
+/** Handles a `process_upload` message that failed every time for reasons outside the file. The file is kept. */
 export const giveUpUpload: GiveUp = async (message, tx) => {
   const upload = await beginProcessing(tx, uploadIdOf(message.payload))
   if (upload !== null) await end(tx, upload, 'giveUp', 'processing_failed')
@@ -136,5 +138,5 @@ function uploadIdOf(payload: Json): string {
     const { uploadId } = payload
     if (typeof uploadId === 'string') return uploadId
   }
-  throw new Error('a message without an upload')
+  throw new Error('the message has no upload id')
 }

@@ -1,15 +1,15 @@
 /**
- * The outline of a sound, for players to draw. Pure.
+ * The waveform of audio, for players to draw. Pure.
  *
- * The rule: memory and result are bounded whatever comes. Peaks are taken over pieces of equal length; when there are too many,
- * neighbours are joined, so nobody needs to know how long the sound is going to be.
+ * Memory and result are bounded. Peaks cover segments of equal length. When there are too many, neighbours are merged,
+ * so the length need not be known in advance.
  */
 
 export const SAMPLE_RATE = 16_000
-/** As many as a wide screen has pixels, before they are joined. */
+/** As many as a wide screen has pixels. */
 const MAX_PEAKS = 4_096
-/** 8 ms: shorter ones show no more. */
-const SHORTEST_PIECE = 128
+/** 8 ms; shorter segments show no more detail. */
+const SHORTEST_SEGMENT = 128
 
 /** Version 2 of the format of audiowaveform (github.com/bbc/audiowaveform, doc/DataFormat.md), as JSON. */
 export interface Waveform {
@@ -18,18 +18,18 @@ export interface Waveform {
   readonly sample_rate: number
   readonly samples_per_pixel: number
   readonly bits: 8
-  /** Pairs in `data`. */
+  /** Number of pairs in `data`. */
   readonly length: number
-  /** Lowest and highest of each piece, from -128 to 127. */
+  /** Minimum and maximum of each segment, from -128 to 127. */
   readonly data: readonly number[]
 }
 
 export interface Peaks {
-  /** Takes a part of the sound: 16 bits, little-endian, mono. It may end within a sample. */
+  /** Adds audio: 16 bits, little-endian, mono. It may end within a sample. */
   add(bytes: Uint8Array): void
-  /** Samples so far. */
+  /** Samples added so far. */
   readonly samples: number
-  /** What there is so far; null where there was no sample. */
+  /** The waveform so far; null without samples. */
   waveform(): Waveform | null
 }
 
@@ -37,8 +37,8 @@ export function createPeaks(): Peaks {
   const lows = new Int16Array(MAX_PEAKS)
   const highs = new Int16Array(MAX_PEAKS)
   let length = 0
-  let perPiece = SHORTEST_PIECE
-  let inPiece = 0
+  let perSegment = SHORTEST_SEGMENT
+  let inSegment = 0
   let samples = 0
   let half: number | null = null
 
@@ -48,10 +48,10 @@ export function createPeaks(): Peaks {
       highs[index] = Math.max(highs[index * 2] ?? 0, highs[index * 2 + 1] ?? 0)
     }
     length /= 2
-    perPiece *= 2
+    perSegment *= 2
   }
   const take = (value: number) => {
-    if (inPiece === 0) {
+    if (inSegment === 0) {
       if (length === MAX_PEAKS) join()
       lows[length] = value
       highs[length] = value
@@ -60,7 +60,7 @@ export function createPeaks(): Peaks {
       if (value < (lows[length - 1] ?? 0)) lows[length - 1] = value
       if (value > (highs[length - 1] ?? 0)) highs[length - 1] = value
     }
-    inPiece = (inPiece + 1) % perPiece
+    inSegment = (inSegment + 1) % perSegment
     samples++
   }
   return {
@@ -77,7 +77,7 @@ export function createPeaks(): Peaks {
     get samples() {
       return samples
     },
-    waveform: () => (length === 0 ? null : waveformOf(lows, highs, length, perPiece)),
+    waveform: () => (length === 0 ? null : waveformOf(lows, highs, length, perSegment)),
   }
 }
 
@@ -85,14 +85,14 @@ function signed(low: number, high: number): number {
   return ((high << 24) >> 16) | low
 }
 
-function waveformOf(lows: Int16Array, highs: Int16Array, length: number, perPiece: number): Waveform {
+function waveformOf(lows: Int16Array, highs: Int16Array, length: number, perSegment: number): Waveform {
   const data: number[] = []
   for (let index = 0; index < length; index++) data.push((lows[index] ?? 0) >> 8, (highs[index] ?? 0) >> 8)
   return {
     version: 2,
     channels: 1,
     sample_rate: SAMPLE_RATE,
-    samples_per_pixel: perPiece,
+    samples_per_pixel: perSegment,
     bits: 8,
     length,
     data,

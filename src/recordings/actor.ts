@@ -1,4 +1,7 @@
-/** The actor of a recording: everything that happens to it after its request was answered, one thing at a time. */
+/**
+ * The actor of a recording. It handles everything that happens after the recording's requests were answered, one
+ * message at a time.
+ */
 import type { ActorDefinition, GiveUp } from '../actors/types.ts'
 import { createSummarizer } from '../analyze/create.ts'
 import type { Summarizer } from '../analyze/summarizer.ts'
@@ -17,7 +20,7 @@ import type { Transcriber } from '../transcribe/transcriber.ts'
 import { giveUpTranscription, TRANSCRIBE_ATTEMPTS, transcribeHandlers } from '../transcribe/transcription.ts'
 import { transcriptHandlers } from '../transcripts/indexing.ts'
 
-/** What the actor works with; the real things where absent. */
+/** Dependencies of the actor. An absent one is created from the settings. */
 export interface RecordingTools {
   readonly summarizer?: Summarizer
   readonly fetchPublic?: FetchPublic
@@ -26,15 +29,15 @@ export interface RecordingTools {
   readonly transcriber?: Transcriber | null
 }
 
-/** What cannot be done in the end is left to an operator, among the dead letters; media fails for its caller to see. */
+/** A message that keeps failing becomes a dead letter for an operator. Media instead fails visibly for its caller. */
 export function recordingActor(
-  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock' | 'textWork'>,
+  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock' | 'textWork' | 'requestWork'>,
   {
     summarizer = createSummarizer(deps.config, deps.textWork),
     fetchPublic = createFetchPublic(),
     process = createRealProcess(deps),
     limits = INGEST_LIMITS,
-    transcriber = createTranscriber(deps.config, findPrograms(deps.config)),
+    transcriber = createTranscriber(deps.config, findPrograms(deps.config), deps.requestWork),
   }: RecordingTools = {},
 ): ActorDefinition {
   const requestTranscription = createRequestTranscription(deps.config)
@@ -48,7 +51,7 @@ export function recordingActor(
       process_upload: PROCESS_ATTEMPTS,
       transcribe: TRANSCRIBE_ATTEMPTS,
     },
-    // The usual time would not do for hours of film on a small machine.
+    // The default time limit is too short for hours of film on a small machine.
     turnTimeoutMsOf: { ingest_url: MAX_TURN_MS, process_upload: MAX_TURN_MS },
     handlers: {
       ...transcriptHandlers(summarizer),

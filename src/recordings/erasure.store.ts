@@ -1,4 +1,4 @@
-/** The SQL of erasing a person from what recordings are called and how they are summarised. */
+/** The SQL of erasing a person from the names and summaries of recordings. */
 import type { Tx } from '../platform/db/pool.ts'
 
 export interface RecordingTexts {

@@ -1,4 +1,4 @@
-/** Erasing a person from the names and summaries of the recordings that the person took part in. */
+/** Erases a person from the names and summaries of the recordings in which the person took part. */
 import { overRecordings } from '../people/erasure.ts'
 import { readTexts, writeTexts } from './erasure.store.ts'
 

@@ -1,9 +1,9 @@
 /**
  * The list of recordings.
  *
- * The rule: a page is read from an index that has its order, so it costs what it shows. Where a filter names a set of its own (one
- * external id, a folder, what a search finds), that set is where the page begins. Other filters, and whether the caller sees a
- * recording, are applied to what is walked, which is bounded (walk.ts).
+ * A page is read from an index that has its order, so its cost depends on the page, not on the table. If a filter names
+ * a set of its own (an external id, a folder, a search), the page starts from that set. Other filters and the caller's
+ * visibility apply to the rows walked, whose number is bounded (walk.ts).
  */
 import { asMoment, behind, type Moment, type Position } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
@@ -13,7 +13,7 @@ import type { AssetStatus, TranscriptStatus } from './model.ts'
 import type { Condition } from './store.ts'
 
 export interface ListFilter {
-  /** By external id: the list has this recording at most. */
+  /** From an external id: the list has at most this recording. */
   readonly id?: string | undefined
   readonly source?: string | undefined
   readonly transcriptStatus?: TranscriptStatus | undefined
@@ -23,7 +23,7 @@ export interface ListFilter {
   readonly folderId?: string | undefined
 }
 
-/** Where a page begins: behind a row, or behind a number of rows. */
+/** The start of a page: after a row, or after a number of rows. */
 export type ListSlice = Position<readonly [moment: Moment, id: string]>
 
 export interface ListRow {
@@ -39,11 +39,11 @@ export interface ListRow {
   readonly transcriptStatus: TranscriptStatus
   readonly summary: string | null
   readonly createdMoment: string
-  /** Empty where it is not known when it began: such a recording is in no list that is ordered by it. */
+  /** Empty if the start is unknown. Such a recording appears in no list that is ordered by it. */
   readonly startedMoment: string
 }
 
-/** What a list is ordered by, newest first: by when recordings began where that bounds it, else by when they were created. */
+/** Newest first: by start time if the filter bounds it, otherwise by creation time. */
 export function orderOfList(filter: ListFilter): 'createdMoment' | 'startedMoment' {
   const bounded = filter.startedAfter !== undefined || filter.startedBefore !== undefined
   return bounded ? 'startedMoment' : 'createdMoment'
@@ -51,13 +51,13 @@ export function orderOfList(filter: ListFilter): 'createdMoment' | 'startedMomen
 
 export interface ListScope {
   readonly organizationId: string
-  /** A condition on the recording `r`, which names the organization. */
+  /** A condition on the recording `r` that names the organization. */
   readonly visible: Condition
-  /** What a search finds; null where there is none. */
+  /** Result of the search; null without one. */
   readonly found: Found | null
 }
 
-/** In the order of `orderOfList`, one row more than the limit. */
+/** Rows in the order of `orderOfList`, one more than the limit. */
 export async function listRecordings(
   query: Query,
   scope: ListScope,
@@ -114,13 +114,13 @@ function sourceOf(query: Query, scope: ListScope, filter: ListFilter, { after }:
             where filed.recording_id = r.id
               and filed.folder_id = ${filter.folderId}
           )`
-  // One recording has no order. With one, its index would be walked for it.
+  // A single recording needs no order. With one, PostgreSQL would scan the index of that order.
   if (filter.id !== undefined) return { rows: query`recording r`, where: filed, order: query``, walked: null }
   const among = scope.found?.among ?? null
   const further = behind(query, column, 'r.id', after)
   if (among !== null) {
-    // Found one by one (OFFSET keeps it so), then ordered; whether the caller sees a recording is asked in this order, so for no
-    // more than a page.
+    // Recordings are looked up one by one (`offset 0` ensures it), then ordered. Visibility is checked in that order,
+    // and so only for one page.
     const rows = query`(
       select r.*
       from (${among}) as found
@@ -166,7 +166,7 @@ function sourceOfFolder(
       ${behind(query, 'listed.recording_created_at', 'listed.recording_id', after)}
     order by listed.recording_created_at desc, listed.recording_id desc`
   return {
-    // The folder's order leads: each recording is looked up by its id, and none walked for it.
+    // The folder's index gives the order. Each recording is looked up by its id.
     rows: query`
       (${walked} limit ${marginOf(query, query`${WALK_ROWS}::int`)}) as listed
       cross join lateral ${recordingOf(query, organizationId, 'listed.id')} as r`,
@@ -176,7 +176,7 @@ function sourceOfFolder(
   }
 }
 
-/** One recording by its id. OFFSET keeps it a look-up, whatever else is asked for. */
+/** One recording by its id. `offset 0` keeps it a look-up, whatever the other conditions are. */
 const recordingOf = (query: Query, organizationId: string, id: string) => query`(
   select *
   from recording

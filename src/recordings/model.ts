@@ -1,7 +1,7 @@
 /**
- * Wire shapes and limits of recordings (specification, "Recording" and "Recordings").
+ * Request shapes and limits of recordings (specification, "Recording" and "Recordings").
  *
- * The rule: what one recording looks like is camelCase, what a list shows of it is snake_case, as the specification has it.
+ * A single recording is in camelCase and a list in snake_case, as the specification requires.
  */
 import { type Static, Type } from '@sinclair/typebox'
 import { MAX_EXTERNAL_ID, RecordInput, ValueInput } from '../metadata/model.ts'
@@ -20,12 +20,12 @@ import {
 import { MAX_TRANSCRIPT_BYTES, SuppliedTranscript } from '../transcripts/model.ts'
 
 export const DEFAULT_SOURCE = 'api'
-/** Code points. */
+/** In code points. */
 export const MAX_SOURCE = 64
 export const MAX_SUMMARY = 100_000
 const MAX_FOLDERS = 1_000
 const MAX_PARTICIPANTS = 1_000
-/** The largest transcript, and everything else beside it. */
+/** The largest transcript plus room for all other members. */
 export const MAX_CREATE_BYTES = MAX_TRANSCRIPT_BYTES + 4 * 1024 * 1024
 
 export const ASSET_STATUSES = [
@@ -42,7 +42,7 @@ export type AssetStatus = (typeof ASSET_STATUSES)[number]
 export const TRANSCRIPT_STATUSES = ['waiting', 'queued', 'processing', 'completed', 'failed'] as const
 export type TranscriptStatus = (typeof TRANSCRIPT_STATUSES)[number]
 
-/** What a transcript that is `waiting` waits for. */
+/** What a `waiting` transcript waits for. */
 export const AWAITED = ['media', 'transcriber'] as const
 export type Awaited = (typeof AWAITED)[number]
 
@@ -53,16 +53,16 @@ const DisplayName = orNull(
   trimmedText('Name of the recording.', MAX_NAME),
   `Name of the recording, stored trimmed: 1 to ${MAX_NAME} characters; null for none.`,
 )
-const Name = described(DisplayName, 'Another name of `displayName`, for callers that know it so.')
+const Name = described(DisplayName, 'An alias of `displayName`.')
 const Instant = (description: string) => orNull(moment(description), description)
 const Summary = orNull(
   text('A text.', { minLength: 1, maxLength: MAX_SUMMARY }),
   `What the recording is about: 1 to ${MAX_SUMMARY} characters; null for none.`,
 )
-const FolderId = uuid('Id of a folder that the caller sees.')
+const FolderId = uuid('Id of a folder that the caller can see.')
 
 /**
- * A person of the recording. Which members go together is judged by `rules.ts`, which can name the wrong one.
+ * A participant of the recording. `rules.ts` checks which members may be combined, because it can name the wrong one.
  */
 export const ParticipantInput = named(
   'RecordingParticipantInput',
@@ -71,7 +71,7 @@ export const ParticipantInput = named(
       speaker: Type.Integer({
         minimum: 0,
         maximum: Number.MAX_SAFE_INTEGER,
-        description: 'The speaker of the transcript who this person is.',
+        description: 'The number of this person as a speaker of the transcript.',
       }),
       personId: Type.Optional(uuid('The `uuid` of a known person; not together with the other members.')),
       email: Type.Optional(
@@ -91,7 +91,7 @@ export const ParticipantInput = named(
       ),
     },
     {
-      description: 'A known person by `personId`, or anybody by `email`.',
+      description: 'A known person by `personId`, or any person by `email`.',
       documented: {
         oneOf: [
           {
@@ -110,10 +110,8 @@ export type ParticipantInput = Readonly<Static<typeof ParticipantInput>>
 export const CreateRecording = Type.Object({
   displayName: Type.Optional(DisplayName),
   name: Type.Optional(Name),
-  startedAt: Type.Optional(Instant('When the recording began; null where unknown.')),
-  completedAt: Type.Optional(
-    Instant('When the recording ended, not before `startedAt`; null where unknown.'),
-  ),
+  startedAt: Type.Optional(Instant('When the recording began; null if unknown.')),
+  completedAt: Type.Optional(Instant('When the recording ended, not before `startedAt`; null if unknown.')),
   source: Type.Optional(
     Type.String({
       minLength: 1,
@@ -121,7 +119,7 @@ export const CreateRecording = Type.Object({
       pattern: '\\S',
       words: `a string of 1 to ${MAX_SOURCE} characters that are not all blank`,
       default: DEFAULT_SOURCE,
-      description: `Where the recording comes from, in the words of the caller: 1 to ${MAX_SOURCE} characters.`,
+      description: `The origin of the recording, chosen by the caller: 1 to ${MAX_SOURCE} characters.`,
       documented: { pattern: STORABLE_NOT_BLANK },
     }),
   ),
@@ -145,7 +143,7 @@ export const CreateRecording = Type.Object({
   participants: Type.Optional(
     Type.Array(ParticipantInput, {
       maxItems: MAX_PARTICIPANTS,
-      description: `Who speaks: at most ${MAX_PARTICIPANTS} people, each once. With a \`transcript\`, each speaks in it.`,
+      description: `The speakers: at most ${MAX_PARTICIPANTS} people, each once. With a \`transcript\`, each must speak in it.`,
     }),
   ),
   summary: Type.Optional(Summary),
@@ -159,17 +157,15 @@ export const UpdateRecording = Type.Object(
     folderIds: Type.Optional(
       Type.Array(FolderId, {
         maxItems: MAX_FOLDERS,
-        description: `Replaces the folders that the caller sees: at most ${MAX_FOLDERS}. The recording stays in those the caller does not see.`,
+        description: `Replaces the folders that the caller can see: at most ${MAX_FOLDERS}. The recording stays in the others.`,
       }),
     ),
-    startedAt: Type.Optional(Instant('When the recording began; null where unknown.')),
-    completedAt: Type.Optional(
-      Instant('When the recording ended, not before `startedAt`; null where unknown.'),
-    ),
+    startedAt: Type.Optional(Instant('When the recording began; null if unknown.')),
+    completedAt: Type.Optional(Instant('When the recording ended, not before `startedAt`; null if unknown.')),
     participants: Type.Optional(
       Type.Array(ParticipantInput, {
         maxItems: MAX_PARTICIPANTS,
-        description: `Replaces who speaks: at most ${MAX_PARTICIPANTS} people, each once. Where there is a transcript, each speaks in it.`,
+        description: `Replaces the speakers: at most ${MAX_PARTICIPANTS} people, each once. If there is a transcript, each must speak in it.`,
       }),
     ),
     assetUrl: Type.Optional(
@@ -177,8 +173,8 @@ export const UpdateRecording = Type.Object(
         words: 'an absolute URL',
         documented: { format: 'uri', pattern: '^[hH][tT]{2}[pP][sS]?://' },
         description:
-          'URL of media, fetched as for a new recording. Media that is there already stays playable until the new media is ready, and ' +
-          'stays if the new media fails: then `asset.errorCode` says why. 409 while other media is on its way.',
+          'URL of media, fetched as for a new recording. Current media stays playable until the new media is ready, and ' +
+          'stays if the new media fails; `asset.errorCode` then tells why. 409 while other media is being ingested.',
       }),
     ),
     record: Type.Optional(
@@ -197,7 +193,7 @@ export const UpdateRecording = Type.Object(
           ),
           removeFieldIds: Type.Optional(
             Type.Array(uuid('Id of a field.'), {
-              description: 'Fields whose values are removed. A field without a value is passed over.',
+              description: 'Fields whose values are removed. A field without a value is ignored.',
             }),
           ),
         },

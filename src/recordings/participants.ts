@@ -1,5 +1,4 @@
-/** From the people that a request names to the people that are stored; in the transaction of the recording. */
-
+/** Resolves the people that a request names to stored people, in the transaction of the recording. */
 import type { People, PersonInput } from '../people/service.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
@@ -8,8 +7,8 @@ import { type Participant, samePerson } from './rules.ts'
 import type { ParticipantRow } from './store.ts'
 
 /**
- * The person of each speaker, made where an address is new.
- * @throws AppError 404 `person_not_found`; 400 where an id and an address turn out to be the same person
+ * Finds the person of each speaker, and creates one for a new address.
+ * @throws AppError 404 `person_not_found`; 400 if an id and an address belong to the same person
  */
 export async function resolveParticipants(
   people: People,
@@ -24,7 +23,7 @@ export async function resolveParticipants(
   const byEmail = await people.upsertByEmail(tx, organizationId, given)
   const rows = participants.map((one) => {
     const person = 'personId' in one ? known.get(one.personId) : byEmail.get(one.email.toLowerCase())
-    if (person === undefined) throw new Error('a person was neither found nor made')
+    if (person === undefined) throw new Error('a person was neither found nor created')
     return { speaker: one.speaker, personId: person.id }
   })
   assertDistinct(participants, rows)

@@ -1,7 +1,9 @@
-/** What a recording is called when somebody saves its media. Pure. */
+/** The file name of downloaded media. Pure. */
 import { trimOf } from '../platform/validation/trim.ts'
 
-/** Of the media types that are taken in (specification, "Create", rule 4), and of what is made of them. */
+/**
+ * Extensions of the accepted media types (specification, "Create", rule 4) and of the types that processing creates.
+ */
 const EXTENSIONS: Readonly<Record<string, string>> = {
   'application/json': 'json',
   'audio/aac': 'aac',
@@ -19,16 +21,13 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'video/webm': 'webm',
 }
 
-/** Code points; with an extension it fits every file system. */
+/** Code points. With an extension, the name fits every file system. */
 const MAX_NAME = 60
 
-/** Of a name that somebody gave to the media before it became what it is now. */
+/** An extension in the recording's name that differs from the current type. */
 const OTHER_EXTENSION = new RegExp(`(?<=.)\\.(?:${[...new Set(Object.values(EXTENSIONS))].join('|')})$`, 'i')
 
-/**
- * The name, without what file systems or shells take for something else, and the extension that belongs to the type instead of
- * one of another type of media.
- */
+/** The name without characters that are special to file systems or shells, and with the extension of the type. */
 export function playbackFileName(name: string, contentType: string): string {
   const cut = [...name.replaceAll(/[\p{Cc}\p{Cf}<>:"/\\|?*]+/gu, ' ').replaceAll(/\s+/g, ' ')]
     .slice(0, MAX_NAME)

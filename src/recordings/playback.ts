@@ -1,8 +1,8 @@
 /**
- * Playback of recordings: a temporary URL for media that is complete, made when somebody asks for the recording.
+ * Temporary playback URLs, created when a recording is read.
  *
- * A URL grants access to one object and to nothing else, until it expires, or until the recording shows that object no longer:
- * deleted, or replaced by other media. Nothing of the URL is stored.
+ * A URL grants access to one object. It expires after a time, or when the recording no longer refers to that object
+ * because it was deleted or its media was replaced. URLs are not stored.
  */
 import type { Deps } from '../container.ts'
 import { baseUrlOf } from '../http/base-url.ts'
@@ -11,7 +11,7 @@ import type { AssetStatus } from './model.ts'
 import { playbackFileName } from './playback.rules.ts'
 import { isShown } from './store.ts'
 
-/** Longer than the longest recording that somebody would watch in one go. */
+/** Longer than anybody plays one recording without a break. */
 const LIFETIME_MS = 6 * 60 * 60 * 1_000
 
 export interface PlaybackUrl {
@@ -19,14 +19,14 @@ export interface PlaybackUrl {
   readonly expiresAt: Date
 }
 
-/** For players that show media before they play it. */
+/** URLs for players that show a waveform and a poster. */
 export interface PlayerUrls extends PlaybackUrl {
-  /** null where there is none. */
+  /** null if there is none. */
   readonly waveformUrl: string | null
   readonly posterUrl: string | null
 }
 
-/** What is known of a recording's media. */
+/** The media of a recording. */
 export interface PlayableAsset {
   readonly id: string
   readonly displayName: string | null
@@ -35,22 +35,25 @@ export interface PlayableAsset {
   readonly assetContentType: string | null
 }
 
-export interface DecoratedAsset extends PlayableAsset {
+export interface PreviewableAsset extends PlayableAsset {
   readonly assetWaveformKey: string | null
   readonly assetPosterKey: string | null
 }
 
-/** null where there is nothing to play. `request` tells the address of this service where it is not configured. */
+/**
+ * Methods return null if there is nothing to play. `request` supplies the address of this service unless it is
+ * configured.
+ */
 export interface Playback {
   urlOf(asset: PlayableAsset, request: Request): Promise<PlaybackUrl | null>
-  urlsOf(asset: DecoratedAsset, request: Request): Promise<PlayerUrls | null>
-  /** Whether a recording still shows the object of this key. */
+  urlsOf(asset: PreviewableAsset, request: Request): Promise<PlayerUrls | null>
+  /** Whether a recording still refers to the object of this key. */
   isShown(objectKey: string): Promise<boolean>
 }
 
 type PlaybackDeps = Pick<Deps, 'storage' | 'clock' | 'config' | 'sql'>
 
-/** As `media/objects.ts` names objects: `recordings/<recording id>/<attempt>/<name>`. */
+/** The key format of `media/objects.ts`: `recordings/<recording id>/<attempt>/<name>`. */
 const RECORDING_OF_KEY = /^recordings\/([^/]+)\//
 
 export function createPlayback(deps: PlaybackDeps): Playback {

@@ -1,4 +1,4 @@
-/** Wire shapes of recordings as they are read: one by one in camelCase, in lists in snake_case (specification, "Recordings"). */
+/** Response shapes of recordings: single in camelCase, in lists in snake_case (specification, "Recordings"). */
 import { type Static, Type } from '@sinclair/typebox'
 import { positionedPageOf, positionQuery } from '../http/paging.ts'
 import { momentParameter } from '../http/parameters.ts'
@@ -16,31 +16,31 @@ import {
 import { MAX_SEARCH_LENGTH } from '../transcripts/search.rules.ts'
 import { ASSET_STATUSES, AWAITED, TRANSCRIPT_SOURCES, TRANSCRIPT_STATUSES } from './model.ts'
 
-const PLAYBACK_URL = 'A temporary URL to play the media from; null where there is none.'
-const DURATION = 'Seconds of the media; null if unknown.'
+const PLAYBACK_URL = 'A temporary URL to play the media from; null if there is none.'
+const DURATION = 'Duration of the media in seconds; null if unknown.'
 
 const Asset = named(
   'RecordingAsset',
   Type.Object({
     status: oneOf(
       ASSET_STATUSES,
-      '`waiting` and `uploading`: for bytes; `queued`: to be fetched; `processing`: playback formats are made. It ends as ' +
-        '`completed`, `failed` or `cancelled`.',
+      '`waiting` and `uploading`: bytes are missing; `queued`: will be fetched; `processing`: playback formats are created. The final statuses are ' +
+        '`completed`, `failed` and `cancelled`.',
     ),
     url: orNull(Type.String({ format: 'uri' }), PLAYBACK_URL),
     urlExpiresAt: orNull(moment('A moment.'), 'When the URLs stop working, in UTC; null without a URL.'),
-    errorCode: orNull(Type.String(), 'Why the media failed, where known; null where it did not.'),
+    errorCode: orNull(Type.String(), 'Why the media failed, if known; null if it did not.'),
     durationSeconds: orNull(Type.Number({ minimum: 0 }), DURATION),
-    isAudio: orNull(Type.Boolean(), 'Whether there is sound only; null if unknown.'),
-    contentType: orNull(Type.String(), 'Media type of what `url` answers; null if unknown.'),
-    fileSize: orNull(Type.Integer({ minimum: 0 }), 'Bytes of the file as it came; null if unknown.'),
+    isAudio: orNull(Type.Boolean(), 'Whether the media is audio only; null if unknown.'),
+    contentType: orNull(Type.String(), 'Media type of the file at `url`; null if unknown.'),
+    fileSize: orNull(Type.Integer({ minimum: 0 }), 'Size of the original file in bytes; null if unknown.'),
     waveformUrl: orNull(
       Type.String({ format: 'uri' }),
-      'A temporary URL of the waveform, as JSON of audiowaveform version 2; null where there is none.',
+      'A temporary URL of the waveform, as JSON of audiowaveform version 2; null if there is none.',
     ),
     posterUrl: orNull(
       Type.String({ format: 'uri' }),
-      'A temporary URL of a picture of the video, as JPEG; null where there is none.',
+      'A temporary URL of the poster, as JPEG; null if there is none.',
     ),
   }),
 )
@@ -48,7 +48,10 @@ const Asset = named(
 const Participant = named(
   'RecordingParticipant',
   Type.Object({
-    speaker: Type.Integer({ minimum: 0, description: 'The speaker of the transcript who this person is.' }),
+    speaker: Type.Integer({
+      minimum: 0,
+      description: 'The number of this person as a speaker of the transcript.',
+    }),
     personId: uuid('The `uuid` of the person.'),
     firstName: orNull(Type.String(), 'First name; null if unknown.'),
     lastName: orNull(Type.String(), 'Last name; null if unknown.'),
@@ -56,18 +59,18 @@ const Participant = named(
   }),
 )
 
-const NAME = 'Name of the recording; null where it has none.'
-const SOURCE = 'Where the recording comes from, in the words of the caller.'
+const NAME = 'Name of the recording; null if it has none.'
+const SOURCE = 'The origin of the recording, chosen by the caller.'
 const STARTED = 'When the recording began, in UTC; null if unknown.'
 const COMPLETED = 'When the recording ended, in UTC; null if unknown.'
-const SUMMARY = 'What the recording is about; null where there is no summary.'
+const SUMMARY = 'What the recording is about; null if there is no summary.'
 const Instants = (description: string) => orNull(moment('A moment.'), description)
 
 const TranscriptStatus = named(
   'TranscriptStatus',
   oneOf(
     TRANSCRIPT_STATUSES,
-    '`waiting`: for media, or for something that transcribes it; `completed` without utterances: nothing was said.',
+    '`waiting`: media or a transcriber is missing; `completed` without utterances: the media has no speech.',
   ),
 )
 
@@ -88,8 +91,8 @@ export const Recording = named(
     createdAt,
     updatedAt,
     summary: orNull(Type.String(), SUMMARY),
-    folderIds: Type.Array(uuid('Id of a folder.'), { description: 'Folders that the caller sees.' }),
-    asset: orNull(Asset, 'The media; null where none was ever asked for and none is awaited.'),
+    folderIds: Type.Array(uuid('Id of a folder.'), { description: 'Folders that the caller can see.' }),
+    asset: orNull(Asset, 'The media; null if none was ever requested.'),
     transcript: Type.Object(
       {
         status: TranscriptStatus,
@@ -100,17 +103,17 @@ export const Recording = named(
         waitingFor: Type.Optional(
           described(
             oneOf(AWAITED),
-            'Only of a transcript that is `waiting`: `media`, until the media is there; or `transcriber`: the media is there and ' +
-              'nothing transcribes it, so there is nothing to wait for until an operator asks for transcripts.',
+            'Only of a `waiting` transcript. `media`: the media is not ready. `transcriber`: the media is ready, but ' +
+              'no transcriber is configured; an operator has to start the transcription.',
           ),
         ),
       },
-      { description: 'Where the transcript stands.' },
+      { description: 'Status of the transcript.' },
     ),
-    participants: Type.Array(Participant, { description: 'Who speaks, in the order of `speaker`.' }),
+    participants: Type.Array(Participant, { description: 'The speakers, in the order of `speaker`.' }),
     record: orNull(
       CanonicalRecord,
-      'The canonical metadata record; null for recordings that are older than it.',
+      'The canonical metadata record; null for recordings created before there was one.',
     ),
     metadata: Type.Array(
       named(
@@ -122,7 +125,7 @@ export const Recording = named(
           isCanonicalRecordingSource: Type.Boolean({
             description: 'Whether its source is the canonical one.',
           }),
-          externalId: orNull(Type.String(), 'The caller’s identifier; null where none was given.'),
+          externalId: orNull(Type.String(), 'The caller’s identifier; null if there is none.'),
           values: Type.Array(TypedValue, { description: 'Values of its fields.' }),
         }),
       ),
@@ -154,7 +157,7 @@ export const RecordingItem = named(
           is_canonical_recording_source: Type.Boolean({
             description: 'Whether its source is the canonical one.',
           }),
-          external_id: orNull(Type.String(), 'The caller’s identifier; null where none was given.'),
+          external_id: orNull(Type.String(), 'The caller’s identifier; null if there is none.'),
           values: Type.Array(
             named(
               'MetadataValueItem',
@@ -178,21 +181,19 @@ export const RecordingPage = positionedPageOf(RecordingItem)
 
 export const RecordingQuery = Type.Object({
   ...positionQuery,
-  external_id: Type.Optional(
-    Type.String({ description: 'The whole `record.externalId` of the recording, by case.' }),
-  ),
-  source: Type.Optional(Type.String({ description: 'The whole `source` of the recording, by case.' })),
+  external_id: Type.Optional(Type.String({ description: 'The exact `record.externalId` of the recording.' })),
+  source: Type.Optional(Type.String({ description: 'The exact `source` of the recording.' })),
   transcript_status: Type.Optional(described(TranscriptStatus, 'Status of the transcript.')),
   asset_status: Type.Optional(oneOf(ASSET_STATUSES, 'Status of the media.')),
   started_after: Type.Optional(momentParameter('`started_at` is this or later.')),
   started_before: Type.Optional(momentParameter('`started_at` is before this.')),
-  folder_id: Type.Optional(uuid('Recordings in this folder, which the caller must see.')),
+  folder_id: Type.Optional(uuid('Recordings in this folder. The caller must be able to see the folder.')),
   q: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: MAX_SEARCH_LENGTH,
       description:
-        'Words of the transcript or the name, by case or not: `"a phrase"`, `this or that`, `-without`',
+        'Words of the transcript or the name, ignoring case: `"a phrase"`, `this or that`, `-without`',
     }),
   ),
 })

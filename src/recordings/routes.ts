@@ -1,4 +1,4 @@
-/** Operations on recordings. They parse, call the service and shape the answer. */
+/** REST operations on recordings. Each parses the request, calls the service and builds the answer. */
 import { Type } from '@sinclair/typebox'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
@@ -21,10 +21,10 @@ const orders = {
 }
 
 const VISIBILITY_NOTE =
-  'A recording is seen by everybody in the organization where it has no folder or a shared one, else by the owners of ' +
-  'its private folders; the organization key sees what is shared.'
+  'A recording without folders, or in a shared folder, is visible to the whole organization. Otherwise only the owners of ' +
+  'its private folders can see it. The organization key can see shared recordings.'
 
-/** What works as it stands against an organization without anything. */
+/** Works in an empty organization. */
 const CREATE_EXAMPLE: CreateRecording = {
   displayName: 'Onboarding call with Ada',
   startedAt: '2026-01-02T09:00:00Z',
@@ -56,7 +56,7 @@ const listRecordings = (recordings: Recordings, playback: Playback) =>
     path: RECORDINGS,
     tag: TAG,
     summary: 'List recordings',
-    description: `Newest first, by \`page\` or by \`cursor\`. Bounded by \`started_after\` or \`started_before\`, those that began last come first. ${VISIBILITY_NOTE}`,
+    description: `Newest first, by \`page\` or by \`cursor\`. With \`started_after\` or \`started_before\`, the list is ordered by start time. ${VISIBILITY_NOTE}`,
     access: 'organizationOrUser',
     query: RecordingQuery,
     success: { status: 200, description: 'A page of recordings', schema: RecordingPage },
@@ -94,15 +94,15 @@ const createRecording = (recordings: Recordings, playback: Playback) =>
     tag: TAG,
     summary: 'Create a recording',
     description: [
-      'The recording with its folders, metadata record, values, participants and transcript: all or nothing. After a',
-      'failure the same request, corrected, may be sent again. After a success `record.externalId` is taken: 409 with the',
-      '`recordingId` that has it, by which a caller whose answer was lost finds the recording.',
+      'Creates the recording with its folders, metadata record, values, participants and transcript: all or nothing. After a',
+      'failure, correct the request and send it again. After a success `record.externalId` is taken: the same request is 409 with the',
+      '`recordingId` of the existing recording. A caller whose answer was lost finds the recording by it.',
       '',
-      'A supplied `transcript` is authoritative: nothing is transcribed. Every participant of it must speak in it; not',
+      'A supplied `transcript` is authoritative: nothing is transcribed. Every participant must speak in it; not',
       'every speaker needs a participant. Media of `assetUrl` is fetched later.',
       '',
-      'Without one, media is transcribed where the service has something that does: `transcript.status` is `waiting` until the',
-      'media is there, then `queued`, `processing` and `completed` or `failed`. Where nothing transcribes it stays `waiting`, and',
+      'Without one, media is transcribed if the service has a transcriber: `transcript.status` is `waiting` until the',
+      'media is ready, then `queued`, `processing` and `completed` or `failed`. Without a transcriber it stays `waiting`, and',
       '`transcript.waitingFor` is `transcriber`: do not poll for it.',
     ].join('\n'),
     access: 'organizationOrUser',
@@ -158,16 +158,16 @@ const updateRecording = (recordings: Recordings, playback: Playback) =>
     tag: TAG,
     summary: 'Change a recording',
     description: [
-      'Only the members given are changed. `folderIds` replaces the folders that the caller sees. `record.values` are set or',
-      'changed one by one, `null` being a value; `record.removeFieldIds` takes values away. A `summary` (or `null` for none) is',
-      'kept from now on: none is made automatically. `participants` replaces who speaks; `record.externalId` (or `null` for none),',
-      '`startedAt` and `completedAt` are corrected likewise. `assetUrl` fetches media; where there is media already, the new replaces it when',
+      'Changes only the given members. `folderIds` replaces the folders that the caller can see. `record.values` are set or',
+      'changed one by one; `null` is a value. `record.removeFieldIds` removes values. A given `summary` (or `null` for none) is',
+      'kept from then on, and no summary is created automatically. `participants` replaces the speakers. `record.externalId` (or `null` for none),',
+      '`startedAt` and `completedAt` can be corrected. `assetUrl` fetches media, which replaces current media once',
       'it is ready.',
     ].join('\n'),
     access: 'organizationOrUser',
     body: UpdateRecording,
     example: { displayName: 'Onboarding call with Ada, second part', summary: 'The import is done.' },
-    success: { status: 200, description: 'The recording as it is now', schema: Recording },
+    success: { status: 200, description: 'The changed recording', schema: Recording },
     errors: [
       NOT_FOUND,
       'folder_not_found',
@@ -193,9 +193,10 @@ const deleteRecording = (recordings: Recordings) =>
     params: { recordingId: uuidOf('recording') },
     tag: TAG,
     summary: 'Delete a recording',
-    description: 'With its transcript, participants and metadata. Its `record.externalId` is free again.',
+    description:
+      'Deletes the recording with its transcript, participants and metadata. Its `record.externalId` becomes available again.',
     access: 'organizationOrUser',
-    success: { status: 204, description: 'The recording is gone' },
+    success: { status: 204, description: 'The recording is deleted' },
     errors: [NOT_FOUND],
     async handler({ principal, id }) {
       await recordings.remove(principal, id('recordingId', NOT_FOUND))

@@ -1,8 +1,7 @@
 /**
- * What a request about a recording must be, as far as the request alone tells (specification, "Create"). Pure.
+ * Validates requests about recordings as far as the request alone allows (specification, "Create"). Pure.
  *
- * The rule: everything that needs no database is judged here, before a transaction is opened, and every finding names its
- * place.
+ * Everything that needs no database is checked here, before a transaction begins. Each finding names its path.
  */
 
 import type { RecordInput, ValueInput } from '../metadata/model.ts'
@@ -23,10 +22,10 @@ import {
   type UpdateRecording,
 } from './model.ts'
 
-/** Findings that are reported of one request. */
+/** Maximum number of findings reported for a request. */
 const MAX_FINDINGS = 20
 
-/** Names a person by id, or by address with what is known of the name. */
+/** A person by id, or by address with optional names. */
 export type Participant =
   | { readonly speaker: number; readonly personId: string }
   | {
@@ -36,7 +35,7 @@ export type Participant =
       readonly lastName?: string
     }
 
-/** A request that is good as far as it alone can tell. Ids are in lower case, moments in UTC. */
+/** A request without findings. Ids are in lower case, times in UTC. */
 export interface RecordingDraft {
   readonly displayName: string | null
   readonly source: string
@@ -74,7 +73,7 @@ export function draftOf(body: CreateRecording): RecordingDraft {
   }
 }
 
-/** Of moments in UTC. @throws AppError 400 where the end is before the beginning */
+/** Both times are in UTC. @throws AppError 400 if the end is before the start */
 export function assertOrder(startedAt: string | null, completedAt: string | null): void {
   if (startedAt !== null && completedAt !== null && isBefore(completedAt, startedAt))
     throw invalid([{ path: 'completedAt', code: 'range', message: 'must not be before startedAt' }])
@@ -85,18 +84,18 @@ type RecordChange = NonNullable<UpdateRecording['record']>
 const hasValues = (record: RecordChange | undefined): record is RecordChange =>
   record !== undefined && (record.values !== undefined || record.removeFieldIds !== undefined)
 
-/** What a change says; undefined stays as it is. */
+/** The changes of a request; undefined: unchanged. */
 export interface RecordingChange {
   readonly displayName: string | null | undefined
   readonly summary: string | null | undefined
   readonly folderIds: readonly string[] | undefined
   readonly startedAt: string | null | undefined
   readonly completedAt: string | null | undefined
-  /** Instead of those that there are. */
+  /** Replaces the current participants. */
   readonly participants: readonly Participant[] | undefined
   readonly externalId: string | null | undefined
   readonly assetUrl: string | undefined
-  /** Values to set and fields, in lower case, to take away. */
+  /** Values to set, and fields (in lower case) to remove. */
   readonly values: { readonly set: readonly ValueInput[]; readonly remove: ReadonlySet<string> } | undefined
 }
 
@@ -116,7 +115,7 @@ export function changeOf(body: UpdateRecording): RecordingChange {
   }
 }
 
-/** Two people of one recording that turned out to be one (specification, "Create", rule 6). */
+/** Two participants of one recording are the same person (specification, "Create", rule 6). */
 export function samePerson(
   participant: Participant | ParticipantInput,
   index: number,
@@ -126,7 +125,7 @@ export function samePerson(
   return {
     path: `participants[${index}].${member}`,
     code: 'same_person',
-    message: `is the person of participants[${earlier}]`,
+    message: `is also the person of participants[${earlier}]`,
   }
 }
 
@@ -140,19 +139,22 @@ function valuesOf({ values = [], removeFieldIds = [] }: NonNullable<UpdateRecord
   return { set: values, remove }
 }
 
-/** Unknown members are ignored, but this one asks for values of a source that they would not get (rule 7). */
+/**
+ * Other unknown members are ignored. This one asks for values of another source, which the request would not set (rule
+ * 7).
+ */
 function refuseSource(record: object | undefined): void {
   if (record === undefined || !('sourceId' in record)) return
-  const message = 'is not accepted: the record is that of the canonical source "recordings"'
+  const message = 'is not accepted: the record belongs to the canonical source "recordings"'
   throw invalid([{ path: 'record.sourceId', code: 'unknown_member', message }])
 }
 
-/** Of `displayName` or its other name; undefined where neither is given. */
+/** Value of `displayName` or its alias; undefined if neither is given. */
 function displayNameOf({ displayName, name }: Pick<CreateRecording, 'displayName' | 'name'>) {
   const [path, text] = displayName === undefined ? ['name', name] : ['displayName', displayName]
   const found = typeof text === 'string' ? nameOf(path as string, text) : text
   if (displayName !== undefined && name !== undefined && (name?.trim() ?? null) !== found) {
-    const message = 'is another name of displayName, which has a different value'
+    const message = 'is an alias of displayName, which has a different value'
     throw invalid([{ path: 'name', code: 'contradiction', message }])
   }
   return found
@@ -166,7 +168,7 @@ function instantOf(path: string, text: string | null | undefined): string | null
   throw invalid([{ path, code: 'date_time', message }])
 }
 
-/** Of two moments as `toUtc` writes them, to the microsecond. */
+/** Compares two times in the format of `toUtc`, to the microsecond. */
 function isBefore(a: string, b: string): boolean {
   const comparable = (text: string) =>
     text.replace(/^(.{19})(?:\.(\d+))?Z$/, (_, seconds, fraction = '') => seconds + fraction.padEnd(6, '0'))
@@ -183,7 +185,7 @@ function participantsOf(inputs: readonly ParticipantInput[]): readonly Participa
     const person = 'personId' in participant ? participant.personId : participant.email.toLowerCase()
     const sameSpeaker = speakers.get(input.speaker)
     if (sameSpeaker !== undefined) {
-      const message = `is the speaker of participants[${sameSpeaker}]`
+      const message = `is also the speaker of participants[${sameSpeaker}]`
       details.push({ path: `${path}.speaker`, code: 'same_speaker', message })
     }
     speakers.set(input.speaker, sameSpeaker ?? index)
@@ -215,15 +217,15 @@ function participantOf(input: ParticipantInput, path: string, details: ErrorDeta
   return {
     speaker,
     email: email?.trim() ?? '',
-    // A blank name says nothing, and must not overwrite what is known.
+    // A blank name is ignored, so that it does not overwrite a known one.
     ...(first ? { firstName: first } : {}),
     ...(last ? { lastName: last } : {}),
   }
 }
 
 /**
- * What a transcript waits for; nothing where it does not. Media that is published is queued for transcription in the same
- * transaction, if anything transcribes. So a transcript that is `waiting` beside complete media waits for an operator.
+ * What a waiting transcript waits for. The transaction that publishes media also queues its transcription if there is a
+ * transcriber. A `waiting` transcript beside complete media therefore waits for an operator.
  */
 export function awaitedOf(
   transcript: TranscriptStatus,

@@ -1,16 +1,17 @@
 /**
  * Use cases of recordings: create, read, list, change, delete.
  *
- * The rule: a recording exists as a whole or not at all. Folders, people, metadata, participants, transcript and the letter to
- * its actor are one transaction (specification, "Create", rule 1).
+ * A recording is created completely or not at all. Folders, people, metadata, participants, transcript and the message
+ * to its actor are written in one transaction (specification, "Create", rule 1).
  *
- * Failures come in the order 401, 404, 403, 400, 409, 422, as far as one can know the later without the earlier: creating has
- * no address to be 404, so what is wrong with the request alone (400) comes first and costs no connection; then what the
- * request names and does not exist (404); then values that do not fit (422), since a retry that was corrected may still find
- * (409) that its external id was taken meanwhile.
+ * Errors are reported in the order 401, 404, 403, 400, 409, 422 where possible. A request to create has no address that
+ * could be 404, so errors of the request alone (400) come first and cost no connection. Next are missing references
+ * (404), then unfit values (422). The conflict (409) is last, because a corrected retry may still find that another
+ * request has taken its external id.
  */
 import { deleteActors, type Outbox, transactionWithMail } from '../actors/mailbox.ts'
 import type { ActorKey } from '../actors/types.ts'
+import { awaitFromUrl } from '../assets/service.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
 import { deleteDiscarded, discardMedia, requestMedia } from '../media/service.ts'
@@ -36,7 +37,7 @@ import * as store from './store.ts'
 
 export { orderOfList } from './list.store.ts'
 /**
- * In the transaction of the caller: taking a person out of the participants of every recording, and putting a recording into
+ * For the caller's transaction: remove a person from the participants of every recording, and add a recording to
  * folders.
  */
 export { deleteParticipationsOf, insertFolders, recordingsOfPerson } from './store.ts'
@@ -52,13 +53,13 @@ export type RecordingsDeps = Pick<Deps, 'sql' | 'reads' | 'doorbell' | 'newId' |
 export type Found = store.RecordingRow & { readonly metadata: RecordingMetadata }
 export type Listed = lists.ListRow & { readonly metadata: RecordingMetadata }
 
-/** What narrows a list, besides what is a column. */
+/** Filters of a list, including those that are not columns. */
 export interface ListRequest extends Omit<lists.ListFilter, 'id'> {
   readonly externalId?: string | undefined
   readonly text?: string | undefined
 }
 
-/** How long the request that deletes a recording waits for the object store. */
+/** How long a request that deletes a recording waits for the object store. */
 const MEDIA_DELETE_MS = 5_000
 
 const actorOf = (recordingId: string): ActorKey => `recording:${recordingId}`
@@ -85,16 +86,20 @@ export function createRecordings(deps: RecordingsDeps) {
 
     /** @throws AppError 404 */
     async get(viewer: Viewer, id: string): Promise<Found> {
-      return (await find(deps, reads, viewer, id, folders.visibleRecording(reads, viewer))) ?? noRecording()
+      return (
+        (await find(deps, reads, viewer, id, folders.visibleRecording(reads, viewer))) ?? throwNoRecording()
+      )
     },
 
-    /** The names of the participants of a recording that the caller was found to see. */
+    /** Names of the participants. The caller has checked that the viewer may see the recording. */
     speakersOf: (organizationId: string, id: string) => store.speakersOf(reads, organizationId, id),
 
     list: (viewer: Viewer, request: ListRequest, slice: lists.ListSlice) =>
       list(deps, viewer, request, slice),
 
-    /** `readBody` is asked when the recording is known. @throws AppError 404; what `readBody` throws; 400; 422 */
+    /**
+     * Calls `readBody` once the recording is known to be visible. @throws AppError 404; errors of `readBody`; 400; 422
+     */
     async update(viewer: Viewer, id: string, readBody: () => Promise<UpdateRecording>): Promise<Found> {
       await folders.assertVisible(sql, viewer, id)
       const change = changeOf(await readBody())
@@ -111,12 +116,12 @@ export function createRecordings(deps: RecordingsDeps) {
     },
 
     /**
-     * With its transcript, media, uploads, metadata, participants and messages. Its media is deleted before this returns, unless
-     * the object store is away. @throws AppError 404
+     * Deletes the recording with its transcript, media, uploads, metadata, participants and messages. Its media is
+     * deleted before this returns, unless the object store is unavailable. @throws AppError 404
      */
     async remove(viewer: Viewer, id: string): Promise<void> {
       await transaction(sql, async (tx) => {
-        if (!(await store.lockRecording(tx, id, folders.visibleRecording(tx, viewer)))) noRecording()
+        if (!(await store.lockRecording(tx, id, folders.visibleRecording(tx, viewer)))) throwNoRecording()
         await deleteTranscript(tx, viewer.organizationId, id)
         await discardMedia(tx, viewer.organizationId, id)
         await discardUploads(tx, viewer.organizationId, id)
@@ -136,8 +141,8 @@ interface Writing {
 }
 
 /**
- * Rows that other requests may want, too, are locked in one order: folders, people, external id. The external id comes before
- * the transcript, so that the retry of a request that succeeded writes nothing of it.
+ * Rows that other requests may also lock are locked in one order: folders, people, external id. The external id comes
+ * before the transcript, so that a retry of a successful request writes no utterances.
  */
 async function write(
   deps: RecordingsDeps,
@@ -162,10 +167,13 @@ async function write(
     store.insertParticipants(tx, organizationId, id, participants),
     writeUtterances(tx, organizationId, id, transcript ?? []),
   ])
-  // In this order: a transcript that is there must not wait for media that may take hours.
+  // The order matters: a supplied transcript must not wait for media, which may take hours.
   const key = actorOf(id)
   if (transcript !== null) await outbox.send([{ key, type: 'transcript_completed', organizationId }])
-  if (draft.assetUrl !== null) await outbox.send([{ key, type: 'ingest_url', organizationId }])
+  if (draft.assetUrl !== null) {
+    await awaitFromUrl(tx, { organizationId, recordingId: id }, draft.assetUrl)
+    await outbox.send([{ key, type: 'ingest_url', organizationId }])
+  }
   return readBack(deps, tx, viewer, id)
 }
 
@@ -178,7 +186,7 @@ async function applyChange(
   const { folders, metadata } = deps
   const { organizationId } = viewer
   const { participants } = change
-  if (!(await store.lockRecording(tx, id, folders.visibleRecording(tx, viewer)))) noRecording()
+  if (!(await store.lockRecording(tx, id, folders.visibleRecording(tx, viewer)))) throwNoRecording()
   if (change.folderIds !== undefined) {
     const folderIds = await folders.resolve(tx, viewer, change.folderIds)
     await store.deleteFolders(tx, id, folders.visibleFolder(tx, viewer), folderIds)
@@ -195,7 +203,7 @@ async function applyChange(
     const { set, remove } = change.values
     const present = (await metadata.recordsOf(tx, organizationId, [id])).get(id)?.canonical?.values ?? []
     const touched = new Set([...remove, ...set.map(({ fieldId }) => fieldId.toLowerCase())])
-    // Those of the request come first, so that a finding names their place in it.
+    // Values of the request come first, so that findings name their position in the request.
     const kept = present.filter(({ fieldId }) => !touched.has(fieldId))
     await metadata.replaceValues(tx, organizationId, id, [...set, ...kept])
   }
@@ -221,7 +229,7 @@ async function replaceParticipants(
   await store.insertParticipants(tx, organizationId, id, rows)
 }
 
-/** One page with the metadata of its recordings: two statements, however many there are. */
+/** One page with the metadata of its recordings, in two statements. */
 async function list(
   { reads, folders, metadata }: RecordingsDeps,
   viewer: Viewer,
@@ -269,16 +277,18 @@ async function find(
   return { ...row, metadata: records.get(id) ?? NO_METADATA }
 }
 
-/** What this transaction has written, even where it took the recording out of the caller's sight. */
+/** Reads what this transaction has written, even if the viewer can no longer see the recording. */
 async function readBack(deps: RecordingsDeps, tx: Tx, viewer: Viewer, id: string): Promise<Found> {
-  return (await find(deps, tx, viewer, id, store.ofOrganization(tx, viewer.organizationId))) ?? noRecording()
+  return (
+    (await find(deps, tx, viewer, id, store.ofOrganization(tx, viewer.organizationId))) ?? throwNoRecording()
+  )
 }
 
-function noRecording(): never {
+function throwNoRecording(): never {
   throw new AppError('recording_not_found', 'There is no such recording.')
 }
 
 function externalIdExists(recordingId: string): AppError {
-  const message = 'Another recording has this record.externalId; nothing was created or changed.'
+  const message = 'Another recording has this record.externalId. Nothing was created or changed.'
   return new AppError('recording_external_id_exists', message, { extra: { recordingId } })
 }

@@ -1,17 +1,17 @@
 /**
  * The SQL of recordings.
  *
- * The rule: what is shown to a caller is selected under `visibleRecording`; only what the caller has just created or changed,
- * in the same transaction, is read back without it.
+ * Whatever a caller sees is selected under `visibleRecording`. Only rows that the caller has just created or changed in
+ * the same transaction are read back without it.
  */
 import type { PendingQuery, Row } from 'postgres'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { AssetStatus, TranscriptSource, TranscriptStatus } from './model.ts'
 
-/** A condition, made for the statement that it goes into. */
+/** An SQL condition for one statement. */
 export type Condition = PendingQuery<Row[]>
 
-/** Every recording `r` of the organization, whoever sees it. */
+/** Matches every recording `r` of the organization, whoever may see it. */
 export const ofOrganization = (query: Query, organizationId: string): Condition => query`
   r.organization_id = ${organizationId}`
 
@@ -24,7 +24,6 @@ export interface NewRecording {
   readonly startedAt: string | null
   readonly completedAt: string | null
   readonly summary: string | null
-  readonly assetUrl: string | null
   readonly hasTranscript: boolean
 }
 
@@ -32,14 +31,13 @@ export async function insertRecording(tx: Tx, row: NewRecording): Promise<void> 
   await tx`
     insert into recording (
       id, organization_id, created_by_user_id, display_name, source, started_at, completed_at,
-      summary, summary_source, asset_status, asset_source_url, transcript_status, transcript_source
+      summary, summary_source, transcript_status, transcript_source
     )
     values (
       ${row.id}, ${row.organizationId}, ${row.createdByUserId}, ${row.displayName}, ${row.source},
       -- As text: the driver writes a timestamptz parameter through Date and would cut its microseconds.
       ${row.startedAt}::text::timestamptz, ${row.completedAt}::text::timestamptz,
       ${row.summary}, ${row.summary === null ? null : 'api'},
-      ${row.assetUrl === null ? null : 'queued'}, ${row.assetUrl},
       ${row.hasTranscript ? 'completed' : 'waiting'}, ${row.hasTranscript ? 'api' : null}
     )`
 }
@@ -57,7 +55,7 @@ export async function insertFolders(
     on conflict (recording_id, folder_id) do nothing`
 }
 
-/** Takes the recording out of the folders that the viewer sees, but for those of `kept`. */
+/** Removes the recording from folders that the viewer can see, except those in `kept`. */
 export async function deleteFolders(
   tx: Tx,
   recordingId: string,
@@ -75,7 +73,7 @@ export async function deleteFolders(
 
 export interface ParticipantRow {
   readonly speaker: number
-  /** Internal. */
+  /** Internal id. */
   readonly personId: number
 }
 
@@ -125,7 +123,7 @@ export interface RecordingRow {
   }[]
 }
 
-/** One recording under a condition on `r`, with those of its folders `f` that the other condition lets through. */
+/** One recording that meets a condition on `r`, with its folders `f` that meet the other condition. */
 export async function findRecording(
   query: Query,
   recordingId: string,
@@ -172,8 +170,8 @@ export async function findRecording(
 }
 
 /**
- * Whether the key is of an object that its recording shows now. By id and key alone: the caller holds a signed playback URL,
- * which names no organization.
+ * Whether the recording currently refers to the object of this key. Takes id and key alone, because the caller holds a
+ * signed playback URL, which names no organization.
  */
 export async function isShown(query: Query, recordingId: string, objectKey: string): Promise<boolean> {
   const { count } = await query`
@@ -185,7 +183,7 @@ export async function isShown(query: Query, recordingId: string, objectKey: stri
   return count === 1
 }
 
-/** The participants of a recording by speaker, with their names. */
+/** The participants of a recording in the order of their speaker numbers, with their names. */
 export function speakersOf(query: Query, organizationId: string, recordingId: string) {
   return query<{ speaker: number; firstName: string | null; lastName: string | null }[]>`
     select p.speaker, person.first_name as "firstName", person.last_name as "lastName"
@@ -196,7 +194,7 @@ export function speakersOf(query: Query, organizationId: string, recordingId: st
     order by p.speaker`
 }
 
-/** Locks the recording until the transaction ends. @returns false where the condition on `r` hides it */
+/** Locks the recording until the transaction ends. @returns false if the condition on `r` hides it */
 export async function lockRecording(tx: Tx, recordingId: string, visible: Condition): Promise<boolean> {
   const rows = await tx`
     select 1
@@ -207,7 +205,7 @@ export async function lockRecording(tx: Tx, recordingId: string, visible: Condit
   return rows.length === 1
 }
 
-/** undefined stays as it is. A summary that the caller took away is not made anew, either. */
+/** Changes the given values. Setting the summary, even to null, prevents an automatic one. */
 export async function updateRecording(
   tx: Tx,
   organizationId: string,
@@ -236,7 +234,7 @@ export async function updateRecording(
       and id = ${recordingId}`
 }
 
-/** When the recording began and ended, in UTC with all digits. */
+/** Start and end of the recording in UTC with microseconds. */
 export async function findTimes(
   tx: Tx,
   organizationId: string,
@@ -259,7 +257,7 @@ export async function deleteParticipants(tx: Tx, organizationId: string, recordi
       and recording_id = ${recordingId}`
 }
 
-/** With its folders, participants and metadata, which hang on its row. */
+/** Folders, participants and metadata are deleted with the row. */
 export async function deleteRecording(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
   await tx`
     delete from recording
@@ -267,7 +265,7 @@ export async function deleteRecording(tx: Tx, organizationId: string, recordingI
       and id = ${recordingId}`
 }
 
-/** Ids of the recordings that the person takes part in. */
+/** Ids of the recordings in which the person takes part. */
 export async function recordingsOfPerson(
   tx: Tx,
   organizationId: string,
@@ -282,7 +280,7 @@ export async function recordingsOfPerson(
   return rows.map(({ id }) => id)
 }
 
-/** @returns how many there were */
+/** @returns the number of deleted rows */
 export async function deleteParticipationsOf(
   tx: Tx,
   organizationId: string,

@@ -11,8 +11,12 @@ import { giveUpTranscription, TRANSCRIBE_ATTEMPTS, transcribeHandlers } from './
 
 /** `transcribe`: the transcript of the recording is `queued`. */
 export function transcriptionActor(
-  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock'>,
-  transcriber: Transcriber | null = createTranscriber(deps.config, findPrograms(deps.config)),
+  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock' | 'requestWork'>,
+  transcriber: Transcriber | null = createTranscriber(
+    deps.config,
+    findPrograms(deps.config),
+    deps.requestWork,
+  ),
 ): ActorDefinition {
   return {
     kind: 'transcription',

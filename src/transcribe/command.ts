@@ -1,37 +1,41 @@
 /**
- * The transcriber behind a program of this machine. It is given a WAV file (mono, 16 kHz, 16 bits) in the place of `{audio}`, or
- * as its last argument, and writes a transcript to its standard output in one of the forms of output.rules.ts.
+ * A transcriber that runs a local program. The program gets a WAV file (mono, 16 kHz, 16 bits) in place of `{audio}`,
+ * or as its last argument. It writes a transcript to standard output in a format that `output.rules.ts` parses.
  */
 import type { TranscribeConfig } from '../config.ts'
 import { ProgramError, runProgram } from '../platform/lifecycle/program.ts'
-import { parseOutput } from './output.rules.ts'
-import { extractSoundTrack, type SoundTools } from './sound-track.ts'
+import { type AudioTools, extractAudioTrack } from './audio-track.ts'
+import type { ReadOutput } from './read-output.ts'
 import { ATTEMPTS, type Transcriber, TranscriberError } from './transcriber.ts'
 
 export type CommandOptions = Extract<TranscribeConfig, { readonly kind: 'command' }> & {
-  /** Milliseconds for sound of so many seconds; for tests. */
-  readonly patienceMs?: (seconds: number) => number
+  /** Time limit in milliseconds for audio of that length; for tests. */
+  readonly timeLimitMs?: (seconds: number) => number
 }
 
 const PLACE = '{audio}'
 const MAX_OUTPUT_BYTES = 32 * 1024 * 1024
-/** Six times as long as it plays, and time to load a model; but less than a turn may take. */
-const patienceFor = (seconds: number) => Math.min(10 * 60_000 + seconds * 6_000, 110 * 60_000)
+/** Six times playback time plus time to load a model, but less than the limit of a turn. */
+const timeLimitFor = (seconds: number) => Math.min(10 * 60_000 + seconds * 6_000, 110 * 60_000)
 
-export function createCommandTranscriber(options: CommandOptions, tools: SoundTools): Transcriber {
-  const { command, environment, patienceMs = patienceFor } = options
+export function createCommandTranscriber(
+  options: CommandOptions,
+  tools: AudioTools,
+  readOutput: ReadOutput,
+): Transcriber {
+  const { command, environment, timeLimitMs = timeLimitFor } = options
   return {
     name: 'command',
-    async transcribe(sound, signal) {
-      const track = await extractSoundTrack(tools, sound, signal)
-      if (track === null) return { segments: [], durationSeconds: sound.durationSeconds }
+    async transcribe(media, signal) {
+      const track = await extractAudioTrack(tools, media, signal)
+      if (track === null) return { segments: [], durationSeconds: media.durationSeconds }
       const { path, durationSeconds } = track
-      const timeoutMs = patienceMs(durationSeconds)
+      const timeoutMs = timeLimitMs(durationSeconds)
       const limits = { environment, signal, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES }
-      const output = await run(commandFor(command, path), { ...limits, folder: sound.folder })
-      const segments = parseOutput(output)
+      const output = await run(commandFor(command, path), { ...limits, folder: media.folder })
+      const segments = await readOutput(output)
       if (segments === null)
-        throw new TranscriberError('TRANSCRIBE_COMMAND wrote JSON that is no transcript', ATTEMPTS.program)
+        throw new TranscriberError('TRANSCRIBE_COMMAND wrote JSON that is not a transcript', ATTEMPTS.program)
       return { segments, durationSeconds }
     },
   }
@@ -49,7 +53,7 @@ async function run(command: readonly string[], options: Parameters<typeof runPro
   } catch (error) {
     if (!(error instanceof ProgramError)) throw error
     const { message, lastWords } = error
-    const said = lastWords === '' ? '' : `; its last words: ${lastWords}`
-    throw new TranscriberError(`TRANSCRIBE_COMMAND: ${message}${said}`, ATTEMPTS.program, { cause: error })
+    const output = lastWords === '' ? '' : `; end of its error output: ${lastWords}`
+    throw new TranscriberError(`TRANSCRIBE_COMMAND: ${message}${output}`, ATTEMPTS.program, { cause: error })
   }
 }

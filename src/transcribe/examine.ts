@@ -1,8 +1,11 @@
-/** What an operator is told of transcription before anything is transcribed. */
+/** Describes and checks the transcription settings for an operator. */
 import type { TranscribeConfig } from '../config.ts'
 import type { MediaPrograms } from '../media/programs.ts'
 
-/** `ok` is false where something is missing on this machine. A server is not asked: an answer would cost a transcription. */
+/**
+ * `ok` is false if something is missing on this machine. A server is not asked, because an answer would cost a
+ * transcription.
+ */
 export function examineTranscription(
   transcribe: TranscribeConfig | null,
   { ffmpeg }: Pick<MediaPrograms, 'ffmpeg'>,
@@ -10,16 +13,16 @@ export function examineTranscription(
   const detail = describeTranscription(transcribe)
   if (transcribe === null) return { ok: true, detail }
   if (ffmpeg === null || Bun.which(ffmpeg) === null)
-    return { ok: false, detail: `${detail}, but there is no ffmpeg to take sound out of media` }
+    return { ok: false, detail: `${detail}, but ffmpeg, which extracts the audio, was not found` }
   if (transcribe.kind === 'command') {
     const [program = ''] = transcribe.command
     if (Bun.which(program, { PATH: transcribe.environment.PATH ?? '' }) === null)
-      return { ok: false, detail: `TRANSCRIBE_COMMAND is ${program}, which is not there` }
+      return { ok: false, detail: `TRANSCRIBE_COMMAND is ${program}, which was not found` }
   }
   return { ok: true, detail }
 }
 
-/** Names neither arguments nor credentials, which a URL may have. */
+/** Omits arguments and credentials, which a URL may contain. */
 export function describeTranscription(transcribe: TranscribeConfig | null): string {
   if (transcribe === null) return 'off: transcripts come with their recordings'
   if (transcribe.kind === 'command') return `by ${transcribe.command[0]}`

@@ -1,11 +1,11 @@
 /**
- * What programs and servers that transcribe say, in any of the forms that are usual. Pure.
+ * Parses the output of transcription programs and servers. Pure.
  *
- * Known are JSON (that of OpenAI and whatever imitates it, that of whisper.cpp, utterances as this service has them), WebVTT,
+ * Supported are JSON (of OpenAI and compatible servers, of whisper.cpp, and utterances of this service), WebVTT,
  * SubRip, lines that begin with `[from --> to]`, and plain text.
  */
 
-/** Somebody said something; null: the output does not say when, or who. Seconds. */
+/** Spoken text with times in seconds. null: the output does not state that value. */
 export interface Segment {
   readonly startSec: number | null
   readonly endSec: number | null
@@ -13,7 +13,7 @@ export interface Segment {
   readonly text: string
 }
 
-/** @returns null for JSON of another kind, and for what begins like JSON and is none */
+/** @returns null for other JSON, and for text that begins like JSON but is invalid */
 export function parseOutput(output: string): readonly Segment[] | null {
   const text = output.replace(/^\uFEFF/, '').trim()
   if (/^[{[]/.test(text)) {
@@ -44,7 +44,7 @@ function isObject(value: unknown): value is Members {
 
 const untimed = (text: string): Segment => ({ startSec: null, endSec: null, speaker: null, text })
 
-/** The list of segments, under whichever name; else the text as a whole. */
+/** The segments, under any of the known member names; otherwise the whole text. */
 function segmentsOf(value: unknown): readonly Segment[] | null {
   if (Array.isArray(value)) return value.filter(isObject).flatMap(segmentOf)
   if (!isObject(value)) return null
@@ -68,7 +68,7 @@ function segmentOf(value: Members): readonly Segment[] {
   ]
 }
 
-/** Those of whisper.cpp: milliseconds, or the same as text. */
+/** Times of whisper.cpp: milliseconds, or text. */
 function within(offsets: unknown, timestamps: unknown, member: 'from' | 'to'): number | null {
   const milliseconds = isObject(offsets) ? secondsOf(offsets[member]) : null
   if (milliseconds !== null) return milliseconds / 1_000
@@ -88,7 +88,7 @@ function secondsOf(value: unknown): number | null {
   return /^\d+(?:\.\d+)?$/.test(value.trim()) ? Number(value) : null
 }
 
-/** Hours, minutes, seconds, decimals as they were written. */
+/** Hours, minutes, seconds and decimals as written. */
 function clock([hours = '0', minutes = '0', seconds = '0', decimals = '0']: readonly (
   | string
   | undefined
@@ -109,7 +109,7 @@ function stampedLine(line: string): readonly Segment[] {
   ]
 }
 
-/** WebVTT and SubRip: a line with times, and the text up to the next blank line. */
+/** WebVTT and SubRip: a line with times, then text up to the next blank line. */
 function parseCues(lines: readonly string[]): readonly Segment[] {
   const segments: Segment[] = []
   for (let index = 0; index < lines.length; index++) {
@@ -125,7 +125,7 @@ function parseCues(lines: readonly string[]): readonly Segment[] {
 
 type Voice = Pick<Segment, 'speaker' | 'text'>
 
-/** `<v Anna>`, once for each who speaks in a cue (WebVTT, section 3.2). */
+/** `<v Anna>`, once for each speaker of a cue (WebVTT, section 3.2). */
 function voicesOf(text: string): readonly Voice[] {
   const [before = '', ...voices] = text.split(/<v(?:\.[^\s<>]*)?\s+/)
   const spoken = voices.map((voice) => {
@@ -145,7 +145,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   rlm: '\u200F',
 }
 
-/** Without tags and entities. A tag is short: what else stands in angle brackets was said. */
+/** Removes tags and entities. A tag is short; other text in angle brackets was spoken. */
 function plain(text: string): string {
   return text
     .replaceAll(/<\/?[a-zA-Z0-9:.][^<>]{0,100}>|<\/?[a-zA-Z]>/g, '')
@@ -154,7 +154,7 @@ function plain(text: string): string {
 
 const LABEL = /^\s*(?:\[(SPEAKER[_ ]?\w{1,20})\]:?|\((speaker \w{1,20})\)|(SPEAKER_\w{1,20}):)\s*/i
 
-/** `[SPEAKER_00]: …` and `(speaker 0) …`, as programs write that have no other place for it. */
+/** `[SPEAKER_00]: …` and `(speaker 0) …`, from programs whose format has no member for speakers. */
 function labelled(text: string): Voice {
   const found = LABEL.exec(text)
   if (found === null) return { speaker: null, text }

@@ -1,13 +1,11 @@
-/**
- * Where long sound is cut into pieces: at the quietest moment of the last part of each, so that no word is cut in two. Pure.
- */
+/** Cuts long audio into pieces at the quietest moment near the end of each piece, so that no word is cut. Pure. */
 
 /** How far before its end a piece may be cut. */
 export const SEARCHED_SECONDS = 30
-/** Quiet for so long is a pause between words. */
+/** Length of a pause between words. */
 const PAUSE_SECONDS = 0.3
 
-/** The middle of the quietest pause, as the number of a sample; of equally quiet ones the last. */
+/** The middle of the quietest pause, as a sample index. Of equally quiet ones, the last. */
 export function quietestMoment(samples: Int16Array, rate: number): number {
   const width = Math.max(1, Math.min(samples.length, Math.round(rate * PAUSE_SECONDS)))
   let loudness = 0

@@ -1,120 +1,60 @@
 /**
- * One request with sound to an OpenAI-compatible server.
- *
- * The rule: a request is repeated here where the trouble is likely to pass soon, so that an hour of sound is not sent anew for a
- * moment's trouble with its last part.
+ * Sends audio to an OpenAI-compatible server, and retries failures that are likely to be brief. Otherwise a brief failure
+ * of the last piece would send an hour of audio again.
  */
-import { trimEndOf } from '../platform/validation/trim.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OpenAiError, type OpenAiServer, postToOpenAi } from '../platform/net/openai-compatible.ts'
 import { ATTEMPTS, TranscriberError } from './transcriber.ts'
 
-export interface PostOptions {
-  /** With or without the trailing `/v1`. */
-  readonly url: string
-  readonly apiKey: string | null
-  readonly patience?: Patience
+export interface PostOptions extends OpenAiServer {
+  readonly retry?: RetryPolicy
 }
 
-export interface Patience {
-  /** For one request: 20 minutes of sound on a machine that is no faster than speech. */
+export interface RetryPolicy {
+  /** Of one request: 20 minutes of audio on a machine that needs as long as the audio plays. */
   readonly timeoutMs: number
-  /** Before a request is repeated, unless the server says when. */
+  /** Pause before each retry, unless the server states one. */
   readonly pausesMs: readonly number[]
 }
 
-const PATIENCE: Patience = { timeoutMs: 25 * 60_000, pausesMs: [1_000, 5_000, 20_000] }
+const RETRY: RetryPolicy = { timeoutMs: 25 * 60_000, pausesMs: [1_000, 5_000, 20_000] }
 const MAX_PAUSE_MS = 60_000
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024
 
 /**
- * `form` makes the body, once for each request. @returns the body of the answer
- * @throws TranscriberError; the reason of the signal where it is aborted
+ * `form` creates the body of each request. @returns the body of the answer
+ * @throws TranscriberError; the reason of the signal
  */
-export async function postSound(
-  options: PostOptions,
+export async function postAudio(
+  server: PostOptions,
   form: () => FormData,
   signal: AbortSignal,
 ): Promise<string> {
-  const { pausesMs } = options.patience ?? PATIENCE
-  for (let tries = 0; ; tries++) {
+  const { pausesMs, timeoutMs } = server.retry ?? RETRY
+  const request = { path: 'audio/transcriptions', timeoutMs, maxBytes: MAX_ANSWER_BYTES }
+  for (let retries = 0; ; retries++) {
     try {
-      return await postOnce(options, form(), signal)
+      return await postToOpenAi(server, { ...request, body: form() }, signal)
     } catch (error) {
-      const pauseMs = pausesMs[tries]
-      if (!(error instanceof Trouble) || pauseMs === undefined) throw error
-      await pause(Math.min(error.retryAfterMs ?? pauseMs, MAX_PAUSE_MS), signal)
+      if (!(error instanceof OpenAiError)) throw error
+      const pauseMs = pausesMs[retries]
+      if (!isBrief(error) || pauseMs === undefined) throw transcriberErrorOf(error)
+      await sleep(Math.min(error.retryAfterMs ?? pauseMs, MAX_PAUSE_MS), undefined, { signal }).catch(() =>
+        signal.throwIfAborted(),
+      )
     }
   }
 }
 
-/** Likely to pass soon. */
-class Trouble extends TranscriberError {
-  constructor(
-    message: string,
-    readonly retryAfterMs: number | null,
-    options?: ErrorOptions,
-  ) {
-    super(message, ATTEMPTS.elsewhere, options)
-  }
+function isBrief({ kind, status }: OpenAiError): boolean {
+  if (kind !== 'refused') return kind === 'unreachable'
+  return status === 408 || status === 429 || (status ?? 0) >= 500
 }
 
-async function postOnce(
-  { url, apiKey, patience = PATIENCE }: PostOptions,
-  body: FormData,
-  signal: AbortSignal,
-): Promise<string> {
-  const endpoint = `${trimEndOf(url, '/').replace(/\/v1$/, '')}/v1/audio/transcriptions`
-  try {
-    const response = await fetch(endpoint, {
-      method: 'POST',
-      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
-      body,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(patience.timeoutMs)]),
-      // A redirect would carry sound and key to a host that nobody configured.
-      redirect: 'error',
-    })
-    if (response.ok) return await readText(response)
-    await response.body?.cancel()
-    throw refusal(response)
-  } catch (error) {
-    signal.throwIfAborted()
-    if (error instanceof TranscriberError) throw error
-    throw new Trouble('the transcription server could not be reached or did not answer in time', null, {
-      cause: error,
-    })
-  }
-}
-
-/** A verdict on the sound itself is final; a refused key or an unknown model is for an operator to put right. */
-function refusal({ status, headers }: Response): TranscriberError {
-  const message = `the transcription server answered ${status}`
-  if (status === 408 || status === 429 || status >= 500) return new Trouble(message, retryAfterOf(headers))
-  const isFinal = [400, 413, 415, 422].includes(status)
-  return new TranscriberError(message, isFinal ? ATTEMPTS.terminal : ATTEMPTS.elsewhere)
-}
-
-/** In seconds; that of a date is not looked at. */
-function retryAfterOf(headers: Headers): number | null {
-  const value = headers.get('retry-after') ?? ''
-  return /^\d{1,5}$/.test(value) ? Number(value) * 1_000 : null
-}
-
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength
-    if (bytes > MAX_ANSWER_BYTES)
-      throw new TranscriberError('the transcription server answered with too much', ATTEMPTS.program)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
-}
-
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, milliseconds)
-  signal.addEventListener('abort', () => resolve(), { once: true })
-  await promise
-  clearTimeout(timer)
-  signal.throwIfAborted()
+/** A refusal of the audio itself is permanent. An operator can correct a refused key or an unknown model. */
+function transcriberErrorOf(error: OpenAiError): TranscriberError {
+  const isPermanent = [400, 413, 415, 422].includes(error.status ?? 0)
+  const others = error.kind === 'too_large' ? ATTEMPTS.program : ATTEMPTS.elsewhere
+  const message = `the transcription server ${error.message}`
+  return new TranscriberError(message, isPermanent ? ATTEMPTS.terminal : others, { cause: error })
 }

@@ -1,21 +1,21 @@
-/** What is asked of an OpenAI-compatible server, by the name of its model, and what its answers mean. Pure. */
+/** The request parameters of an OpenAI-compatible server, by model name, and the meaning of its answers. Pure. */
 import type { Segment } from './output.rules.ts'
 
-export interface Wanted {
-  /** Of the form, besides file and model. */
+export interface Protocol {
+  /** Form fields besides file and model. */
   readonly fields: readonly (readonly [name: string, value: string])[]
-  /** The longest sound for one request. */
+  /** Longest audio for one request. */
   readonly pieceSeconds: number
-  /** Whether it says who speaks, and may be told how somebody sounds. */
+  /** Whether the model labels speakers and accepts reference clips of them. */
   readonly hasLabels: boolean
 }
 
 const PIECE_SECONDS = 20 * 60
-/** Where the answer is text without times, the pieces are what has times. */
+/** The answer is text without times, so each piece gets the times of its audio. */
 const UNTIMED_PIECE_SECONDS = 60
 
-/** Models that tell speakers apart, those of OpenAI that give text alone, and all others, which are taken for Whisper. */
-export function protocolOf(model: string): Wanted {
+/** Models that label speakers, OpenAI models that return text only, and all others, which are treated as Whisper. */
+export function protocolOf(model: string): Protocol {
   if (/diari[sz]e/i.test(model)) {
     const fields = [
       ['response_format', 'diarized_json'],
@@ -37,7 +37,7 @@ interface Span {
   readonly endSec: number
 }
 
-/** Times of a piece into those of the whole. What has none lasts as long as the piece. */
+/** Converts times of a piece to times of the whole. A segment without times lasts as long as the piece. */
 export function shifted(segments: readonly Segment[], { startSec, endSec }: Span): readonly Segment[] {
   const move = (seconds: number | null, otherwise: number) =>
     seconds === null ? otherwise : Math.min(startSec + Math.max(seconds, 0), endSec)
@@ -48,18 +48,18 @@ export function shifted(segments: readonly Segment[], { startSec, endSec }: Span
   }))
 }
 
-/** How somebody sounds, as a data URL. */
+/** A reference clip of a speaker, as a data URL. */
 export interface SpeakerSample {
   readonly name: string
   readonly url: string
 }
 
-/** The protocol takes samples of up to four speakers, of 2 to 10 seconds each. */
+/** The protocol accepts reference clips of up to four speakers, of 2 to 10 seconds each. */
 const MAX_SPEAKERS = 4
 const MIN_SAMPLE_SECONDS = 2
 const MAX_SAMPLE_SECONDS = 10
 
-/** Where speakers that are not known yet are heard best: in the longest of what each said. */
+/** Reference clips for new speakers: the longest segment of each. */
 export function referencesOf(
   segments: readonly Segment[],
   piece: Span,

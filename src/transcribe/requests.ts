@@ -1,4 +1,4 @@
-/** Asking for a transcript, in the transaction that publishes the media or on an operator's word. */
+/** Requests transcription, in the transaction that publishes the media or for an operator. */
 import { transactionWithMail } from '../actors/mailbox.ts'
 import type { ActorKey, Send } from '../actors/types.ts'
 import type { Config } from '../config.ts'
@@ -15,10 +15,10 @@ import {
 
 export type { Subject } from './store.ts'
 
-/** Called in the transaction that publishes the media of a recording, after the statement that does. */
+/** Runs in the transaction that publishes the media of a recording, after that statement. */
 export type RequestTranscription = (tx: Tx, send: Send, recording: Subject) => Promise<void>
 
-/** Where nothing is configured that transcribes, a transcript goes on waiting (`waiting`). */
+/** Without a configured transcriber, the transcript stays `waiting`. */
 export function createRequestTranscription({ transcribe }: Pick<Config, 'transcribe'>): RequestTranscription {
   return async (tx, send, recording) => {
     if (transcribe !== null) await requestTranscription(tx, send, recording, 'waiting')
@@ -26,15 +26,15 @@ export function createRequestTranscription({ transcribe }: Pick<Config, 'transcr
 }
 
 /**
- * Other media replaces that of the recording: what was transcribed from the old media goes, and a transcript waits to be made
- * of the new. A transcript that the caller supplied stays.
+ * Other media replaces that of the recording. Deletes the automatic transcript and makes it `waiting` again. A supplied
+ * transcript stays.
  */
 export async function discardAutomaticTranscript(tx: Tx, recording: Subject): Promise<void> {
   if (await resetAutomaticTranscript(tx, recording))
     await deleteTranscript(tx, recording.organizationId, recording.recordingId)
 }
 
-/** @returns false where the recording is not in that state, or was given a transcript */
+/** @returns false if the recording is in another state, or its caller has supplied a transcript */
 export async function requestTranscription(
   tx: Tx,
   send: Send,
@@ -47,7 +47,7 @@ export async function requestTranscription(
   return true
 }
 
-/** Where an operator may begin: media that came before anything transcribed, and transcripts that failed. */
+/** For an operator: queues media that was published before a transcriber was configured, and failed transcripts. */
 export async function requestAgain(
   deps: Pick<Deps, 'sql' | 'doorbell'>,
   recording: Subject,
@@ -60,7 +60,7 @@ export async function requestAgain(
   )
 }
 
-/** As `requestAgain`, for every recording of the organization in these states. @returns how many */
+/** Calls `requestAgain` for every recording of the organization in these states. @returns the number queued */
 export async function requestAll(
   deps: Pick<Deps, 'sql' | 'doorbell'>,
   organizationId: string,

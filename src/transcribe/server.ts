@@ -1,34 +1,40 @@
 /**
- * The transcriber behind an OpenAI-compatible `POST /v1/audio/transcriptions`.
+ * A transcriber that uses an OpenAI-compatible `POST /v1/audio/transcriptions`.
  *
- * The rule: the server decides what was said, nothing else: its answer is judged like any input, and neither the sound nor the
- * answer reaches an error message or a log.
+ * The server's answer is validated like any input. Neither audio nor answer appears in an error message or a log.
  */
 import { join } from 'node:path'
 import type { TranscribeConfig } from '../config.ts'
-import { parseOutput, type Segment } from './output.rules.ts'
-import { type PostOptions, postSound } from './post.ts'
-import { protocolOf, referencesOf, type SpeakerSample, shifted, type Wanted } from './protocol.rules.ts'
 import {
+  type AudioTools,
+  type AudioTrack,
   clipOf,
   encodePiece,
-  extractSoundTrack,
+  extractAudioTrack,
   type Piece,
   piecesOf,
-  type SoundTools,
-  type SoundTrack,
-} from './sound-track.ts'
-import { ATTEMPTS, type Heard, type Sound, type Transcriber, TranscriberError } from './transcriber.ts'
+} from './audio-track.ts'
+import type { Segment } from './output.rules.ts'
+import { type PostOptions, postAudio } from './post.ts'
+import { type Protocol, protocolOf, referencesOf, type SpeakerSample, shifted } from './protocol.rules.ts'
+import type { ReadOutput } from './read-output.ts'
+import {
+  ATTEMPTS,
+  type SourceMedia,
+  type Transcriber,
+  TranscriberError,
+  type TranscriptionResult,
+} from './transcriber.ts'
 
 export type ServerOptions = Extract<TranscribeConfig, { readonly kind: 'server' }> & {
-  readonly patience?: PostOptions['patience']
-  /** Seconds of one request, for tests. */
+  readonly retry?: PostOptions['retry']
+  /** Maximum seconds per request, for tests. */
   readonly pieceSeconds?: number
 }
 
-/** What is smaller and shorter goes as it is. The protocol takes 25 MB. */
+/** Smaller and shorter files are sent unchanged. The protocol permits 25 MB. */
 const MAX_BYTES = 24 * 1024 * 1024
-/** What the protocol takes besides, by its name there. */
+/** Other accepted types, with their file extensions in the protocol. */
 const EXTENSIONS: Readonly<Record<string, string>> = {
   'audio/mp4': 'm4a',
   'audio/mpeg': 'mp3',
@@ -38,62 +44,78 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'audio/webm': 'webm',
 }
 
-export function createServerTranscriber(options: ServerOptions, tools: SoundTools): Transcriber {
-  const wanted = protocolOf(options.model)
-  const pieceSeconds = options.pieceSeconds ?? wanted.pieceSeconds
+export function createServerTranscriber(
+  options: ServerOptions,
+  tools: AudioTools,
+  readOutput: ReadOutput,
+): Transcriber {
+  const protocol = protocolOf(options.model)
+  const pieceSeconds = options.pieceSeconds ?? protocol.pieceSeconds
   return {
     name: 'server',
-    async transcribe(sound, signal) {
-      const asking = { options, wanted, signal }
-      if (await mayGoAsItIs(sound, pieceSeconds)) return askWhole(asking, sound)
-      const track = await extractSoundTrack(tools, sound, signal)
-      if (track === null) return { segments: [], durationSeconds: sound.durationSeconds }
-      return askInPieces({ ...asking, ffmpeg: tools.ffmpeg, folder: sound.folder }, track, pieceSeconds)
+    async transcribe(media, signal) {
+      const context = { options, protocol, readOutput, signal }
+      if (await canSendUnchanged(media, pieceSeconds)) return transcribeWhole(context, media)
+      const track = await extractAudioTrack(tools, media, signal)
+      if (track === null) return { segments: [], durationSeconds: media.durationSeconds }
+      return transcribeInPieces(
+        { ...context, ffmpeg: tools.ffmpeg, folder: media.folder },
+        track,
+        pieceSeconds,
+      )
     },
   }
 }
 
-interface Asking {
+interface RequestContext {
   readonly options: ServerOptions
-  readonly wanted: Wanted
+  readonly protocol: Protocol
+  readonly readOutput: ReadOutput
   readonly signal: AbortSignal
 }
 
-async function mayGoAsItIs(sound: Sound, pieceSeconds: number): Promise<boolean> {
-  const { isAudio, contentType, durationSeconds, path } = sound
+async function canSendUnchanged(media: SourceMedia, pieceSeconds: number): Promise<boolean> {
+  const { isAudio, contentType, durationSeconds, path } = media
   if (!isAudio || EXTENSIONS[contentType] === undefined) return false
   if (durationSeconds === null || durationSeconds > pieceSeconds) return false
   return Bun.file(path).size <= MAX_BYTES
 }
 
-async function askWhole(asking: Asking, sound: Sound): Promise<Heard> {
-  const { path, contentType, durationSeconds } = sound
+async function transcribeWhole(context: RequestContext, media: SourceMedia): Promise<TranscriptionResult> {
+  const { path, contentType, durationSeconds } = media
   const file = { path, name: `audio.${EXTENSIONS[contentType]}` }
-  return { segments: await ask(asking, file, []), durationSeconds }
+  return { segments: await ask(context, file, []), durationSeconds }
 }
 
-interface InPieces extends Asking {
+interface InPieces extends RequestContext {
   readonly ffmpeg: string | null
   readonly folder: string
 }
 
-/** One after the other: a server that gives labels is told how those it has labelled before sound. */
-async function askInPieces(asking: InPieces, track: SoundTrack, pieceSeconds: number): Promise<Heard> {
+/**
+ * Sends the pieces one after another. If the model labels speakers, each request carries reference clips of the
+ * speakers so far.
+ */
+async function transcribeInPieces(
+  context: InPieces,
+  track: AudioTrack,
+  pieceSeconds: number,
+): Promise<TranscriptionResult> {
   const segments: Segment[] = []
   const known: SpeakerSample[] = []
-  const path = join(asking.folder, 'piece.m4a')
+  const path = join(context.folder, 'piece.m4a')
   for (const piece of await piecesOf(track, pieceSeconds)) {
-    await encodePiece(asking.ffmpeg, track, piece, path, asking.signal)
+    await encodePiece(context.ffmpeg, track, piece, path, context.signal)
     const file = { path, name: 'audio.m4a' }
-    const answer = shifted(await ask(asking, file, known), piece)
+    const answer = shifted(await ask(context, file, known), piece)
     segments.push(...answer)
-    if (asking.wanted.hasLabels) known.push(...(await newSpeakers(track, piece, answer, known)))
+    if (context.protocol.hasLabels) known.push(...(await newSpeakers(track, piece, answer, known)))
   }
   return { segments, durationSeconds: track.durationSeconds }
 }
 
 async function newSpeakers(
-  track: SoundTrack,
+  track: AudioTrack,
   piece: Piece,
   answer: readonly Segment[],
   known: readonly SpeakerSample[],
@@ -105,20 +127,20 @@ async function newSpeakers(
   )
   return Promise.all(
     found.map(async ({ name, ...clip }) => {
-      const sound = Buffer.from(await clipOf(track, clip)).toString('base64')
-      return { name, url: `data:audio/wav;base64,${sound}` }
+      const encoded = Buffer.from(await clipOf(track, clip)).toString('base64')
+      return { name, url: `data:audio/wav;base64,${encoded}` }
     }),
   )
 }
 
 interface SentFile {
   readonly path: string
-  /** Whose end says what it is. */
+  /** The extension states the type. */
   readonly name: string
 }
 
 async function ask(
-  { options, wanted, signal }: Asking,
+  { options, protocol, readOutput, signal }: RequestContext,
   { path, name }: SentFile,
   known: readonly SpeakerSample[],
 ): Promise<readonly Segment[]> {
@@ -126,15 +148,12 @@ async function ask(
     const data = new FormData()
     data.set('file', Bun.file(path), name)
     data.set('model', options.model)
-    for (const [field, value] of wanted.fields) data.append(field, value)
+    for (const [field, value] of protocol.fields) data.append(field, value)
     for (const speaker of known) data.append('known_speaker_names[]', speaker.name)
     for (const speaker of known) data.append('known_speaker_references[]', speaker.url)
     return data
   }
-  const segments = parseOutput(await postSound(options, form, signal))
+  const segments = await readOutput(await postAudio(options, form, signal))
   if (segments !== null) return segments
-  throw new TranscriberError(
-    'the transcription server answered with something that is no transcript',
-    ATTEMPTS.program,
-  )
+  throw new TranscriberError('the transcription server did not answer with a transcript', ATTEMPTS.program)
 }

@@ -1,21 +1,21 @@
 /**
  * The SQL of automatic transcription.
  *
- * The rule: what a caller supplied is never touched. Every statement that moves a transcript has the states that it may come
- * from as a condition, and that it has no other source.
+ * A transcript supplied by a caller is never changed. Every statement that changes the status of a transcript names the
+ * statuses it may start from, and requires that the transcript has no other source.
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
 
-/** Whose sound is to be transcribed. */
+/** The recording to transcribe. */
 export interface Subject {
   readonly organizationId: string
   readonly recordingId: string
 }
 
-/** Where a transcript is that may be asked for. */
+/** Statuses in which a transcript may be requested. */
 export type Untranscribed = 'waiting' | 'failed'
 
-/** With the media that is played, which everything is heard from. */
+/** With the media that is played, which is what gets transcribed. */
 export interface Transcription extends Subject {
   readonly objectKey: string
   readonly contentType: string
@@ -23,7 +23,7 @@ export interface Transcription extends Subject {
   readonly durationSeconds: number | null
 }
 
-/** waiting | failed → queued. @returns false where the recording has a transcript, or one is on its way */
+/** waiting | failed → queued. @returns false if the recording has a transcript, or one is being created */
 export async function queueTranscription(
   tx: Tx,
   { organizationId, recordingId }: Subject,
@@ -40,7 +40,10 @@ export async function queueTranscription(
   return count === 1
 }
 
-/** queued | processing → processing, since an attempt may have died. Null where no transcript is awaited. By id alone: an actor knows nothing else. */
+/**
+ * queued | processing → processing, because an earlier attempt may have died. Takes the id alone, because the actor's
+ * message has nothing else. @returns null if no transcript is awaited
+ */
 export async function beginTranscription(tx: Tx, recordingId: string): Promise<Transcription | null> {
   const [row] = await tx<Transcription[]>`
     update recording
@@ -56,8 +59,8 @@ export async function beginTranscription(tx: Tx, recordingId: string): Promise<T
 }
 
 /**
- * Ends an attempt: completed, failed, or back to where another one begins.
- * @returns false where it is not awaited any more, or other media has taken the place of what was heard
+ * Ends an attempt: completed, failed, or back to the queue.
+ * @returns false if the transcript is no longer awaited, or other media has replaced the transcribed media
  */
 export async function endTranscription(
   tx: Tx,
@@ -79,9 +82,9 @@ export async function endTranscription(
 }
 
 /**
- * completed | failed → waiting, and the automatic summary of that transcript goes. One that is `queued` or `processing` stays:
- * its message hears the new media, if need be in one more attempt.
- * @returns false where there is nothing to reset, or the caller supplied the transcript
+ * completed | failed → waiting, and deletes the automatic summary of that transcript. A `queued` or `processing`
+ * transcript stays: its message uses the new media, if necessary in one more attempt.
+ * @returns false if there is nothing to reset, or the caller supplied the transcript
  */
 export async function resetAutomaticTranscript(
   tx: Tx,
@@ -100,7 +103,7 @@ export async function resetAutomaticTranscript(
   return count === 1
 }
 
-/** Recordings of an organization whose media is there and whose transcript is not, oldest first. */
+/** Recordings of the organization with published media but without a transcript, oldest first. */
 export function listUntranscribed(
   query: Query,
   organizationId: string,

@@ -1,49 +1,49 @@
 /**
- * What turns speech into text.
+ * The interface of transcribers.
  *
- * The rule: a transcriber has no side effect but its own I/O, ends all of it when the signal is aborted, and neither logs nor
- * says in an error what was said.
+ * A transcriber has no side effects beyond its own I/O, ends all of it when the signal is aborted, and neither logs
+ * spoken words nor includes them in errors.
  */
 import type { Segment } from './output.rules.ts'
 
-/** The media of a recording, with or without pictures, in a local file that stays what it is. */
-export interface Sound {
+/** The media of a recording, with or without video, in a local file that does not change. */
+export interface SourceMedia {
   readonly path: string
   readonly contentType: string
   readonly isAudio: boolean
-  /** null: not known. */
+  /** null: unknown. */
   readonly durationSeconds: number | null
-  /** An empty folder for whatever is needed meanwhile; who made it deletes it. */
+  /** An empty folder for temporary files. The caller deletes it. */
   readonly folder: string
 }
 
 export interface Transcriber {
   readonly name: string
   /**
-   * No segments where nothing was said, or where there is nothing to hear.
-   * @throws TranscriberError; the reason of the signal where it is aborted
+   * Returns no segments if the media has no speech or no audio.
+   * @throws TranscriberError; the reason of the signal
    */
-  transcribe(sound: Sound, signal: AbortSignal): Promise<Heard>
+  transcribe(media: SourceMedia, signal: AbortSignal): Promise<TranscriptionResult>
 }
 
-/** Not yet a transcript: see utterances.rules.ts. */
-export interface Heard {
+/** The result before it becomes a transcript (see `utterances.rules.ts`). */
+export interface TranscriptionResult {
   readonly segments: readonly Segment[]
-  /** How long the sound is, as far as was found out. */
+  /** Length of the audio, if known. */
   readonly durationSeconds: number | null
 }
 
-/** How many attempts a failure is worth. */
+/** Number of attempts for each kind of failure. */
 export const ATTEMPTS = {
-  /** The same would happen again. */
+  /** Another attempt would fail the same way. */
   terminal: 1,
-  /** A program failed, perhaps for want of memory. */
+  /** A program failed, perhaps for lack of memory. */
   program: 3,
-  /** Somebody else's server is busy or away, or an operator has to put something right: some eight hours. */
+  /** A remote server is unavailable, or an operator must fix something: about eight hours of attempts. */
   elsewhere: 110,
 } as const
 
-/** The message says what went wrong, for operators, without anything that was said. */
+/** The message tells operators the cause, without any spoken words. */
 export class TranscriberError extends Error {
   override readonly name = 'TranscriberError'
 

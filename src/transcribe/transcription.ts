@@ -1,9 +1,10 @@
 /**
- * The transcript of a recording's media, in an actor of its own.
+ * Transcribes the media of a recording, in an actor of its own.
  *
- * The rule: a transcript appears as a whole, once, in the last transaction of the turn that made it, together with the letter
- * that makes it searchable; and one that a caller supplied is never touched. What fails in the end is `failed`, for everybody to
- * see, and no dead letter. Where other media replaces what is being heard, the attempt fails, and the next one hears the new media.
+ * The transcript appears completely and once, in the last transaction of its turn, together with the message that makes
+ * it searchable. A transcript supplied by the caller is never changed. A final failure makes the transcript `failed`,
+ * not the message a dead letter. If other media replaces the media meanwhile, the attempt fails, and the next one uses
+ * the new media.
  */
 import { join } from 'node:path'
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
@@ -13,28 +14,31 @@ import { withTimeoutSignal } from '../platform/concurrency/timeout.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { writeUtterances } from '../transcripts/service.ts'
 import { beginTranscription, endTranscription, type Transcription } from './store.ts'
-import { ATTEMPTS, type Heard, type Transcriber, TranscriberError } from './transcriber.ts'
+import { ATTEMPTS, type Transcriber, TranscriberError, type TranscriptionResult } from './transcriber.ts'
 import { toUtterances } from './utterances.rules.ts'
 
 export type TranscribeDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
   readonly config: Pick<Deps['config'], 'dataDir'>
-  /** null: none is configured. */
+  /** null: no transcriber is configured. */
   readonly transcriber: Transcriber | null
-  /** For one attempt; less than a turn may take, whose end nobody could tell from that of a worker. */
+  /**
+   * Time limit of one attempt. It is less than that of a turn, because a turn's time-out looks like the death of a
+   * worker.
+   */
   readonly budgetMs?: number
 }
 
 const BUDGET_MS = 115 * 60_000
 
-/** Handlers of the actor kind `transcription`: `transcribe`, sent with the media that is published, or by an operator. */
+/** Handlers of the actor kind `transcription`. `transcribe` is sent when media is published, or by an operator. */
 export function transcribeHandlers(deps: TranscribeDeps): Readonly<Record<'transcribe', LongHandler>> {
   return { transcribe: (turn) => transcribe(deps, turn) }
 }
 
-/** Attempts that ended without a word count, too: a worker that was killed, or one that hung. */
+/** Counts attempts that ended without an error, too: the worker was killed or hung. */
 export const TRANSCRIBE_ATTEMPTS = ATTEMPTS.elsewhere
 
-/** Of the message `transcribe`. */
+/** Handles a `transcribe` message that failed every time. */
 export const giveUpTranscription: GiveUp = async (message, tx) => {
   const transcription = await beginTranscription(tx, message.id)
   if (transcription !== null) await endTranscription(tx, transcription, 'failed')
@@ -47,13 +51,13 @@ async function transcribe(deps: TranscribeDeps, turn: LongTurn): Promise<void> {
   if (begun === null) return turn.finish(async () => {})
   const { transcriber } = deps
   if (transcriber === null) {
-    log.warn('no transcriber is configured any more: the transcript waits')
+    log.warn('no transcriber is configured: the transcript waits')
     return turn.finish((tx) => end(tx, begun, 'waiting'))
   }
   const heard = await attempt(deps, transcriber, turn, begun)
   if (heard === null) return
   const { utterances, leftOut } = toUtterances(heard.segments, heard.durationSeconds)
-  if (leftOut > 0) log.warn({ leftOut }, 'the transcript is too long: its end is left out')
+  if (leftOut > 0) log.warn({ leftOut }, 'the transcript is too long: its end was dropped')
   await turn.finish(async (tx, send) => {
     await end(tx, begun, 'completed')
     await writeUtterances(tx, begun.organizationId, begun.recordingId, utterances)
@@ -62,28 +66,28 @@ async function transcribe(deps: TranscribeDeps, turn: LongTurn): Promise<void> {
   log.info({ transcriber: transcriber.name, utterances: utterances.length }, 'transcribed')
 }
 
-/** @returns null where the transcript has failed for good; the turn is finished then */
+/** @returns null if the transcript has failed permanently; the turn is then finished */
 async function attempt(
   deps: TranscribeDeps,
   transcriber: Transcriber,
   turn: LongTurn,
   begun: Transcription,
-): Promise<Heard | null> {
+): Promise<TranscriptionResult | null> {
   try {
-    return await hear(deps, transcriber, turn, begun)
+    return await runTranscriber(deps, transcriber, turn, begun)
   } catch (error) {
-    await conclude(turn, begun, error)
+    await failOrRetry(turn, begun, error)
     return null
   }
 }
 
-/** Everything that takes time. Nothing of it is left when it returns. */
-function hear(
+/** Does the slow work. Deletes its temporary folder before it returns. */
+function runTranscriber(
   { config, newId, clock, storage, budgetMs = BUDGET_MS }: TranscribeDeps,
   transcriber: Transcriber,
   turn: LongTurn,
   { recordingId, objectKey, ...facts }: Transcription,
-): Promise<Heard> {
+): Promise<TranscriptionResult> {
   const now = clock.now().getTime()
   const temporary = { folder: join(config.dataDir, 'tmp'), recordingId, attempt: newId(), now }
   const late = () =>
@@ -100,10 +104,10 @@ function hear(
   )
 }
 
-/** Fails the transcript, or puts it back into the queue and throws, so that the turn is done over after a while. */
-async function conclude(turn: LongTurn, begun: Transcription, error: unknown): Promise<void> {
+/** Fails the transcript, or queues it again and throws, so that the turn is retried later. */
+async function failOrRetry(turn: LongTurn, begun: Transcription, error: unknown): Promise<void> {
   if (error instanceof Fenced || turn.signal.aborted) throw error
-  // Whatever is not about the sound, such as an object store that is away, may pass.
+  // Any error that is not about the audio, such as an unavailable object store, may be temporary.
   const attempts = error instanceof TranscriberError ? error.attempts : ATTEMPTS.elsewhere
   if (turn.message.attempts + 1 < attempts) {
     await turn.step((tx) => endTranscription(tx, begun, 'queued'))
@@ -113,8 +117,7 @@ async function conclude(turn: LongTurn, begun: Transcription, error: unknown): P
   await turn.finish((tx) => end(tx, begun, 'failed'))
 }
 
-/** @throws Error where the turn is to be done over: it then finds nothing to do, or other media. */
+/** @throws Error so that the turn is retried. It then finds nothing to do, or other media. */
 async function end(tx: Tx, begun: Transcription, outcome: 'completed' | 'failed' | 'waiting'): Promise<void> {
-  if (!(await endTranscription(tx, begun, outcome)))
-    throw new Error('this transcript is not awaited any more')
+  if (!(await endTranscription(tx, begun, outcome))) throw new Error('the transcript is no longer awaited')
 }

@@ -1,8 +1,8 @@
 /**
- * Segments into the transcript of a recording (specification, "Utterance" and "Limits"). Pure.
+ * Converts segments to the transcript of a recording (specification, "Utterance" and "Limits"). Pure.
  *
- * The rule: whatever comes in, what comes out is a transcript that a caller could have supplied: ordered, in the limits, nobody
- * talks over themselves. Words are kept before times: only what is beyond the limits is left out, and counted.
+ * The result is always a transcript that a caller could have supplied: ordered, within the limits, and without overlaps
+ * of one speaker. Words matter more than times: only text beyond the limits is dropped, and counted.
  */
 import {
   MAX_TRANSCRIPT_CHARACTERS,
@@ -14,11 +14,11 @@ import type { Segment } from './output.rules.ts'
 
 export interface FittedTranscript {
   readonly utterances: readonly Utterance[]
-  /** Utterances that the limits left no room for. */
+  /** Number of utterances dropped because of the limits. */
   readonly leftOut: number
 }
 
-/** `durationSeconds` of the sound that the times belong to; null where it is not known. */
+/** `durationSeconds`: length of the audio; null if unknown. */
 export function toUtterances(segments: readonly Segment[], durationSeconds: number | null): FittedTranscript {
   const timed = inOrder(timedSegments(segments, durationSeconds))
   return fit(withoutOverlaps(inOrder(numbered(timed).flatMap(splitLong))))
@@ -28,12 +28,12 @@ function inOrder<T extends Pick<Utterance, 'startSec'>>(list: readonly T[]): rea
   return list.toSorted((a, b) => a.startSec - b.startSec)
 }
 
-/** No sound of unknown length is longer: numbers beyond are mistakes. */
+/** Times beyond this are errors, even if the length of the audio is unknown. */
 const LONGEST_SECONDS = 1_000_000
 
 type Timed = Segment & Pick<Utterance, 'startSec' | 'endSec'>
 
-/** What does not say when it began follows the one before; what does not say when it ended lasts to the end. */
+/** A segment without a start follows the previous one. A segment without an end lasts to the end. */
 function timedSegments(segments: readonly Segment[], durationSeconds: number | null): readonly Timed[] {
   const last = durationSeconds ?? LONGEST_SECONDS
   let previousEnd = 0
@@ -47,7 +47,7 @@ function timedSegments(segments: readonly Segment[], durationSeconds: number | n
   })
 }
 
-/** One line that can be stored; '' where nothing is said. */
+/** The text on one line that the database can store; '' if nothing is left. */
 function cleanText(text: string): string {
   return text
     .toWellFormed()
@@ -61,7 +61,7 @@ function clamp(value: number, least: number, most: number): number {
 
 const toMilliseconds = (seconds: number) => Math.round(seconds * 1_000) / 1_000
 
-/** 0, 1, 2 in the order in which the labels appear. Without any label everybody is 0. */
+/** 0, 1, 2 in the order in which labels appear. Without labels, every speaker is 0. */
 function numbered(segments: readonly Timed[]): readonly Utterance[] {
   const numbers = new Map<string | null, number>()
   return segments.map(({ startSec, endSec, text, speaker: label }) => {
@@ -71,7 +71,7 @@ function numbered(segments: readonly Timed[]): readonly Utterance[] {
   })
 }
 
-/** Whoever goes on speaking has ended what they said before. Takes and gives them in order. */
+/** Ends an utterance where its speaker's next one begins. Input and output are ordered. */
 function withoutOverlaps(utterances: readonly Utterance[]): readonly Utterance[] {
   const result = [...utterances]
   const latest = new Map<number, number>()
@@ -85,7 +85,7 @@ function withoutOverlaps(utterances: readonly Utterance[]): readonly Utterance[]
   return result
 }
 
-/** Between words where there are any; the time is shared out by the number of characters. */
+/** Splits at spaces if there are any. Each part gets time in proportion to its characters. */
 function splitLong(utterance: Utterance): readonly Utterance[] {
   const { text, startSec, endSec } = utterance
   if (text.length <= MAX_UTTERANCE_CHARACTERS) return [utterance]
@@ -102,7 +102,7 @@ function splitLong(utterance: Utterance): readonly Utterance[] {
   return parts
 }
 
-/** The last blank behind `from`, at `most` or before it; `most` where there is none. Looks at nothing before `from`. */
+/** The last blank after `from` and not after `most`; `most` if there is none. */
 function lastBlank(characters: readonly string[], from: number, most: number): number {
   for (let at = most; at > from; at--) if (characters[at] === ' ') return at
   return most
@@ -113,13 +113,13 @@ function fit(utterances: readonly Utterance[]): FittedTranscript {
   let characters = 0
   const fitting = joined.slice(0, MAX_UTTERANCES).filter(({ text }) => {
     characters += text.length
-    // Code units, of which there are never fewer than of the characters that the limit counts.
+    // There are at least as many code units as code points, which the limit counts.
     return characters <= MAX_TRANSCRIPT_CHARACTERS
   })
   return { utterances: fitting, leftOut: joined.length - fitting.length }
 }
 
-/** Where there are too many, neighbours of one speaker become one, the closest first. */
+/** If there are too many, joins neighbours of one speaker, starting with the smallest gaps. */
 function joinNeighbours(utterances: readonly Utterance[]): readonly Utterance[] {
   let list = utterances
   for (;;) {
@@ -142,7 +142,7 @@ function mayJoin(a: Utterance, b: Utterance): boolean {
   return a.speaker === b.speaker && a.text.length + 1 + b.text.length <= MAX_UTTERANCE_CHARACTERS
 }
 
-/** Joins each of these with the one behind it, as long as the text fits. */
+/** Joins each of these with the next one if the text fits. */
 function joinAt(list: readonly Utterance[], joints: ReadonlySet<number>): readonly Utterance[] {
   const result: Utterance[] = []
   for (const [index, utterance] of list.entries()) {

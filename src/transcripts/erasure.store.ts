@@ -1,4 +1,4 @@
-/** The SQL of erasing a person from what was said. */
+/** The SQL of erasing a person from transcripts. */
 import type { Tx } from '../platform/db/pool.ts'
 
 export interface Spoken {
@@ -6,7 +6,10 @@ export interface Spoken {
   readonly text: string
 }
 
-/** Locks the recording until the transaction ends: nobody replaces its transcript. @returns false where it was deleted */
+/**
+ * Locks the recording until the transaction ends, so that its transcript is not replaced. @returns false if it was
+ * deleted
+ */
 export async function lockRecording(tx: Tx, organizationId: string, recordingId: string): Promise<boolean> {
   const rows = await tx`
     select 1
@@ -16,7 +19,7 @@ export async function lockRecording(tx: Tx, organizationId: string, recordingId:
   return rows.length > 0
 }
 
-/** Utterances behind `after`, in stored order. */
+/** Utterances after `after`, in stored order. */
 export function readSpoken(
   tx: Tx,
   organizationId: string,

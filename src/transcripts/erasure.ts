@@ -1,16 +1,16 @@
 /**
- * Erasing a person from the transcripts of the recordings that the person took part in. Search and an automatic summary are made
- * again out of what is left, by the recording's actor.
+ * Erases a person from the transcripts of the recordings in which the person took part. The recording's actor then
+ * rebuilds the search index and an automatic summary from the remaining text.
  */
 import type { ErasureReach } from '../people/erasure.ts'
 import type { Json } from '../platform/db/pool.ts'
 import { lockRecording, readSpoken, writeSpoken } from './erasure.store.ts'
 
-/** Utterances of one step. */
+/** Number of utterances in one step. */
 const UTTERANCES = 500
 
 interface State {
-  /** Place in the person's recordings. */
+  /** Index in the person's recordings. */
   readonly place: number
   readonly after: number
   readonly changed: boolean

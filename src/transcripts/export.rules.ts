@@ -1,14 +1,14 @@
 /**
  * Transcripts as WebVTT, SubRip and plain text. Pure.
  *
- * The rule: whatever was said stays text. What would end a cue or begin markup is escaped (WebVTT) or, where the format knows no
- * escapes (SubRip), replaced by what looks like it.
+ * Everything spoken stays text. Characters that would end a cue or begin markup are escaped (WebVTT) or, in SubRip,
+ * which has no escapes, replaced by similar ones.
  */
 import type { ExportFormat, Utterance } from './model.ts'
 
 export type TextFormat = Exclude<ExportFormat, 'json'>
 
-/** What a speaker is called in the exported text. */
+/** Returns a speaker's name in the exported text. */
 type NameOf = (speaker: number) => string
 
 const WRITERS: Readonly<Record<TextFormat, (entries: readonly Utterance[], nameOf: NameOf) => string>> = {
@@ -17,7 +17,7 @@ const WRITERS: Readonly<Record<TextFormat, (entries: readonly Utterance[], nameO
   txt: toText,
 }
 
-/** Media types by format: RFC-registered for WebVTT; SubRip has none that is registered, this one is what players send. */
+/** Media types by format. WebVTT's is registered. SubRip has no registered type; players use this one. */
 export const MEDIA_TYPES: Readonly<Record<ExportFormat, string>> = {
   json: 'application/json',
   vtt: 'text/vtt',
@@ -25,14 +25,14 @@ export const MEDIA_TYPES: Readonly<Record<ExportFormat, string>> = {
   txt: 'text/plain',
 }
 
-/** A participant's name as a person wrote it; members are null where unknown. */
+/** Name of a participant; members are null if unknown. */
 export interface Speaker {
   readonly speaker: number
   readonly firstName: string | null
   readonly lastName: string | null
 }
 
-/** @param speakers the known participants; every other speaker is called `Speaker 1` by its number */
+/** @param speakers the known participants; any other speaker is called `Speaker 1`, with its number */
 export function toFormat(
   format: TextFormat,
   entries: readonly Utterance[],
@@ -42,7 +42,7 @@ export function toFormat(
   return WRITERS[format](entries, (speaker) => names.get(speaker) ?? numbered(speaker))
 }
 
-/** One line each, by speaker. Two speakers of the same name get their numbers too, so that they stay apart. */
+/** A name for each speaker, on one line. Speakers with equal names also get their numbers. */
 function namesOf(speakers: readonly Speaker[]): ReadonlyMap<number, string> {
   const named = speakers.flatMap(({ speaker, firstName, lastName }) => {
     const name = `${firstName ?? ''} ${lastName ?? ''}`.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
@@ -63,8 +63,8 @@ function numbered(speaker: number): string {
 }
 
 /**
- * The format that an `Accept` header (RFC 9110 section 12.5.1) likes best among those that there are: the highest weight, then
- * the earliest. JSON where it names none of them.
+ * The format that an `Accept` header (RFC 9110 section 12.5.1) prefers: highest weight, then first. JSON if it names
+ * none of the formats.
  */
 export function formatOf(accept: string | null): ExportFormat {
   let best: ExportFormat = 'json'
@@ -86,7 +86,7 @@ function formatNamed(type: string): ExportFormat | null {
   return (found?.[0] as ExportFormat | undefined) ?? null
 }
 
-/** WebVTT (W3C): one cue an entry, the speaker as its voice. */
+/** WebVTT (W3C): one cue per entry, with the speaker as its voice. */
 function toVtt(entries: readonly Utterance[], nameOf: NameOf): string {
   const cues = entries.map((entry) => {
     const text = linesOf(entry.text).map(escapeVtt).join('\n')
@@ -95,7 +95,7 @@ function toVtt(entries: readonly Utterance[], nameOf: NameOf): string {
   return ['WEBVTT\n', ...cues].join('\n')
 }
 
-/** `<` and `&` begin markup, and `-->` would begin a cue. */
+/** `<` and `&` begin markup, and `-->` begins a cue. */
 function escapeVtt(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
@@ -109,7 +109,7 @@ function toSrt(entries: readonly Utterance[], nameOf: NameOf): string {
     .join('\n')
 }
 
-/** For people and language models: one line an entry. */
+/** For people and language models: one line per entry. */
 function toText(entries: readonly Utterance[], nameOf: NameOf): string {
   return entries
     .map((entry) => {
@@ -119,25 +119,25 @@ function toText(entries: readonly Utterance[], nameOf: NameOf): string {
     .join('')
 }
 
-/** Without blank lines, which end a cue in both formats. */
+/** Drops blank lines, because they end a cue in both formats. */
 function linesOf(text: string): readonly string[] {
   return text.split(/[\r\n\u2028\u2029]+/).filter((line) => line.trim() !== '')
 }
 
-/** A cue that ends when it begins is not allowed in WebVTT and not shown by SubRip players: it gets a millisecond. */
+/** WebVTT forbids a cue of zero length, and SubRip players do not show it. Such a cue lasts a millisecond. */
 function times({ startSec, endSec }: Utterance, separator: string): string {
   const start = milliseconds(startSec)
   const end = milliseconds(endSec)
   return `${timestamp(start, separator)} --> ${timestamp(end > start ? end : start + 1n, separator)}`
 }
 
-/** Rounded to the nearest. Seconds that have more milliseconds than a number counts are whole ones. */
+/** Rounded to the nearest millisecond. Beyond the safe integers, whole seconds. */
 function milliseconds(seconds: number): bigint {
   const rounded = Math.round(seconds * 1000)
   return Number.isSafeInteger(rounded) ? BigInt(rounded) : BigInt(Math.round(seconds)) * 1000n
 }
 
-/** `HH:MM:SS` with milliseconds; as many digits of hours as it takes, at least two. */
+/** `HH:MM:SS` with milliseconds. Hours have at least two digits. */
 function timestamp(total: bigint, separator: string): string {
   const digits = (value: bigint, width: number) => String(value).padStart(width, '0')
   const hours = digits(total / 3_600_000n, 2)

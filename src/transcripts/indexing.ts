@@ -1,8 +1,8 @@
 /**
- * What happens when a transcript has completed, in the recording's actor: search learns of it, and a summary is made.
+ * Indexes a completed transcript for search and creates a summary, in the recording's actor.
  *
- * The rule: a summary given by the caller is never overwritten, also where it is given while ours is being made. A turn may be
- * run any number of times: it replaces what an earlier one left.
+ * A summary given by the caller is never overwritten, even if it arrives while this one is being created. A turn may
+ * run repeatedly: it replaces what an earlier run left.
  */
 import type { LongHandler, LongTurn } from '../actors/types.ts'
 import { AnalyzerError } from '../analyze/analyzer.ts'
@@ -11,14 +11,16 @@ import { indexTranscript } from './search.store.ts'
 import { readUtterances } from './store.ts'
 import { findSummarized, saveSummary } from './summary.store.ts'
 
-/** Handlers of the actor kind `recording`: `transcript_completed`, sent with the recording's row or its new transcript. */
+/**
+ * Handlers of the actor kind `recording`. `transcript_completed` is sent with the recording or with its new transcript.
+ */
 export function transcriptHandlers(
   summarizer: Summarizer,
 ): Readonly<Record<'transcript_completed', LongHandler>> {
-  return { transcript_completed: (turn) => complete(summarizer, turn) }
+  return { transcript_completed: (turn) => indexAndSummarize(summarizer, turn) }
 }
 
-async function complete(summarizer: Summarizer, turn: LongTurn): Promise<void> {
+async function indexAndSummarize(summarizer: Summarizer, turn: LongTurn): Promise<void> {
   const { id } = turn.message
   const spoken = await turn.step(async (tx) => {
     const recording = await findSummarized(tx, id)
@@ -28,14 +30,16 @@ async function complete(summarizer: Summarizer, turn: LongTurn): Promise<void> {
     const passages = wanted ? await readUtterances(tx, recording.organizationId, id) : []
     return { organizationId: recording.organizationId, wanted, passages }
   })
-  // Deleted, or summarised by its caller.
+  // The recording was deleted, or its caller has supplied a summary.
   if (!spoken?.wanted) return turn.finish(async () => {})
-  const summary = await ask(summarizer, turn, spoken.passages)
+  const summary = await summarize(summarizer, turn, spoken.passages)
   await turn.finish((tx) => saveSummary(tx, spoken.organizationId, id, summary))
 }
 
-/** A refusal of this very transcript is an outcome; anything else fails the turn, which is tried again. */
-async function ask(
+/**
+ * If the summarizer refuses this transcript, there is no summary. Any other error fails the turn, which is retried.
+ */
+async function summarize(
   summarizer: Summarizer,
   { log, signal, organization }: LongTurn,
   passages: Parameters<Summarizer['summarize']>[0],
@@ -45,7 +49,7 @@ async function ask(
     return await summarizer.summarize(passages, signal, organization)
   } catch (error) {
     if (!(error instanceof AnalyzerError) || error.retryable) throw error
-    log.warn({ summarizer: summarizer.name, err: error.message }, 'summary refused')
+    log.warn({ summarizer: summarizer.name, err: error.message }, 'the summarizer refused the transcript')
     return null
   }
 }

@@ -3,18 +3,18 @@ import { type Static, Type } from '@sinclair/typebox'
 import { named, STORABLE_NOT_BLANK, text, uuid } from '../platform/validation/schema.ts'
 
 export const MAX_UTTERANCES = 10_000
-/** Code points, of all utterances together. */
+/** Code points of all utterances together. */
 export const MAX_TRANSCRIPT_CHARACTERS = 2_000_000
 /** Code points of one utterance. */
 export const MAX_UTTERANCE_CHARACTERS = 20_000
 
 /**
- * Bytes that the largest allowed transcript can take as JSON: 12 for a code point that is written as two `\u` escapes, and the
- * numbers and member names around 10,000 texts. For the `maxBodyBytes` of operations that take one.
+ * Maximum size of the largest transcript as JSON: 12 bytes for a code point written as two `\u` escapes, plus numbers
+ * and member names around 10,000 texts. Operations that take a transcript use it as `maxBodyBytes`.
  */
 export const MAX_TRANSCRIPT_BYTES = 12 * MAX_TRANSCRIPT_CHARACTERS + 256 * MAX_UTTERANCES
 
-/** What somebody said, as supplied and as stored. Seconds since the recording began. */
+/** Something said by one speaker, as supplied and as stored. Times are seconds since the recording began. */
 export const Utterance = named(
   'Utterance',
   Type.Object({
@@ -23,14 +23,14 @@ export const Utterance = named(
       minimum: 0,
       description: 'Seconds from the beginning of the recording; not before `startSec`.',
     }),
-    text: text(`What is said: 1 to ${MAX_UTTERANCE_CHARACTERS} characters, not all blank.`, {
+    text: text(`The spoken text: 1 to ${MAX_UTTERANCE_CHARACTERS} characters, not all blank.`, {
       minLength: 1,
       documented: { pattern: STORABLE_NOT_BLANK, maxLength: MAX_UTTERANCE_CHARACTERS },
     }),
     speaker: Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Who speaks, as a number of the caller’s choice, from 0.',
+      description: 'Number of the speaker, chosen by the caller, from 0.',
     }),
   }),
 )
@@ -42,15 +42,15 @@ const Utterances = Type.Array(Utterance, {
 })
 
 /**
- * A supplied transcript in a request body: the utterances, or an object that holds them. The schema is there to be
- * read; `checkTranscript` judges the value, because only it can name the place and the limit.
+ * A supplied transcript in a request body: the utterances, or an object with them. The schema only documents the value.
+ * `checkTranscript` validates it, because only it can name the path and the limit.
  */
 export const SuppliedTranscript = Type.Unsafe<unknown>({
   ...Type.Unknown(),
   anyOf: [Utterances, Type.Object({ utterances: Utterances })],
   description:
     `Ordered by \`startSec\`; utterances of one speaker must not overlap. At most ${MAX_UTTERANCES} utterances and ` +
-    `${MAX_TRANSCRIPT_CHARACTERS} characters of text. An object \`{utterances: […]}\` is taken as well.`,
+    `${MAX_TRANSCRIPT_CHARACTERS} characters of text. An object \`{utterances: […]}\` is accepted as well.`,
   $id: 'SuppliedTranscript',
 })
 
@@ -62,15 +62,18 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 const recordingId = uuid('Id of the recording.')
 
-/** One entry of a transcript as it is read. */
+/** One entry of a transcript in a response. */
 export const TranscriptEntry = named(
   'TranscriptEntry',
   Type.Object({
     recordingId,
     startSec: Type.Number({ minimum: 0, description: 'Seconds from the beginning of the recording.' }),
     endSec: Type.Number({ minimum: 0, description: 'Seconds from the beginning of the recording.' }),
-    speaker: Type.Integer({ minimum: 0, description: 'Who speaks; the same number is the same speaker.' }),
-    text: Type.String({ description: 'What is said.' }),
+    speaker: Type.Integer({
+      minimum: 0,
+      description: 'Number of the speaker; the same number is the same speaker.',
+    }),
+    text: Type.String({ description: 'The spoken text.' }),
   }),
 )
 
@@ -80,7 +83,7 @@ export const Transcript = named(
     named(
       'UtteranceTranscript',
       Type.Object({
-        type: Type.Literal('utterance', { description: 'As it was asked for.' }),
+        type: Type.Literal('utterance', { description: 'The requested type.' }),
         recordingId,
         utterances: Type.Array(TranscriptEntry, { description: 'In stored order.' }),
       }),
@@ -88,7 +91,7 @@ export const Transcript = named(
     named(
       'MonologueTranscript',
       Type.Object({
-        type: Type.Literal('monologue', { description: 'As it was asked for.' }),
+        type: Type.Literal('monologue', { description: 'The requested type.' }),
         recordingId,
         monologues: Type.Array(TranscriptEntry, {
           description: 'Neighbouring utterances of one speaker, joined, in stored order.',
@@ -99,7 +102,7 @@ export const Transcript = named(
 )
 
 export const TranscriptQuery = Type.Object({
-  // Any text passes, so that an unsupported one gets a code of its own.
+  // The schema accepts any text, so that an unsupported type gets its own error code.
   type: Type.Unsafe<string>({
     ...Type.String({
       default: 'utterance',
@@ -111,7 +114,7 @@ export const TranscriptQuery = Type.Object({
     Type.Unsafe<ExportFormat>(
       Type.Union(
         EXPORT_FORMATS.map((format) => Type.Literal(format)),
-        { description: 'Format of the answer. It goes before the header `Accept`.' },
+        { description: 'Format of the answer. It takes precedence over the header `Accept`.' },
       ),
     ),
   ),

@@ -1,8 +1,8 @@
-/** Monologues: what one speaker says without another one in between (specification, "Transcript"). Pure. */
+/** Monologues: consecutive utterances of one speaker (specification, "Transcript"). Pure. */
 import type { Utterance } from './model.ts'
 
 /**
- * Joins neighbours of one speaker in stored order: the text with one space between, the first start, the largest end.
+ * Joins consecutive utterances of one speaker: the texts separated by a space, the first start, the largest end.
  * Utterances of different speakers may overlap, so the last end need not be the largest.
  */
 export function toMonologues(utterances: readonly Utterance[]): readonly Utterance[] {

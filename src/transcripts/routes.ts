@@ -1,4 +1,4 @@
-/** The transcript of a recording: as JSON, and as what players and people read. */
+/** The REST operation that returns the transcript of a recording as JSON, subtitles or text. */
 import { type Operation, ok, operation, type Reply, text } from '../http/operation.ts'
 import { uuidOf } from '../http/parameters.ts'
 import type { OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
@@ -13,20 +13,20 @@ import {
 } from './model.ts'
 import type { Transcripts } from './service.ts'
 
-/** Of the example in JSON. */
+/** The text formats of the JSON example. */
 const TEXT_EXAMPLES = {
   [MEDIA_TYPES.vtt]: 'WEBVTT\n\n00:00:00.000 --> 00:00:02.500\n<v Speaker 0>Good morning!\n',
   [MEDIA_TYPES.srt]: '1\n00:00:00,000 --> 00:00:02,500\nSpeaker 0: Good morning!\n',
   [MEDIA_TYPES.txt]: 'Speaker 0: Good morning!\n',
 }
 
-/** @throws AppError 404 `recording_not_found` where the caller does not see the recording */
+/** @throws AppError 404 `recording_not_found` if the caller may not see the recording */
 export type AssertVisible = (
   principal: OrganizationPrincipal | UserPrincipal,
   recordingId: string,
 ) => Promise<void>
 
-/** The participants of a recording that the caller sees, with their names. */
+/** Names of the participants of a recording that the caller may see. */
 export type SpeakersOf = (organizationId: string, recordingId: string) => Promise<readonly Speaker[]>
 
 export function transcriptOperations(
@@ -42,11 +42,11 @@ export function transcriptOperations(
       tag: 'Recordings',
       summary: 'Read the transcript of a recording',
       description:
-        'What there is of the transcript, in stored order; an empty list where there is none yet, and where nothing is said ' +
-        'in the media. ' +
+        'Returns the transcript in stored order. The list is empty if there is no transcript yet, and if the media has no ' +
+        'speech. ' +
         '`type=monologue` joins neighbouring utterances of one speaker. `Accept: text/vtt`, `application/x-subrip` or ' +
-        '`text/plain`, or the parameter `format`, gives it as subtitles or text, in which a speaker has the name of its participant, or is ' +
-        'called `Speaker 1` by its number where no name is known.',
+        '`text/plain`, or the parameter `format`, returns subtitles or text. There a speaker has the name of its participant, or is ' +
+        'called `Speaker 1`, with its number, if the name is unknown.',
       access: 'organizationOrUser',
       query: TranscriptQuery,
       success: {
@@ -70,7 +70,7 @@ export function transcriptOperations(
   ]
 }
 
-/** Caches must not give the representation of one `Accept` to another. */
+/** Caches must not return one `Accept`'s representation for another. */
 function varying(reply: Reply): Reply {
   return { ...reply, headers: { ...reply.headers, vary: 'accept' } }
 }

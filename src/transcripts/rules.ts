@@ -1,7 +1,7 @@
 /**
- * What a supplied transcript must be (specification, "Create", rule 6, and "Limits"). Pure.
+ * Validates a supplied transcript (specification, "Create", rule 6, and "Limits"). Pure.
  *
- * The rule: every finding names its place, and a limit that is exceeded has a code of its own.
+ * Every finding names its path, and each exceeded limit has its own code.
  */
 
 import type { DetailCode } from '../platform/error-details.ts'
@@ -14,15 +14,15 @@ import {
   type Utterance,
 } from './model.ts'
 
-/** Findings after which the rest of a transcript is not looked at. */
+/** Validation stops after this many findings. */
 const MAX_FINDINGS = 20
 
 /**
- * Judges a transcript as it stands in a request body: the utterances or `{utterances: […]}`.
- * @param path where it stands, for the findings: `transcript[3].endSec`
+ * Validates a transcript from a request body: the utterances or `{utterances: […]}`.
+ * @param path path in the body, for findings such as `transcript[3].endSec`
  * @returns its utterances, without unknown members
  * @throws AppError 400 `transcript_utterance_limit_exceeded`, `transcript_utterance_text_limit_exceeded` or
- *   `transcript_text_limit_exceeded` with `limit`, `actual` and where it applies `index`; else `validation_failed`
+ * `transcript_text_limit_exceeded` with `limit`, `actual` and if applicable `index`; otherwise `validation_failed`
  */
 export function checkTranscript(value: unknown, path = 'transcript'): readonly Utterance[] {
   const [list, place] = isObject(value) ? [value.utterances, `${path}.utterances`] : [value, path]
@@ -39,7 +39,7 @@ export function checkTranscript(value: unknown, path = 'transcript'): readonly U
     const utterance = checkUtterance(list[index], `${place}[${index}]`, details)
     if (utterance !== null) utterances.push(utterance)
   }
-  // What follows counts on every utterance being one.
+  // The following checks need valid utterances.
   if (details.length > 0) throw invalid(details)
   assertTextLimits(utterances)
   checkTimes(utterances, place, details)
@@ -48,7 +48,8 @@ export function checkTranscript(value: unknown, path = 'transcript'): readonly U
 }
 
 /**
- * Every participant's speaker speaks (specification, "Create", rule 6). Not every speaker needs a participant.
+ * Each participant must speak in the transcript (specification, "Create", rule 6). Not every speaker needs a
+ * participant.
  * @throws AppError 400 naming `participants[1].speaker`
  */
 export function checkSpeakers(
@@ -74,7 +75,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Its members, each by itself. Null where it is no utterance, with at least one more finding. */
+/** Checks the members one by one. @returns null, with at least one more finding, if it is not an utterance */
 function checkUtterance(value: unknown, path: string, details: ErrorDetail[]): Utterance | null {
   if (!isObject(value)) {
     details.push({ path, code: 'type', message: 'must be an object' })
@@ -109,9 +110,9 @@ function typeFinding(value: unknown, wanted: string): [code: DetailCode, message
   return value === undefined ? ['required', 'is required'] : ['type', `must be ${wanted}`]
 }
 
-/** Order, and no speaker who talks over themselves. Touching is not overlapping. */
+/** Utterances must be ordered, and those of one speaker must not overlap. Touching is allowed. */
 function checkTimes(utterances: readonly Utterance[], path: string, details: ErrorDetail[]): void {
-  /** Of each speaker the utterance that ends last: in a valid transcript no other can overlap with the next one. */
+  /** For each speaker, the utterance with the latest end. In a valid transcript only that one can overlap the next. */
   const latest = new Map<number, { readonly index: number; readonly utterance: Utterance }>()
   let previousStart = 0
   for (const [index, utterance] of utterances.entries()) {
@@ -119,7 +120,11 @@ function checkTimes(utterances: readonly Utterance[], path: string, details: Err
     const { startSec, endSec, speaker } = utterance
     const at = `${path}[${index}].startSec`
     if (startSec < previousStart)
-      details.push({ path: at, code: 'order', message: 'must not be before the startSec of the one before' })
+      details.push({
+        path: at,
+        code: 'order',
+        message: 'must not be before the startSec of the previous utterance',
+      })
     previousStart = startSec
     const earlier = latest.get(speaker)
     if (earlier !== undefined && overlap(earlier.utterance, utterance)) {
@@ -138,7 +143,7 @@ function assertTextLimits(utterances: readonly Utterance[]): void {
   let units = 0
   for (const [index, { text }] of utterances.entries()) {
     units += text.length
-    // There are never more code points than UTF-16 units, so texts of usual length are not counted.
+    // A text never has more code points than UTF-16 units, so short texts need no counting.
     if (text.length <= MAX_UTTERANCE_CHARACTERS) continue
     const length = codePoints(text)
     if (length <= MAX_UTTERANCE_CHARACTERS) continue

@@ -1,45 +1,45 @@
 /**
- * What a search text asks for. Pure.
+ * Parses a search text. Pure.
  *
- * A transcript is searched part by part, since one tsvector holds 1 MB at most, and the words asked for may stand in different
- * parts. So the text is taken apart into terms, each of which must (or must not) occur somewhere in the recording. As search
- * engines have it, `a or b c` is (a or b) and c.
+ * A transcript is indexed in parts, because a tsvector holds at most 1 MB, and the requested words may be in different
+ * parts. The text is therefore split into terms. Each must (or must not) occur anywhere in the recording. As in web
+ * search engines, `a or b c` means (a or b) and c.
  *
- * A word also finds what begins with it, and the other forms of an English word: `invoices` finds "invoice". The index keeps words
- * as they are, in any language; the forms are found by the beginning that they share. Words in quotation marks, words with
- * punctuation inside, and excluded words are looked for as they stand.
+ * A word also matches words that begin with it, and other forms of an English word: `invoices` finds "invoice". The
+ * index stores words unchanged, in any language, so forms are found by their common prefix. Quoted words, words with
+ * inner punctuation, and excluded words match exactly.
  */
 import { stemmer } from 'stemmer'
 
-/** Code units of a search text. */
+/** In code units. */
 export const MAX_SEARCH_LENGTH = 200
 const MAX_TERMS = 16
-/** Characters of a word, or of a stem, from which on other words that begin with it are found. */
+/** Minimum length of a word or stem that also matches longer words. */
 const MIN_PREFIX = 3
 
-/** At least one of these occurs. */
+/** At least one alternative must occur. */
 export interface Term {
-  /** In the syntax of `websearch_to_tsquery`: words, "a phrase", a or b; empty: none. */
+  /** In the syntax of `websearch_to_tsquery`: words, "a phrase", a or b. Empty: none. */
   readonly exact: string
-  /** Beginnings of words: letters, marks and digits only. */
+  /** Word prefixes: letters, marks and digits only. */
   readonly beginnings: readonly string[]
 }
 
 export interface Search {
-  /** Each occurs. */
+  /** Each must occur. */
   readonly all: readonly Term[]
-  /** None occurs. */
+  /** None may occur. */
   readonly none: readonly Term[]
 }
 
-/** A phrase with or without its end, or a word; either may be excluded by a minus sign. */
+/** A phrase with or without its closing quote, or a word. A minus sign excludes either. */
 const TOKEN = /(-?)("[^"]*"?|[^\s"]+)/g
-/** Without one of these there is nothing to look up. */
+/** A token without any of these cannot be searched. */
 const SEARCHABLE = /[\p{L}\p{N}]/u
 const PLAIN_WORD = /^[\p{L}\p{M}\p{N}]+$/u
 const ENGLISH = /^[a-z]+$/
 
-/** Null where the text names nothing that can be searched for: no recording matches then. */
+/** @returns null if the text contains nothing searchable; then no recording matches */
 export function parseSearch(text: string): Search | null {
   const all: Term[] = []
   const none: Term[] = []
@@ -71,11 +71,14 @@ function eitherOf(first: Term | undefined, second: Term): Term {
   return { exact, beginnings: [...first.beginnings, ...second.beginnings] }
 }
 
-/** The word, and what the forms of its stem begin with; none begins with another one. `company` → `company`, `compani`. */
+/**
+ * The word, and the prefixes that the forms of its stem share. None is a prefix of another. `company` → `company`,
+ * `compani`.
+ */
 function beginningsOf(word: string): readonly string[] {
   if (!ENGLISH.test(word)) return [word]
   const stem = stemmer(word)
-  // Porter's stems of words in -y and -ies end in -i, which only the latter have.
+  // Porter stems of words in -y and -ies end in -i, but only words in -ies contain it.
   const stems = stem.endsWith('i') ? [stem, `${stem.slice(0, -1)}y`] : [stem]
   const all = new Set([word, ...stems.filter(({ length }) => length >= MIN_PREFIX)])
   return [...all].filter((one) => ![...all].some((other) => other !== one && one.startsWith(other)))

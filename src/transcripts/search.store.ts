@@ -1,21 +1,22 @@
 /**
- * Full-text search over transcripts and the names of recordings.
+ * Full-text search in transcripts and names of recordings.
  *
- * The rule: the configuration is `simple`: words as they are, in lower case. Recordings are in many languages and do not say
- * which; stemming and stop words of one would lose words of all others. Other forms of a word are found by what they begin with.
+ * The text search configuration is `simple`: words unchanged, in lower case. Recordings are in many languages and do
+ * not state theirs. Stemming and stop words of one language would lose words of the others. Prefixes find other forms
+ * of a word.
  */
 import type { PendingQuery, Row } from 'postgres'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { parseSearch, type Term } from './search.rules.ts'
 
 /**
- * A part ends with the utterance that passes this many characters, so it has at most 60,000. That keeps a tsvector far below its
- * limit of 1 MB, and usual speech below 16,383 words: behind that position PostgreSQL no longer tells neighbours apart, and a
- * phrase would not be found.
+ * A part ends with the utterance that passes this length, so it has at most 60,000 characters. That keeps a tsvector
+ * far below its limit of 1 MB, and ordinary speech below 16,383 words. Beyond that position PostgreSQL does not store
+ * word positions, and phrases would not be found.
  */
 const PART_CHARACTERS = 40_000
 
-/** Makes the search parts of a recording out of its utterances, replacing what was there. All of it in the database. */
+/** Rebuilds the search parts of a recording from its utterances, within the database. */
 export async function indexTranscript(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
   await Promise.all([
     tx`
@@ -36,17 +37,17 @@ export async function indexTranscript(tx: Tx, organizationId: string, recordingI
   ])
 }
 
-/** What a search text finds: a set, or everything but a set. */
+/** The result of a search: a set, everything but a set, or both. */
 export interface Found {
-  /** A query of `recording_id`; null where every recording is meant. */
+  /** A query of `recording_id`; null if it does not restrict the recordings. */
   readonly among: Fragment | null
-  /** A further condition on the recording `r`, beginning with `and`. */
+  /** A further condition on the recording `r` that begins with `and`. */
   readonly except: Fragment
 }
 
 type Fragment = PendingQuery<Row[]>
 
-/** The recordings in which every term occurs, in the transcript or in the name: for the list's `q`. */
+/** Recordings in which every term occurs, in the transcript or in the name. For the `q` of the list. */
 export function recordingsFound(query: Query, organizationId: string, text: string): Found {
   const search = parseSearch(text)
   if (search === null) return { among: query`select null::uuid as recording_id where false`, except: query`` }
@@ -61,8 +62,8 @@ export function recordingsFound(query: Query, organizationId: string, text: stri
 }
 
 /**
- * In both indexes a word stands behind a mark of its organization: what others say costs nothing. The index has no places, so a phrase
- * is looked for by its words there, and then in what they found.
+ * Both indexes store each word with a mark of its organization, so words of other organizations cost nothing. The index
+ * has no positions. A phrase is found by its words in the index, and then checked in the rows found.
  */
 const recordingsWith = (query: Query, organizationId: string, term: Term) => query`
   select s.recording_id

@@ -1,7 +1,7 @@
 /**
- * Transcripts for the features around them: judged, written in the caller's transaction, read, searched.
+ * Transcripts for other features: validate, write in the caller's transaction, read, search.
  *
- * A transcript has no visibility of its own: whoever sees the recording sees it, and asks about the recording first.
+ * A transcript has no visibility of its own. The caller checks the visibility of its recording first.
  */
 import type { Query } from '../platform/db/pool.ts'
 import type { TranscriptType, Utterance } from './model.ts'
@@ -16,7 +16,10 @@ export type Transcripts = ReturnType<typeof createTranscripts>
 
 export function createTranscripts({ reads }: { readonly reads: Query }) {
   return {
-    /** What there is of a recording that the caller has been found to see, in stored order; nothing where there is none yet. */
+    /**
+     * The transcript in stored order; empty if there is none. The caller has checked that the viewer may see the
+     * recording.
+     */
     async read(
       organizationId: string,
       recordingId: string,

@@ -1,16 +1,16 @@
 /**
- * The SQL of stored utterances.
+ * The SQL of utterances.
  *
- * The rule: a transcript is written as a whole, in the transaction that holds its recording's row, by one statement.
+ * One statement writes a whole transcript, in the transaction that locks its recording.
  *
- * Why not COPY: what the server refuses while a COPY is under way never reaches the caller of `postgres` 3.4 (its
- * stream neither fails nor finishes), and the request would wait for ever. One INSERT over arrays takes about as
- * long, is pipelined with the statements around it, and fails like any other. See `bench/recordings.ts`.
+ * Why not COPY: `postgres` 3.4 never reports an error that the server raises during a COPY (its stream neither fails
+ * nor finishes), and the request would wait forever. One INSERT over arrays takes about as long, is pipelined with its
+ * neighbours, and fails normally. See `bench/transcripts.ts`.
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { Utterance } from './model.ts'
 
-/** Stores the utterances in their order, numbered from 0. */
+/** Stores the utterances in order, numbered from 0. */
 export async function writeUtterances(
   tx: Tx,
   organizationId: string,
@@ -29,7 +29,7 @@ export async function writeUtterances(
     ) with ordinality as u (start_sec, end_sec, speaker, text, position)`
 }
 
-/** In stored order; none where the recording has no transcript. */
+/** In stored order; empty if the recording has no transcript. */
 export function readUtterances(
   query: Query,
   organizationId: string,
@@ -43,7 +43,7 @@ export function readUtterances(
     order by ordinal`
 }
 
-/** Deletes the transcript with what search knows of it. */
+/** Deletes the transcript and its search parts. */
 export async function deleteTranscript(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
   await Promise.all([
     tx`

@@ -1,4 +1,4 @@
-/** The SQL of summaries: whose they are, and one made by us. */
+/** The SQL of automatic summaries. */
 import type { Tx } from '../platform/db/pool.ts'
 
 export interface Summarized {
@@ -6,7 +6,10 @@ export interface Summarized {
   readonly summarySource: 'api' | 'automatic' | null
 }
 
-/** The recording stays until the transaction ends. Null where it was deleted. By id alone: an actor knows nothing else. */
+/**
+ * Reads the recording and prevents its deletion until the transaction ends. Takes the id alone, because the actor's
+ * message has nothing else. @returns null if it was deleted
+ */
 export async function findSummarized(tx: Tx, recordingId: string): Promise<Summarized | null> {
   const [row] = await tx<Summarized[]>`
     select organization_id as "organizationId", summary_source as "summarySource"
@@ -16,7 +19,7 @@ export async function findSummarized(tx: Tx, recordingId: string): Promise<Summa
   return row ?? null
 }
 
-/** Null takes an earlier automatic summary away: it was made of another transcript. */
+/** null removes an earlier automatic summary, which was created from another transcript. */
 export async function saveSummary(
   tx: Tx,
   organizationId: string,

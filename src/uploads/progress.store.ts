@@ -4,10 +4,12 @@
  * Every statement requires the writer number of its request and a waiting upload. A request that was superseded, or
  * whose upload has ended, therefore changes nothing, in whichever process it still runs.
  */
+import { completeUpload, moveAsset } from '../assets/service.ts'
 import type { Json, Query, Tx } from '../platform/db/pool.ts'
 import type { IncomingRecord } from '../platform/storage/incoming.ts'
-import { ASSET_AFTER, displayNameOf, TIMEOUT_SECONDS, UPLOAD_EVENTS } from './rules.ts'
-import { columns, discardUpload, lockRecordingOf, type UploadRef, type UploadRow } from './store.ts'
+import { discardUpload } from './garbage.store.ts'
+import { displayNameOf, TIMEOUT_SECONDS, UPLOAD_EVENTS } from './rules.ts'
+import { columns, lockRecordingOf, type UploadRef, type UploadRow } from './store.ts'
 
 /** The upload as claimed by its newest request. */
 export interface WriteClaim extends UploadRef {
@@ -108,12 +110,7 @@ export async function markArriving(tx: Tx, claim: WriteClaim): Promise<boolean> 
     set expires_at = ${deadline(tx)}
     where ${isClaimedBy(tx, claim)}`
   if (marked.count === 0) return false
-  await tx`
-    update recording
-    set asset_status = 'uploading', updated_at = now()
-    where organization_id = ${claim.organizationId}
-      and id = ${claim.recordingId}
-      and asset_status = 'waiting'`
+  await moveAsset(tx, claim, 'uploadBegins')
   return true
 }
 
@@ -147,14 +144,7 @@ export async function complete(tx: Tx, claim: WriteClaim, record: IncomingRecord
       and file_size = ${record.offset}`
   if (completed.count === 0) return false
   await insertParts(tx, claim, record)
-  await tx`
-    update recording
-    set
-      asset_status = ${ASSET_AFTER.complete}, updated_at = now(),
-      display_name = coalesce(display_name, ${displayNameOf(claim.fileName)})
-    where organization_id = ${claim.organizationId}
-      and id = ${claim.recordingId}
-      and asset_status in ('waiting', 'uploading')`
+  await completeUpload(tx, claim, displayNameOf(claim.fileName))
   return true
 }
 

@@ -5,11 +5,12 @@
  * record fails, and the request ends.
  */
 import { transactionWithMail } from '../actors/mailbox.ts'
+import type { Deps } from '../container.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { IncomingRecord, IncomingWriter } from '../platform/storage/incoming.ts'
 import type { AbortReason } from './active-requests.ts'
-import { readBody } from './body.ts'
-import { createVerifier } from './checksum.ts'
+import { type Pace, readBody } from './body.ts'
+import { type Checksum, createVerifier } from './checksum.ts'
 import * as store from './progress.store.ts'
 import {
   ChecksumMismatch,
@@ -21,13 +22,44 @@ import {
   UploadTooLarge,
 } from './state.ts'
 import { findUpload, type UploadRef, type UploadRow } from './store.ts'
-import type { ReceiveRequest, UploadReceiverDeps, UploadReceiverLimits } from './upload-receiver.ts'
 
 /** The object is created before its content type is known. */
 const CONTENT_TYPE = 'application/octet-stream'
 
 /** While bytes arrive that cannot be recorded yet, the deadline is extended this often. */
 const ARRIVING_MS = 60_000
+
+export interface ReceiveRequest {
+  /**
+   * Offset in the file of the first byte after `skip`. null: the body is the whole file, and stored bytes are
+   * discarded.
+   */
+  readonly offset: number | null
+  /** Number of bytes at the start of the body that are already stored. */
+  readonly skip: number
+  /**
+   * Bytes of the body including `skip`, if the client states them. A body that is too long is then refused before it is
+   * read.
+   */
+  readonly length?: number
+  /** null: no body. */
+  readonly body: ReadableStream<Uint8Array> | null
+  /** Aborted when the client disconnects. */
+  readonly signal: AbortSignal
+  /** Called with true before the receiver waits for the client, and with false afterwards. */
+  readonly onWait?: (isForClient: boolean) => void
+  /** Covers the body without `skip`. If the body does not match or breaks off, none of it is kept. */
+  readonly checksum?: Checksum
+}
+
+export type UploadReceiverDeps = Pick<Deps, 'sql' | 'doorbell' | 'storage' | 'newId' | 'log'>
+
+export interface UploadReceiverLimits {
+  /** A slower client is disconnected and may resume. Otherwise one byte a minute would keep a connection open. */
+  readonly pace: Pace
+  /** Time that the object store has to store received bytes, or to discard them, after a request was told to end. */
+  readonly graceMs: number
+}
 
 export interface ReceiveContext extends UploadReceiverDeps {
   readonly limits: UploadReceiverLimits

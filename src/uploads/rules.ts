@@ -38,17 +38,8 @@ export const UPLOAD_EVENTS = {
 
 export type UploadEvent = keyof typeof UPLOAD_EVENTS
 
-/** Events about arriving bytes. They also change the recording's asset. */
-export type ArrivalEvent = 'complete' | 'cancel' | 'expire'
 /** Events of processing. The code that processes the file changes the asset itself. */
 export type ProcessingEvent = 'encode' | 'ready' | 'fail' | 'giveUp'
-
-/** The asset status that each arrival event leads to. */
-export const ASSET_AFTER: Readonly<Record<ArrivalEvent, AssetStatus>> = {
-  complete: 'processing',
-  cancel: 'cancelled',
-  expire: 'failed',
-}
 
 /** How long an upload waits for its next bytes. */
 export const TIMEOUT_SECONDS = 3_600

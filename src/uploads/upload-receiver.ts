@@ -4,19 +4,22 @@
  * The newest request wins: it takes the next writer number of the upload's row, and nothing is recorded under an older
  * number. Acknowledged bytes are durable, and any process can continue from them.
  */
-import type { Deps } from '../container.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { type ActiveRequests, createActiveRequests } from './active-requests.ts'
-import type { Pace } from './body.ts'
-import type { Checksum } from './checksum.ts'
 import { discardNow } from './garbage.ts'
 import { fence } from './progress.store.ts'
-import { receiveAlone } from './receive-request.ts'
+import {
+  type ReceiveRequest,
+  receiveAlone,
+  type UploadReceiverDeps,
+  type UploadReceiverLimits,
+} from './receive-request.ts'
 import { UnknownUpload, UploadNotCancellable } from './state.ts'
 import * as store from './store.ts'
 import { hashOfToken } from './token.ts'
 
 export { CHECKSUM_ALGORITHMS, type Checksum, type ChecksumAlgorithm } from './checksum.ts'
+export type { ReceiveRequest } from './receive-request.ts'
 export {
   ChecksumMismatch,
   OffsetMismatch,
@@ -28,29 +31,6 @@ export {
   type UploadState,
   UploadTooLarge,
 } from './state.ts'
-
-export interface ReceiveRequest {
-  /**
-   * Offset in the file of the first byte after `skip`. null: the body is the whole file, and stored bytes are
-   * discarded.
-   */
-  readonly offset: number | null
-  /** Number of bytes at the start of the body that are already stored. */
-  readonly skip: number
-  /**
-   * Bytes of the body including `skip`, if the client states them. A body that is too long is then refused before it is
-   * read.
-   */
-  readonly length?: number
-  /** null: no body. */
-  readonly body: ReadableStream<Uint8Array> | null
-  /** Aborted when the client disconnects. */
-  readonly signal: AbortSignal
-  /** Called with true before the receiver waits for the client, and with false afterwards. */
-  readonly onWait?: (isForClient: boolean) => void
-  /** Covers the body without `skip`. If the body does not match or breaks off, none of it is kept. */
-  readonly checksum?: Checksum
-}
 
 export interface UploadReceiver {
   /** Size of the largest upload that the object store can hold, in bytes. */
@@ -70,15 +50,6 @@ export interface UploadReceiver {
   cancel(upload: store.UploadRef): Promise<store.UploadRow>
   /** Stores the bytes received so far, ends every request and refuses new ones. Called when the process stops. */
   stop(): Promise<void>
-}
-
-export type UploadReceiverDeps = Pick<Deps, 'sql' | 'doorbell' | 'storage' | 'newId' | 'log'>
-
-export interface UploadReceiverLimits {
-  /** A slower client is disconnected and may resume. Otherwise one byte a minute would keep a connection open. */
-  readonly pace: Pace
-  /** Time that the object store has to store received bytes, or to discard them, after a request was told to end. */
-  readonly graceMs: number
 }
 
 /** The pace is a tenth of what the slowest mobile network carries. */

@@ -409,7 +409,7 @@ describe('the doctor', () => {
     expect(await checkOf({ TRANSCRIBE_COMMAND: 'no-such-program --key hush' })).toEqual({
       name: 'transcription',
       ok: false,
-      detail: 'TRANSCRIBE_COMMAND is no-such-program, which is not there',
+      detail: 'TRANSCRIBE_COMMAND is no-such-program, which was not found',
     })
     const server = { TRANSCRIBE_URL: 'https://u:hush@speech.test/v1', TRANSCRIBE_MODEL: 'whisper-1' }
     expect(await checkOf(server)).toMatchObject({ ok: true, detail: 'by whisper-1 at speech.test' })

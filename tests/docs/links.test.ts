@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { SETTINGS } from '../../src/settings.ts'
-import { fencesOf } from './support/fences.ts'
+import { codeBlocksOf } from './support/code-blocks.ts'
 
 const ROOT = resolve(import.meta.dir, '../..')
 const FOLDERS = '{bench,content,docs,examples,patches,scripts,sql,src,tests}/**/*.md'
@@ -37,7 +37,7 @@ const anchorsOf = (text: string) =>
 describe('Markdown', () => {
   test('every page is read and every fenced block is closed', () => {
     expect(pages.length).toBeGreaterThan(20)
-    for (const { text } of pages) fencesOf(text)
+    for (const { text } of pages) codeBlocksOf(text)
   })
 
   test('every relative link leads to a file, and to a heading in it', () => {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { eventually } from '../support/eventually.ts'
 import { type Service, useServices } from '../support/process.ts'
-import { fencesOf, isService, type Snippet, snippetsOf, wordsOf } from './support/fences.ts'
+import { codeBlocksOf, isService, type Snippet, snippetsOf, wordsOf } from './support/code-blocks.ts'
 import { createTree, environmentOf, openShell, type Shell } from './support/shell.ts'
 
 const ROOT = resolve(import.meta.dir, '../..')
@@ -31,8 +31,8 @@ const COUNTS = {
   'docs/website-forms.md': { run: 2, notRun: 0 },
 }
 
-const pages = PAGES.map((path) => ({ path, fences: fencesOf(readFileSync(join(ROOT, path), 'utf8')) }))
-const starts = pages.flatMap(({ fences }) => fences.filter(isService))
+const pages = PAGES.map((path) => ({ path, blocks: codeBlocksOf(readFileSync(join(ROOT, path), 'utf8')) }))
+const starts = pages.flatMap(({ blocks }) => blocks.filter(isService))
 
 describe('snippets', () => {
   let service: Service | undefined
@@ -62,17 +62,29 @@ describe('snippets', () => {
     expect(new Set(starts.map(({ text }) => text)).size).toBe(1)
   })
 
+  test('the start prints the banner that is shown', () => {
+    const shown = pages.flatMap(({ blocks }) =>
+      blocks.flatMap((block, index) => {
+        const next = blocks[index + 1]
+        return isService(block) && next?.marks.includes('output') ? wordsOf(next) : []
+      }),
+    )
+    expect(shown.length).toBeGreaterThan(5)
+    const output = service?.output() ?? ''
+    expect(shown.filter((word) => !output.includes(word))).toEqual([])
+  })
+
   test('what is not run is marked, and counted here', () => {
-    const counts = pages.map(({ path, fences }) => {
-      const run = snippetsOf(fences).length
-      const shown = fences.filter(({ marks }) => marks.includes('output')).length
-      return [path, { run, notRun: fences.length - run - shown }] as const
+    const counts = pages.map(({ path, blocks }) => {
+      const run = snippetsOf(blocks).length
+      const shown = blocks.filter(({ marks }) => marks.includes('output')).length
+      return [path, { run, notRun: blocks.length - run - shown }] as const
     })
     expect(Object.fromEntries(counts.filter(([, { run, notRun }]) => run + notRun > 0))).toEqual(COUNTS)
   })
 
-  for (const { path, fences } of pages) {
-    const snippets = snippetsOf(fences)
+  for (const { path, blocks } of pages) {
+    const snippets = snippetsOf(blocks)
     if (snippets.length === 0) continue
     describe(path, () => {
       let shell: Shell

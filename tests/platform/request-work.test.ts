@@ -1,12 +1,16 @@
-/** Work on requests: done here where it is small, else in threads that callers share and that can be ended. */
+/** Work on requests: done here where it is short, else in threads that callers share and that can be ended. */
 import { afterEach, describe, expect, test } from 'bun:test'
 import { createRequestWork } from '../../src/platform/concurrency/request-work.ts'
 import type { RequestWork } from '../../src/platform/concurrency/work.ts'
 import { crash, echo, hang, refuse, spendUnits } from '../support/work.worker.ts'
 
 const ENTRY = new URL('../support/work.worker.ts', import.meta.url).href
-const SMALL = 1_000
-const LARGE = 1_000_000
+const BYTES = 1_000
+const SHORT = 1_000
+const LONG = 1_000_000
+
+/** Work that is thought to take so many units. */
+const loadOf = (caller: string, units: number) => ({ caller, bytes: BYTES, units })
 
 let open: RequestWork | null = null
 afterEach(() => open?.close())
@@ -17,23 +21,23 @@ function requestWork(options: { readonly threads?: number; readonly deadlineMs?:
 }
 
 describe('work on a request', () => {
-  test('is done here where it is small, and in a thread where its input is large or it turns out to be long', async () => {
+  test('is done here where it is short, and in a thread where it is thought to be long or turns out to be', async () => {
     const work = requestWork()
-    expect(await work.run(spendUnits, 10, { caller: 'a', bytes: SMALL })).toBe('here')
-    expect(await work.run(spendUnits, 10, { caller: 'a', bytes: LARGE })).toBe('in a thread')
-    expect(await work.run(spendUnits, 1_000_000, { caller: 'a', bytes: SMALL })).toBe('in a thread')
+    expect(await work.run(spendUnits, 10, loadOf('a', SHORT))).toBe('here')
+    expect(await work.run(spendUnits, 10, loadOf('a', LONG))).toBe('in a thread')
+    expect(await work.run(spendUnits, 1_000_000, loadOf('a', SHORT))).toBe('in a thread')
   })
 
   test('that is too much for one request is refused with 400', async () => {
-    const load = { caller: 'a', bytes: SMALL }
+    const load = loadOf('a', SHORT)
     await expect(requestWork().run(spendUnits, 1e12, load)).rejects.toMatchObject({
       code: 'request_too_costly',
       status: 400,
     })
   })
 
-  test.each([SMALL, LARGE])('is refused in its own words: input of %d bytes', async (bytes) => {
-    await expect(requestWork().run(refuse, null, { caller: 'a', bytes })).rejects.toMatchObject({
+  test.each([SHORT, LONG])('is refused in its own words: work of %d units', async (units) => {
+    await expect(requestWork().run(refuse, null, loadOf('a', units))).rejects.toMatchObject({
       code: 'validation_failed',
       details: [{ path: 'a', code: 'type', message: 'no' }],
     })
@@ -41,15 +45,15 @@ describe('work on a request', () => {
 
   test('that does not end is ended with 503, and the work behind it is done', async () => {
     const work = requestWork({ threads: 1, deadlineMs: 1_000 })
-    const hanging = work.run(hang, null, { caller: 'a', bytes: LARGE })
-    const behind = work.run(echo, 'b', { caller: 'b', bytes: LARGE })
+    const hanging = work.run(hang, null, loadOf('a', LONG))
+    const behind = work.run(echo, 'b', loadOf('b', LONG))
     await expect(hanging).rejects.toMatchObject({ code: 'unavailable' })
     expect(await behind).toBe('b')
   })
 
   test('whose thread ends fails or is done, and the work behind it is done', async () => {
     const work = requestWork({ threads: 1 })
-    const load = { caller: 'a', bytes: LARGE }
+    const load = loadOf('a', LONG)
     await work.run(crash, null, load).catch(() => null)
     // The thread may end during this one.
     await work.run(echo, 'between', load).catch(() => null)
@@ -58,13 +62,11 @@ describe('work on a request', () => {
 
   test('of one caller never takes all threads', async () => {
     const work = requestWork({ threads: 2, deadlineMs: 4_000 })
-    const greedy = Array.from({ length: 4 }, () => work.run(hang, null, { caller: 'greedy', bytes: LARGE }))
+    const greedy = Array.from({ length: 4 }, () => work.run(hang, null, loadOf('greedy', LONG)))
     const over = Promise.allSettled(greedy)
     const first = Promise.race(greedy.map((one) => one.catch(() => 'ended')))
     for (let count = 0; count < 20; count++)
-      expect(await Promise.race([work.run(echo, 'quiet', { caller: 'quiet', bytes: LARGE }), first])).toBe(
-        'quiet',
-      )
+      expect(await Promise.race([work.run(echo, 'quiet', loadOf('quiet', LONG)), first])).toBe('quiet')
     work.close()
     void over
   })
@@ -73,18 +75,17 @@ describe('work on a request', () => {
     const work = requestWork({ threads: 1 })
     const order: string[] = []
     const run = async (caller: string) => {
-      order.push(await work.run(echo, caller, { caller, bytes: LARGE }))
+      order.push(await work.run(echo, caller, loadOf(caller, LONG)))
     }
     await Promise.all([...Array.from({ length: 6 }, () => run('a')), run('b'), run('c')])
     expect(order.slice(0, 4).sort()).toEqual(['a', 'a', 'b', 'c'])
   })
 
-  test('lets the event loop look at the network between many small inputs', async () => {
+  test('lets the event loop look at the network between many short pieces', async () => {
     const work = requestWork()
-    const bytes = 30_000
     let done = 0
     const all = Array.from({ length: 100 }, async () => {
-      await work.run(echo, 'a', { caller: 'a', bytes })
+      await work.run(echo, 'a', loadOf('a', 50_000))
       done++
     })
     await Promise.resolve()
@@ -93,5 +94,16 @@ describe('work on a request', () => {
     expect(done).toBeLessThan(40)
     await Promise.all(all)
     expect(done).toBe(100)
+  })
+
+  test('of several callers is done in turns here as well', async () => {
+    const work = requestWork()
+    const order: string[] = []
+    const run = async (caller: string) => {
+      order.push(await work.run(echo, caller, loadOf(caller, 350_000)))
+    }
+    await Promise.all([...Array.from({ length: 6 }, () => run('a')), run('b'), run('c')])
+    // Two are let through at once.
+    expect(order.slice(0, 5).sort()).toEqual(['a', 'a', 'a', 'b', 'c'])
   })
 })

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createProbe } from '../../src/media/probe.ts'
 import { findPrograms } from '../../src/media/programs.ts'
+import { createRequestWork } from '../../src/platform/concurrency/request-work.ts'
+import { createReadOutput } from '../../src/transcribe/read-output.ts'
 import { createServerTranscriber, type ServerOptions } from '../../src/transcribe/server.ts'
-import { type Sound, TranscriberError } from '../../src/transcribe/transcriber.ts'
+import { type SourceMedia, TranscriberError } from '../../src/transcribe/transcriber.ts'
 import { makeMedia, type SpeechAnswer, secondsOf, startSpeechServer } from '../support/speech.ts'
 
 setDefaultTimeout(30_000)
@@ -34,7 +36,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const { signal } = new AbortController()
 
-function soundOf(name: string, facts: Partial<Sound> = {}): Sound {
+function soundOf(name: string, facts: Partial<SourceMedia> = {}): SourceMedia {
   const scratch = join(folder, `scratch${count++}`)
   mkdirSync(scratch)
   return {
@@ -49,15 +51,18 @@ function soundOf(name: string, facts: Partial<Sound> = {}): Sound {
 
 const programs = findPrograms({ ffprobePath: null, ffmpegPath: null })
 const tools = { probe: createProbe(programs), ffmpeg: programs.ffmpeg }
+const work = createRequestWork()
+afterAll(() => work.close())
+const readOutput = createReadOutput(work)
 const optionsOf = (url: string): ServerOptions => ({
   kind: 'server',
   url,
   model: 'whisper-1',
   apiKey: 'key-1',
-  patience: { timeoutMs: 5_000, pausesMs: [1, 1] },
+  retry: { timeoutMs: 5_000, pausesMs: [1, 1] },
 })
 const transcriber = (url: string, more: Partial<ServerOptions> = {}) =>
-  createServerTranscriber({ ...optionsOf(url), ...more }, tools)
+  createServerTranscriber({ ...optionsOf(url), ...more }, tools, readOutput)
 
 const verbose = (...segments: object[]) => Response.json({ text: 'SECRET', segments })
 
@@ -99,13 +104,13 @@ describe('a request', () => {
     },
   )
 
-  test('has no key where none is set', async () => {
+  test('has no key if none is set', async () => {
     using server = startSpeechServer(() => verbose())
     await transcriber(server.url, { apiKey: null }).transcribe(soundOf('short.wav'), signal)
     expect(server.requests[0]!.authorization).toBeNull()
   })
 
-  test('of a film has the sound alone, mono at 16 kHz', async () => {
+  test('for a film has only the audio, mono at 16 kHz', async () => {
     using server = startSpeechServer(() => Response.json({ text: 'Hello.' }))
     const film = soundOf('film.mp4', { contentType: 'video/mp4', isAudio: false })
     const { segments } = await transcriber(server.url).transcribe(film, signal)
@@ -121,7 +126,7 @@ describe('a request', () => {
     await Bun.write(join(folder, 'broken.mp4'), 'nothing of the kind')
     const broken = soundOf('broken.mp4', { contentType: 'video/mp4', isAudio: false })
     expect((await failureOf(transcriber(server.url).transcribe(broken, signal))).attempts).toBe(1)
-    const bare = createServerTranscriber(optionsOf(server.url), { ...tools, ffmpeg: null })
+    const bare = createServerTranscriber(optionsOf(server.url), { ...tools, ffmpeg: null }, readOutput)
     const film = soundOf('film.mp4', { contentType: 'video/mp4', isAudio: false })
     const error = await failureOf(bare.transcribe(film, signal))
     expect([error.attempts, error.message]).toEqual([1, expect.stringContaining('FFMPEG_PATH')])
@@ -130,7 +135,7 @@ describe('a request', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  test('is not made where there is nothing to hear', async () => {
+  test('is not sent for media without audio', async () => {
     using server = startSpeechServer(() => verbose())
     const film = soundOf('silent.mp4', { contentType: 'video/mp4', isAudio: false })
     expect(await transcriber(server.url).transcribe(film, signal)).toMatchObject({ segments: [] })
@@ -139,9 +144,9 @@ describe('a request', () => {
 })
 
 describe('long sound', () => {
-  const long = (facts: Partial<Sound> = {}) => soundOf('long.wav', { durationSeconds: 95, ...facts })
+  const long = (facts: Partial<SourceMedia> = {}) => soundOf('long.wav', { durationSeconds: 95, ...facts })
 
-  test('goes in pieces that are cut in pauses, and the times of each are moved to its place', async () => {
+  test('is sent in pieces cut at pauses, and the times of each are shifted to its position', async () => {
     using server = startSpeechServer(({ number }) =>
       verbose({ start: 0, end: 1, text: `begin ${number}` }, { start: 1, end: 500, text: `rest ${number}` }),
     )
@@ -176,7 +181,7 @@ describe('long sound', () => {
     expect(server.requests[0]!.file.size).toBeLessThan(2_000_000)
   })
 
-  test('for a model that tells speakers apart: later pieces are told how those before sound', async () => {
+  test('for a model that labels speakers: later requests carry reference clips of known speakers', async () => {
     using server = startSpeechServer(() =>
       Response.json({
         segments: [
@@ -230,7 +235,7 @@ describe('a server that fails', () => {
     expect(requests).toBe(3)
   })
 
-  test('once goes on with the piece that failed', async () => {
+  test('once is asked again for the failed piece only', async () => {
     using server = startSpeechServer(({ number }) =>
       number === 2 ? new Response('SECRET', { status: 500 }) : Response.json({ text: `${number}` }),
     )
@@ -242,8 +247,8 @@ describe('a server that fails', () => {
   })
 
   test('to answer in time, or breaks off, is asked again', async () => {
-    const patience = { timeoutMs: 100, pausesMs: [1] }
-    const hanging = await ask(() => new Promise<Response>(() => {}), { patience })
+    const retry = { timeoutMs: 100, pausesMs: [1] }
+    const hanging = await ask(() => new Promise<Response>(() => {}), { retry })
     expect([hanging.error.attempts > 100, hanging.requests]).toEqual([true, 2])
   })
 
@@ -254,13 +259,13 @@ describe('a server that fails', () => {
     expect((await ask(answer)).error.attempts).toBeWithin(2, 10)
   })
 
-  test('by leading elsewhere is not followed', async () => {
+  test('by redirecting is not followed', async () => {
     using other = startSpeechServer(() => verbose())
     await ask(() => Response.redirect(`${other.url}/v1/audio/transcriptions`, 307))
     expect(other.requests).toHaveLength(0)
   })
 
-  test('or hangs is left when the signal is aborted, also between two tries', async () => {
+  test('or hangs is abandoned when the signal is aborted, even between two attempts', async () => {
     for (const answer of [
       () => new Promise<Response>(() => {}),
       () => new Response('', { status: 503, headers: { 'retry-after': '60' } }),

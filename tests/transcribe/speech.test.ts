@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
 import { recordingActor } from '../../src/recordings/actor.ts'
+import { transcriptionActor } from '../../src/transcribe/actor.ts'
 import { QUICK } from '../support/actors.ts'
 import { type DnsServer, startDns } from '../support/dns.ts'
 import { eventually } from '../support/eventually.ts'
@@ -47,7 +48,7 @@ beforeAll(async () => {
   })
   client = server.as({ apiKey: (await server.createTenant()).apiKey })
   const actor = recordingActor(server.deps, { fetchPublic: localInternet(dns.address) })
-  runtime = createRuntime(server.deps, [actor], QUICK)
+  runtime = createRuntime(server.deps, [actor, transcriptionActor(server.deps)], QUICK)
   await runtime.start()
 })
 afterAll(async () => {

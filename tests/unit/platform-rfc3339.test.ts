@@ -71,6 +71,27 @@ describe('RFC 3339 date-time', () => {
       }),
     )
   })
+
+  test('the usual form is judged as any other', () => {
+    const two = fc.oneof(fc.integer({ min: 0, max: 99 }), fc.integer({ min: 1, max: 28 }))
+    const padded = (number: number, length = 2) => String(number).padStart(length, '0')
+    const parts = fc.tuple(fc.constantFrom(0, 1, 1900, 2000, 2024, 2026, 9999), two, two, two, two, two)
+    const fraction = fc.oneof(
+      fc.constant(''),
+      fc.integer({ min: 0, max: 999 }).map((ms) => `.${padded(ms, 3)}`),
+    )
+    const slip = fc.option(fc.tuple(fc.nat(22), fc.constantFrom(' ', '/', ':', '-', 'T', '.', '٣', 'Z')))
+    fc.assert(
+      fc.property(parts, fraction, slip, ([year, month, day, hour, minute, second], decimals, change) => {
+        const date = [padded(year, 4), padded(month), padded(day)].join('-')
+        const right = `${date}T${[hour, minute, second].map((part) => padded(part)).join(':')}${decimals}`
+        const text =
+          change === null ? right : right.slice(0, change[0]) + change[1] + right.slice(change[0] + 1)
+        expect(toUtc(`${text}Z`)).toBe(toUtc(`${text}+00:00`))
+      }),
+      { numRuns: 20_000 },
+    )
+  })
 })
 
 describe('RFC 3339 full-date', () => {

@@ -14,7 +14,7 @@ import { transaction } from '../../platform/db/transaction.ts'
 import { AppError, type ErrorDetail } from '../../platform/errors.ts'
 import type { NewId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/observability/log.ts'
-import { patternsWork } from '../events/redaction.ts'
+import { patternsWork, patternUnits } from '../events/redaction.ts'
 import type { Period } from '../reads/model.ts'
 import { type AgentSettings, DEFAULT_SETTINGS } from '../settings.ts'
 import {
@@ -122,7 +122,8 @@ async function patternFindings(
 ): Promise<readonly ErrorDetail[]> {
   if (redactedPatterns.length === 0) return []
   const bytes = redactedPatterns.reduce((sum, pattern) => sum + pattern.length, 0)
-  return requestWork.run(patternsWork, redactedPatterns, { caller: organizationId, bytes })
+  const load = { caller: organizationId, bytes, units: patternUnits(redactedPatterns) }
+  return requestWork.run(patternsWork, redactedPatterns, load)
 }
 
 async function update(

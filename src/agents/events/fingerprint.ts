@@ -64,16 +64,17 @@ function inOrder(value: unknown): unknown {
 }
 
 function membersInOrder(value: Readonly<Record<string, unknown>>): unknown {
-  let same = true
+  const names = Object.keys(value)
   let previous = ''
-  const members: [string, unknown][] = []
-  for (const name of Object.keys(value)) {
+  let members: [string, unknown][] | null = null
+  for (const [index, name] of names.entries()) {
     const member = inOrder(value[name])
-    if (member !== value[name] || name < previous) same = false
-    members.push([name, member])
+    if (members === null && (member !== value[name] || name < previous))
+      members = names.slice(0, index).map((earlier) => [earlier, value[earlier]])
+    members?.push([name, member])
     previous = name
   }
-  if (same) return value
+  if (members === null) return value
   // Defines members rather than assigning them: one may be called `__proto__`.
   return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)))
 }

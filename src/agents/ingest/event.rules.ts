@@ -79,21 +79,23 @@ export function idsToLoad(events: readonly PreparedEvent[]): string[] {
  * `sequence_occupied`, `event_finalized`
  */
 export function decide(input: DecideInput): Decision {
-  const seen: Seen = { present: new Map(), sequences: new Map(input.occupied) }
+  const { events } = input
+  const repeats = new Set(events.map(({ event }) => event.externalEventId)).size < events.length
+  const seen: Seen = { present: repeats ? new Map() : null, sequences: new Map(input.occupied) }
   const verdicts: Verdict[] = []
-  for (const index of inRevisionOrder(input.events)) verdicts[index] = judge(input, index, seen)
+  for (const index of repeats ? inRevisionOrder(events) : events.keys())
+    verdicts[index] = judge(input, index, seen)
   checkAllowed(input, verdicts)
   checkTargets(input, verdicts)
   const conflict = verdicts.find((verdict) => typeof verdict === 'object')
   if (conflict !== undefined) throw conflict
-  return decisionOf(input, verdicts)
+  return repeats ? decisionOfRepeats(events, verdicts) : decisionOf(events, verdicts)
 }
 
 /** Positions of the events. Those of one id exchange places, so that their revisions ascend; the others keep theirs. */
 function inRevisionOrder(events: readonly PreparedEvent[]): readonly number[] {
   const order = events.map((_, index) => index)
   const byId = Map.groupBy(order, (index) => idAt(events, index))
-  if (byId.size === events.length) return order
   for (const places of byId.values()) {
     const ascending = places.toSorted((a, b) => revisionAt(events, a) - revisionAt(events, b))
     for (const [n, place] of places.entries()) order[place] = ascending[n] as number
@@ -106,7 +108,21 @@ const idAt = (events: readonly PreparedEvent[], index: number) =>
 const revisionAt = (events: readonly PreparedEvent[], index: number) =>
   (events[index] as PreparedEvent).event.revision
 
-function decisionOf({ events }: DecideInput, verdicts: readonly Verdict[]): Decision {
+/** Where every event has an id of its own. */
+function decisionOf(events: readonly PreparedEvent[], verdicts: readonly Verdict[]): Decision {
+  const inserts = events.filter((_, index) => verdicts[index] === 'insert')
+  const revisions = events.filter((_, index) => verdicts[index] === 'revise')
+  return {
+    inserts,
+    revisions,
+    superseded: [],
+    acceptedEventCount: inserts.length,
+    deduplicatedEventCount: events.length - inserts.length - revisions.length,
+    revisedEventCount: revisions.length,
+  }
+}
+
+function decisionOfRepeats(events: readonly PreparedEvent[], verdicts: readonly Verdict[]): Decision {
   const stored = events.filter((_, index) => verdicts[index] === 'insert' || verdicts[index] === 'revise')
   const newest = new Map<string, PreparedEvent>()
   for (const prepared of stored) {
@@ -132,8 +148,8 @@ type Verdict = 'insert' | 'revise' | 'duplicate' | AppError
 
 /** What the events of the request that were judged already add to what is stored. */
 interface Seen {
-  /** By id, where it is not what is stored. */
-  readonly present: Map<string, StoredEvent>
+  /** By id, where it is not what is stored; null: no event of the request comes twice, so nobody asks. */
+  readonly present: Map<string, StoredEvent> | null
   /** Who holds a sequence. */
   readonly sequences: Map<number, string>
 }
@@ -144,7 +160,7 @@ function judge(input: DecideInput, index: number, seen: Seen): Verdict {
   const verdict = verdictOn(input, index, seen)
   if (verdict === 'insert' || verdict === 'revise') {
     const { settingsVersion } = input
-    seen.present.set(externalEventId, { sequence, revision, type, final, fingerprint, settingsVersion })
+    seen.present?.set(externalEventId, { sequence, revision, type, final, fingerprint, settingsVersion })
     seen.sequences.set(sequence, externalEventId)
   }
   return verdict
@@ -155,7 +171,7 @@ function verdictOn(input: DecideInput, index: number, seen: Seen): Verdict {
   const { event } = prepared
   const conflict = (code: keyof typeof CONFLICTS, message: string = CONFLICTS[code].message) =>
     eventError(code, event, index, CONFLICTS[code].path, message)
-  const stored = seen.present.get(event.externalEventId) ?? input.stored.get(event.externalEventId)
+  const stored = seen.present?.get(event.externalEventId) ?? input.stored.get(event.externalEventId)
   if (stored === undefined)
     return seen.sequences.has(event.sequence) ? conflict('sequence_occupied') : 'insert'
   if (stored.type !== event.type) return conflict('event_type_changed')
@@ -194,10 +210,11 @@ function checkAllowed(input: DecideInput, verdicts: readonly Verdict[]): void {
 
 /** A repeated feedback event was judged when it was stored; everything else must name an earlier response. */
 function checkTargets(input: DecideInput, verdicts: readonly Verdict[]): void {
-  const sent = new Map(input.events.map(({ event }) => [event.externalEventId, event]))
+  let sent: ReadonlyMap<string, PreparedEvent['event']> | null = null
   for (const [index, { event }] of input.events.entries()) {
     const targetId = event.body.feedback?.targetEventExternalId
     if (verdicts[index] === 'duplicate' || targetId === undefined) continue
+    sent ??= new Map(input.events.map(({ event }) => [event.externalEventId, event]))
     const target = input.stored.get(targetId) ?? sent.get(targetId)
     if (target?.type === 'assistant_message' && target.sequence < event.sequence) continue
     throw eventError(

@@ -86,10 +86,12 @@ async function recall(deps: BatchDeps, jobs: readonly Job[]): Promise<readonly D
  * batch is read after all.
  */
 function isBeyond({ prepared: { events } }: Job, highest: number): boolean {
-  const sent = new Set(events.map(({ event }) => event.externalEventId))
+  let sent: ReadonlySet<string> | null = null
   return events.every(({ event: { sequence, body } }) => {
     const target = body.feedback?.targetEventExternalId
-    return sequence > highest && (target === undefined || sent.has(target))
+    if (sequence <= highest || target === undefined) return sequence > highest
+    sent ??= new Set(events.map(({ event }) => event.externalEventId))
+    return sent.has(target)
   })
 }
 

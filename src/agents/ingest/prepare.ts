@@ -5,7 +5,7 @@
 import type { Spend } from '../../platform/concurrency/work.ts'
 import { type PreparedEvent, prepareEvent } from '../events/fingerprint.ts'
 import { compileRedaction, type Redactor } from '../events/redaction.ts'
-import { type SanitizedSession, sanitizeEvent, sanitizeSession } from '../events/sanitize.ts'
+import { type EventBody, type SanitizedSession, sanitizeEvent, sanitizeSession } from '../events/sanitize.ts'
 import type { Event, IngestRequest } from '../model.ts'
 import type { AgentSettings } from '../settings.ts'
 import type { EnvironmentSource } from './request.rules.ts'
@@ -77,19 +77,22 @@ function environmentOf({ context }: Pick<IngestRequest, 'context'>) {
 function prepareOne(event: Event, settings: AgentSettings, redactor: Redactor, spend: Spend): PreparedEvent {
   const { event: sanitized, body, fingerprint } = prepareEvent(sanitizeEvent(event, settings, redactor))
   spend(body.length)
-  const { feedback, visible } = sanitized.body
-  const target = feedback?.targetEventExternalId
+  const { externalEventId, sequence, revision, type, final, occurredAt } = sanitized
+  const decisive = decisiveMembers(sanitized.body)
   return {
-    event: {
-      ...sanitized,
-      body: {
-        ...(target === undefined ? {} : { feedback: { targetEventExternalId: target } }),
-        ...(visible === undefined ? {} : { visible }),
-      },
-    },
+    event: { externalEventId, sequence, revision, type, final, occurredAt, body: decisive },
     body,
     fingerprint,
   }
+}
+
+const NONE: EventBody = {}
+const VISIBLE: EventBody = { visible: true }
+
+function decisiveMembers({ feedback, visible }: EventBody): EventBody {
+  const target = feedback?.targetEventExternalId
+  if (target === undefined) return visible === undefined ? NONE : VISIBLE
+  return { feedback: { targetEventExternalId: target }, ...(visible === undefined ? {} : { visible }) }
 }
 
 /** Compiled redaction rules. Compiling is expensive, so they are kept; a version never changes once it is stored. */

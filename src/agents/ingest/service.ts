@@ -7,6 +7,7 @@
  */
 import type { Deps } from '../../container.ts'
 import { AGENT_CHALLENGE } from '../../http/auth.ts'
+import { jsonLoad } from '../../http/json-cost.ts'
 import type { Principal } from '../../identity/principal.ts'
 import { createGroupCommit } from '../../platform/concurrency/group-commit.ts'
 import { errorOfData } from '../../platform/concurrency/work.ts'
@@ -113,7 +114,7 @@ async function judge(
   }
   const body = await readBody()
   const { settings, settingsVersion: version } = application
-  const load = { caller: organizationId, bytes: body.byteLength }
+  const load = jsonLoad(organizationId, body)
   const input = { bytes: body, applicationId, version, settings }
   const { agentKey, outcome } = await deps.requestWork.run(work.judge, input, load)
   await checkAgentKey(deps, principal, application, agentKey)
@@ -135,7 +136,7 @@ async function judgeUnderOlder(
   versions: readonly number[],
 ): Promise<Judged> {
   const { organizationId, applicationId } = job.key
-  const load = { caller: organizationId, bytes: body.byteLength }
+  const load = jsonLoad(organizationId, body)
   const older = new Map([...job.older, ...versions.map((version) => [version, NO_FINGERPRINTS] as const)])
   for (const { version, settings } of await selectSettings(sql, organizationId, applicationId, versions)) {
     const input = { bytes: body, applicationId, version, settings }

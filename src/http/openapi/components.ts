@@ -1,8 +1,8 @@
-/** The parts of the OpenAPI document that operations share: who may call, how errors look, which headers come back. */
+/** The parts of the OpenAPI document that operations share: authentication, errors and response headers. */
 import { DETAIL_CODES, ERROR_MEMBERS } from '../../platform/error-details.ts'
 import { ERROR_STATUS } from '../../platform/errors.ts'
 
-/** Every tag that an operation may carry, in the order of the document. */
+/** Every tag that an operation may have, in the order of the document. */
 export const TAGS = [
   {
     name: 'Agent conversations',
@@ -12,8 +12,7 @@ export const TAGS = [
   },
   {
     name: 'Signals',
-    description:
-      'What conversations say: feedback given explicitly, and signals read out of the conversation.',
+    description: 'Signals in conversations: explicit feedback, and signals found by analysis.',
   },
   {
     name: 'Agent applications',
@@ -21,28 +20,28 @@ export const TAGS = [
   },
   {
     name: 'Organization',
-    description: 'The organization of the key, and what is switched on for it.',
+    description: 'The organization of the key and its enabled features.',
   },
   {
     name: 'Metadata',
     description:
-      'What an organization wants to know of its recordings: sources (namespaces) and their typed fields. Values of the ' +
+      'Metadata of recordings: sources (namespaces) and their typed fields. Values of the ' +
       'fields of the canonical source `recordings` are attached to recordings.',
   },
   {
     name: 'Recordings',
     description:
-      'Calls and meetings with their folders, participants, typed values and transcripts: created as a whole, read one by one ' +
+      'Calls and meetings with their folders, participants, typed values and transcripts: created completely, read individually ' +
       'or as a list.',
   },
   {
     name: 'Uploads',
     description:
-      'The media of a recording, sent as a file: create an upload, send the bytes to its `uploadUrl`, and ask for its phase.',
+      'The media of a recording, sent as a file: create an upload, send the bytes to its `uploadUrl`, and poll its phase.',
   },
   {
     name: 'Folders',
-    description: 'Where recordings are kept and who sees them, and groups of uploads.',
+    description: 'Folders determine who can see recordings. Upload batches group uploads.',
   },
   {
     name: 'Members',
@@ -54,12 +53,12 @@ export const TAGS = [
       'Support tickets, survey answers and chat messages as records of typed fields: create a source once, put the person, ' +
       'send the record.',
   },
-  { name: 'Service', description: 'Whether the service is alive and ready, and its metrics.' },
+  { name: 'Service', description: 'Health, readiness and metrics of the service.' },
   {
     name: 'Website',
     description:
-      'The public website: forms, content and the assistant. No credential; requests are counted for the client’s address. ' +
-      'A form is sent only when its user asked for that. `success` says that a submission was accepted, not that anybody has read it.',
+      'The public website: forms, content and the assistant. Without credentials; requests are counted per client address. ' +
+      'Send a form only if its user asked for it. `success` means that a submission was accepted, not that anyone has read it.',
   },
 ] as const
 
@@ -75,23 +74,23 @@ export const SECURITY_SCHEMES = {
     in: 'header',
     name: 'X-Service-Agent-Key',
     description:
-      'Secret of an agent application (`eas_…`): sends conversations, and nothing else. For servers only.',
+      'Secret of an agent application (`eas_…`). It can only send conversations. For servers only.',
   },
   userToken: {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description:
-      'Access token of a user. A user of several organizations picks one with the header ' +
+      'Access token of a user. A user of several organizations chooses one with the header ' +
       '`X-Service-Organization-Key: <organization id>`.',
   },
 } as const
 
-/** Words with their meanings, as a list in Markdown. */
+/** Words with their meanings, as a Markdown list. */
 const listOf = (meanings: Readonly<Record<string, string>>) =>
   ['', ...Object.entries(meanings).map(([word, meaning]) => `- \`${word}\`: ${meaning}`)].join('\n')
 
-/** The error body of the REST API. `code` is closed: clients may branch on it. */
+/** The error body of the REST API. The codes are a closed list, so clients may branch on them. */
 export const ERROR_SCHEMA = {
   type: 'object',
   description:
@@ -104,27 +103,27 @@ export const ERROR_SCHEMA = {
     error: { type: 'string', description: 'Reason phrase of the status.' },
     code: {
       type: 'string',
-      description: 'Why, as a word out of this list. The operation names those that it can answer with.',
+      description: 'Stable code from this list. Each operation names the codes it can return.',
       enum: Object.keys(ERROR_STATUS),
     },
-    message: { type: 'string', description: 'Why, in a sentence for people.' },
+    message: { type: 'string', description: 'The reason, in a sentence for people.' },
     requestId: {
       type: 'string',
-      description: 'Same as the header `X-Request-Id`; quote it when asking for help.',
+      description: 'Same as the header `X-Request-Id`. Quote it when you ask for help.',
     },
     ...ERROR_MEMBERS,
     details: {
       type: 'array',
-      description: 'What is wrong with the input, place by place.',
+      description: 'The findings about the input, one per invalid value.',
       items: {
         type: 'object',
-        description: 'One wrong place.',
+        description: 'One finding.',
         required: ['path', 'code', 'message'],
         properties: {
-          path: { type: 'string', description: 'Such as `events[3].sequence`.' },
+          path: { type: 'string', description: 'Path of the value, such as `events[3].sequence`.' },
           code: {
             type: 'string',
-            description: `What is wrong there. ${listOf(DETAIL_CODES)}`,
+            description: `The kind of finding. ${listOf(DETAIL_CODES)}`,
             enum: Object.keys(DETAIL_CODES),
           },
           message: { type: 'string', description: 'The rule, in words.' },
@@ -134,7 +133,7 @@ export const ERROR_SCHEMA = {
   },
 } as const
 
-/** The error body of the website API (RFC 9457), with a string member `error` for form clients of old. */
+/** The error body of the website API (RFC 9457), with a string member `error` for older form clients. */
 export const PROBLEM_SCHEMA = {
   type: 'object',
   description:
@@ -144,17 +143,17 @@ export const PROBLEM_SCHEMA = {
     type: { type: 'string', description: 'A registered problem type (a URI), or `about:blank`.' },
     title: { type: 'string', description: 'Reason phrase of the status.' },
     status: { type: 'integer', description: 'The HTTP status.' },
-    detail: { type: 'string', description: 'Why, in a sentence for people.' },
+    detail: { type: 'string', description: 'The reason, in a sentence for people.' },
     instance: { type: 'string', description: 'Path of the request, without its query.' },
     error: { type: 'string', description: 'Same as `detail`.' },
     code: ERROR_SCHEMA.properties.code,
     requestId: ERROR_SCHEMA.properties.requestId,
     errors: {
       type: 'array',
-      description: 'What is wrong with the input, place by place.',
+      description: 'The findings about the input, one per invalid value.',
       items: {
         type: 'object',
-        description: 'One wrong place.',
+        description: 'One finding.',
         required: ['pointer', 'detail'],
         properties: {
           pointer: { type: 'string', description: 'JSON pointer as a URI fragment, such as `#/email`.' },
@@ -174,7 +173,7 @@ const count = (description: string, example: number) => ({
 
 export const HEADERS = {
   'X-Request-Id': text(
-    'Identifies the request in the logs. A caller’s own of 1 to 128 visible ASCII characters is kept.',
+    'Identifies the request in the logs. A caller may send its own: 1 to 128 visible ASCII characters.',
     '0197f3a5-7c1e-7d3b-9f52-1b2c3d4e5f60',
   ),
   'RateLimit-Policy': text(
@@ -182,28 +181,28 @@ export const HEADERS = {
     '"agent-ingest";q=60000;w=60',
   ),
   RateLimit: text(
-    'What is left of it, and in how many seconds it is full again.',
+    'The remaining requests, and the seconds until the limit resets.',
     '"agent-ingest";r=59999;t=42',
   ),
   'X-RateLimit-Limit': count('Requests in the window.', 60_000),
   'X-RateLimit-Remaining': count('Requests left in the window.', 59_999),
   'X-RateLimit-Reset': count('End of the window in Unix seconds.', 1_767_344_460),
   'Retry-After': count('Seconds to wait.', 42),
-  'API-Version': text('The version that answered.', '1'),
-  Deprecation: text('Only of a superseded version: since when it is (RFC 9745).', '@1782864000'),
+  'API-Version': text('The version of the answer.', '1'),
+  Deprecation: text('Only for a superseded version: when it was superseded (RFC 9745).', '@1782864000'),
   Sunset: text(
-    'Only of a superseded version: until when it works (RFC 8594).',
+    'Only for a superseded version: when it stops working (RFC 8594).',
     'Wed, 30 Sep 2026 00:00:00 GMT',
   ),
   Link: text(
-    'Only of a superseded version: what to change.',
+    'Only for a superseded version: how to migrate.',
     '</docs>; rel="deprecation"; type="text/html", </docs>; rel="sunset"; type="text/html"',
   ),
   Location: text(
     'Address of the created object.',
     '/v3/rest/agent-applications/0197f3a5-7c1e-7d3b-9f52-1b2c3d4e5f60',
   ),
-  Allow: text('Methods that the address knows.', 'GET, HEAD'),
+  Allow: text('Methods that the address supports.', 'GET, HEAD'),
   'WWW-Authenticate': text('How to authenticate (RFC 9110 section 11.6.1).', 'Bearer realm="earshot"'),
 } as const
 
@@ -212,7 +211,7 @@ export const API_VERSION_PARAMETER = {
   name: 'API-Version',
   in: 'header',
   required: false,
-  description: 'Pins a version; without it the current one answers. A version that is not supported: 400.',
+  description: 'Requests a version; default: the current one. An unsupported version is 400.',
   schema: { type: 'string' },
   example: '1',
 } as const

@@ -1,8 +1,8 @@
 /**
- * The OpenAPI 3.1 document: `@elysiajs/swagger` collects the routes, then the result is brought from 3.0.3 to 3.1 and
- * completed with what all operations share.
+ * Builds the OpenAPI 3.1 document. `@elysiajs/swagger` collects the routes; then the result is converted from 3.0.3 to
+ * 3.1 and completed with the parts that operations share.
  *
- * The rule: nothing here says what an operation takes or answers. That is declared once, with the operation.
+ * An operation's parameters and answers are declared with the operation only, not here.
  */
 import { Elysia, type InternalRoute } from 'elysia'
 import { version } from '../../../package.json'
@@ -31,7 +31,7 @@ interface Operation31 {
 }
 type Paths31 = Record<string, Record<string, Operation31>>
 
-/** Headers beside those of every response, by status. */
+/** Headers by status, in addition to those of every response. */
 const HEADERS_BY_STATUS: Readonly<Record<string, readonly HeaderName[]>> = {
   '201': ['Location'],
   '401': ['WWW-Authenticate'],
@@ -80,16 +80,19 @@ const INFO = {
   version,
   summary: 'A self-hostable service through which a company hears its customers.',
   description: [
-    'Press **Authorize** and paste a credential; the first start writes a set named `demo` to `credentials.json` in the',
-    'data folder. The examples work as they stand with it, again and again: what must be new is made up each time.',
+    'Press **Authorize** and paste a credential. The first start writes a set named `demo` to `credentials.json` in the',
+    'data folder. The examples work unchanged with it, repeatedly: values that must be new are generated each time.',
     '',
-    'Every response carries `X-Request-Id`. Errors have one shape, `Error`, whose `code` is stable.',
+    'Every response has the header `X-Request-Id`. Errors have one shape, `Error`, with a stable `code`.',
   ].join('\n'),
   contact: { name: 'Operator of this service' },
   license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
 }
 
-/** An application of its own with the same routes: the plugin would otherwise serve a page that loads from elsewhere. */
+/**
+ * Uses a separate application with the same routes, because the plugin would otherwise serve a page that loads from
+ * other hosts.
+ */
 async function collectPaths(routes: readonly InternalRoute[]): Promise<unknown> {
   const { swagger } = await import('@elysiajs/swagger')
   const app = new Elysia().use(swagger({ path: '/page', specPath: '/document', excludeStaticFile: false }))

@@ -1,10 +1,10 @@
 /**
- * Example values, made from schemas: every answer in the document has one, and it cannot differ from its schema. A member that
- * needs a better text than its name suggests says it in `examples`.
+ * Creates example values from schemas, so that every answer in the document has an example that fits its schema. A
+ * member can set a better text with `examples`.
  */
 import type { TSchema } from '@sinclair/typebox'
 
-/** Texts by the name of their member, in camelCase. */
+/** Texts by member name, in camelCase. */
 const TEXTS: Readonly<Record<string, string>> = {
   allowedEnvironments: 'production',
   agentKey: 'support-assistant',
@@ -22,7 +22,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   entryPoint: 'help-button',
   environment: 'production',
   errorCode: 'processing_failed',
-  excerpt: 'Redis holds nothing that is not in PostgreSQL, too.',
+  excerpt: 'Redis holds nothing that is not also in PostgreSQL.',
   externalEntityName: 'accounts',
   externalEventId: 'm2',
   externalId: 'call-2041',
@@ -73,7 +73,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: '0197f3a5-7c1e-7d3b-9f52-1b2c3d4e5f60',
 }
 
-/** A value that fits the schema. `name` is that of its member. */
+/** A value that fits the schema. `name` is the name of its member. */
 export function exampleOf(schema: TSchema, name = ''): unknown {
   if (Array.isArray(schema.examples)) return schema.examples[0]
   if ('const' in schema) return schema.const

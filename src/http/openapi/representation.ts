@@ -1,27 +1,24 @@
-/**
- * Static content as HTTP serves it: an entity tag, 304 for who has it already, compressed for who asks (RFC 9110 sections 8.8.3,
- * 12.5.3 and 13.1.2).
- */
+/** Serves static content: entity tags, 304, and compression (RFC 9110 sections 8.8.3, 12.5.3 and 13.1.2). */
 
 import { compress } from '../../platform/net/compression.ts'
 import { type Coding, chooseCoding } from '../../platform/net/content-coding.rules.ts'
 import { matchesEtag } from '../byte-range.ts'
 
 export interface Representation {
-  /** The response to this request: 200, or 304 where the caller's copy is current. */
+  /** The response to this request: 200, or 304 if the client's copy is current. */
   respond(request: Request): Promise<Response>
 }
 
-/** Below this size compression saves nothing. */
+/** Compressing smaller content saves nothing. */
 const MIN_COMPRESSED_BYTES = 1024
 
-/** Compresses the content once for each coding that is asked for. `headers` go on every response. */
+/** Compresses the content once per requested coding. `headers` are added to every response. */
 export function representation(
   content: Uint8Array,
   headers: Readonly<Record<string, string>>,
 ): Representation {
   const digest = new Bun.CryptoHasher('sha256').update(content).digest('base64url')
-  // Weak: one tag stands for every coding.
+  // A weak tag, because it stands for every coding.
   const etag = `W/"${digest.slice(0, 22)}"`
   const isLarge = content.byteLength >= MIN_COMPRESSED_BYTES
   const kept = new Map<Coding, Promise<Uint8Array<ArrayBuffer>>>()

@@ -1,7 +1,4 @@
-/**
- * From TypeBox schemas, as they are used for validation, to the JSON Schema of OpenAPI 3.1 as people read it. Both mean
- * the same; only the spelling changes.
- */
+/** Converts TypeBox schemas, as used for validation, to readable JSON Schema of OpenAPI 3.1 with the same meaning. */
 
 type Node = Record<string, unknown>
 
@@ -10,12 +7,15 @@ export type NamedSchemas = Record<string, Node>
 
 const EXAMPLES: ReadonlySet<string> = new Set(['example', 'examples'])
 
-/** Rewrites a whole document, bottom up. Named schemas are moved to `schemas`. @throws Error where two have one name */
+/**
+ * Rewrites a whole document, bottom up. Named schemas are moved to `schemas`. @throws Error if two schemas have the
+ * same name
+ */
 export function readable(value: unknown, schemas: NamedSchemas): unknown {
   if (Array.isArray(value)) return value.map((item) => readable(item, schemas))
   if (typeof value !== 'object' || value === null) return value
   const node = Object.fromEntries(
-    // An example is a value, and stays what it is.
+    // An example is a value and stays unchanged.
     Object.entries(value).map(([key, member]) => [
       key,
       EXAMPLES.has(key) ? member : readable(member, schemas),
@@ -26,7 +26,7 @@ export function readable(value: unknown, schemas: NamedSchemas): unknown {
   return moveNamed(rewritten, schemas)
 }
 
-/** A member may be called like a keyword; only a schema has one of these. */
+/** A member may have the name of a keyword. Only a schema has one of these. */
 const isSchema = (node: Node) =>
   typeof node.type === 'string' ||
   Array.isArray(node.type) ||
@@ -41,8 +41,8 @@ function withoutOwnKeywords(node: Node): Node {
 }
 
 /**
- * The defaults of members as part of their descriptions: generators take a member with a `default` for one that is always
- * there, and so ask callers for it.
+ * Moves the defaults of members into their descriptions. Code generators take a member with a `default` for a required
+ * one.
  */
 function defaultsInWords(node: Node): Node {
   const { properties } = node
@@ -69,8 +69,8 @@ function moveNamed(node: Node, schemas: NamedSchemas): Node {
 }
 
 /**
- * `anyOf` of constants of one type is an `enum`; of plain types, a list of types. So `"open" | "ended"`, and `string | null`, which
- * OpenAPI 3.0 called nullable.
+ * `anyOf` of constants of one type becomes an `enum`; of plain types, a list of types. Examples: `"open" | "ended"`,
+ * and `string | null`, which OpenAPI 3.0 called nullable.
  */
 function mergeAlternatives(node: Node): Node {
   if (!Array.isArray(node.anyOf)) return node
@@ -95,7 +95,7 @@ function mergeConstants(options: readonly Node[]): Node | null {
   return { type: options[0]?.type, enum: options.map((option) => option.const) }
 }
 
-/** A record with any key: `patternProperties` with a pattern that matches everything. */
+/** A record with any keys: `patternProperties` with a pattern that matches everything. */
 function openRecord(node: Node): Node {
   const { patternProperties, ...rest } = node
   if (typeof patternProperties !== 'object' || patternProperties === null) return node

@@ -1,7 +1,4 @@
-/**
- * Parts of the document that several operations have alike, moved to its components: a client generator makes one type of
- * them, and a reader sees that they are the same.
- */
+/** Moves repeated parts of the document to its components, so that a client generator creates one type for them. */
 import { STATUS_CODES } from 'node:http'
 
 interface Parameter {
@@ -25,7 +22,7 @@ export interface SharedComponents {
   readonly responses: Readonly<Record<string, unknown>>
 }
 
-/** The paths, with references to the parameters and failures that occur more than once. */
+/** The paths, with references to parameters and errors that occur more than once. */
 export function sharePaths<P extends Paths>(
   paths: P,
 ): { readonly paths: P; readonly components: SharedComponents } {
@@ -62,7 +59,7 @@ export function sharePaths<P extends Paths>(
 }
 
 interface Shared {
-  /** Name of a component by the JSON of its value. */
+  /** Names of components by the JSON of their values. */
   readonly names: ReadonlyMap<string, string>
   readonly components: Readonly<Record<string, unknown>>
 }
@@ -70,11 +67,14 @@ interface Shared {
 interface Use {
   readonly value: unknown
   readonly name: string
-  /** Operation that it is of. */
+  /** The operation that uses the value. */
   readonly owner: string
 }
 
-/** What is used at least twice. The value that is used most has the plain name, others that of their first user before it. */
+/**
+ * Values that occur at least twice. The most frequent value of a name gets the plain name. Others are prefixed with
+ * their first user.
+ */
 function collect(uses: readonly Use[]): Shared {
   const names = new Map<string, string>()
   const components: Record<string, unknown> = {}

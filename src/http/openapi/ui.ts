@@ -1,8 +1,8 @@
 /**
- * Swagger UI from the files of `swagger-ui-dist`, which the executable carries: it works without the internet, and
- * nothing that is typed into it goes anywhere but to this service.
+ * Swagger UI from the files of `swagger-ui-dist`, which are part of the executable. It works without internet access
+ * and sends input only to this service.
  *
- * The rule: no inline script, no foreign address. The policy below makes the browser enforce it.
+ * It uses no inline script and no other host. The content security policy below enforces this.
  */
 import favicon from 'swagger-ui-dist/favicon-32x32.png' with { type: 'file' }
 import stylesheet from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
@@ -10,7 +10,7 @@ import bundle from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 import initializer from './docs.browser.js' with { type: 'text' }
 import layout from './docs.css' with { type: 'text' }
 
-/** Addresses are relative, so that the page works below any prefix. */
+/** Links are relative, so that the page works under any prefix. */
 export const PAGE = `<!doctype html>
 <html lang="en">
   <head>
@@ -29,7 +29,7 @@ export const PAGE = `<!doctype html>
 </html>
 `
 
-/** What the page may load. Swagger UI draws its icons from data URLs and sets sizes in style attributes. */
+/** What the page may load. Swagger UI uses data URLs for icons and style attributes for sizes. */
 export function contentSecurityPolicy(apiOrigin: string | null): string {
   return [
     "default-src 'none'",

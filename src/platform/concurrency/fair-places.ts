@@ -3,6 +3,7 @@
  *
  * Callers take turns, and one caller never has all places, unless there is only one. So a caller whose work hangs holds up itself.
  */
+import { createFairQueue } from './fair-queue.ts'
 
 export interface FairPlaces<P> {
   /** Does `work` in the first free place when the caller's turn comes. Settles as `work` does. */
@@ -17,28 +18,16 @@ interface Waiting<P> {
 
 export function createFairPlaces<P>(places: readonly P[]): FairPlaces<P> {
   const free = new Set(places)
-  /** By caller, in the order of their turns. */
-  const queues = new Map<string, Waiting<P>[]>()
+  const queue = createFairQueue<Waiting<P>>()
   const running = new Map<string, number>()
   const mostOfOneCaller = Math.max(1, places.length - 1)
 
-  /** Takes the next work of a caller that may have some done. */
-  function next(): Waiting<P> | null {
-    for (const [caller, queue] of queues) {
-      if ((running.get(caller) ?? 0) >= mostOfOneCaller) continue
-      const waiting = queue.shift() as Waiting<P>
-      // Its next turn comes after those of all others.
-      queues.delete(caller)
-      if (queue.length > 0) queues.set(caller, queue)
-      return waiting
-    }
-    return null
-  }
+  const mayHaveOneMore = (caller: string) => (running.get(caller) ?? 0) < mostOfOneCaller
 
   function start(): void {
     for (const place of places) {
       if (!free.has(place)) continue
-      const waiting = next()
+      const waiting = queue.take(mayHaveOneMore)
       if (waiting === null) return
       void follow(place, waiting)
     }
@@ -58,9 +47,7 @@ export function createFairPlaces<P>(places: readonly P[]): FairPlaces<P> {
   return {
     run<T>(caller: string, work: (place: P) => Promise<T>): Promise<T> {
       const settled = Promise.withResolvers<T>()
-      const queue = queues.get(caller) ?? []
-      queue.push({ caller, work: (place) => work(place).then(settled.resolve, settled.reject) })
-      queues.set(caller, queue)
+      queue.add(caller, { caller, work: (place) => work(place).then(settled.resolve, settled.reject) })
       start()
       return settled.promise
     },

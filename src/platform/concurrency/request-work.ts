@@ -1,19 +1,19 @@
 /**
  * Decides where work on a request is done.
  *
- * Small work runs on the HTTP thread at once: handing it over costs more than doing it. Two limits keep the thread free for others.
- * Work that turns out to be long is begun again in a thread. And between two looks at the network only so many bytes are worked
- * on, so that a flood of small bodies does not keep `/health` waiting.
+ * Short work runs on the HTTP thread: handing 500 events over to another thread and taking the result back costs half as much as the
+ * work. Two limits keep the thread free for others. Work that turns out to be longer than was thought is begun again in a thread.
+ * And between two looks at the network only so much work is done, so that a flood of bodies does not keep `/health` waiting; callers
+ * take turns at it.
  */
+import { createFairQueue } from './fair-queue.ts'
 import { type Load, meter, type RequestWork, type Work } from './work.ts'
 import { createWorkThreads, type WorkThreadsOptions } from './work-threads.ts'
 
-/** Larger inputs are worked on in a thread. The most hostile JSON of this size takes some 10 ms to parse. */
-const MAX_INLINE_BYTES = 32 * 1024
-/** About 3 ms. */
-const MAX_INLINE_UNITS = 300_000
-/** Inputs that are worked on between two looks at the network; one alone may be larger. */
-const BYTES_BETWEEN_LOOKS = 256 * 1024
+/** About 4 ms. A request of 500 usual events is thought to take 240,000. */
+export const MAX_INLINE_UNITS = 400_000
+/** Of work that is begun between two looks at the network. */
+const UNITS_BETWEEN_LOOKS = 400_000
 
 const COMPILED = import.meta.url.includes('$bunfs') || import.meta.url.includes('~BUN')
 const ENTRY = COMPILED
@@ -29,11 +29,11 @@ class TooLong extends Error {
 
 export function createRequestWork(options: Partial<WorkThreadsOptions> = {}): RequestWork {
   const threads = createWorkThreads({ ...DEFAULTS, ...options })
-  const turn = createTurns(BYTES_BETWEEN_LOOKS)
+  const turn = createTurns(UNITS_BETWEEN_LOOKS)
   return {
-    async run<I, O>(work: Work<I, O>, input: I, { caller, bytes }: Load): Promise<O> {
-      if (bytes <= MAX_INLINE_BYTES) {
-        await turn(bytes)
+    async run<I, O>(work: Work<I, O>, input: I, { caller, bytes, units }: Load): Promise<O> {
+      if (units <= MAX_INLINE_UNITS) {
+        await turn(caller, units)
         try {
           return work.run(
             input,
@@ -49,36 +49,34 @@ export function createRequestWork(options: Partial<WorkThreadsOptions> = {}): Re
   }
 }
 
-/** Resolves at once while few bytes were let through since the last look at the network, else after one of the next. */
-function createTurns(bytesBetweenLooks: number): (bytes: number) => Promise<void> | undefined {
-  let left = bytesBetweenLooks
+/** Resolves at once while little work was let through since the last look at the network, else after one of the next. */
+function createTurns(
+  unitsBetweenLooks: number,
+): (caller: string, units: number) => Promise<void> | undefined {
+  let left = unitsBetweenLooks
   let isLooking = false
-  const waiting: { readonly bytes: number; readonly resolve: () => void }[] = []
+  const waiting = createFairQueue<{ readonly units: number; readonly resolve: () => void }>()
 
   function look(): void {
     if (isLooking) return
     isLooking = true
     setImmediate(() => {
       isLooking = false
-      left = bytesBetweenLooks
-      let passed = 0
-      for (const { bytes, resolve } of waiting) {
-        if (left <= 0) break
-        left -= bytes
-        passed++
-        resolve()
+      left = unitsBetweenLooks
+      for (let next = waiting.take(); next !== null; next = left > 0 ? waiting.take() : null) {
+        left -= next.units
+        next.resolve()
       }
-      waiting.splice(0, passed)
-      if (waiting.length > 0) look()
+      if (!waiting.isEmpty) look()
     })
   }
 
-  return (bytes) => {
+  return (caller, units) => {
     look()
-    if (left > 0 && waiting.length === 0) {
-      left -= bytes
+    if (left > 0 && waiting.isEmpty) {
+      left -= units
       return undefined
     }
-    return new Promise((resolve) => waiting.push({ bytes, resolve }))
+    return new Promise((resolve) => waiting.add(caller, { units, resolve }))
   }
 }

@@ -18,10 +18,12 @@ export interface Work<I, O> {
 
 /** Whose work it is, and what it weighs. */
 export interface Load {
-  /** Callers share the threads equally. */
+  /** Callers take turns, on the HTTP thread and in the others. */
   readonly caller: string
   /** Of the input. */
   readonly bytes: number
+  /** What the work will take, as far as one can tell beforehand, in units of about 10 ns. */
+  readonly units: number
 }
 
 export interface RequestWork {

@@ -1,26 +1,26 @@
 /**
- * From the bytes of a body to a validated value: UTF-8, JSON, shape.
+ * Turns the bytes of a body into a validated value: UTF-8, JSON, schema.
  *
- * The rule: whatever passes here can be stored. PostgreSQL holds neither U+0000 nor unpaired surrogates, and
- * refuses deep nesting; a number such as 1e400 has become Infinity by the time it is parsed (RFC 8259 section 6
- * leaves its range open). All of these end as 400 here, never as 500 later.
+ * Every accepted value can be stored. PostgreSQL accepts neither U+0000 nor unpaired surrogates nor deep nesting, and a
+ * number such as 1e400 becomes Infinity when parsed (RFC 8259 section 6 leaves the range open). All of these are 400
+ * here instead of 500 later.
  */
 import type { Static, TSchema } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { AppError, type ErrorDetail } from '../errors.ts'
 import { findingsOf } from './findings.ts'
 
-/** Levels of arrays and objects in one body. */
+/** Maximum nesting of arrays and objects. */
 export const MAX_DEPTH = 64
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** An escape that could make U+0000 or a surrogate; only then are strings looked at one by one. */
+/** An escape that could produce U+0000 or a surrogate. Without one, strings need no check. */
 const SUSPICIOUS_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/
 
 /**
  * Parses JSON text and checks that it can be stored.
- * @throws AppError 400 `malformed_json`, or `validation_failed` naming the place
+ * @throws AppError 400 `malformed_json`, or `validation_failed` with the path
  */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string
@@ -31,21 +31,21 @@ export function parseJson(bytes: Uint8Array): unknown {
   } catch {
     throw new AppError('malformed_json', 'The request body is not valid JSON in UTF-8.')
   }
-  const finding = whyUnstorable(value, SUSPICIOUS_ESCAPE.test(text), 0)
+  const finding = findUnstorable(value, SUSPICIOUS_ESCAPE.test(text), 0)
   if (finding !== null) throw unstorable(pathOf(finding.place), finding.message)
   return value
 }
 
 interface Unstorable {
-  /** From the inside out. */
+  /** From the innermost part outward. */
   readonly place: (string | number)[]
   readonly message: string
 }
 
 const BAD_TEXT = 'must not contain U+0000 or an unpaired surrogate'
 
-/** Names the place only where something is wrong: most values are fine, and many. */
-function whyUnstorable(value: unknown, strings: boolean, depth: number): Unstorable | null {
+/** Builds the path only if something is wrong, because almost all values are fine. */
+function findUnstorable(value: unknown, strings: boolean, depth: number): Unstorable | null {
   if (typeof value === 'string')
     return strings && !isStorableText(value) ? { place: [], message: BAD_TEXT } : null
   if (typeof value === 'number')
@@ -53,13 +53,13 @@ function whyUnstorable(value: unknown, strings: boolean, depth: number): Unstora
   if (typeof value !== 'object' || value === null) return null
   if (depth >= MAX_DEPTH) throw unstorable('', `must not be nested deeper than ${MAX_DEPTH} levels`)
   return Array.isArray(value)
-    ? whyListUnstorable(value, strings, depth)
-    : whyObjectUnstorable(value as Readonly<Record<string, unknown>>, strings, depth)
+    ? findInList(value, strings, depth)
+    : findInObject(value as Readonly<Record<string, unknown>>, strings, depth)
 }
 
-function whyListUnstorable(list: readonly unknown[], strings: boolean, depth: number): Unstorable | null {
+function findInList(list: readonly unknown[], strings: boolean, depth: number): Unstorable | null {
   for (let index = 0; index < list.length; index++) {
-    const finding = whyUnstorable(list[index], strings, depth + 1)
+    const finding = findUnstorable(list[index], strings, depth + 1)
     if (finding === null) continue
     finding.place.push(index)
     return finding
@@ -67,14 +67,14 @@ function whyListUnstorable(list: readonly unknown[], strings: boolean, depth: nu
   return null
 }
 
-function whyObjectUnstorable(
+function findInObject(
   object: Readonly<Record<string, unknown>>,
   strings: boolean,
   depth: number,
 ): Unstorable | null {
   for (const name in object) {
     if (strings && !isStorableText(name)) return { place: [], message: `${BAD_TEXT} in a member name` }
-    const finding = whyUnstorable(object[name], strings, depth + 1)
+    const finding = findUnstorable(object[name], strings, depth + 1)
     if (finding === null) continue
     finding.place.push(name)
     return finding
@@ -90,7 +90,7 @@ function pathOf(place: readonly (string | number)[]): string {
   )
 }
 
-/** True for text that PostgreSQL can hold: no U+0000, every surrogate paired. */
+/** Whether PostgreSQL can store the text: no U+0000, every surrogate paired. */
 export function isStorableText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
@@ -99,7 +99,7 @@ function unstorable(path: string, message: string): AppError {
   return invalid([{ path, code: 'not_storable', message }])
 }
 
-/** 400 `validation_failed` with its findings; `unknown_member` where an unknown member is the only trouble. */
+/** 400 `validation_failed` with its findings; `unknown_member` if there are only unknown members. */
 export function invalid(details: readonly ErrorDetail[]): AppError {
   const code =
     details.length > 0 && details.every((d) => d.code === 'unknown_member')
@@ -114,8 +114,8 @@ export function invalid(details: readonly ErrorDetail[]): AppError {
 const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>()
 
 /**
- * Checks a value against a schema, compiled on first use.
- * @throws AppError 400 with one finding per wrong place
+ * Checks a value against a schema, which is compiled on first use.
+ * @throws AppError 400 with one finding per invalid value
  */
 export function validate<S extends TSchema>(schema: S, value: unknown): Static<S> {
   let check = compiled.get(schema)

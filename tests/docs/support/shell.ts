@@ -1,6 +1,6 @@
 /**
  * One shell for the snippets of a page, so that a variable of one is there in the next. The snippets run as they stand: `curl` and
- * Bun are led from `localhost:3000` to the service of the test from outside, and `npx -y bun` is the Bun that runs the tests.
+ * Bun are redirected from `localhost:3000` to the service of the test by their own configuration, and `npx -y bun` is the Bun that runs the tests.
  */
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
@@ -40,10 +40,10 @@ export function environmentOf(folder: string): Record<string, string> {
 
 /** @param port of the service on 127.0.0.1 */
 export function openShell(folder: string, port: number): Shell {
-  const led = `connect-to = "localhost:3000:127.0.0.1:${port}"\n`
-  writeFileSync(join(folder, '.curlrc'), `${led}fail-with-body\nno-progress-meter\n`)
-  const preload = join(folder, 'lead.ts')
-  writeFileSync(preload, leadFetch(port))
+  const connect = `connect-to = "localhost:3000:127.0.0.1:${port}"\n`
+  writeFileSync(join(folder, '.curlrc'), `${connect}fail-with-body\nno-progress-meter\n`)
+  const preload = join(folder, 'redirect.ts')
+  writeFileSync(preload, redirectFetch(port))
   const child = Bun.spawn(['bash'], {
     cwd: join(folder, 'earshot'),
     env: { ...environmentOf(folder), BUN_OPTIONS: `--preload ${preload}` },
@@ -79,12 +79,12 @@ export function openShell(folder: string, port: number): Shell {
   }
 }
 
-/** Source of a module that leads `fetch` to the service of the test. */
-function leadFetch(port: number): string {
+/** Source of a module that redirects `fetch` to the service of the test. */
+function redirectFetch(port: number): string {
   return `const original = globalThis.fetch
-const lead = (url) => String(url).replace(/^http:\\/\\/localhost:3000(?=[/?]|$)/, 'http://127.0.0.1:${port}')
+const redirect = (url) => String(url).replace(/^http:\\/\\/localhost:3000(?=[/?]|$)/, 'http://127.0.0.1:${port}')
 globalThis.fetch = Object.assign(
-  (input, init) => original(input instanceof Request ? new Request(lead(input.url), input) : lead(input), init),
+  (input, init) => original(input instanceof Request ? new Request(redirect(input.url), input) : redirect(input), init),
   original,
 )
 `

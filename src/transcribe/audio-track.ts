@@ -1,7 +1,7 @@
 /**
- * The sound of media as mono of 16 kHz and 16 bits, which every recogniser takes, and parts of it.
+ * Extracts the audio of media as 16-bit mono at 16 kHz, which every speech recogniser accepts, and cuts it.
  *
- * The rule: the media is as hostile here as when it came, and is opened the way that media/ opens it.
+ * The media is still untrusted, and is opened the same way as in `media/`.
  */
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,21 +12,21 @@ import type { Probe } from '../media/probe.ts'
 import { MediaError } from '../media/rules.ts'
 import { runTool } from '../media/tool.ts'
 import { quietestMoment, SEARCHED_SECONDS } from './pieces.rules.ts'
-import { ATTEMPTS, type Sound, TranscriberError } from './transcriber.ts'
+import { ATTEMPTS, type SourceMedia, TranscriberError } from './transcriber.ts'
 
 const RATE = 16_000
 const BYTES_A_SECOND = RATE * 2
 const HEADER_BYTES = 44
 
-/** What takes sound out of media. */
-export interface SoundTools {
+/** Programs that extract audio. */
+export interface AudioTools {
   readonly probe: Probe
-  /** null: there is none. */
+  /** null: ffmpeg is missing. */
   readonly ffmpeg: string | null
 }
 
-/** A WAV file that this module has made. */
-export interface SoundTrack {
+/** A WAV file created by this module. */
+export interface AudioTrack {
   readonly path: string
   readonly durationSeconds: number
 }
@@ -37,20 +37,20 @@ export interface Piece {
 }
 
 const QUIET = ['-nostdin', '-y', '-hide_banner', '-v', 'error'] as const
-/** Four times as fast as it plays, once it has begun. */
+/** Four times playback speed, after a start. */
 const PACE: Pace = { startMs: 60_000, msASecond: 250, maxMs: 6 * 60 * 60_000 }
-/** Without anything in the header that would move the samples. */
+/** A WAV header of fixed size, so that the position of the samples is known. */
 const PLAIN_WAV = [
   ...['-ac', '1', '-ar', `${RATE}`, '-c:a', 'pcm_s16le'],
   ...['-map_metadata', '-1', '-fflags', '+bitexact', '-flags:a', '+bitexact', '-f', 'wav'],
 ]
 
-/** @returns null where there is nothing to hear. @throws TranscriberError where the media is why */
-export async function extractSoundTrack(
-  { probe, ffmpeg }: SoundTools,
-  { path, folder }: Sound,
+/** @returns null if the media has no audio. @throws TranscriberError if the media is the cause */
+export async function extractAudioTrack(
+  { probe, ffmpeg }: AudioTools,
+  { path, folder }: SourceMedia,
   signal: AbortSignal,
-): Promise<SoundTrack | null> {
+): Promise<AudioTrack | null> {
   const target = join(folder, 'track.wav')
   const hasSound = await orTranscriberError(async () => {
     const facts = await probe(path, signal)
@@ -67,10 +67,10 @@ export async function extractSoundTrack(
   return { path: target, durationSeconds: (size - HEADER_BYTES) / BYTES_A_SECOND }
 }
 
-/** A part of the sound in a file of its own, compressed: about half a MiB a minute. @throws TranscriberError */
+/** Writes a part of the audio to a compressed file of about half a MiB a minute. @throws TranscriberError */
 export function encodePiece(
   ffmpeg: string | null,
-  track: SoundTrack,
+  track: AudioTrack,
   { startSec, endSec }: Piece,
   target: string,
   signal: AbortSignal,
@@ -82,8 +82,8 @@ export function encodePiece(
   return orTranscriberError(() => runFfmpeg(ffmpeg, [...input, ...output], extent, signal))
 }
 
-/** The sound in pieces of at most so many seconds, cut where it is quiet. */
-export function piecesOf(track: SoundTrack, maxSeconds: number): Promise<readonly Piece[]> {
+/** Cuts the audio into pieces of at most `maxSeconds`, at quiet moments. */
+export function piecesOf(track: AudioTrack, maxSeconds: number): Promise<readonly Piece[]> {
   return withFile(track.path, async (file) => {
     const pieces: Piece[] = []
     let startSec = 0
@@ -100,8 +100,8 @@ export function piecesOf(track: SoundTrack, maxSeconds: number): Promise<readonl
   })
 }
 
-/** A part of the sound as a WAV file in memory. */
-export function clipOf(track: SoundTrack, { startSec, endSec }: Piece): Promise<Uint8Array> {
+/** A part of the audio as a WAV file in memory. */
+export function clipOf(track: AudioTrack, { startSec, endSec }: Piece): Promise<Uint8Array> {
   return withFile(track.path, async (file) => {
     const from = HEADER_BYTES + Math.floor(startSec * RATE) * 2
     const samples = await readAt(file, from, Math.floor((endSec - startSec) * RATE) * 2)
@@ -119,18 +119,18 @@ async function runFfmpeg(
   signal: AbortSignal,
 ): Promise<void> {
   if (ffmpeg === null)
-    throw new TranscriberError('there is no ffmpeg: install it, or set FFMPEG_PATH', ATTEMPTS.terminal)
+    throw new TranscriberError('ffmpeg was not found: install it, or set FFMPEG_PATH', ATTEMPTS.terminal)
   const limits = { signal, timeoutMs: deadlineMs(extent, PACE), maxOutputBytes: 1_024 }
   await runTool(ffmpeg, [...QUIET, ...args], limits)
 }
 
-/** What the tools of media say against a file is final. */
+/** An error of the media tools about the file is permanent. */
 async function orTranscriberError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof MediaError)) throw error
-    const message = `the sound cannot be taken out of the media: ${error.message}`
+    const message = `the audio could not be extracted from the media: ${error.message}`
     throw new TranscriberError(message, ATTEMPTS.terminal, { cause: error })
   }
 }
@@ -141,7 +141,7 @@ async function readSamples(file: FileHandle, from: number, count: number): Promi
 }
 
 async function readAt(file: FileHandle, position: number, length: number): Promise<Uint8Array> {
-  // A buffer of its own: a part of a shared one may begin at an odd place.
+  // A separate buffer, because a slice of a shared buffer may start at an odd offset.
   const bytes = new Uint8Array(length)
   let done = 0
   while (done < length) {

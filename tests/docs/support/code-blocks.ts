@@ -1,18 +1,18 @@
 /** The fenced blocks of a Markdown page. */
 
-export interface Fence {
+export interface CodeBlock {
   /** The first word of the info string, such as `sh`. */
   readonly language: string
   /** The other words of it, such as `retry`. */
   readonly marks: readonly string[]
   readonly text: string
-  /** Line of the opening fence, from 1. */
+  /** Number of its first line, from 1. */
   readonly line: number
 }
 
 /** Every fenced block in order. @throws Error where a block is not closed */
-export function fencesOf(markdown: string): readonly Fence[] {
-  const fences: Fence[] = []
+export function codeBlocksOf(markdown: string): readonly CodeBlock[] {
+  const blocks: CodeBlock[] = []
   let open: { readonly info: string; readonly line: number; readonly lines: string[] } | null = null
   for (const [index, line] of markdown.split('\n').entries()) {
     const info = /^```(.*)$/.exec(line)?.[1]
@@ -22,12 +22,12 @@ export function fencesOf(markdown: string): readonly Fence[] {
       open.lines.push(line)
     } else {
       const [language = '', ...marks] = open.info.trim().split(/\s+/)
-      fences.push({ language, marks, text: open.lines.join('\n'), line: open.line })
+      blocks.push({ language, marks, text: open.lines.join('\n'), line: open.line })
       open = null
     }
   }
   if (open !== null) throw new Error(`the block of line ${open.line} is not closed`)
-  return fences
+  return blocks
 }
 
 export interface Snippet {
@@ -38,20 +38,20 @@ export interface Snippet {
   /** The request in it is refused on purpose. */
   readonly refused: boolean
   /** The output that the page shows behind it. */
-  readonly output: Fence | null
+  readonly output: CodeBlock | null
 }
 
 /** What a test runs: `sh` blocks without `no-run` and `service`, each with the `output` block behind it. */
-export function snippetsOf(fences: readonly Fence[]): readonly Snippet[] {
-  return fences.flatMap((fence, index) => {
-    if (!isRun(fence)) return []
-    const next = fences[index + 1]
+export function snippetsOf(blocks: readonly CodeBlock[]): readonly Snippet[] {
+  return blocks.flatMap((block, index) => {
+    if (!isRun(block)) return []
+    const next = blocks[index + 1]
     return [
       {
-        line: fence.line,
-        text: fence.text,
-        retry: fence.marks.includes('retry'),
-        refused: fence.marks.includes('refused'),
+        line: block.line,
+        text: block.text,
+        retry: block.marks.includes('retry'),
+        refused: block.marks.includes('refused'),
         output: next?.marks.includes('output') ? next : null,
       },
     ]
@@ -59,16 +59,16 @@ export function snippetsOf(fences: readonly Fence[]): readonly Snippet[] {
 }
 
 /** What starts the service. A test starts it once for all pages. */
-export const isService = ({ language, marks }: Fence) => language === 'sh' && marks.includes('service')
+export const isService = ({ language, marks }: CodeBlock) => language === 'sh' && marks.includes('service')
 
-const isRun = (fence: Fence) =>
-  fence.language === 'sh' && !fence.marks.includes('no-run') && !isService(fence)
+const isRun = (block: CodeBlock) =>
+  block.language === 'sh' && !block.marks.includes('no-run') && !isService(block)
 
 /**
  * What the output must have of the one that is shown: of JSON the name of each member, of text the first word of each line.
  * Values differ from run to run.
  */
-export function wordsOf(shown: Fence): readonly string[] {
+export function wordsOf(shown: CodeBlock): readonly string[] {
   if (shown.language === 'json') return [...shown.text.matchAll(/"\w+"(?=\s*:)/g)].map(([name]) => name)
   return shown.text.split('\n').flatMap((line) => line.trim().split(/\s+/)[0] || [])
 }

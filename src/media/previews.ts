@@ -1,13 +1,13 @@
 /**
- * What players show of media before it plays: the outline of its sound, and a picture.
+ * The waveform and the poster that players show before the media plays.
  *
- * The rule: the media is good without them. Where one cannot be made there is none, and nothing else fails.
+ * Both are optional. If one cannot be made, it is null, and nothing else fails.
  */
 import { rm, stat } from 'node:fs/promises'
 import { deadlineMs, type Pace } from './deadline.rules.ts'
-import { inputArguments, posterArguments, posterPlace, posterSeconds } from './encode.rules.ts'
+import { inputArguments, posterArguments, posterSeconds, posterSeekArguments } from './encode.rules.ts'
 import { MAX_DURATION_SECONDS, type MediaFacts } from './facts.rules.ts'
-import { MAX_OUTLINE_MS } from './rules.ts'
+import { MAX_WAVEFORM_MS } from './rules.ts'
 import { runTool } from './tool.ts'
 import { createPeaks, SAMPLE_RATE, type Waveform } from './waveform.rules.ts'
 
@@ -18,19 +18,23 @@ export interface Source {
 
 const QUIET = ['-nostdin', '-hide_banner', '-v', 'error'] as const
 const POSTER_TIMEOUT_MS = 60_000
-/** Twenty times as fast as it plays. */
-const PACE: Pace = { startMs: 60_000, msASecond: 50, maxMs: MAX_OUTLINE_MS }
+/** Twenty times playback speed. */
+const PACE: Pace = { startMs: 60_000, msASecond: 50, maxMs: MAX_WAVEFORM_MS }
 const SAMPLE_BYTES = 2
-const MAX_SOUND_BYTES = MAX_DURATION_SECONDS * SAMPLE_RATE * SAMPLE_BYTES
+const MAX_AUDIO_BYTES = MAX_DURATION_SECONDS * SAMPLE_RATE * SAMPLE_BYTES
 
-export interface Outline {
+export interface MeasuredWaveform {
   readonly waveform: Waveform
-  /** Of the sound that was heard. */
+  /** Length of the decoded audio. */
   readonly durationSeconds: number
 }
 
-/** @returns null where there is no sound, or none that can be decoded. @throws the reason of the signal */
-export function outlineOf(ffmpeg: string, source: Source, signal: AbortSignal): Promise<Outline | null> {
+/** @returns null without audio that can be decoded. @throws the reason of the signal */
+export function createWaveform(
+  ffmpeg: string,
+  source: Source,
+  signal: AbortSignal,
+): Promise<MeasuredWaveform | null> {
   const { audio, durationSeconds } = source.facts
   if (audio === null) return Promise.resolve(null)
   return orNone(signal, async () => {
@@ -40,7 +44,7 @@ export function outlineOf(ffmpeg: string, source: Source, signal: AbortSignal): 
     await runTool(ffmpeg, [...QUIET, ...inputArguments(source.facts, source.path), ...form], {
       signal,
       timeoutMs: deadlineMs({ durationSeconds, bytes }, PACE),
-      maxOutputBytes: MAX_SOUND_BYTES,
+      maxOutputBytes: MAX_AUDIO_BYTES,
       onOutput: (chunk) => peaks.add(chunk),
     })
     const waveform = peaks.waveform()
@@ -48,7 +52,7 @@ export function outlineOf(ffmpeg: string, source: Source, signal: AbortSignal): 
   })
 }
 
-/** Makes the file. @returns false where there is no picture, or none that can be decoded. @throws the reason of the signal */
+/** Writes the file. @returns false without video that can be decoded. @throws the reason of the signal */
 export async function makePoster(
   ffmpeg: string,
   source: Source,
@@ -57,10 +61,10 @@ export async function makePoster(
 ): Promise<boolean> {
   const { video, durationSeconds } = source.facts
   if (video === null) return false
-  // Where the length is a lie there is nothing at that place.
+  // If the stated length is wrong, there may be no frame at that place.
   for (const seconds of new Set([posterSeconds(durationSeconds), 0])) {
     const made = await orNone(signal, async () => {
-      const place = [...posterPlace(seconds), ...inputArguments(source.facts, source.path)]
+      const place = [...posterSeekArguments(seconds), ...inputArguments(source.facts, source.path)]
       await runTool(ffmpeg, [...QUIET, '-y', ...place, ...posterArguments(video.index), `file:${target}`], {
         signal,
         timeoutMs: POSTER_TIMEOUT_MS,
@@ -74,7 +78,7 @@ export async function makePoster(
   return false
 }
 
-/** null where it fails, for whatever reason but the signal. */
+/** @returns null if the work fails for any reason but the signal */
 async function orNone<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | null> {
   try {
     return await work()

@@ -1,0 +1,86 @@
+/**
+ * Requests to OpenAI-compatible servers.
+ *
+ * Neither the request nor the answer appears in an error, because both may contain what customers said.
+ */
+import { trimEndOf } from '../validation/trim.ts'
+
+export interface OpenAiServer {
+  /** With or without the trailing `/v1`. */
+  readonly url: string
+  readonly apiKey: string | null
+}
+
+export interface OpenAiRequest {
+  /** Below `/v1`, such as `chat/completions`. */
+  readonly path: string
+  /** A form, or a value to send as JSON. */
+  readonly body: FormData | object
+  readonly timeoutMs: number
+  /** Size limit of the answer. */
+  readonly maxBytes: number
+}
+
+/** A failed request. The message continues "The server …". */
+export class OpenAiError extends Error {
+  override readonly name = 'OpenAiError'
+
+  constructor(
+    message: string,
+    readonly kind: 'refused' | 'unreachable' | 'too_large',
+    /** HTTP status of a refusal, otherwise null. */
+    readonly status: number | null = null,
+    /** From `Retry-After` in seconds; null if it is absent or a date. */
+    readonly retryAfterMs: number | null = null,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+}
+
+/** @returns the text of the answer @throws OpenAiError; the reason of the signal */
+export async function postToOpenAi(
+  { url, apiKey }: OpenAiServer,
+  { path, body, timeoutMs, maxBytes }: OpenAiRequest,
+  signal: AbortSignal,
+): Promise<string> {
+  const isForm = body instanceof FormData
+  try {
+    const response = await fetch(`${trimEndOf(url, '/').replace(/\/v1$/, '')}/v1/${path}`, {
+      method: 'POST',
+      headers: {
+        ...(isForm ? {} : { 'content-type': 'application/json' }),
+        ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+      },
+      body: isForm ? body : JSON.stringify(body),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      // A redirect would send the body and the key to a host that is not configured.
+      redirect: 'error',
+    })
+    if (response.ok) return await readText(response, maxBytes)
+    await response.body?.cancel()
+    const { status, headers } = response
+    throw new OpenAiError(`answered ${status}`, 'refused', status, retryAfterOf(headers))
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof OpenAiError) throw error
+    const message = 'could not be reached or did not answer in time'
+    throw new OpenAiError(message, 'unreachable', null, null, { cause: error })
+  }
+}
+
+function retryAfterOf(headers: Headers): number | null {
+  const value = headers.get('retry-after') ?? ''
+  return /^\d{1,5}$/.test(value) ? Number(value) * 1_000 : null
+}
+
+async function readText(response: Response, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength
+    if (bytes > maxBytes) throw new OpenAiError(`answered with more than ${maxBytes} bytes`, 'too_large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
