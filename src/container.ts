@@ -46,7 +46,7 @@ export interface Container extends Deps {
 export interface ContainerOptions {
   /** For worker threads: their turns are done over where the database loses the last of them in a crash. */
   readonly redoable?: boolean
-  /** Text work of somebody else's processes; of own ones where absent. */
+  /** Text processes to share. Absent: the container creates its own. */
   readonly textWork?: TextProcesses | undefined
 }
 

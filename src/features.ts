@@ -63,7 +63,7 @@ export interface Features {
   readonly applications: Applications
   readonly metadata: Metadata
   readonly folders: Folders
-  /** Of the bytes of uploads; whoever serves requests stops it before it stops to listen. */
+  /** Receives the bytes of uploads. Stop it before the HTTP server. */
   readonly uploadReceiver: UploadReceiver
   readonly playback: Playback
   readonly operations: readonly Operation[]

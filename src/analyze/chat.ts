@@ -1,7 +1,7 @@
 /**
- * One question to an OpenAI-compatible `POST /v1/chat/completions`, answered by a value of a schema.
+ * Asks an OpenAI-compatible `POST /v1/chat/completions` one question. The answer is a value of a schema.
  *
- * The rule: what comes back is judged like any input, and nothing of question or answer reaches an error message or a log.
+ * Answers are validated like any input. Error messages and logs contain nothing of questions or answers.
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
@@ -16,10 +16,10 @@ export interface ChatOptions extends OpenAiServer {
 }
 
 export interface Question<S extends TSchema> {
-  /** Of the schema, as the protocol wants one. */
+  /** Name of the schema, which the protocol requires. */
   readonly name: string
   readonly instructions: string
-  /** What the question is about; the same data always makes the same request. */
+  /** Data of the question. The same data always makes the same request. */
   readonly data: unknown
   readonly answer: S
 }
@@ -33,7 +33,7 @@ const Completion = Type.Object({
 
 /**
  * @param signal ends the request when aborted; the promise then rejects with its reason
- * @throws AnalyzerError where the server gave no usable answer
+ * @throws AnalyzerError if the server gives no usable answer
  */
 export async function askChat<S extends TSchema>(
   options: ChatOptions,
@@ -43,7 +43,7 @@ export async function askChat<S extends TSchema>(
   const completion = parse(await post(options, bodyOf(options.model, question), signal))
   if (!Value.Check(Completion, completion)) throw unusable('no choice')
   const answer = parse(completion.choices[0]!.message.content)
-  if (!Value.Check(question.answer, answer)) throw unusable('content that is not of the schema')
+  if (!Value.Check(question.answer, answer)) throw unusable('content that does not match the schema')
   return answer
 }
 

@@ -1,4 +1,4 @@
-/** Chooses the engines that the settings name. */
+/** Creates the engines that the settings name. */
 import type { Config } from '../config.ts'
 import type { Analyzer } from './analyzer.ts'
 import { createLocalAnalyzer } from './local.ts'
@@ -8,12 +8,12 @@ import { createLocalSummarizer } from './summarizer-local.ts'
 import { createOpenAiSummarizer } from './summarizer-openai.ts'
 import type { TextWork } from './text-work.ts'
 
-/** The configured server where there is one, else the built-in analyser. */
+/** The configured server, or the built-in analyser. */
 export function createAnalyzer(config: Pick<Config, 'analyze'>, textWork: TextWork): Analyzer {
   return config.analyze === null ? createLocalAnalyzer(textWork) : createOpenAiAnalyzer(config.analyze)
 }
 
-/** The configured server where there is one, else the built-in summariser. */
+/** The configured server, or the built-in summariser. */
 export function createSummarizer(config: Pick<Config, 'analyze'>, textWork: TextWork): Summarizer {
   return config.analyze === null
     ? createLocalSummarizer(textWork)

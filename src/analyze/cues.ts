@@ -1,6 +1,6 @@
 /**
- * Deterministic cues in what a user says after a response: that it helped, that it did not, that it was asked again.
- * Pure, and deliberately few: a cue that is missed costs little, a wrong one is believed.
+ * Deterministic cues in a user's message after a response: it helped, it did not help, or the user asked again.
+ * Pure. There are few on purpose: a missed cue costs little, a wrong one is believed.
  */
 
 const SOLVED =
@@ -11,10 +11,10 @@ const NOT_SOLVED =
 
 const DECLINED = /\bno,? (?:thanks|thank you)\b/gi
 
-/** Sentences that say nothing about the answer, however friendly their words score. */
+/** Sentences that say nothing about the answer, even if their words score as friendly. */
 const ACKNOWLEDGEMENT = /^(?:ok(?:ay)?|k|yes|yep|yeah|no|nope|sure|hi|hello|hey|bye|goodbye)[\s.!,]*$/i
 
-/** Words that carry no topic; without them two questions that only share grammar would look alike. */
+/** Words without a topic. With them, two questions that share only grammar would look alike. */
 const COMMON = new Set(
   'a an and are as at be but by can could do does for from had has have how i if in is it its me my of on or please so that the then there this to was we what when where which who why will with would you your'.split(
     ' ',
@@ -36,7 +36,7 @@ export function isAcknowledgement(sentence: string): boolean {
   return ACKNOWLEDGEMENT.test(sentence.trim())
 }
 
-/** True where a message asks, in other order or with small changes, what an earlier one asked. */
+/** True if a message repeats an earlier question, in another order or with small changes. */
 export function repeats(earlier: string, later: string): boolean {
   const before = topic(earlier)
   const after = topic(later)
@@ -54,7 +54,7 @@ function topic(text: string): ReadonlySet<string> {
   return new Set(words.filter((word) => !COMMON.has(word)))
 }
 
-/** Typographic apostrophes as typed ones. */
+/** Replaces typographic apostrophes by typed ones. */
 function straight(text: string): string {
   return text.replaceAll('\u2019', "'")
 }

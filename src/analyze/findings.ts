@@ -1,5 +1,5 @@
 /**
- * What the built-in analyser finds: cues and the sentiment of what a user says after a response.
+ * Findings of the built-in analyser: cues, and the sentiment of a user's messages after a response.
  * English; other languages yield few findings rather than wrong ones.
  */
 import type { ItemSentence } from 'wink-nlp'
@@ -16,10 +16,10 @@ export interface Sentence {
 /** Splits a message into sentences and scores them. */
 export type Score = (message: string) => readonly Sentence[]
 
-/** Mean sentiment from which on a user is called pleased or displeased. */
+/** Mean sentiment at which a user counts as pleased or displeased. */
 const CLEAR_SENTIMENT = 0.25
 
-/** What one exchange shows. Pure in its arguments. */
+/** Findings about one exchange. Pure in its arguments. */
 export function findingsOf(exchange: Exchange, score: Score): readonly Finding[] {
   const { eventId, question, followUps } = exchange
   const sentences = followUps.flatMap((message) => score(message))

@@ -1,4 +1,4 @@
-/** The lines of a stream of UTF-8, in linear time however they are cut into chunks. A last line without an end is left out. */
+/** The lines of a UTF-8 stream, in linear time however it is chunked. Omits an unfinished last line. */
 export async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, undefined> {
   const decoder = new TextDecoder()
   let parts: string[] = []

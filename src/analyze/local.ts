@@ -1,8 +1,8 @@
-/** The built-in analyser. Needs no network and no key; what it finds is in `findings.ts`. */
+/** The built-in analyser. Needs no network and no key. `findings.ts` defines the findings. */
 import type { Analyzer, Conversation, Exchange, Finding } from './analyzer.ts'
 import type { TextWork } from './text-work.ts'
 
-/** Code units of users' text in one text job, where it is not one exchange that has more: other jobs run in between. */
+/** UTF-16 code units of users' text in one job, so that other jobs can run in between. One larger exchange runs alone. */
 const MAX_CHARACTERS = 32_000
 
 /** Exchanges of one organization, each with the number of its conversation. */
@@ -34,10 +34,10 @@ export function createLocalAnalyzer(textWork: TextWork): Analyzer {
   }
 }
 
-/** The exchanges to look at, in jobs. Where the reader said nothing afterwards there is nothing to find. */
+/** Splits exchanges into jobs. An exchange without a later message of its reader has no findings. */
 function inJobs(conversations: readonly Conversation[]): readonly Job[] {
   const jobs: Job[] = []
-  /** Of each organization the job that has room, and how much. */
+  /** For each organization, the job with space left. */
   const open = new Map<string | undefined, { readonly job: Job; room: number }>()
   for (const [n, { organization, exchanges }] of conversations.entries()) {
     for (const exchange of exchanges) {

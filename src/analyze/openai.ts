@@ -1,7 +1,7 @@
 /**
  * The analyser behind an OpenAI-compatible `POST /v1/chat/completions`.
  *
- * The rule: what comes back is judged like any input: schema (see chat.ts), known exchanges, known kinds.
+ * Answers are validated like any input: schema (see chat.ts), known exchanges, known kinds.
  */
 import { type Static, Type } from '@sinclair/typebox'
 import { RATINGS } from '../agents/model.ts'
@@ -10,7 +10,7 @@ import { type Analyzer, type Exchange, FINDING_KINDS, type Finding } from './ana
 import { askChat, type ChatOptions } from './chat.ts'
 import { quote } from './text.ts'
 
-/** One request holds at most so many exchanges and about so many characters of them. */
+/** Limits of one request: exchanges, and about so many characters of them. */
 const MAX_EXCHANGES = 10
 const MAX_CHARACTERS = 24_000
 
@@ -70,7 +70,7 @@ function numbered(exchanges: readonly Exchange[]) {
   }))
 }
 
-/** Findings by event. What speaks of an exchange that was not asked about, or says a kind twice, is left out. */
+/** Findings by event. Drops findings about unknown exchanges and repeated kinds. */
 function toFindings(answer: Answer, exchanges: readonly Exchange[]): readonly Finding[] {
   const findings = new Map<string, Finding>()
   for (const { exchange, kind, rating, evidence } of answer.findings) {
@@ -83,7 +83,7 @@ function toFindings(answer: Answer, exchanges: readonly Exchange[]): readonly Fi
   return [...findings.values()]
 }
 
-/** Cuts exchanges into requests of bounded size; one that is larger than that goes alone. */
+/** Splits exchanges into requests of bounded size. A larger exchange goes alone. */
 function* inParts(exchanges: readonly Exchange[]): Generator<readonly Exchange[]> {
   let part: Exchange[] = []
   let size = 0

@@ -1,25 +1,25 @@
 /**
- * Which sentences of a text say most of what it is about. Pure and deterministic.
+ * Picks the sentences that best represent a text. Pure and deterministic.
  *
- * A word weighs more the more often it is said, and less the more of the sentences have it; words of a sentence that has been
- * chosen weigh little from then on, so the next one says something else. No word lists but one of English: other languages have their
- * grammar words in most sentences, which is what makes these weigh little.
+ * A word weighs more the more often it occurs, and less the more sentences contain it. Words of a chosen sentence weigh
+ * little afterwards, so that the next sentence adds something new. Only English has a list of grammar words. In other
+ * languages grammar words are in most sentences and therefore weigh little.
  */
 
-/** Grammar words of English, which is spoken in short sentences that often lack them. */
+/** Grammar words of English. Spoken English has short sentences that often lack them, so their weights are unreliable. */
 const COMMON = new Set(
   'a about all also am an and any are as at be been but by can could did do does doing for from get go going got had has have he her here him his how i if in into is it its just know like me more my no not now of oh okay on one or our out really right said say see she so some than that the their them then there these they thing things think this those to too uh um up us very was we well were what when where which who why will with would yeah yes you your'.split(
     ' ',
   ),
 )
 
-/** Words of a sentence that can stand in a summary: shorter ones say little, longer ones are often not one sentence. */
+/** Number of words in a usable sentence. Shorter ones say little, longer ones are often not one sentence. */
 const MIN_WORDS = 4
 const MAX_WORDS = 60
 
-/** The most valuable ones, among which is chosen: the time that choosing takes is bounded. */
+/** Only the most valuable sentences are candidates, which bounds the time. */
 const MAX_CANDIDATES = 2_000
-/** What a word weighs when it has been said in the summary, of what it weighed before. */
+/** The factor by which the weight of a word falls once the summary contains it. */
 const SAID = 0.2
 
 interface Candidate {
@@ -31,9 +31,9 @@ interface Candidate {
 }
 
 /**
- * The most telling sentences in their own order, as many as fit.
- * @param most their number
- * @param characters code points of all of them with one space between
+ * The most representative sentences that fit, in their own order.
+ * @param most their maximum number
+ * @param characters limit in code points, including a space between sentences
  */
 export function pickSentences(
   sentences: readonly string[],
@@ -55,7 +55,7 @@ export function pickSentences(
   return [...chosen].sort((a, b) => a.index - b.index).map(({ text }) => text)
 }
 
-/** Of sentences with the same text the first. */
+/** Keeps the first of sentences with the same text. */
 function withoutRepeats(candidates: readonly Candidate[]): readonly Candidate[] {
   const first = new Map<string, Candidate>()
   for (const candidate of candidates) if (!first.has(candidate.text)) first.set(candidate.text, candidate)
@@ -64,11 +64,11 @@ function withoutRepeats(candidates: readonly Candidate[]): readonly Candidate[] 
 
 interface Ranked {
   readonly candidate: Candidate
-  /** What it is worth before anything was chosen: from then on it can only lose. */
+  /** Value before the first choice. It can only fall afterwards. */
   readonly highest: number
 }
 
-/** The most valuable first; of equals the one that comes first in the text. */
+/** The most valuable first. Equally valuable ones keep the order of the text. */
 function rank(candidates: readonly Candidate[], weights: ReadonlyMap<string, number>): readonly Ranked[] {
   return candidates
     .map((candidate) => ({ candidate, highest: scoreOf(candidate, weights) }))
@@ -76,7 +76,7 @@ function rank(candidates: readonly Candidate[], weights: ReadonlyMap<string, num
     .slice(0, MAX_CANDIDATES)
 }
 
-/** Null where nothing is left that fits and is worth something. */
+/** Null if no remaining sentence fits and has a value. */
 function bestOf(
   ranked: readonly Ranked[],
   weights: ReadonlyMap<string, number>,
@@ -94,7 +94,7 @@ function bestOf(
   return best
 }
 
-/** Long sentences have more of everything; the root keeps them from winning by length alone. */
+/** Long sentences contain more words. The square root keeps length alone from winning. */
 function scoreOf({ words }: Candidate, weights: ReadonlyMap<string, number>): number {
   let sum = 0
   for (const word of words) sum += weights.get(word) ?? 0
@@ -106,7 +106,7 @@ function weigh(candidates: readonly Candidate[]): Map<string, number> {
   for (const { words } of candidates) for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
   const weights = new Map<string, number>()
   for (const [word, count] of counts) {
-    // What is said once may be chance.
+    // A word that occurs once may be chance.
     weights.set(word, (count - 0.5) * Math.log(1 + candidates.length / count))
   }
   return weights

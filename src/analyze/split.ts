@@ -1,20 +1,19 @@
 /**
- * Splits texts into sentences by the rules of Unicode (UAX #29), which take linear time and know the sentence ends of all
- * languages. Pure.
+ * Splits texts into sentences by the rules of Unicode (UAX #29), which take linear time and cover all languages. Pure.
  */
 
 const SEGMENTER = new Intl.Segmenter('en', { granularity: 'sentence' })
 
-/** Ends with a full stop that ends no sentence. */
+/** Ends with a full stop that does not end a sentence. */
 const ABBREVIATION = /(?:^|[\s("'])(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|approx|e\.g|i\.e)\.$/
 
-/** Code units of a passage's end in which an abbreviation is looked for. */
+/** UTF-16 code units at the end of a passage in which an abbreviation is looked for. */
 const LOOK_BACK = 12
 
-/** Code units that are read of all texts together: a conversation of four hours. */
+/** UTF-16 code units that are read of all texts together: a conversation of four hours. */
 export const MAX_READ = 200_000
 
-/** The sentences of a text without white space around them, in their order; none is empty. */
+/** The non-empty sentences of a text in order, without white space around them. */
 export function splitSentences(text: string): readonly string[] {
   const sentences: string[] = []
   let start = 0
@@ -35,14 +34,13 @@ function push(sentences: string[], sentence: string): void {
 }
 
 /**
- * The sentences of all texts, in their order. Where the texts are longer than `MAX_READ` together, texts are left out evenly from
- * the first to the last.
+ * The sentences of all texts in order. If the texts are longer than `MAX_READ` together, an even selection of them is used.
  */
 export function splitAll(texts: readonly string[]): readonly string[] {
   return spread(texts).flatMap((text) => splitSentences(text))
 }
 
-/** As many of the texts as fit into `MAX_READ`, spread over all of them. */
+/** As many texts as fit into `MAX_READ`, spread evenly over all of them. */
 function spread(texts: readonly string[]): readonly string[] {
   const total = texts.reduce((sum, { length }) => sum + length, 0)
   if (total <= MAX_READ) return texts
@@ -50,7 +48,7 @@ function spread(texts: readonly string[]): readonly string[] {
   let seen = 0
   let read = 0
   for (const text of texts) {
-    // Due when what was read lags behind the share of what was seen.
+    // A text is due when the part that was read lags behind the part that was seen.
     if (read <= (seen / total) * MAX_READ) {
       kept.push(text.slice(0, MAX_READ - read))
       read += text.length

@@ -1,4 +1,4 @@
-/** The built-in summariser: the few sentences of the transcript itself that say most. Needs no network and no key. */
+/** The built-in summariser: quotes the most representative sentences. Needs no network and no key. */
 import { MAX_SUMMARY, type Summarizer } from './summarizer.ts'
 import { abridge } from './text.ts'
 import type { TextWork } from './text-work.ts'
@@ -12,7 +12,7 @@ export function createLocalSummarizer(textWork: TextWork): Summarizer {
       const texts = passages.map(({ text }) => text)
       const limits = { most: MAX_SENTENCES, characters: MAX_SUMMARY }
       const picked = await textWork.run('excerpts', { texts, ...limits }, signal, organization)
-      // Without any sentence that fits, the beginning is better than nothing.
+      // Without a sentence that fits, the beginning is better than nothing.
       const summary = abridge(picked.length > 0 ? picked.join(' ') : (texts[0] ?? ''), MAX_SUMMARY)
       return summary === '' ? null : summary
     },

@@ -1,6 +1,6 @@
 /**
- * The summariser behind an OpenAI-compatible server. One request for a transcript of any length: of one that is too long for it,
- * the most telling sentences go, in their order.
+ * The summariser behind an OpenAI-compatible server. It sends one request. Of a transcript that is too long for a request, it
+ * sends the most representative sentences in their order.
  */
 import { Type } from '@sinclair/typebox'
 import { askChat, type ChatOptions } from './chat.ts'
@@ -8,7 +8,7 @@ import { MAX_SUMMARY, type Passage, type Summarizer } from './summarizer.ts'
 import { abridge } from './text.ts'
 import type { Excerpts, TextWork } from './text-work.ts'
 
-/** Code units of a transcript in one request. */
+/** UTF-16 code units of a transcript in one request. */
 const MAX_CHARACTERS = 24_000
 const MAX_EXCERPTS = 300
 
@@ -35,7 +35,7 @@ export function createOpenAiSummarizer(options: ChatOptions, textWork: TextWork)
   }
 }
 
-/** The passages, or sentences of them where they are too many. */
+/** The passages, or a selection of their sentences if they are too long. */
 async function condense(
   passages: readonly Passage[],
   excerptsOf: (input: Excerpts) => Promise<readonly string[]>,

@@ -1,14 +1,14 @@
 /**
  * Summaries of transcripts.
  *
- * The rule: a summariser has no side effect but its own I/O, never logs content, and gives plain text of one paragraph that can be
- * stored and listed as it is.
+ * A summariser has no side effects besides its own I/O and never logs content. A summary is one paragraph of plain text that
+ * can be stored and listed.
  */
 
-/** Code points of a summary. */
+/** Maximum length of a summary in code points. */
 export const MAX_SUMMARY = 600
 
-/** What one speaker said in one go. */
+/** An uninterrupted passage of one speaker. */
 export interface Passage {
   readonly speaker: number
   readonly text: string
@@ -17,10 +17,10 @@ export interface Passage {
 export interface Summarizer {
   readonly name: string
   /**
-   * A few sentences about passages that stand in the order in which they were said; null where they say nothing.
+   * Summarises passages, which are in the order of speaking, in a few sentences. Null if they contain nothing to summarise.
    * @param signal ends all work when aborted; the promise then rejects.
-   * @param organization whose transcript it is; the service's own where absent.
-   * @throws AnalyzerError where the engine did not give a usable answer.
+   * @param organization organization of the transcript. Absent: the service itself.
+   * @throws AnalyzerError if the engine gives no usable answer.
    */
   summarize(passages: readonly Passage[], signal: AbortSignal, organization?: string): Promise<string | null>
 }

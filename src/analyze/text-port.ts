@@ -1,12 +1,11 @@
 /**
- * Text jobs of a worker thread, done by the text processes of the main thread: so that all threads share them, and a process of the
- * service has two of them and not two a thread.
+ * Forwards text jobs of a worker thread to the text processes of the main thread, so that all threads share two processes.
  */
 import type { MessagePort } from 'node:worker_threads'
 import type { TextProcesses } from './text-process.ts'
 import { type TextJob, type TextJobs, type TextWork, TextWorkError } from './text-work.ts'
 
-/** From the thread. The number says which job it is. */
+/** A request of the thread. The number identifies the job. */
 type Asked =
   | {
       readonly number: number
@@ -16,12 +15,12 @@ type Asked =
     }
   | { readonly number: number; readonly isAborted: true }
 
-/** From the main thread: a value or an error's message. */
+/** The main thread's answer: a value or an error message. */
 type Told =
   | { readonly number: number; readonly value: unknown }
   | { readonly number: number; readonly error: string }
 
-/** Text work for a thread, which asks for it on `port`. */
+/** Text work for a thread, which sends its requests on `port`. */
 export function createRemoteTextWork(port: MessagePort): TextProcesses {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>()
   let last = 0
@@ -59,7 +58,7 @@ export function createRemoteTextWork(port: MessagePort): TextProcesses {
   }
 }
 
-/** Does what a thread asks for on `port`. @returns ends that, with the jobs that are not done */
+/** Serves the requests of a thread on `port`. @returns a function that stops serving and aborts unfinished jobs */
 export function serveTextPort(port: MessagePort, textWork: TextWork): () => void {
   const running = new Map<number, AbortController>()
   const answer = async ({ number, job, input, organization }: Exclude<Asked, { isAborted: true }>) => {

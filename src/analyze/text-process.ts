@@ -1,13 +1,13 @@
 /**
- * Text jobs in child processes: two for all threads of this process, of which the second runs only while two organizations have
- * jobs at the same time.
+ * Runs text jobs in two child processes, which all threads of this process share. The second one runs only while two
+ * organizations have jobs.
  *
- * A process does one job at a time, under a deadline. A job that takes longer, or whose signal is aborted, is ended with its process;
- * the next job gets a new one. Only that job fails. Organizations take turns, and one organization never has both processes. So the
- * job of another organization waits for one job at most, even if that one hangs.
+ * A process runs one job at a time, under a deadline. A job that takes longer, or whose signal is aborted, is killed with its
+ * process; the next job gets a new process. Organizations take turns, and no organization has both processes. A job of
+ * another organization therefore waits for one job at most, even if that job hangs.
  *
- * A process and not a thread: a regular expression that runs cannot be ended in a thread. The process ends by itself when its
- * standard input is closed, which the system does when this process dies.
+ * It is a process because a running regular expression cannot be stopped in a thread. The process ends when its standard input
+ * closes, which happens when this process dies.
  */
 import { fileURLToPath } from 'node:url'
 import { NO_ORGANIZATION } from '../actors/types.ts'
@@ -15,20 +15,20 @@ import { createFairPlaces } from '../platform/concurrency/fair-places.ts'
 import { linesOf } from './lines.ts'
 import { type TextJob, type TextJobs, type TextWork, TextWorkError } from './text-work.ts'
 
-/** The argument that makes the program serve text jobs: known to `src/cli.ts`, and no command of the command line. */
+/** The argument that makes the program serve text jobs. `src/cli.ts` reads it; it is not a command. */
 export const TEXT_PROCESS = '__text-process'
 
 export interface TextProcessesOptions {
   readonly command: readonly string[]
   readonly processes: number
-  /** For one job, with the start of the process. */
+  /** Time limit of one job, including the start of the process. */
   readonly deadlineMs: number
-  /** A process that has had nothing to do for so long ends, and gives its memory back. */
+  /** An idle process ends after this time, to free its memory. */
   readonly idleMs: number
 }
 
 export interface TextProcesses extends TextWork {
-  /** Ends the processes, with the jobs that are running, and refuses all others. */
+  /** Kills the processes with their running jobs, and refuses all later jobs. */
   close(): void
 }
 
@@ -44,10 +44,10 @@ const DEFAULTS: TextProcessesOptions = {
   idleMs: 60_000,
 }
 
-/** Nothing of this process's environment, with its credentials, is handed to the child. */
+/** The child does not inherit the environment of this process, which contains credentials. */
 const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 
-/** Starts no process before a job needs it. */
+/** Starts a process when a job needs it. */
 export function createTextProcesses(options: Partial<TextProcessesOptions> = {}): TextProcesses {
   const all = { ...DEFAULTS, ...options }
   const processes = Array.from({ length: all.processes }, () => new Place(all))
@@ -63,7 +63,7 @@ export function createTextProcesses(options: Partial<TextProcessesOptions> = {})
       const line = JSON.stringify({ job, input })
       const until = AbortSignal.any([signal, closing.signal])
       const done = places.run(organization, (place) => place.ask(line, until))
-      // A job that still waits for its turn ends at once, too.
+      // A waiting job also ends at once.
       return (await orAborted(done, until)) as TextJobs[J]['output']
     },
     close: () => closing.abort(new TextWorkError('the service is stopping')),
@@ -82,10 +82,10 @@ async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-/** What the child answers to one line. */
+/** The child's answer to one line. */
 export type Answer = { readonly value: unknown } | { readonly error: string }
 
-/** The place of one process: at times there is none. */
+/** The slot of one process, which may be empty. */
 class Place {
   #child: Child | null = null
   #idle: Timer | null = null
@@ -133,7 +133,7 @@ class Place {
 }
 
 interface Child {
-  /** One at a time. @throws TextWorkError where the process ends before it answers */
+  /** One at a time. @throws TextWorkError if the process ends before it answers */
   ask(line: string): Promise<Answer>
   kill(): void
   readonly exited: Promise<unknown>
@@ -154,7 +154,7 @@ function startChild(command: readonly string[]): Child {
       child.stdin.write(`${line}\n`)
       await child.stdin.flush()
       const { value } = await answers.next()
-      if (value === undefined) throw new TextWorkError('the process of the text work has ended')
+      if (value === undefined) throw new TextWorkError('the text process has ended')
       return JSON.parse(value) as Answer
     },
     kill: () => child.kill('SIGKILL'),

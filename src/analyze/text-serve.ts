@@ -1,4 +1,4 @@
-/** The inside of the process of text jobs: one job a line on standard input, one answer a line on standard output. */
+/** The child process of text jobs. Each line on standard input is a job, each line on standard output an answer. */
 import { linesOf } from './lines.ts'
 import type { Answer } from './text-process.ts'
 import { createTextDoers, type TextJob, type TextJobs } from './text-work.ts'
@@ -8,7 +8,7 @@ interface Asked<J extends TextJob> {
   readonly input: TextJobs[J]['input']
 }
 
-/** Serves until standard input ends: then nobody waits for an answer any more. */
+/** Serves until standard input ends. */
 export async function serveTextWork(): Promise<void> {
   const doers = createTextDoers()
   const output = Bun.stdout.writer()
@@ -17,7 +17,7 @@ export async function serveTextWork(): Promise<void> {
       const { job, input } = JSON.parse(line) as Asked<TextJob>
       return { value: await (doers[job] as (input: unknown) => Promise<unknown>)(input) }
     } catch (error) {
-      // Without its message, which may quote the text.
+      // The message is dropped, because it may quote the text.
       return { error: error instanceof Error ? error.name : 'unknown' }
     }
   }

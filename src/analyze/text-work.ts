@@ -1,13 +1,13 @@
 /**
- * The text jobs: all work on customers' text that takes more than a moment. They run in a child process (`text-process.ts`), which can be
- * ended; so a text that a tool cannot cope with ends neither a worker thread nor anybody else's work.
+ * Text jobs: all work on customers' text that takes more than a moment. They run in a child process (`text-process.ts`) that
+ * can be killed, so a text that hangs a tool disturbs neither a worker thread nor other work.
  */
 import type { Exchange, Finding } from './analyzer.ts'
 import { findingsOf, loadScore, type Score } from './findings.ts'
 import { pickSentences } from './sentences.ts'
 import { splitAll } from './split.ts'
 
-/** Which sentences of which texts: see `pickSentences`. */
+/** Input of `pickSentences`. */
 export interface Excerpts {
   readonly texts: readonly string[]
   readonly most: number
@@ -18,7 +18,7 @@ export interface Excerpts {
 export interface TextJobs {
   /** Findings about each exchange. */
   readonly findings: { readonly input: readonly Exchange[]; readonly output: readonly (readonly Finding[])[] }
-  /** The most telling sentences of texts. */
+  /** The most representative sentences of texts. */
   readonly excerpts: { readonly input: Excerpts; readonly output: readonly string[] }
 }
 export type TextJob = keyof TextJobs
@@ -27,8 +27,8 @@ export type TextJob = keyof TextJobs
 export interface TextWork {
   /**
    * @param signal rejects when aborted
-   * @param organization whose text it is: organizations take turns. The service's own where absent
-   * @throws TextWorkError where the job took too long or ended its process
+   * @param organization organization of the text; organizations take turns. Absent: the service itself
+   * @throws TextWorkError if the job took too long or ended its process
    */
   run<J extends TextJob>(
     job: J,
@@ -38,14 +38,14 @@ export interface TextWork {
   ): Promise<TextJobs[J]['output']>
 }
 
-/** A job was ended, or could not be done. The message has no content. */
+/** A job was killed or failed. The message contains no content. */
 export class TextWorkError extends Error {
   override readonly name = 'TextWorkError'
 }
 
 type Doers = { readonly [J in TextJob]: (input: TextJobs[J]['input']) => Promise<TextJobs[J]['output']> }
 
-/** The jobs themselves, done where they are called. The language model is loaded at the first job that needs it. */
+/** Runs the jobs in the calling process. Loads the language model with the first job that needs it. */
 export function createTextDoers(load: () => Promise<Score> = loadScore): Doers {
   let loading: Promise<Score> | null = null
   return {

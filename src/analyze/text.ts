@@ -1,20 +1,20 @@
-/** Text of conversations as analysers see it: plain, bounded, and safe to store. Pure. */
+/** Texts for analysers: plain, bounded and safe to store. Pure. */
 
-/** Code units of one message that an analyser reads. What matters of a longer one is at its beginning. */
+/** UTF-16 code units of a message that an analyser reads. The beginning of a longer message is enough. */
 export const MAX_TEXT = 4_000
 
-/** Code units without white space between them that a tokenizer is given in one piece: few addresses are longer. */
+/** Longest run without white space that a tokenizer receives, in UTF-16 code units. Few addresses are longer. */
 const MAX_RUN = 100
 
-/** Code points of a quotation. */
+/** Maximum length of a quotation in code points. */
 const MAX_QUOTE = 160
 
-/** How deep message parts are followed. */
+/** Nesting depth to which message parts are read. */
 const MAX_DEPTH = 8
 
 /**
- * The words of a message: a string as it is, of structured parts the texts among them, one a line.
- * Tool calls and other parts without text have no words.
+ * The words of a message: a plain string, or the texts of its structured parts, one a line. Tool calls and other parts without
+ * text have none.
  */
 export function textOf(content: unknown): string {
   const lines: string[] = []
@@ -41,8 +41,8 @@ function collect(content: unknown, lines: string[], depth: number): void {
 }
 
 /**
- * A text that a tokenizer reads in linear time: cut to `MAX_TEXT`, and every run without white space cut to 100 code units, with
- * an ellipsis in place of the rest. Tokenizers try many patterns at every position of a run, which takes quadratic time.
+ * A text that a tokenizer reads in linear time: cut to `MAX_TEXT`, with every run without white space cut to 100 code units and
+ * an ellipsis. Tokenizers try many patterns at every position of a run, which takes quadratic time.
  */
 export function boundTokens(text: string): string {
   return text
@@ -51,12 +51,12 @@ export function boundTokens(text: string): string {
     .toWellFormed()
 }
 
-/** A quotation that PostgreSQL can store and a list can show: one line, no control characters, at most 160 code points. */
+/** A quotation for storage and lists: one line, no control characters, at most 160 code points. */
 export function quote(text: string): string {
   return abridge(text, MAX_QUOTE)
 }
 
-/** One line of at most `most` code points, without control characters; what is cut off leaves an ellipsis. */
+/** One line of at most `most` code points, without control characters. An ellipsis marks a cut. */
 export function abridge(text: string, most: number): string {
   const line = text
     .toWellFormed()

@@ -1,10 +1,11 @@
 /**
- * What work on a JSON body will cost, estimated from its text.
+ * Estimates the cost of work on a JSON body from its text.
  *
- * Bytes say little: 200 kB of a conversation take half a millisecond to parse, 200 kB of small objects with a name of its own each
- * take fifty. The shapes make the difference. The engine makes one for every name that was not yet seen behind the same names of an
- * object, and that takes as long as dozens of values. So texts, lists, objects and shapes are counted. The time is linear, at most
- * about a nanosecond a byte: long texts are skipped, and the count ends where the answer is known.
+ * The number of bytes tells little: 200 kB of a conversation take half a millisecond to parse, 200 kB of small objects
+ * with different member names take fifty. Shapes make the difference. The engine creates one for each new sequence of
+ * member names, which takes as long as dozens of values. Texts, lists, objects and shapes are therefore counted. The
+ * time is linear, at most about a nanosecond a byte: long texts are skipped, and counting stops once the answer is
+ * known.
  */
 import type { Load } from '../platform/concurrency/work.ts'
 
@@ -20,7 +21,7 @@ const FREE_SHAPES = 64
 /** Looking for the end of a text once more, after an escaped quote. */
 const UNITS_PER_ESCAPED_QUOTE = 5
 
-/** Where there are more, nobody asks how many. */
+/** Counting stops here, because the exact number no longer matters. */
 const ENOUGH_UNITS = 1_000_000
 
 const QUOTE = 0x22
@@ -37,7 +38,7 @@ const MAX_NAME_BYTES = 48
 const MAX_DEPTH = 64
 /** Of the table of shapes, a power of two. Shapes that share a place count as one. */
 const PLACES = 4_096
-/** Part of each place, so that nobody can choose names that share one. */
+/** Part of each place, so that a client cannot choose names that share one. */
 const SECRET = crypto.getRandomValues(new Int32Array(1))[0] as number
 
 /** The load of work on this JSON text for `caller`. */

@@ -1,6 +1,6 @@
 /**
- * What a program or a server wrote, read as a transcript. It may be 32 MiB of anything, so a long one is read in a thread of its own
- * that can be ended, and no more comes back than a transcript can hold.
+ * Parses the output of a transcription program or server. It may be 32 MiB of anything. Long output is therefore parsed
+ * in a separate thread that can be ended, and the result is limited to what a transcript can hold.
  */
 import type { RequestWork, Work } from '../platform/concurrency/work.ts'
 import { AppError } from '../platform/errors.ts'
@@ -8,18 +8,20 @@ import { MAX_TRANSCRIPT_CHARACTERS } from '../transcripts/model.ts'
 import { parseOutput, type Segment } from './output.rules.ts'
 import { ATTEMPTS, TranscriberError } from './transcriber.ts'
 
-/** @returns null where it is no transcript. @throws TranscriberError where reading takes too long */
+/** @returns null if the output is not a transcript. @throws TranscriberError if parsing takes too long */
 export type ReadOutput = (output: string) => Promise<readonly Segment[] | null>
 
-/** A word each of a long day. A transcript holds fewer utterances, so short segments are joined later in any case. */
+/**
+ * One word per segment of a long day. A transcript holds fewer utterances, so short segments are joined later anyway.
+ */
 const MAX_SEGMENTS = 100_000
-/** Twice what a transcript holds, so that it is still known when something is left out. */
+/** Twice the size of a transcript, so that dropped text is still detected. */
 const MAX_CHARACTERS = 2 * MAX_TRANSCRIPT_CHARACTERS
 
-/** Of the most hostile JSON. */
+/** Cost of the most hostile JSON. */
 const UNITS_PER_CHARACTER = 30
 
-/** `parseOutput` as work. Blank segments are left out, and what is beyond the limits. */
+/** `parseOutput` as work. Drops blank segments, and text beyond the limits. */
 export const readOutputWork: Work<string, readonly Segment[] | null> = {
   name: 'transcript-output',
   run(output, spend) {
@@ -29,7 +31,7 @@ export const readOutputWork: Work<string, readonly Segment[] | null> = {
   },
 }
 
-/** Words are kept before times: where there are too many segments, those of one speaker are joined. */
+/** Words matter more than times: if there are too many segments, those of one speaker are joined. */
 function bounded(segments: readonly Segment[]): readonly Segment[] {
   const joined = Math.ceil(segments.length / MAX_SEGMENTS)
   const kept: Segment[] = []

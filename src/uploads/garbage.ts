@@ -5,10 +5,11 @@
  * of another process may still have been writing during the first.
  */
 import type { Deps } from '../container.ts'
-import * as store from './store.ts'
+import * as store from './garbage.store.ts'
+import type { UploadRef } from './store.ts'
 
 /** For the transaction that deletes a recording. */
-export { discardUploads } from './store.ts'
+export { discardUploads } from './garbage.store.ts'
 
 const ENTRIES_AT_ONCE = 50
 
@@ -18,7 +19,7 @@ type GarbageDeps = Pick<Deps, 'sql' | 'storage' | 'log'>
  * Deletes the bytes of an upload while the caller waits. If that fails or takes longer than `ms`, maintenance deletes
  * them later.
  */
-export async function discardNow(deps: GarbageDeps, upload: store.UploadRef, ms: number): Promise<void> {
+export async function discardNow(deps: GarbageDeps, upload: UploadRef, ms: number): Promise<void> {
   try {
     const signal = AbortSignal.timeout(ms)
     for (const entry of await store.garbageOf(deps.sql, upload)) await discard(deps, entry, signal)

@@ -5,6 +5,7 @@
 import type { MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { transaction } from '../platform/db/transaction.ts'
+import { awaitedKeys } from './garbage.store.ts'
 import { discardDue } from './garbage.ts'
 import * as store from './store.ts'
 
@@ -41,7 +42,7 @@ async function sweepStorage(
   stopping: AbortSignal,
 ): Promise<void> {
   const before = new Date(clock.now().getTime() - LEFTOVER_AGE_MS)
-  const removed = await storage.sweep(before, await store.awaitedKeys(sql), stopping)
+  const removed = await storage.sweep(before, await awaitedKeys(sql), stopping)
   if (removed > 0)
     log.info({ removed }, 'removed incomplete objects of crashed processes from the object store')
 }

@@ -1,8 +1,9 @@
 /** The SQL of uploads whose bytes have all arrived. Each change locks the recording's row first. */
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { IncomingPart, IncomingRecord } from '../platform/storage/incoming.ts'
+import { discardKept, discardUpload, forgetParts } from './garbage.store.ts'
 import { ACTIVE_PHASES, type ProcessingEvent, UPLOAD_EVENTS, type UploadErrorCode } from './rules.ts'
-import { discardKept, discardUpload, forgetParts, lockRecordingOf, type UploadRef } from './store.ts'
+import { lockRecordingOf, type UploadRef } from './store.ts'
 
 /** An upload whose bytes have all arrived. */
 export interface ProcessedUpload {

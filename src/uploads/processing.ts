@@ -4,6 +4,7 @@
  * Call these functions within a fenced transaction of the recording's actor, with the upload from `beginProcessing`.
  * They leave an upload alone that was deleted or has ended meanwhile.
  */
+export { discardKept } from './garbage.store.ts'
 export {
   beginProcessing,
   findProcessed,
@@ -14,4 +15,3 @@ export {
   recordEncodeProgress,
   recordingsToProcessAgain,
 } from './processing.store.ts'
-export { discardKept } from './store.ts'

@@ -7,8 +7,9 @@
 import { completeUpload, moveAsset } from '../assets/service.ts'
 import type { Json, Query, Tx } from '../platform/db/pool.ts'
 import type { IncomingRecord } from '../platform/storage/incoming.ts'
+import { discardUpload } from './garbage.store.ts'
 import { displayNameOf, TIMEOUT_SECONDS, UPLOAD_EVENTS } from './rules.ts'
-import { columns, discardUpload, lockRecordingOf, type UploadRef, type UploadRow } from './store.ts'
+import { columns, lockRecordingOf, type UploadRef, type UploadRow } from './store.ts'
 
 /** The upload as claimed by its newest request. */
 export interface WriteClaim extends UploadRef {

@@ -86,7 +86,7 @@ describe('Tus-Resumable', () => {
 })
 
 describe('OPTIONS', () => {
-  test('says version, extensions, largest size and checksum algorithms, sha1 among them', async () => {
+  test('states version, extensions, maximum size and checksum algorithms, including sha1', async () => {
     const { uploadUrl } = await create()
     const { status, headers } = await send(uploadUrl, 'OPTIONS')
     expect(status).toBe(204)
@@ -103,7 +103,7 @@ describe('OPTIONS', () => {
 })
 
 describe('HEAD', () => {
-  test('says Upload-Offset and Upload-Length, and may not be kept by caches', async () => {
+  test('returns Upload-Offset and Upload-Length, and is not cacheable', async () => {
     const { uploadUrl } = await created(300)
     const { status, headers } = await send(uploadUrl, 'HEAD', TUS)
     expect(status).toBe(200)
@@ -112,7 +112,7 @@ describe('HEAD', () => {
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  test('of an upload that nothing was sent to: Upload-Offset is 0', async () => {
+  test('of an upload without bytes: Upload-Offset is 0', async () => {
     expect(await offsetOf((await create()).uploadUrl)).toBe(0)
   })
 

@@ -63,14 +63,14 @@ describe('POST …/uploads', () => {
     expect((await key.get(headers.get('location') ?? '')).body).toEqual(state)
   })
 
-  test('the asset waits then', async () => {
+  test('the asset is waiting afterwards', async () => {
     const recordingId = await newRecording()
     expect(await assetOf(recordingId)).toBeNull()
     await create(recordingId)
     expect(await assetOf(recordingId)).toMatchObject({ status: 'waiting', url: null, errorCode: null })
   })
 
-  test('the database does not have what the URL has', async () => {
+  test('the database does not store the token of the URL', async () => {
     const recordingId = await newRecording()
     const token = new URL((await create(recordingId)).body.uploadUrl).pathname.split('/').at(-1) ?? ''
     expect(Buffer.from(token, 'base64url')).toHaveLength(32)

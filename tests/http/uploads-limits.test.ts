@@ -115,12 +115,12 @@ describe('a client that sends a byte now and then', () => {
     expect((await patch(uploadUrl, offset ?? 0, CONTENT.subarray(offset ?? 0))).status).toBe(204)
   })
 
-  test('is ended also where it says nothing at all', async () => {
+  test('is ended even if it sends nothing at all', async () => {
     const upload = await newUpload()
     expect(await outcome(receiverWith().receive(upload, request(feed().body)))).toBeInstanceOf(TooSlow)
   })
 
-  test('loses what a checksum was promised for', async () => {
+  test('loses the bytes that a checksum covers', async () => {
     const upload = await newUpload()
     const { body, push } = feed()
     push(0, 500)
@@ -137,7 +137,7 @@ describe('a client that sends a byte now and then', () => {
     expect(await receiverWith().receive(upload, request(body))).toMatchObject({ phase: 'processing' })
   })
 
-  test('is not one that keeps the pace, however long it takes', async () => {
+  test('is not a client that keeps the pace, however long it takes', async () => {
     const upload = await newUpload()
     const { body, push } = feed()
     const pace = { bytes: 1_000, ms: 1_000 }
@@ -183,7 +183,7 @@ describe('a store that does not answer', () => {
       signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
     })
 
-  test('does not hold up the newest request: the older one ends', async () => {
+  test('does not delay the newest request: the older one ends', async () => {
     const upload = await newUpload()
     const opening = Promise.withResolvers<void>()
     const receiver = receiverWith({
@@ -201,7 +201,7 @@ describe('a store that does not answer', () => {
     expect(await older).toBeInstanceOf(Superseded)
   })
 
-  test('does not hold up the end of the process', async () => {
+  test('does not delay the end of the process', async () => {
     const upload = await newUpload()
     const opening = Promise.withResolvers<void>()
     const receiver = receiverWith({
@@ -218,7 +218,7 @@ describe('a store that does not answer', () => {
     expect(await running).toMatchObject({ phase: 'waiting', offset: 0 })
   })
 
-  test('does not hold up a cancellation: what came is deleted later', async () => {
+  test('does not delay a cancellation: received bytes are deleted later', async () => {
     const upload = await newUpload()
     const receiver = receiverWith({ discard: (_, __, signal) => silent(signal) })
     expect(await receiver.cancel(upload)).toMatchObject({ phase: 'cancelled' })
@@ -274,7 +274,7 @@ describe('uploads that wait for their bytes', () => {
     expect((await create(tenant)).status).toBe(429)
   })
 
-  test('are no more than may be, however many come at once', async () => {
+  test('never exceed the limit, however many requests are concurrent', async () => {
     const tenant = await server.createTenant()
     const created = await Promise.all(Array.from({ length: 12 }, () => create(tenant)))
     expect(created.filter(({ status }) => status === 201)).toHaveLength(MAX_WAITING)
@@ -358,7 +358,7 @@ describe('HEAD', () => {
     expect(await cost()).toEqual([404, null, 1])
   })
 
-  test('in between the last byte says that everything is there', async () => {
+  test('concurrent with the last byte states that the upload is complete', async () => {
     const upload = await newUpload()
     const receiver = receiverWith()
     const found = await receiver.find(upload.uploadUrl.split('/').at(-1) ?? '')

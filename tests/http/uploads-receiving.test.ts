@@ -73,7 +73,7 @@ const rowOf = async ({ uploadId }: Uploading) => {
   return row as Record<string, unknown>
 }
 const offsetOf = async (upload: Uploading) => (await rowOf(upload)).bytes_received
-const lettersOf = async ({ recordingId }: Uploading) => {
+const messagesOf = async ({ recordingId }: Uploading) => {
   const [row] = await server.database.sql<{ count: number }[]>`
     select count(*)::int as count from actor_message
     where key = ${`recording:${recordingId}`} and type = 'process_upload'`
@@ -137,17 +137,17 @@ async function published(upload: Uploading): Promise<Uint8Array> {
 }
 
 describe('bytes', () => {
-  test('of several requests are the file, and the last one completes it: exactly one letter', async () => {
+  test('of several requests form the file, and the last one completes it: exactly one message', async () => {
     const upload = await newUpload()
     await here.receive(upload, at(0, bodyOf(CONTENT.subarray(0, 10_000))))
     await there.receive(upload, at(10_000, bodyOf(CONTENT.subarray(10_000, 10_001))))
     const state = await here.receive(upload, at(10_001, bodyOf(CONTENT.subarray(10_001))))
     expect(state).toMatchObject({ phase: 'processing', offset: SIZE })
-    expect(await lettersOf(upload)).toBe(1)
+    expect(await messagesOf(upload)).toBe(1)
     expect(await published(upload)).toEqual(CONTENT)
   })
 
-  test('that are stored already are skipped', async () => {
+  test('that are already stored are skipped', async () => {
     const upload = await newUpload()
     await here.receive(upload, at(0, bodyOf(CONTENT.subarray(0, 500))))
     const body = bodyOf(CONTENT.subarray(0, 200), CONTENT.subarray(200, 300), CONTENT.subarray(300))
@@ -165,7 +165,7 @@ describe('bytes', () => {
     expect(await running).toMatchObject({ phase: 'waiting', offset: 700 })
   })
 
-  test('complete the upload also where the connection breaks behind the last one', async () => {
+  test('complete the upload even if the connection breaks after the last one', async () => {
     const upload = await newUpload()
     let isSent = false
     const body = new ReadableStream<Uint8Array>(
@@ -181,7 +181,7 @@ describe('bytes', () => {
     expect(await here.receive(upload, at(0, body))).toMatchObject({ phase: 'processing', offset: SIZE })
   })
 
-  test('of a client that has gone are kept', async () => {
+  test('of a disconnected client are kept', async () => {
     const upload = await newUpload()
     const source = feed()
     const connection = new AbortController()
@@ -214,7 +214,7 @@ describe('bytes', () => {
       expect(await outcome(here.receive(upload, request))).toBeInstanceOf(UploadTooLarge)
       expect(await rowOf(upload)).toMatchObject({ phase: 'waiting', bytes_received: 0 })
     }
-    expect(await lettersOf(upload)).toBe(0)
+    expect(await messagesOf(upload)).toBe(0)
   })
 
   test('no bytes change nothing', async () => {
@@ -238,20 +238,20 @@ describe('bytes', () => {
     expect(await server.deps.storage.head(before)).toBeNull()
   })
 
-  test('the whole file of which nothing comes replaces nothing', async () => {
+  test('the whole file without any bytes replaces nothing', async () => {
     const upload = await newUpload()
     await here.receive(upload, at(0, bodyOf(CONTENT.subarray(0, 500))))
     await here.receive(upload, at(null, bodyOf()))
     expect(await offsetOf(upload)).toBe(500)
   })
 
-  test('of an upload that is whole are not read', async () => {
+  test('of a complete upload are not read', async () => {
     const upload = await newUpload()
     await here.receive(upload, at(null, bodyOf(CONTENT)))
     for (const offset of [null, SIZE])
       expect(await here.receive(upload, at(offset, feed().body))).toMatchObject({ offset: SIZE })
     expect(await outcome(here.receive(upload, at(0, bodyOf(CONTENT))))).toBeInstanceOf(OffsetMismatch)
-    expect(await lettersOf(upload)).toBe(1)
+    expect(await messagesOf(upload)).toBe(1)
   })
 
   test('of an unknown upload: UnknownUpload, whatever is called', async () => {
@@ -310,7 +310,7 @@ describe('a checksum', () => {
 })
 
 describe('the client', () => {
-  test('is waited for only while nothing of its bytes is on the way to the store', async () => {
+  test('is waited for only while the store has nothing to write', async () => {
     const upload = await newUpload()
     const source = feed()
     const waits: boolean[] = []
@@ -341,7 +341,7 @@ describe('the client', () => {
 })
 
 describe('the newest request wins', () => {
-  test('in one process it ends the older one, of which everything that came is kept', async () => {
+  test('in one process it ends the older one, whose received bytes are kept', async () => {
     const upload = await newUpload()
     const source = feed()
     const older = outcome(here.receive(upload, at(0, source.body)))
@@ -368,7 +368,7 @@ describe('the newest request wins', () => {
     expect(await published(upload)).toEqual(CONTENT)
   })
 
-  test('asking where it stands disturbs nobody', async () => {
+  test('reading the state interrupts no request', async () => {
     const upload = await newUpload()
     const source = feed()
     const running = here.receive(upload, at(0, source.body))
@@ -436,7 +436,7 @@ describe('the newest request wins', () => {
     )
     for (const one of outcomes)
       if (!(one instanceof Superseded)) expect(one).toMatchObject({ phase: 'processing', offset: SIZE })
-    expect(await lettersOf(upload)).toBe(1)
+    expect(await messagesOf(upload)).toBe(1)
     expect(await published(upload)).toEqual(CONTENT)
   })
 })
@@ -466,7 +466,7 @@ describe('an upload that ends while bytes arrive', () => {
     source.push(700, SIZE)
     source.end()
     expect(await running).toBeInstanceOf(UploadClosed)
-    expect(await lettersOf(upload)).toBe(0)
+    expect(await messagesOf(upload)).toBe(0)
   })
 
   test('by its deadline: the request ends when it would record', async () => {
@@ -490,7 +490,7 @@ describe('an upload that ends while bytes arrive', () => {
     expect(await running).toBeInstanceOf(UnknownUpload)
   })
 
-  test('cannot be cancelled when every byte is there', async () => {
+  test('cannot be cancelled once every byte is stored', async () => {
     const upload = await newUpload()
     await here.receive(upload, at(null, bodyOf(CONTENT)))
     expect(await outcome(here.cancel(upload))).toBeInstanceOf(UploadNotCancellable)
@@ -498,7 +498,7 @@ describe('an upload that ends while bytes arrive', () => {
 })
 
 describe('a process that stops', () => {
-  test('stores what has come, says so, and takes no new request', async () => {
+  test('stores received bytes, answers its requests, and takes no new one', async () => {
     const upload = await newUpload()
     const source = feed()
     const running = here.receive(upload, at(0, source.body))

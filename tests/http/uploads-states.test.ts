@@ -28,7 +28,7 @@ const pathOf = ({ recordingId, uploadId }: TestUpload) => `${RECORDINGS}/${recor
 const statusOf = async (upload: TestUpload) => (await key.get(pathOf(upload))).body
 const assetOf = async ({ recordingId }: TestUpload) =>
   (await key.get(`${RECORDINGS}/${recordingId}`)).body.asset
-const lettersOf = async ({ recordingId }: TestUpload) => {
+const messagesOf = async ({ recordingId }: TestUpload) => {
   const rows = await server.database.sql`
     select type, payload from actor_message where key = ${`recording:${recordingId}`} order by seq`
   return rows.map(({ type, payload }) => ({ type, payload }))
@@ -96,11 +96,11 @@ describe('GET …/uploads/{uploadId}', () => {
     await patch(upload.uploadUrl, 0, CONTENT.subarray(0, 4))
     expect((await statusOf(upload)).phase).toBe('waiting')
     expect((await assetOf(upload)).status).toBe('uploading')
-    expect(await lettersOf(upload)).toEqual([])
+    expect(await messagesOf(upload)).toEqual([])
     await patch(upload.uploadUrl, 4, CONTENT.subarray(4))
     expect((await statusOf(upload)).phase).toBe('processing')
     expect((await assetOf(upload)).status).toBe('processing')
-    expect(await lettersOf(upload)).toEqual([
+    expect(await messagesOf(upload)).toEqual([
       { type: 'process_upload', payload: { uploadId: upload.uploadId } },
     ])
   })
@@ -114,7 +114,7 @@ describe('a recording without a name', () => {
   }
   const nameOf = async (id: string) => (await key.get(`${RECORDINGS}/${id}`)).body.displayName
 
-  test('is called as its file when every byte is there, without path and extension', async () => {
+  test('takes the name of its file once the upload is complete, without path and extension', async () => {
     const { id, uploadUrl } = await upload({})
     await patch(uploadUrl, 0, CONTENT.subarray(0, 4))
     expect(await nameOf(id)).toBeNull()
@@ -125,7 +125,7 @@ describe('a recording without a name', () => {
     )
   })
 
-  test('is the only one: a name that was given stays, also one that came meanwhile', async () => {
+  test('is the only one renamed: a given name stays, even if it was set meanwhile', async () => {
     const named = await upload({ displayName: 'Renewal' })
     await patch(named.uploadUrl, 0, CONTENT)
     expect(await nameOf(named.id)).toBe('Renewal')
@@ -135,7 +135,7 @@ describe('a recording without a name', () => {
     expect(await nameOf(later.id)).toBe('Later')
   })
 
-  test('has none where its file has none, or did not arrive', async () => {
+  test('stays unnamed if the file has no name or did not arrive', async () => {
     const nameless = await upload({}, '.mp4')
     await patch(nameless.uploadUrl, 0, CONTENT)
     const cancelled = await upload({})
@@ -164,7 +164,7 @@ describe('DELETE …/uploads/{uploadId}', () => {
     expect((await assetOf(upload)).status).toBe('waiting')
   })
 
-  test('what has arrived is deleted, and no more is taken', async () => {
+  test('received bytes are deleted, and no more are accepted', async () => {
     const before = (await incomingFiles()).length
     const upload = await newUpload()
     await patch(upload.uploadUrl, 0, CONTENT.subarray(0, 4))
@@ -200,8 +200,8 @@ describe('DELETE …/uploads/{uploadId}', () => {
       ])
       const { phase } = await statusOf(upload)
       const asset = (await assetOf(upload)).status
-      const letters = (await lettersOf(upload)).length
-      expect([phase, asset, sent.status, cancelled.status, letters]).toEqual(
+      const messages = (await messagesOf(upload)).length
+      expect([phase, asset, sent.status, cancelled.status, messages]).toEqual(
         phase === 'cancelled'
           ? ['cancelled', 'cancelled', sent.status, 200, 0]
           : ['processing', 'processing', 204, 409, 1],
@@ -218,7 +218,7 @@ describe('the deadline', () => {
     expect(await statusOf(upload)).toMatchObject({ phase: 'failed', errorCode: 'upload_expired' })
     expect((await patch(upload.uploadUrl, 0, CONTENT)).status).toBe(410)
     expect((await key.delete(pathOf(upload))).body.code).toBe('upload_not_cancellable')
-    expect(await lettersOf(upload)).toEqual([])
+    expect(await messagesOf(upload)).toEqual([])
   })
 
   test('maintenance fails the asset of an overdue upload, and deletes what has arrived', async () => {
@@ -236,7 +236,7 @@ describe('the deadline', () => {
     expect(row).toEqual({ phase: 'failed', error_code: 'upload_expired' })
   })
 
-  test('slides while bytes arrive, and by nothing else', async () => {
+  test('is extended by arriving bytes only', async () => {
     const upload = await newUpload()
     const deadline = async () => (await statusOf(upload)).expiresAt
     await server.database
@@ -253,7 +253,7 @@ describe('the deadline', () => {
 describe('what ended uploads leave', () => {
   const garbage = () => server.database.sql`select object_key, again from upload_garbage`
 
-  test('is deleted a second time, for who still wrote the first time, and then forgotten', async () => {
+  test('is deleted a second time, because a request may still have been writing, and then forgotten', async () => {
     await server.database.sql`delete from upload_garbage`
     const upload = await newUpload()
     await patch(upload.uploadUrl, 0, CONTENT.subarray(0, 4))
@@ -266,7 +266,7 @@ describe('what ended uploads leave', () => {
     expect(await garbage()).toHaveLength(0)
   })
 
-  test('what cannot be deleted does not keep newer garbage from being deleted', async () => {
+  test('entries that cannot be deleted do not block newer ones', async () => {
     const { sql } = server.database
     await sql`delete from upload_garbage`
     // Keys that no store has, and older than anything else.
@@ -313,7 +313,7 @@ describe('what ended uploads leave', () => {
     expect(await Promise.all([cancelled, overdue, ready].map(partsOf))).toEqual([0, 0, 0])
   })
 
-  test('deleting a recording deletes its uploads and what has arrived of them', async () => {
+  test('deleting a recording deletes its uploads and their received bytes', async () => {
     const before = (await incomingFiles()).length
     const [waiting, whole] = [await newUpload(), await newUpload()]
     await patch(waiting.uploadUrl, 0, CONTENT.subarray(0, 4))
@@ -328,7 +328,7 @@ describe('what ended uploads leave', () => {
     expect(await incomingFiles()).toHaveLength(before)
   })
 
-  test('maintenance removes what crashes left in the object store, and nothing of an upload that waits', async () => {
+  test('maintenance removes incomplete objects of crashes, and none of a waiting upload', async () => {
     const upload = await newUpload()
     await patch(upload.uploadUrl, 0, CONTENT.subarray(0, 4))
     const before = await incomingFiles()

@@ -141,7 +141,7 @@ describe('media of a URL', () => {
     expect((await ended(id)).status).toBe('completed')
   })
 
-  test('goes with its recording', async () => {
+  test('is deleted with its recording', async () => {
     const { id } = await ingest(sending(SOUND).url)
     const folder = join(server.deps.config.dataDir, 'media', 'recordings', id)
     expect(readdirSync(folder)).toHaveLength(1)
@@ -176,7 +176,7 @@ describe('a transfer', () => {
     [403, 'url_forbidden'],
     [404, 'url_not_found'],
     [410, 'url_not_found'],
-  ])('that is answered %d fails for good with %s', async (status, errorCode) => {
+  ])('answered with %d fails permanently with %s', async (status, errorCode) => {
     const { url, requests } = origin(({ write, end }) => {
       write(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`)
       end()
@@ -185,7 +185,7 @@ describe('a transfer', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('that leads to a private address fails for good', async () => {
+  test('to a private address fails permanently', async () => {
     const { url, requests } = origin(({ write, end }) => {
       write(
         'HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/latest/meta-data/\r\nContent-Length: 0\r\n\r\n',
@@ -196,7 +196,7 @@ describe('a transfer', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('is tried again, queued meanwhile, where the trouble may pass', async () => {
+  test('is retried, and queued meanwhile, after a temporary failure', async () => {
     const troubles: ((exchange: RawExchange) => void)[] = [
       ({ write }) => write('HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n'),
       ({ write }) => write('HTTP/1.1 429 Slow\r\nContent-Length: 0\r\n\r\n'),
@@ -221,7 +221,7 @@ describe('a transfer', () => {
     expect(readdirSync(join(server.deps.config.dataDir, 'media', 'recordings', id))).toHaveLength(1)
   })
 
-  test('goes on where it was cut off, under the strong tag of what it has', async () => {
+  test('continues where it was cut off, under the strong tag of the received bytes', async () => {
     const { url, requests } = origin(({ head: request, number, write, end }) => {
       const start = Number(/range: bytes=(\d+)-/i.exec(request)?.[1] ?? 0)
       const [status, range] =
@@ -249,7 +249,7 @@ describe('a transfer', () => {
     expect(requests[1]).toMatch(/^if-range: "v1"\r$/im)
   })
 
-  test('begins anew where the version has changed', async () => {
+  test('starts over if the version has changed', async () => {
     const other = wav(2)
     const { url } = origin(({ number, write, end }) => {
       const bytes = number === 1 ? SOUND : other
@@ -309,7 +309,7 @@ describe('a hostile file', () => {
   })
 })
 
-test('a transfer that goes on and on, however lively, is given up', async () => {
+test('an endless transfer is given up, even if bytes keep arriving', async () => {
   await runtime.stop(5_000)
   runtime = await start({ maxAgeSeconds: 0, transferMs: 500 })
   const { url } = origin(({ write }) => {
@@ -321,7 +321,7 @@ test('a transfer that goes on and on, however lively, is given up', async () => 
   expect(temporaryFiles()).toEqual([])
 })
 
-test('what could still succeed is given up at the maximum age, with the code of the last failure', async () => {
+test('a retryable transfer is given up at the maximum age, with the code of the last failure', async () => {
   await runtime.stop(5_000)
   runtime = await start({ maxAgeSeconds: 0 })
   const { url } = origin(({ write, end }) => {
@@ -333,7 +333,7 @@ test('what could still succeed is given up at the maximum age, with the code of 
   expect((await ingest(origin(() => {}).url)).asset).toMatchObject({ errorCode: 'transfer_timeout' })
 })
 
-test('kill -9 in the middle of a transfer: another worker does it over', async () => {
+test('kill -9 in the middle of a transfer: another worker retries it', async () => {
   await runtime.stop(5_000)
   const { url, requests } = origin(({ number, write, end }) => {
     write(head(SOUND.byteLength))
@@ -375,7 +375,7 @@ test('an object that an attempt stored and did not publish is deleted by the nex
   runtime = createRuntime(server.deps, [recordingActor({ ...server.deps, storage: losing }, tools)], QUICK)
   await runtime.start()
   const { id, asset } = await ingest(sending(SOUND).url)
-  // The source twice, and the outline of its sound.
+  // The source twice, and its waveform.
   expect([asset.status, puts]).toEqual(['completed', 3])
   const { sql } = server.database
   const [row] = await sql<{ key: string }[]>`select asset_object_key as key from recording where id = ${id}`

@@ -69,7 +69,7 @@ const AS_COVER = ['-c:v:1', 'png', '-frames:v:1', '1', '-disposition:v:1', 'atta
 const video = (extension: string, ...args: string[]) => media(extension, ...picture(), ...tone(), ...args)
 const sound = (extension: string, ...args: string[]) => media(extension, ...tone(), ...args)
 
-describe('media that every browser plays is published as it is', () => {
+describe('media that every browser plays is published unchanged', () => {
   test.each([
     ['mp4 of H.264 and AAC', 'video/mp4', () => film()],
     ['mp4 with subtitles', 'video/mp4', () => filmWith(SUBTITLES, '-c:s', 'mov_text')],
@@ -135,7 +135,7 @@ describe('other media becomes MP4 with H.264 and AAC, and the original is kept',
     expect(asset.durationSeconds).toBeWithin(1.9, 2.2)
   })
 
-  test('pictures fit into 1080p, upright ones too, and have even sides', async () => {
+  test('video fits into 1080p, portrait or landscape, and has even sides', async () => {
     const pairs = [
       ['2560x1440', [1920, 1080]],
       ['1440x2560', [1080, 1920]],
@@ -154,14 +154,14 @@ test('the name of the file says nothing: an MP4 called .mp3 is an MP4', async ()
   expect(asset).toMatchObject({ status: 'completed', contentType: 'video/mp4', isAudio: false })
 })
 
-test('a matroska file that is no webm is not taken in', async () => {
+test('a Matroska file that is not WebM is refused', async () => {
   const { asset, status } = await ended(video('mkv', '-c:v', 'libx264', '-c:a', 'libopus'))
   expect(status).toMatchObject({ phase: 'failed', errorCode: 'processing_failed' })
   expect(asset).toMatchObject({ status: 'failed', errorCode: 'unsupported_media_type', url: null })
 })
 
 describe('for players', () => {
-  test('waveformUrl has the peaks, and posterUrl a picture', async () => {
+  test('waveformUrl has the peaks, and posterUrl a JPEG', async () => {
     const { asset } = await ended(film())
     const answer = await subject.open(asset.waveformUrl)
     expect(answer.headers.get('content-type')).toBe('application/json')
@@ -176,7 +176,7 @@ describe('for players', () => {
     expect([...new Uint8Array(await poster.arrayBuffer()).slice(0, 3)]).toEqual([0xff, 0xd8, 0xff])
   })
 
-  test('there is null where there is no sound or no picture', async () => {
+  test('each is null without audio or video', async () => {
     const silent = (await ended(media('mp4', ...picture(), '-pix_fmt', 'yuv420p'))).asset
     expect(silent).toMatchObject({
       status: 'completed',
@@ -190,7 +190,7 @@ describe('for players', () => {
     })
   })
 
-  test('sound says how long it is where the file does not', async () => {
+  test('the decoded audio tells the duration if the file does not', async () => {
     // Like a recorder of a browser, which never comes back to the header.
     const live = sound('webm', '-c:a', 'libopus', '-live', '1')
     const { asset } = await ended(live)
@@ -199,7 +199,7 @@ describe('for players', () => {
   })
 })
 
-test('all objects of a recording go with it', async () => {
+test('deleting a recording deletes all its objects', async () => {
   const { asset, upload } = await ended(film('mov'))
   expect(asset.status).toBe('completed')
   expect(objectsOf(upload.recordingId).length).toBeGreaterThanOrEqual(3)

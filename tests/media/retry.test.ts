@@ -77,7 +77,7 @@ const away = () => {
 
 const retry = (recordingId: string, organizationId = tenant.organizationId) =>
   retryMedia(server.deps, { organizationId, recordingId })
-const lettersOf = async (recordingId: string) => {
+const messagesOf = async (recordingId: string) => {
   const rows = await server.database.sql<{ type: string }[]>`
     select type from actor_message where key = ${`recording:${recordingId}`}`
   return rows.map(({ type }) => type)
@@ -195,8 +195,8 @@ describe('an upload whose processing fails for reasons that are not in the file'
   })
 })
 
-describe('a file that is bad', () => {
-  test('fails for good: nothing is kept, and there is nothing to retry', async () => {
+describe('a broken file', () => {
+  test('fails permanently: nothing is kept, and there is nothing to retry', async () => {
     const upload = await subject.send(NO_MEDIA)
     await work()
     const { asset } = await subject.ended(upload)
@@ -204,7 +204,7 @@ describe('a file that is bad', () => {
     await collectGarbage()
     expect(await filesOf(upload)).toBe(0)
     expect(await retry(upload.recordingId)).toBe('gone')
-    expect(await lettersOf(upload.recordingId)).toEqual([])
+    expect(await messagesOf(upload.recordingId)).toEqual([])
   })
 
   test.each([
@@ -235,15 +235,15 @@ async function soundFile(): Promise<string> {
 }
 
 describe('a retry', () => {
-  test('is done once, however often it is asked for', async () => {
+  test('runs once, however often it is requested', async () => {
     const upload = await givenUp()
     const answers = await Promise.all(Array.from({ length: 8 }, () => retry(upload.recordingId)))
     expect(answers.filter((answer) => answer === 'queued')).toHaveLength(1)
     expect(answers.filter((answer) => answer === 'under_way')).toHaveLength(7)
-    expect(await lettersOf(upload.recordingId)).toEqual(['process_upload'])
+    expect(await messagesOf(upload.recordingId)).toEqual(['process_upload'])
   })
 
-  test('sends anew what was dropped while it was under way', async () => {
+  test('resends a message that was deleted while the work was in progress', async () => {
     const upload = await subject.send(SOUND)
     expect(await retry(upload.recordingId)).toBe('under_way')
     await server.database.sql`delete from actor_message where key = ${`recording:${upload.recordingId}`}`
@@ -325,7 +325,7 @@ describe('media of a URL that was given up', () => {
     },
   )
 
-  test('is gone where the media was why', async () => {
+  test('is gone if the media was the cause', async () => {
     const { id } = await createRecording(client, { assetUrl: `http://${HOST}:1/talk` })
     await work({ fetchPublic: fetchPublic(), limits: { ...INGEST_LIMITS, maxAgeSeconds: 0 } })
     expect(await ended(id)).toMatchObject({ status: 'failed', errorCode: 'url_unreachable' })

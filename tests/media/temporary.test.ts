@@ -38,7 +38,7 @@ function litter(recordingId: string, minutes: number): string {
   return path
 }
 
-test('a folder goes with its work, also when it fails', async () => {
+test('a folder is deleted with its work, even if the work fails', async () => {
   await withTemporaryFolder(place('a'), async (path) => writeFileSync(join(path, 'source'), 'bytes'))
   const failed = withTemporaryFolder(place('a'), async () => {
     throw new Error('no')
@@ -47,7 +47,7 @@ test('a folder goes with its work, also when it fails', async () => {
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('what a killed process has left goes with the next work on the recording, or with any a quarter of an hour later', async () => {
+test('folders of a killed process are deleted by the next work on the recording, or by any work 15 minutes later', async () => {
   const [mine, old, fresh] = [litter('a', 1), litter('b', 16), litter('c', 5)]
   await withTemporaryFolder(place('a'), async () => {
     expect([mine, old, fresh].map((path) => existsSync(path))).toEqual([false, false, true])

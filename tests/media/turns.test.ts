@@ -97,7 +97,7 @@ test('while it is encoded, encodeProgress rises from 0 to 100', async () => {
   await nothingLeaks()
 }, 40_000)
 
-describe('a turn that is lost kills its FFmpeg and leaves nothing', () => {
+describe('a lost turn kills its FFmpeg and leaves nothing', () => {
   test('because the recording was deleted', async () => {
     await work()
     const upload = await subject.send(needsEncoding)
@@ -108,7 +108,7 @@ describe('a turn that is lost kills its FFmpeg and leaves nothing', () => {
     await nothingLeaks()
   }, 30_000)
 
-  test('because the worker stops; another one does it over', async () => {
+  test('because the worker stops; another one retries it', async () => {
     await work()
     const upload = await subject.send(needsEncoding)
     await encoding(upload)
@@ -123,7 +123,7 @@ describe('a turn that is lost kills its FFmpeg and leaves nothing', () => {
     await nothingLeaks()
   }, 40_000)
 
-  test('because the process was killed; another one does it over', async () => {
+  test('because the process was killed; another one retries it', async () => {
     const script = new URL('support/worker.ts', import.meta.url).pathname
     const { dataDir, ffmpegPath } = server.deps.config
     const spawn = () =>
@@ -145,7 +145,7 @@ describe('a turn that is lost kills its FFmpeg and leaves nothing', () => {
   }, 60_000)
 })
 
-test('trouble that is not in the file is tried again, and the asset stays in processing', async () => {
+test('a failure outside the file is retried, and the asset stays in processing', async () => {
   let tries = 0
   const real = createProcess({
     ...server.deps,
@@ -182,7 +182,7 @@ test('progress that cannot be recorded does not end the work', async () => {
   expect(tries).toBe(1)
 })
 
-test('without FFmpeg media is published as it came, with neither waveform nor poster', async () => {
+test('without FFmpeg media is published unchanged, with neither waveform nor poster', async () => {
   const probe = createProbe(findPrograms(server.deps.config))
   await work({ process: createProcess({ ...server.deps, ffmpeg: null, probe }) })
   const { asset } = await subject.ended(await subject.send(needsEncoding))
@@ -195,7 +195,7 @@ test('without FFmpeg media is published as it came, with neither waveform nor po
   expect(sha256(await (await subject.open(asset.url)).arrayBuffer())).toBe(sha256(needsEncoding))
 })
 
-test('without ffprobe nothing is lost: it waits until there is one', async () => {
+test('without ffprobe nothing is lost: media waits until it is installed', async () => {
   const probe = createProbe({ ffprobe: join(programs, 'nothing') })
   await work({ process: createProcess({ ...server.deps, ffmpeg: null, probe }) })
   const upload = await subject.send(needsNothing)
@@ -212,7 +212,7 @@ test('without ffprobe nothing is lost: it waits until there is one', async () =>
   expect((await subject.ended(upload)).asset.status).toBe('completed')
 })
 
-test('a poster or an outline that cannot be made is none, and fails nothing', async () => {
+test('a poster or waveform that cannot be created is null, and fails nothing else', async () => {
   const probe = createProbe(findPrograms(server.deps.config))
   await work({ process: createProcess({ ...server.deps, ffmpeg: '/bin/false', probe }) })
   const { asset } = await subject.ended(await subject.send(needsNothing))

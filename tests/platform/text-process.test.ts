@@ -66,7 +66,7 @@ test('a job whose turn is lost is ended, and one that waits never begins', async
 
 test('a job that ends the process fails by itself; so does one that cannot be done', async () => {
   const run = start()
-  await expect(run('exit')).rejects.toThrow('the process of the text work has ended')
+  await expect(run('exit')).rejects.toThrow('the text process has ended')
   await expect(run('fail')).rejects.toThrow('the text work failed: RangeError')
   expect((await run('after'))[0]).toBe('after')
 })

@@ -181,7 +181,7 @@ describe('media without a transcript', () => {
     expect([command.runs(), scratchFolders()]).toEqual([1, []])
   })
 
-  test('is heard by the command as WAV, mono, 16 kHz, in the place of {audio}', async () => {
+  test('is passed to the command as WAV, mono, 16 kHz, in place of {audio}', async () => {
     const look = `dd if="$2" bs=1 skip=22 count=6 2>/dev/null | od -An -v -tu2; echo "$1 $3"`
     const name = join(folder, 'look.sh')
     writeFileSync(name, look)
@@ -195,7 +195,7 @@ describe('media without a transcript', () => {
     expect(heard.text).toBe('1 16000 0 --file last')
   })
 
-  test('has a completed transcript without utterances where there is nothing to hear', async () => {
+  test('has a completed transcript without utterances if there is no audio', async () => {
     const command = script(`echo '${SAID}'`)
     await transcribeBy(command)
     const id = await create({}, silentFilm)
@@ -204,7 +204,7 @@ describe('media without a transcript', () => {
     expect([await utterancesOf(id), command.runs()]).toEqual([[], 0])
   })
 
-  test('says that it waits for a transcriber where nothing transcribes', async () => {
+  test('waits for a transcriber if none is configured', async () => {
     await transcribeBy(null)
     const id = await create()
     const { transcript } = await reached(id, 'waiting')
@@ -212,7 +212,7 @@ describe('media without a transcript', () => {
     expect(transcript).toEqual({ status: 'waiting', source: null, waitingFor: 'transcriber' })
   })
 
-  test('waits again where nothing transcribes any more', async () => {
+  test('waits again if the transcriber was removed', async () => {
     await transcribeBy(null)
     const id = await create()
     await reached(id, 'waiting')
@@ -235,7 +235,7 @@ describe('a supplied transcript', () => {
     expect([await utterancesOf(id), command.runs()]).toEqual([supplied, 0])
   })
 
-  test('is not overwritten by one that was under way', async () => {
+  test('is not overwritten by a transcription in progress', async () => {
     const go = join(folder, 'late')
     await transcribeBy(script(`while [ ! -e ${go} ]; do sleep 0.05; done; echo '${SAID}'`))
     const id = await create()
@@ -257,7 +257,7 @@ describe('a command that fails', () => {
     ['prints without end', 'yes {'],
     ['is not there', 'exec /nowhere/at/all'],
     ['hangs', 'sleep 1000 & sleep 1000'],
-  ])('(%s) is tried three times, then the transcript is failed, and no letter is dead', async (_, lines) => {
+  ])('(%s) is tried three times, then the transcript is failed, without a dead letter', async (_, lines) => {
     const command = script(lines)
     await transcribeBy(command, () => 300)
     const id = await create()
@@ -275,7 +275,7 @@ describe('a command that fails', () => {
     expect([command.runs(), await utterancesOf(id)]).toEqual([2, UTTERANCES])
   })
 
-  test('without a word until no attempt is left fails the transcript, too', async () => {
+  test('without an error until no attempt is left fails the transcript, too', async () => {
     await transcribeBy(null)
     const id = await create()
     await reached(id, 'waiting')
@@ -386,7 +386,7 @@ test('a recording that is deleted takes its running command with it', async () =
   expect(left).toHaveLength(0)
 })
 
-test('kill -9 of the worker in the middle: the command ends, another worker does it over, once', async () => {
+test('kill -9 of the worker in the middle: the command ends, another worker retries it, once', async () => {
   await transcribeBy(null)
   const id = await create()
   await reached(id, 'waiting')

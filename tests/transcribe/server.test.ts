@@ -104,13 +104,13 @@ describe('a request', () => {
     },
   )
 
-  test('has no key where none is set', async () => {
+  test('has no key if none is set', async () => {
     using server = startSpeechServer(() => verbose())
     await transcriber(server.url, { apiKey: null }).transcribe(soundOf('short.wav'), signal)
     expect(server.requests[0]!.authorization).toBeNull()
   })
 
-  test('of a film has the sound alone, mono at 16 kHz', async () => {
+  test('for a film has only the audio, mono at 16 kHz', async () => {
     using server = startSpeechServer(() => Response.json({ text: 'Hello.' }))
     const film = soundOf('film.mp4', { contentType: 'video/mp4', isAudio: false })
     const { segments } = await transcriber(server.url).transcribe(film, signal)
@@ -135,7 +135,7 @@ describe('a request', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  test('is not made where there is nothing to hear', async () => {
+  test('is not sent for media without audio', async () => {
     using server = startSpeechServer(() => verbose())
     const film = soundOf('silent.mp4', { contentType: 'video/mp4', isAudio: false })
     expect(await transcriber(server.url).transcribe(film, signal)).toMatchObject({ segments: [] })
@@ -146,7 +146,7 @@ describe('a request', () => {
 describe('long sound', () => {
   const long = (facts: Partial<SourceMedia> = {}) => soundOf('long.wav', { durationSeconds: 95, ...facts })
 
-  test('goes in pieces that are cut in pauses, and the times of each are moved to its place', async () => {
+  test('is sent in pieces cut at pauses, and the times of each are shifted to its position', async () => {
     using server = startSpeechServer(({ number }) =>
       verbose({ start: 0, end: 1, text: `begin ${number}` }, { start: 1, end: 500, text: `rest ${number}` }),
     )
@@ -181,7 +181,7 @@ describe('long sound', () => {
     expect(server.requests[0]!.file.size).toBeLessThan(2_000_000)
   })
 
-  test('for a model that tells speakers apart: later pieces are told how those before sound', async () => {
+  test('for a model that labels speakers: later requests carry reference clips of known speakers', async () => {
     using server = startSpeechServer(() =>
       Response.json({
         segments: [
@@ -235,7 +235,7 @@ describe('a server that fails', () => {
     expect(requests).toBe(3)
   })
 
-  test('once goes on with the piece that failed', async () => {
+  test('once is asked again for the failed piece only', async () => {
     using server = startSpeechServer(({ number }) =>
       number === 2 ? new Response('SECRET', { status: 500 }) : Response.json({ text: `${number}` }),
     )
@@ -259,13 +259,13 @@ describe('a server that fails', () => {
     expect((await ask(answer)).error.attempts).toBeWithin(2, 10)
   })
 
-  test('by leading elsewhere is not followed', async () => {
+  test('by redirecting is not followed', async () => {
     using other = startSpeechServer(() => verbose())
     await ask(() => Response.redirect(`${other.url}/v1/audio/transcriptions`, 307))
     expect(other.requests).toHaveLength(0)
   })
 
-  test('or hangs is left when the signal is aborted, also between two tries', async () => {
+  test('or hangs is abandoned when the signal is aborted, even between two attempts', async () => {
     for (const answer of [
       () => new Promise<Response>(() => {}),
       () => new Response('', { status: 503, headers: { 'retry-after': '60' } }),

@@ -96,7 +96,7 @@ describe('sending', () => {
     expect(server.requests).toEqual(['HEAD', 'PATCH 0', 'HEAD', 'PATCH 0'])
   })
 
-  test('goes on where the server is, when somebody else has sent some of it', async () => {
+  test("continues at the server's offset if another request has sent bytes", async () => {
     const server = fake(({ method }, state) => {
       if (method !== 'PATCH' || state.offset > 0) return null
       state.offset = 2 * MIB
@@ -106,7 +106,7 @@ describe('sending', () => {
     expect(server.requests).toEqual(['HEAD', 'PATCH 0', 'HEAD', `PATCH ${2 * MIB}`])
   })
 
-  test('sends smaller pieces where something on the way takes no large bodies', async () => {
+  test('sends smaller pieces if a proxy refuses large bodies', async () => {
     const server = fake(({ method, headers }) =>
       method === 'PATCH' && Number(headers.get('content-length')) > MIB
         ? new Response('', { status: 413 })
@@ -117,12 +117,12 @@ describe('sending', () => {
     expect(server.requests.slice(0, 4)).toEqual(['HEAD', 'PATCH 0', 'PATCH 0', `PATCH ${SIZE / 4}`])
   })
 
-  test('gives up where not even small ones pass', async () => {
+  test('gives up if even small ones are refused', async () => {
     const server = fake(({ method }) => (method === 'PATCH' ? new Response('', { status: 413 }) : null))
     expect((await failure(send(server))).code).toBe('payload_too_large')
   })
 
-  test('gives up when nothing has got on for longer than its patience', async () => {
+  test('gives up after too long without progress', async () => {
     const server = fake(() => new Response('', { status: 500, headers: { 'retry-after': '2' } }))
     const { code, message } = await failure(send(server, { giveUpAfterMs: 1_000 }))
     expect([code, message]).toEqual(['unavailable', 'the server answered 500: Internal Server Error'])
@@ -150,7 +150,7 @@ describe('sending', () => {
     expect(server.requests).toEqual(['HEAD'])
   })
 
-  test('is not fooled by what does not speak tus', async () => {
+  test('detects a server that does not speak tus', async () => {
     const server = fake(() => new Response('<html>Welcome</html>'))
     expect((await failure(send(server))).code).toBe('not_tus')
   })
@@ -175,7 +175,7 @@ test('waits double to a limit, and are drawn from the upper half', () => {
   expect([0, 30].map((failures) => backOffMs(failures, 0))).toEqual([250, 10_000])
 })
 
-test('a file that is another one when its turn comes is not sent: file_changed', async () => {
+test('a file that has changed before it is sent is refused: file_changed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'earshot-tus-'))
   stops.push(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'turn.mp4')

@@ -108,7 +108,7 @@ describe('CORS', () => {
     'https://app.example.com:8443',
     'https://app.example.com.evil.com',
     'null',
-  ])('no other origin is told anything: %s', async (origin) => {
+  ])('other origins get no CORS headers: %s', async (origin) => {
     const { uploadUrl } = await create()
     const answers = [
       await preflight(uploadUrl, origin, 'PATCH'),
@@ -122,7 +122,7 @@ describe('CORS', () => {
     }
   })
 
-  test('an upload that was created without Origin is for no page', async () => {
+  test('an upload created without Origin is readable by no page', async () => {
     const { uploadUrl } = await create(null)
     const response = await preflight(uploadUrl, OWNER, 'PUT')
     expect(response.headers.has('access-control-allow-origin')).toBe(false)
@@ -161,7 +161,7 @@ describe('the token', () => {
     }
   })
 
-  test('is all that is needed, and nothing that resembles it will do', async () => {
+  test('is the only credential, and nothing similar is accepted', async () => {
     const { uploadUrl } = await create()
     expect(await offsetOf(uploadUrl)).toBe(0)
     const last = uploadUrl.slice(-1)

@@ -105,7 +105,7 @@ describe('PUT of the whole file', () => {
     for (const { uploadUrl } of [short, long]) expect((await put(uploadUrl, FILE)).status).toBe(201)
   })
 
-  test('goes over what another dialect has sent', async () => {
+  test('overwrites the bytes of another dialect', async () => {
     const upload = await create()
     await patch(upload.uploadUrl, 0, FILE.slice(0, 300))
     expect((await put(upload.uploadUrl, FILE)).status).toBe(201)
@@ -127,7 +127,7 @@ describe('PUT with Content-Range', () => {
     await expectWhole(upload)
   })
 
-  test('a probe says what is there: no Range where nothing is, 200 when everything is', async () => {
+  test('a probe returns the stored range: no Range without bytes, 200 when complete', async () => {
     const { uploadUrl } = await create()
     expect(await probe(uploadUrl)).toEqual({ status: 308, range: null, body: null })
     await chunk(uploadUrl, 0, 0)
@@ -136,7 +136,7 @@ describe('PUT with Content-Range', () => {
     expect((await probe(uploadUrl)).status).toBe(200)
   })
 
-  test('bytes that are there already are skipped', async () => {
+  test('stored bytes are skipped', async () => {
     const upload = await create()
     await chunk(upload.uploadUrl, 0, 399)
     const wrong = new Uint8Array(400)
@@ -150,7 +150,7 @@ describe('PUT with Content-Range', () => {
     await expectWhole(upload)
   })
 
-  test('a chunk behind a gap is 308 with what is there, from where the client goes on', async () => {
+  test('a chunk after a gap is 308 with the stored range, from which the client continues', async () => {
     const upload = await create()
     expect(await chunk(upload.uploadUrl, 1, 999)).toEqual({ status: 308, range: null, body: null })
     await chunk(upload.uploadUrl, 0, 99)
@@ -213,7 +213,7 @@ describe('connections', () => {
     },
   )
 
-  test('the newest request wins: a stalled one is told 503 and loses nothing of what it had sent', async () => {
+  test('the newest request wins: a stalled one gets 503 and loses none of its sent bytes', async () => {
     const upload = await create()
     const stalled = openRequest('PUT', upload.uploadUrl, {
       'content-length': String(SIZE),
@@ -230,7 +230,7 @@ describe('connections', () => {
     await expectWhole(upload)
   })
 
-  test('no chunk closes the connection, taken or not; a large body that nobody needs is not waited for', async () => {
+  test('no chunk closes the connection, accepted or not; an unneeded large body is not waited for', async () => {
     const file = noise(3 * 1024 ** 2)
     const { uploadUrl } = await create(file.byteLength)
     const half = file.byteLength / 2

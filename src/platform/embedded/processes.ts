@@ -128,12 +128,12 @@ function wasStartedOn(pid: number, dataDir: string): boolean {
 export function accepts(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath)
-    const settle = (answer: boolean) => {
+    const finish = (answer: boolean) => {
       socket.destroy()
       resolve(answer)
     }
-    socket.once('connect', () => settle(true))
-    socket.once('error', () => settle(false))
+    socket.once('connect', () => finish(true))
+    socket.once('error', () => finish(false))
   })
 }
 

@@ -134,14 +134,14 @@ async function answersPing(socket: string): Promise<boolean> {
 function command(socket: string, text: string): Promise<string | null> {
   return new Promise((resolve) => {
     const connection = connect(socket)
-    const settle = (answer: string | null) => {
+    const finish = (answer: string | null) => {
       connection.destroy()
       resolve(answer)
     }
-    connection.setTimeout(1_000, () => settle(null))
+    connection.setTimeout(1_000, () => finish(null))
     connection.once('connect', () => connection.write(`${text}\r\n`))
-    connection.once('data', (bytes) => settle(bytes.toString()))
-    connection.once('error', () => settle(null))
-    connection.once('close', () => settle(null))
+    connection.once('data', (bytes) => finish(bytes.toString()))
+    connection.once('error', () => finish(null))
+    connection.once('close', () => finish(null))
   })
 }

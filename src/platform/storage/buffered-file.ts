@@ -1,38 +1,38 @@
 /**
- * Appends to a file in large pieces, while the next one is filled.
+ * Appends to a file in large pieces. The next piece is filled while one is written.
  *
- * The rule: two buffers, whatever comes. Chunks of a request are small, and a system call for each of them costs more than
- * copying it; one that waits for the disk would keep the sender waiting, too.
+ * There are always two buffers. Chunks of a request are small: a system call for each would cost more than copying it, and
+ * waiting for the disk would delay the sender.
  */
 import type { FileHandle } from 'node:fs/promises'
 
-/** Larger ones made writing no faster. */
+/** Larger buffers did not make writing faster. */
 const BUFFER_BYTES = 512 * 1024
 
-/** Calls must follow each other; `settle` and `close` may come at any time. */
+/** Calls are sequential, except `sync` and `close`. */
 export class BufferedFile {
   readonly #file: FileHandle
   readonly #bufferBytes: number
-  /** Where the bytes of the buffer will be. */
+  /** The position of the buffer in the file. */
   #position: number
   #filled = 0
   #filling: Buffer | null = null
   #spare: Buffer | null = null
   #writing: Promise<void> = Promise.resolve()
 
-  /** Goes on at `position`, bytes. The file is the caller's to open, and this one's to close. */
+  /** Continues at byte `position`. The caller opens the file; this class closes it. */
   constructor(file: FileHandle, position: number, bufferBytes = BUFFER_BYTES) {
     this.#file = file
     this.#bufferBytes = bufferBytes
     this.#position = position
   }
 
-  /** Bytes of the file, those in memory included. */
+  /** Bytes of the file, including those in memory. */
   get end(): number {
     return this.#position + this.#filled
   }
 
-  /** The chunk may be reused afterwards. @throws what went wrong when an earlier chunk was written */
+  /** The caller may reuse the chunk. @throws the error of an earlier write */
   async write(chunk: Uint8Array): Promise<void> {
     for (let taken = 0; taken < chunk.byteLength; ) {
       this.#filling ??= Buffer.allocUnsafeSlow(this.#bufferBytes)
@@ -44,7 +44,7 @@ export class BufferedFile {
     }
   }
 
-  /** Resolves when nothing is in memory, buffers neither; it may still not be on the disk. */
+  /** Resolves when all bytes are handed to the file and the buffers are freed. They may not be on the disk yet. */
   async drain(): Promise<void> {
     if (this.#filled > 0) await this.#handOver()
     await this.#writing
@@ -52,12 +52,12 @@ export class BufferedFile {
     this.#spare = null
   }
 
-  /** Resolves when what was drained before is on the disk. Others may write meanwhile. */
+  /** Resolves when all drained bytes are on the disk. Writes may continue meanwhile. */
   sync(): Promise<void> {
     return this.#file.datasync()
   }
 
-  /** Bytes from `start` of what was drained. @throws Error where the file is shorter */
+  /** Reads drained bytes from `start`. @throws Error if the file is shorter */
   async read(into: Uint8Array, start: number): Promise<void> {
     for (let filled = 0; filled < into.byteLength; ) {
       const { bytesRead } = await this.#file.read(into, filled, into.byteLength - filled, start + filled)
@@ -66,7 +66,7 @@ export class BufferedFile {
     }
   }
 
-  /** What is in memory only is lost. */
+  /** Discards bytes that are only in memory. */
   async close(): Promise<void> {
     await this.#writing.catch(() => {})
     await this.#file.close()
@@ -82,7 +82,7 @@ export class BufferedFile {
     this.#filled = 0
     this.#spare = null
     this.#writing = this.#put(full, length, position)
-    // Whoever comes next is told.
+    // The next call reports the error.
     this.#writing.catch(() => {})
   }
 

@@ -1,11 +1,11 @@
-/** Picks where media is kept: on S3 where `S3_BUCKET` is set, else in `DATA_DIR/media`. */
+/** Creates the object store: S3 if `S3_BUCKET` is set, else the folder `DATA_DIR/media`. */
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { createFolderStore } from './folder.ts'
 import { createS3Store } from './s3.ts'
 import type { ObjectStore } from './storage.ts'
 
-/** Opens nothing: a store reaches for its folder or server when it is first used. */
+/** Opens nothing. A store contacts its folder or server when it is first used. */
 export function createStorage({ dataDir, s3 }: Pick<Config, 'dataDir' | 's3'>): ObjectStore {
   if (s3 !== null) return createS3Store(s3, join(dataDir, 'spool'))
   return createFolderStore({ folder: join(dataDir, 'media'), keyFile: join(dataDir, 'keys', 'playback.key') })

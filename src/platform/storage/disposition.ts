@@ -1,9 +1,9 @@
-/** What a browser is to do with an object: play it, or offer to save it (RFC 6266). Pure. */
+/** Tells a browser to play an object or to offer it for saving (RFC 6266). Pure. */
 
-/** What a browser plays without running anything that is in it; SVG, for one, is a document with scripts. */
+/** Types that browsers play without running code in them. SVG, for example, is a document that may contain scripts. */
 const PLAYED = /^(?:audio|video)\/|^image\/(?:jpeg|png|webp)$/i
 
-/** The value of `Content-Disposition`: the name in ASCII for old programs, and as it is. */
+/** The value of `Content-Disposition`, with the name in ASCII for old programs and in full. */
 export function contentDisposition(contentType: string, fileName: string): string {
   const plain = fileName.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')
   const exact = encodeURIComponent(fileName.toWellFormed()).replaceAll(

@@ -1,31 +1,31 @@
 /**
- * Where the objects of the folder store lie, and how a name becomes safe. Shared by what puts whole files and what takes bytes
- * over many requests, so that both mean the same by an object.
+ * Paths of objects in the folder store, and how a key becomes a safe file name. Used for whole files and for bytes that
+ * arrive over many requests.
  */
 import { open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { assertKey } from './keys.ts'
 import type { ObjectInfo } from './storage.ts'
 
-/** Of what is not an object yet; no key leads there, as no name in the store begins with a dot. */
+/** Folder of incomplete objects. No key leads there, because no name in the store begins with a dot. */
 export const INCOMING = '.incoming'
 
 export interface Located extends ObjectInfo {
   readonly path: string
 }
 
-/** Where the object has its name. @throws InvalidKey */
+/** Path of the object. @throws InvalidKey */
 export function targetOf(folder: string, key: string, contentType: string): string {
   return `${stemOf(folder, key)}@${fileNameOf(contentType)}`
 }
 
-/** Path without the part that has the content type. */
+/** Path without the content type. */
 function stemOf(folder: string, key: string): string {
   assertKey(key)
   return join(folder, ...key.split('/').map(fileNameOf))
 }
 
-/** Letters, digits, `-`, `_` and dots that do not lead stay; everything else is written as bytes. */
+/** Keeps letters, digits, `-`, `_` and dots that are not leading. Percent-encodes everything else. */
 function fileNameOf(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /^\.|[!'()*~]/g,
@@ -33,7 +33,7 @@ function fileNameOf(text: string): string {
   )
 }
 
-/** null where there is no such object. @throws InvalidKey */
+/** Null if there is no such object. @throws InvalidKey */
 export async function locate(folder: string, key: string): Promise<Located | null> {
   const stem = stemOf(folder, key)
   const prefix = `${basename(stem)}@`
@@ -49,12 +49,12 @@ export async function locate(folder: string, key: string): Promise<Located | nul
   }
 }
 
-/** Not only the content: a name is safe when its folder is on the disk, and so on up to the root of the store. */
+/** Syncs the folders up to the root of the store, because a name is durable only when its folder is on the disk. */
 export async function syncFolders(from: string, root: string): Promise<void> {
   for (let folder = from; folder.length >= root.length; folder = dirname(folder)) await sync(folder)
 }
 
-/** Of a file: the content. Of a folder: the names in it. */
+/** Syncs the content of a file, or the names in a folder. */
 export async function sync(path: string): Promise<void> {
   const file = await open(path, 'r')
   try {

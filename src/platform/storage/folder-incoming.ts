@@ -1,10 +1,10 @@
 /**
  * Objects of the folder store whose bytes arrive over many requests.
  *
- * The rule: a file has one writer at a time. Where another process may still be at work on the last one, its successor goes on
- * in a new file, so that the object is a list of files, of each of which only the recorded bytes count. `publish` gives the
- * file its name, or joins them where there are several. Everything of one object is in one folder of `.incoming`, named by
- * the key, so that what a crash left there goes with the rest.
+ * A file has one writer at a time. If another process may still write to the last file, the next writer starts a new one.
+ * An object is therefore a list of files, of which only the recorded bytes count. `publish` renames the file, or joins
+ * several. All files of an object are in one folder of `.incoming`, named after the key, so that leftovers of a crash are
+ * removed with it.
  */
 import { createHash } from 'node:crypto'
 import { constants, createReadStream } from 'node:fs'
@@ -19,7 +19,7 @@ import { assertKey } from './keys.ts'
 
 const COPY_BYTES = 1024 * 1024
 
-/** In order. Of each file, only so many bytes from its beginning belong to the object. */
+/** In order. Only the first `bytes` of each file belong to the object. */
 type Files = readonly { readonly name: string; readonly bytes: number }[]
 
 export function createFolderIncoming(folder: string): IncomingStore {
@@ -33,8 +33,8 @@ export function createFolderIncoming(folder: string): IncomingStore {
 }
 
 /**
- * Removes what crashes left: files of puts last changed before `before`, and folders of incoming objects that are as old and
- * of none of the keys. @returns how many
+ * Removes leftovers of crashes: files of puts that changed last before `before`, and folders of incoming objects of that age
+ * that are not awaited. @returns the number of removed entries
  */
 export async function sweepFolder(
   folder: string,
@@ -63,7 +63,7 @@ async function namesIn(path: string): Promise<readonly string[]> {
   }
 }
 
-/** The latest of it and what is in it, milliseconds. Of the entry: a second name has the age of the content it shares. */
+/** Time of the latest change of the entry and its files, in milliseconds. The entry counts because a hard link has the age of its content. */
 async function changedAt(path: string): Promise<number> {
   const inside = (await namesIn(path)).map((name) => join(path, name))
   const times = await Promise.all(
@@ -77,7 +77,7 @@ async function changedAt(path: string): Promise<number> {
   return Math.max(...times)
 }
 
-/** One folder for each key, by a name that no put has. @throws InvalidKey */
+/** The folder of a key. No put uses such a name. @throws InvalidKey */
 function stagingOf(folder: string, key: string): string {
   assertKey(key)
   return join(folder, INCOMING, `object-${createHash('sha256').update(key).digest('hex')}`)
@@ -104,7 +104,7 @@ async function append(
   if (options.alone)
     return new FolderWriter(file, 0, { ...options, offset, resumeStateAt, unknown: join(staging, name) })
   try {
-    // At once, not with the first bytes: who comes next may be alone, and must not meet the older writer in its file.
+    // Recorded at once, not with the first bytes: the next writer may be `alone` and must not share the file with an older one.
     await options.record({ offset, resumeState: resumeStateAt(offset), parts: [] })
   } catch (error) {
     await file.close()
@@ -171,11 +171,11 @@ async function publish(
       await mkdir(dirname(target), { recursive: true, mode: 0o700 })
       await rename(whole, target)
     } catch (error) {
-      // Somebody else was quicker: a turn that is done over while the first one still runs.
+      // Another turn published it first.
       if (!isErrno(error, ['ENOENT']) || !(await isPublished(folder, key, offset))) throw error
     }
   }
-  // Also where it is published: who did that may have ended before this.
+  // Also after success, because the process that published it may have ended before this step.
   await syncFolders(dirname(target), folder)
   await rm(staging, { recursive: true, force: true })
 }
@@ -186,7 +186,7 @@ async function isPublished(folder: string, key: string, size: number): Promise<b
   return located !== null
 }
 
-/** Path of a file that has every byte of the object, on the disk. */
+/** Path of a durable file with every byte of the object. */
 async function wholeFile(staging: string, files: Files): Promise<string> {
   const parts = files.filter(({ bytes }) => bytes > 0)
   const [first] = parts
@@ -199,7 +199,7 @@ async function wholeFile(staging: string, files: Files): Promise<string> {
   return join(staging, await joined(staging, parts))
 }
 
-/** Name of a new file. The first part is cloned where the disk can do so, which takes neither time nor space. */
+/** Name of a new file. Clones the first part if the disk can, which takes neither time nor space. */
 async function joined(staging: string, [first, ...others]: Files): Promise<string> {
   const name = crypto.randomUUID()
   const path = join(staging, name)
@@ -220,7 +220,7 @@ async function joined(staging: string, [first, ...others]: Files): Promise<strin
   }
 }
 
-/** Cuts the file off there and appends the others. @throws Error where one of them is too short */
+/** Truncates the file to `bytes` and appends the others. @throws Error if one of them is too short */
 async function extend(file: FileHandle, bytes: number, staging: string, others: Files): Promise<void> {
   const { size } = await file.stat()
   if (size < bytes) throw lostBytes(bytes - size)

@@ -1,41 +1,41 @@
 /**
- * One request's writing into a file of the folder store.
+ * Writes the bytes of one request to a file of the folder store.
  *
- * The rule: bytes are on the disk before they are recorded, and recorded while the next ones come. A crash loses what came
- * since the last record, which nobody was told of.
+ * Bytes reach the disk before they are recorded, and are recorded while the next ones arrive. A crash loses only bytes that
+ * were never acknowledged.
  */
 import { type FileHandle, rm } from 'node:fs/promises'
 import type { Json } from '../db/pool.ts'
 import { BufferedFile } from './buffered-file.ts'
 import type { AppendOptions, IncomingWriter } from './incoming.ts'
 
-/** Whichever comes first. The disk writes best when it is told to after some ten MiB, not at the end. */
+/** A record is due after these bytes or this time. Disks write best if synced every ten MiB or so. */
 const RECORD_BYTES = 64 * 1024 * 1024
 const RECORD_MS = 1_000
 
 interface FolderWriterOptions extends AppendOptions {
-  /** Of the object, where this writer goes on. */
+  /** Offset in the object where this writer starts. */
   readonly offset: number
-  /** What is recorded with an offset. */
+  /** The state to record with an offset. */
   readonly resumeStateAt: (offset: number) => Json
-  /** Path of the file where nobody knows of it yet, so that it goes with its writer unless something is recorded. */
+  /** Path of a file that no record names yet. It is deleted with the writer unless a record names it. */
   readonly unknown: string | null
 }
 
 export class FolderWriter implements IncomingWriter {
   readonly #file: BufferedFile
   readonly #options: FolderWriterOptions
-  /** Where the file begins in the object. */
+  /** Offset of the file's first byte in the object. */
   readonly #base: number
   #recorded: number
-  /** On the disk. */
+  /** Bytes on the disk. */
   #saved: number
   #unknown: string | null
   #saving: Promise<void> | null = null
   #savedAt = performance.now()
   #failure: { readonly reason: unknown } | null = null
 
-  /** `position`: bytes of the file that are the object's already. */
+  /** `position`: bytes of the file that belong to the object already. */
   constructor(file: FileHandle, position: number, options: FolderWriterOptions) {
     this.#file = new BufferedFile(file, position)
     this.#options = options
@@ -96,13 +96,13 @@ export class FolderWriter implements IncomingWriter {
       })
   }
 
-  /** Of everything that has been drained. */
+  /** Saves all drained bytes. */
   async #save({ withRecord }: { readonly withRecord: boolean }): Promise<void> {
     const offset = this.#offset
     if (offset > this.#saved) await this.#file.sync()
     this.#saved = offset
     if (withRecord && offset > this.#recorded) {
-      // Also where it rejects: it may be recorded all the same.
+      // Even if the call rejects, the record may exist.
       this.#unknown = null
       await this.#options.record({ offset, resumeState: this.#options.resumeStateAt(offset), parts: [] })
       this.#recorded = offset

@@ -1,9 +1,9 @@
 /**
- * The object store in a folder, for a service that has one disk, or several processes that share one.
+ * The object store in a folder, for a service with one disk, or several processes that share a disk.
  *
- * The rule: an object is one file, which gets its name when all of it is on the disk. The name has the content type too, so
- * that both appear at once: `recordings/<id>/1/source@video%2Fmp4`. Nothing else can have such a name, as `@` is written
- * `%40` everywhere else. What a crash left half-done is in `.incoming`, where nobody looks for objects.
+ * An object is one file. It gets its name when it is completely on the disk. The name contains the content type, so that
+ * both appear at once: `recordings/<id>/1/source@video%2Fmp4`. Elsewhere `@` is written `%40`, so no other name collides.
+ * Incomplete files are in `.incoming`, which no look-up reads.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { link, mkdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
@@ -18,9 +18,9 @@ import { ObjectMissing, type ObjectStore, type PutOptions } from './storage.ts'
 import { assertFolderWritable } from './writable.ts'
 
 export interface FolderStoreOptions {
-  /** Absolute; made when the first object is put. */
+  /** Absolute. Created with the first object. */
   readonly folder: string
-  /** Of the secret that signs playback URLs; made when it is first needed. */
+  /** File of the secret that signs playback URLs. Created when first needed. */
   readonly keyFile: string
 }
 
@@ -40,7 +40,7 @@ export function createFolderStore({ folder, keyFile }: FolderStoreOptions): Obje
   }
   return {
     name: 'folder',
-    // The disk tells when it is full, and file systems how large a file may be.
+    // The disk reports when it is full, and file systems limit the size of a file.
     maxBytes: Number.MAX_SAFE_INTEGER,
     putFile: (key, path, options) => put(folder, key, path, options),
     async head(key) {
@@ -97,12 +97,12 @@ async function put(folder: string, key: string, path: string, { contentType, sig
     signal.throwIfAborted()
     throw error
   } finally {
-    // Gone already where all went well, unless the target is another name of the same file.
+    // After success the file is gone, unless the target is a hard link to it.
     await rm(staged, { force: true })
   }
 }
 
-/** A second name for the file where the disk allows, else a copy. */
+/** Creates a hard link to the file if the disk supports it, else a copy. */
 async function stage(path: string, staged: string, signal: AbortSignal): Promise<void> {
   try {
     await link(path, staged)
@@ -112,7 +112,7 @@ async function stage(path: string, staged: string, signal: AbortSignal): Promise
   }
 }
 
-/** With the folders that it leaves empty. */
+/** Also removes folders that become empty. */
 async function remove(folder: string, key: string): Promise<void> {
   const located = await locate(folder, key)
   if (located === null) return

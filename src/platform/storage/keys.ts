@@ -1,7 +1,7 @@
-/** What may name an object, in the same way for every store. Pure. */
+/** Valid names of objects, the same for every store. Pure. */
 import { InvalidKey } from './storage.ts'
 
-/** Bytes of UTF-8. */
+/** In bytes of UTF-8. */
 const MAX_KEY = 512
 const CONTROL = /\p{Cc}/u
 

@@ -1,4 +1,4 @@
-/** An object of S3 becomes a file, for programs that need one. Memory does not grow with the object. */
+/** Copies an S3 object to a file, for programs that need one. Memory does not grow with the object. */
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import type { S3Client } from '@aws-sdk/client-s3'
 import type { LocalFile } from './storage.ts'
 
-/** @throws the reason of the signal, or what the server said; then there is no file. */
+/** @throws the reason of the signal, or the server's error. The file does not exist then. */
 export async function copyToFile(
   client: S3Client,
   place: { readonly Bucket: string; readonly Key: string },

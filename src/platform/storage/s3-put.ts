@@ -1,15 +1,15 @@
 /**
- * A file becomes an object of S3: in one request where it is small, else in parts.
+ * Stores a file as an S3 object: a small file in one request, a larger one in parts.
  *
- * The rule: memory does not grow with the file. There are as many buffers as requests at a time, each read from the file
- * again and again; a request that fails is repeated from its buffer. What is not completed is aborted, and was never visible.
+ * Memory does not grow with the file. Each concurrent request has one buffer, which it reuses. A failed request is repeated
+ * from its buffer. An incomplete upload is aborted; it was never visible.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import type { CompletedPart, S3Client } from '@aws-sdk/client-s3'
 import type { PutOptions } from './storage.ts'
 
 const MIB = 1024 * 1024
-/** The smallest that S3 takes: more would only be held in memory. Enough for 48 GiB. */
+/** The smallest part that S3 accepts, because larger parts need more memory. Enough for 48 GiB. */
 const PART_BYTES = 5 * MIB
 const MAX_PARTS = 10_000
 const PARTS_AT_ONCE = 3
@@ -26,7 +26,7 @@ interface Part {
   readonly length: number
 }
 
-/** Resolves when the server has all of it. @throws the reason of the signal, or what the server said */
+/** Resolves when the server has the whole file. @throws the reason of the signal, or the server's error */
 export async function putFile(client: S3Client, place: Place, path: string, options: PutOptions) {
   options.signal.throwIfAborted()
   const file = await open(path, 'r')
@@ -74,13 +74,13 @@ async function putParts(
       abortSignal: signal,
     })
   } catch (error) {
-    // Best effort: what it leaves is invisible and removed by the bucket's rule for incomplete uploads.
+    // Best effort: leftovers are invisible, and the bucket's rule for incomplete uploads removes them.
     await client.send(new sdk.AbortMultipartUploadCommand(upload)).catch(() => {})
     throw error
   }
 }
 
-/** Several at a time. The first failure ends the others. @returns what completes the upload, in order */
+/** Sends several parts at a time. The first failure ends the others. @returns what completes the upload, in order */
 async function sendParts(
   client: S3Client,
   upload: Place & { readonly UploadId: string | undefined },
@@ -115,19 +115,19 @@ async function sendParts(
   return completed
 }
 
-/** One size for all but the last: the usual one, or the smallest number of whole MiB that makes few enough parts. */
+/** One size for all parts but the last: the usual one, or the smallest whole number of MiB that gives few enough parts. */
 function partBytesOf(size: number): number {
   return Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS / MIB) * MIB)
 }
 
-/** Shared by the lanes, each of which takes the next one. */
+/** The next part number, shared by the concurrent requests. */
 function* partsOf(size: number): Generator<Part> {
   const bytes = partBytesOf(size)
   for (let number = 1, start = 0; start < size; number++, start += bytes)
     yield { number, start, length: Math.min(bytes, size - start) }
 }
 
-/** The part's bytes, in the front of the buffer. @throws Error where the file has become shorter */
+/** Reads the part into the front of the buffer. @throws Error if the file has become shorter */
 async function readInto(buffer: Buffer, file: FileHandle, { start, length }: Part): Promise<Buffer> {
   for (let filled = 0; filled < length; ) {
     const { bytesRead } = await file.read(buffer, filled, length - filled, start + filled)

@@ -1,9 +1,8 @@
 /**
- * Bytes for one request to S3, collected in a file of this machine.
+ * Collects the bytes of one S3 request in a temporary file.
  *
- * The rule: memory grows neither with the part nor with the number of parts. The hash that S3 wants signed is made while the
- * bytes come, so a request can be sent straight from the file, and repeated from it. The file has no name: it goes with
- * the process.
+ * Memory grows neither with the part nor with the number of parts. The hash that S3 signs is computed while the bytes arrive,
+ * so a request can be sent and repeated straight from the file. The file has no name and disappears with the process.
  */
 import { mkdir, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,7 +12,7 @@ import type { S3Client } from '@aws-sdk/client-s3'
 import { BufferedFile } from './buffered-file.ts'
 import { statusOf } from './s3-errors.ts'
 
-/** Small, since there is one spool for each part on its way, and nothing waits for the disk. */
+/** Small, because each concurrent part has a spool, and nothing waits for the disk. */
 const BUFFER_BYTES = 128 * 1024
 const READ_BYTES = 64 * 1024
 const MAX_ATTEMPTS = 5
@@ -35,7 +34,7 @@ export class Spool {
     this.#file = file
   }
 
-  /** In the folder, which is made where it is missing. */
+  /** Creates the folder if it is missing. */
   static async open(folder: string): Promise<Spool> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const path = join(folder, crypto.randomUUID())
@@ -48,15 +47,15 @@ export class Spool {
     return this.#file.end
   }
 
-  /** The chunk may be reused afterwards. */
+  /** The caller may reuse the chunk. */
   async write(chunk: Uint8Array): Promise<void> {
     this.#hash.update(chunk)
     await this.#file.write(chunk)
   }
 
   /**
-   * Sends what has come so far; nothing may be written meanwhile.
-   * @throws what the server said at last, what went wrong with the file, or the reason of the signal
+   * Sends the collected bytes. Nothing may be written meanwhile.
+   * @throws the server's last error, an error of the file, or the reason of the signal
    */
   async send<T>(request: SpoolRequest<T>, signal: AbortSignal): Promise<T> {
     await this.#file.drain()
@@ -75,7 +74,7 @@ export class Spool {
   async #sendOnce<T>(request: SpoolRequest<T>, signal: AbortSignal): Promise<T> {
     const Body = new SpooledBody(this.#read(), this.#hash.copy().digest('hex'))
     const broken = new AbortController()
-    // The client does not listen: it would wait for the rest.
+    // The client ignores the signal here and would wait for the rest.
     Body.on('error', (error) => broken.abort(error))
     try {
       const abortSignal = AbortSignal.any([signal, broken.signal])
@@ -101,14 +100,14 @@ export class Spool {
   }
 }
 
-/** The server was not reached, has failed, or asks for patience. */
+/** True if the server was unreachable, failed, or asks to slow down. */
 function isPassing(error: unknown): boolean {
   if (error instanceof SpoolBroken) return false
   const status = statusOf(error)
   return status === undefined || status >= 500 || status === 429 || status === 408
 }
 
-/** What came cannot be read from the file any more: to be sent again by whoever sent it. */
+/** The collected bytes cannot be read any more. The client has to send them again. */
 class SpoolBroken extends Error {
   override readonly name = 'SpoolBroken'
   constructor(cause: unknown) {
@@ -116,7 +115,7 @@ class SpoolBroken extends Error {
   }
 }
 
-/** What is sent, with what the client could know only by holding all of it. */
+/** The request body, with the values that the client could compute only by holding all of it in memory. */
 class SpooledBody extends Readable {
   readonly sha256: string
   readonly #chunks: AsyncGenerator<Buffer>
@@ -135,7 +134,7 @@ class SpooledBody extends Readable {
   }
 }
 
-/** Has requests signed with the hash of their payload where that comes from a spool. */
+/** Signs requests with the payload hash of their spool. */
 export function signSpooled(client: S3Client): void {
   client.middlewareStack.add(
     (next) => (args) => {

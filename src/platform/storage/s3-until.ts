@@ -5,7 +5,7 @@ export function until(signal: AbortSignal | undefined): { readonly abortSignal?:
   return signal === undefined ? {} : { abortSignal: signal }
 }
 
-/** What the client throws when a signal is aborted is not the reason of the signal. @throws that, or what `work` throws */
+/** The client does not throw the reason of an aborted signal. @throws that reason, or the error of `work` */
 export async function orReason<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
   signal?.throwIfAborted()
   try {

@@ -1,9 +1,9 @@
 /**
  * The object store on an S3-compatible server.
  *
- * The rule: only what every such server understands. So no checksums that are not required (Swift and older MinIO refuse
- * them), parts of one size (R2), objects deleted one by one (servers disagree on what `DeleteObjects` must be signed with),
- * and no condition on puts. The SDK is loaded when the store is first used: it costs a start 100 ms.
+ * It uses only features that every such server has: no optional checksums (Swift and older MinIO refuse them), parts of one
+ * size (R2), single deletes (servers disagree about the signature of `DeleteObjects`), and no conditional puts. The SDK
+ * loads with the first use, because it would delay a start by 100 ms.
  */
 import { tmpdir } from 'node:os'
 import type { S3Client } from '@aws-sdk/client-s3'
@@ -20,14 +20,14 @@ import { orReason, until } from './s3-until.ts'
 import { ObjectMissing, type ObjectStore, type PlaybackOptions } from './storage.ts'
 import { assertBucketAnswers } from './writable.ts'
 
-/** Requests at a time where many objects are deleted. */
+/** Concurrent requests when many objects are deleted. */
 const DELETES_AT_ONCE = 8
 const MAX_ATTEMPTS = 5
 const CONNECT_TIMEOUT_MS = 10_000
-/** Without a byte in either direction. */
+/** Time-out without a byte in either direction. */
 const IDLE_TIMEOUT_MS = 60_000
 
-/** `spoolFolder`: for bytes on their way to the server; a disk, since memory is not enough for many uploads. */
+/** `spoolFolder` holds bytes on their way to the server. It is on a disk, because many uploads need more than memory. */
 export function createS3Store(config: S3Config, spoolFolder = tmpdir()): ObjectStore {
   let opened: Promise<S3Client> | null = null
   const open = () => {
@@ -76,7 +76,7 @@ export function createS3Store(config: S3Config, spoolFolder = tmpdir()): ObjectS
       }
     },
     incoming: createS3Incoming({ open, bucket: config.bucket, spoolFolder }),
-    // What puts leave is the bucket's to remove, by its rule for incomplete uploads; of the others `discard` knows.
+    // The bucket's rule for incomplete uploads removes leftovers of puts. `discard` removes those of incoming objects.
     sweep: async () => 0,
     async delete(keys, signal) {
       const { DeleteObjectCommand } = await import('@aws-sdk/client-s3')
@@ -107,10 +107,10 @@ async function openClient({ region, endpoint, forcePathStyle, credentials }: S3C
     region,
     forcePathStyle,
     ...(endpoint === null ? {} : { endpoint }),
-    // A copy: the SDK notes in it where it came from, and settings are frozen.
+    // A copy, because the SDK writes into it and settings are frozen.
     ...(credentials === null ? {} : { credentials: { ...credentials } }),
     maxAttempts: MAX_ATTEMPTS,
-    // Whatever it has to say, it says with an error, too; without this, some of it on the console.
+    // The SDK would print some warnings on the console. Errors carry the same information.
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',

@@ -1,12 +1,11 @@
 /**
- * Playback URLs of objects that this service serves itself: path and query, signed with a secret of the service.
+ * Playback URLs of objects that this service serves itself: path and query, signed with a secret.
  *
- * The rule: everything that the answer depends on is signed, and what grants access is in the query, which no log line has.
- * Pure.
+ * Everything that affects the response is signed. Access depends on the query, which no log line contains. Pure.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Where playback URLs lead; the rest of the path is the key. */
+/** Prefix of playback URLs. The rest of the path is the key. */
 export const PLAYBACK_PATH = '/media/'
 
 export interface Grant {
@@ -28,7 +27,7 @@ export function signedPath(secret: Uint8Array, grant: Grant): string {
   return `${PLAYBACK_PATH}${grant.key.split('/').map(encodeURIComponent).join('/')}?${query}`
 }
 
-/** null where something was altered, is missing, or has expired. */
+/** Null if the URL was altered, is incomplete or has expired. */
 export function verifiedGrant(
   secret: Uint8Array,
   key: string,
@@ -47,7 +46,7 @@ export function verifiedGrant(
   return grant.expires * 1_000 > now.getTime() ? grant : null
 }
 
-/** As JSON, so that no two grants are the same bytes. */
+/** Encoded as JSON, so that no two grants have the same bytes. */
 function signatureOf(secret: Uint8Array, { key, contentType, fileName, expires }: Grant): Buffer {
   return createHmac('sha256', secret)
     .update(JSON.stringify(['playback', key, contentType, fileName, expires]))

@@ -1,20 +1,20 @@
 /**
- * Where media is kept: a folder of this machine, or an S3-compatible server.
+ * The object store for media: a folder of this machine, or an S3-compatible server.
  *
- * The rule: an object appears as a whole or not at all, and is never changed. Who stores something anew takes a new key, so
- * a key is put once, and whatever was told of a key stays true until it is deleted.
+ * An object appears as a whole or not at all, and never changes. New content gets a new key. Facts about a key therefore stay
+ * true until it is deleted.
  */
 
 import type { IncomingStore } from './incoming.ts'
 
-/** Half-open, in bytes, as `slice` has it: `end` is not part of it. What lies behind the end of the object is left out. */
+/** Half-open, in bytes, like `slice`: `end` is excluded. The part behind the end of the object is ignored. */
 export interface ByteRange {
   readonly start: number
   readonly end: number
 }
 
 export interface ObjectInfo {
-  /** Bytes. */
+  /** In bytes. */
   readonly size: number
   readonly contentType: string
 }
@@ -25,12 +25,12 @@ export interface PutOptions {
 }
 
 export interface PlaybackOptions {
-  /** What the answer says it is, whatever was said when the object was put. */
+  /** The content type of the response, even if the object was stored with another one. */
   readonly contentType: string
-  /** For people who save it. */
+  /** Suggested name for saving. */
   readonly fileName: string
   readonly expiresAt: Date
-  /** Of this service (see `baseUrlOf`), for stores whose objects it serves itself. */
+  /** URL of this service (see `baseUrlOf`), for stores whose objects the service serves itself. */
   readonly baseUrl: string
 }
 
@@ -40,54 +40,54 @@ export interface Playable extends ObjectInfo {
   readonly fileName: string
 }
 
-/** An object as a file of this machine, only to be read. */
+/** An object as a read-only file of this machine. */
 export interface LocalFile {
   readonly path: string
-  /** To be called when the file is needed no more. */
+  /** Call it when the file is no longer needed. */
   release(): Promise<void>
 }
 
 /**
  * Keys are paths without a leading slash: 1 to 512 bytes of UTF-8, no empty segment, no `.` or `..`, no control characters.
- * Everything throws `InvalidKey` for another.
+ * Every method throws `InvalidKey` for other keys.
  */
 export interface ObjectStore {
   readonly name: 'folder' | 's3'
-  /** Of one object. */
+  /** Largest size of one object. */
   readonly maxBytes: number
   /**
-   * Stores the file and resolves when the object would survive a power failure. The file stays where it is and is the
-   * caller's to delete, but must not be written to any more: the store may keep it under a second name. Rejects with the
-   * reason of `signal` when that fires; after a rejection, or the end of the process, there is no object.
+   * Stores the file. Resolves when the object would survive a power failure. The caller deletes the file, but must not write
+   * to it any more, because the store may keep a hard link. Rejects with the reason of `signal` when that fires. After a
+   * rejection or the end of the process there is no object.
    */
   putFile(key: string, path: string, options: PutOptions): Promise<void>
-  /** null where there is no such object. */
+  /** Null if there is no such object. */
   head(key: string): Promise<ObjectInfo | null>
   /** @throws ObjectMissing */
   read(key: string, range?: ByteRange): Promise<ReadableStream<Uint8Array>>
   /**
-   * For programs that need a file: the object's own one, or a copy in `folder` (which is there) that `release` removes.
+   * A file for programs that need one: the object's own, or a copy in the existing `folder`, which `release` removes.
    * @throws ObjectMissing, or the reason of `signal`
    */
   localFile(key: string, folder: string, signal: AbortSignal): Promise<LocalFile>
   /** For objects whose bytes arrive over many requests. */
   readonly incoming: IncomingStore
   /**
-   * Removes what crashes left half-done before that moment: of puts, and of incoming objects that are not among those
-   * still `awaited` (keys; asked for after `before`, which lies further back than a put can take). Ends early where `signal` is
-   * aborted. @returns how many
+   * Removes leftovers of crashes from before that moment: of puts, and of incoming objects whose key is not `awaited`. The
+   * caller reads `awaited` after `before`, which is further back than a put can take. Ends early if `signal` is aborted.
+   * @returns the number of removed objects
    */
   sweep(before: Date, awaited: readonly string[], signal: AbortSignal): Promise<number>
-  /** Keys without an object are passed over. @throws the reason of the signal, of stores that are far away */
+  /** Ignores keys without an object. @throws the reason of the signal, from remote stores */
   delete(keys: readonly string[], signal?: AbortSignal): Promise<void>
-  /** An absolute URL by which anybody may GET the object, whole or by `Range`, until it expires. */
+  /** An absolute URL by which anyone can GET the object, whole or by `Range`, until it expires. */
   playbackUrl(key: string, options: PlaybackOptions): Promise<string>
   /**
-   * What a playback URL that leads to this service grants; null for a store whose URLs lead to itself.
-   * Resolves to null where the URL was altered or has expired. @throws ObjectMissing
+   * The grant of a playback URL of this service; null for stores that serve their objects themselves.
+   * Resolves to null if the URL was altered or has expired. @throws ObjectMissing
    */
   readonly playback: ((key: string, query: URLSearchParams, now: Date) => Promise<Playable | null>) | null
-  /** @throws where nothing could be stored at the moment, as far as that can be told without storing anything */
+  /** @throws if nothing can be stored at the moment, as far as a check without writing can tell */
   assertWritable(signal: AbortSignal): Promise<void>
   close(): void
 }

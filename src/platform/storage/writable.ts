@@ -1,7 +1,7 @@
 /**
- * Whether anything could be stored at the moment, as far as that can be told without storing anything.
+ * Checks whether objects can be stored at the moment.
  *
- * The rule: nothing is written, not even for a moment, so that a check may be made as often as somebody asks.
+ * It writes nothing, so the check can run as often as needed.
  */
 import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
@@ -10,10 +10,10 @@ import type { S3Client } from '@aws-sdk/client-s3'
 import { isErrno } from './folder-files.ts'
 import { isNamed } from './s3-errors.ts'
 
-/** Less than that is no room for media, and the next upload would be refused. */
+/** With less free space the next upload would be refused. */
 const MIN_FREE_BYTES = 16 * 1024 * 1024
 
-/** Of a folder that need not be there yet. @throws where it cannot be written to, or its disk is full */
+/** The folder may not exist yet. @throws if it cannot be written to, or its disk is full */
 export async function assertFolderWritable(folder: string): Promise<void> {
   const place = await nearest(folder)
   await access(place, constants.W_OK | constants.X_OK)
@@ -23,7 +23,7 @@ export async function assertFolderWritable(folder: string): Promise<void> {
     throw new Error(`no room left in ${place}`)
 }
 
-/** The folder, or the one above it that it would be made in. */
+/** The folder, or the nearest existing folder above it. */
 async function nearest(folder: string): Promise<string> {
   try {
     if ((await stat(folder)).isDirectory()) return folder
@@ -34,13 +34,13 @@ async function nearest(folder: string): Promise<string> {
   throw new Error(`${folder} is not a folder`)
 }
 
-/** No object of ours has a name like that. */
+/** No object has such a name. */
 const NO_OBJECT = '.ready'
 
 /**
- * The server answers and has the bucket: it is asked for an object that is not there. Whether we may write shows only where we do:
- * `AccessDenied` is what servers say here also to those who may write and not list.
- * @throws where it does not
+ * Checks that the server answers and has the bucket, by asking for a missing object. It does not show whether writing is
+ * permitted: servers answer `AccessDenied` also to callers who may write but not list.
+ * @throws if the check fails
  */
 export async function assertBucketAnswers(
   client: S3Client,
