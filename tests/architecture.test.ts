@@ -259,13 +259,14 @@ function reexportsOfStores(text: string): readonly string[] {
 function tablesOfMigrations(): ReadonlySet<string> {
   const files = [...new Bun.Glob('sql/migrations/*.sql').scanSync({ cwd: ROOT })]
   const statements = files.map((file) => readFileSync(join(ROOT, file), 'utf8').replaceAll(/--.*$/gm, ''))
-  return new Set(
-    statements.flatMap((sql) =>
-      [...sql.matchAll(/\bcreate (?:unlogged )?table (?:if not exists )?(\w+)/g)].map(
-        ([, name = '']) => name,
-      ),
-    ),
-  )
+  const names = (pattern: RegExp) =>
+    statements.flatMap((sql) => [...sql.matchAll(pattern)].map(([, name = '']) => name))
+  const created = names(/\bcreate (?:unlogged )?table (?:if not exists )?(\w+)/g)
+  const renamed = new Set(names(/\balter table (\w+) rename to \w+/g))
+  return new Set([
+    ...created.filter((name) => !renamed.has(name)),
+    ...names(/\balter table \w+ rename to (\w+)/g),
+  ])
 }
 
 /** `from x`, `join x`, `insert into x`, `update x` and `delete from x` in the files of `src`. */

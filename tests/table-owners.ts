@@ -3,7 +3,7 @@
  * list with the SQL. Exceptions stand below, each with its reason.
  */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
-  actors: ['actor', 'actor_dead_letter', 'actor_message', 'maintenance', 'worker'],
+  actors: ['actor_dead_letter', 'actor_mailbox', 'actor_message', 'maintenance', 'worker'],
   agents: [
     'agent_application',
     'agent_application_settings',

@@ -82,8 +82,11 @@ async function fullSession(application: TestApplication): Promise<string> {
 async function rowsOf(id: string): Promise<Record<string, number>> {
   const { sql } = database
   const columns = await sql<{ table: string; column: string }[]>`
-    select table_name as table, column_name as column from information_schema.columns
+    select table_name as table, column_name as column
+    from information_schema.columns
+    join information_schema.tables using (table_schema, table_name)
     where table_schema = 'public'
+      and table_type = 'BASE TABLE'
       and (column_name = 'session_id' or (table_name, column_name) = ('agent_session', 'id')
         or (table_name like 'actor%' and column_name = 'key'))`
   const found: Record<string, number> = {}
@@ -100,13 +103,13 @@ test('deleting a session leaves nothing behind but its units in the ledger', asy
   const application = await createApplication(sql)
   const [id, other] = [await fullSession(application), await fullSession(application)]
   expect(Object.keys(await rowsOf(id)).sort()).toEqual([
-    'actor_mailbox',
     'actor_dead_letter',
+    'actor_mailbox',
     'actor_message',
     'agent_event',
     'agent_event_revision',
-    'agent_response',
     'agent_late_event',
+    'agent_response',
     'agent_session',
     'agent_signal',
     'agent_usage',

@@ -90,10 +90,10 @@ function allowsNull(type: ts.Type): boolean {
 }
 
 function reads(checker: ts.TypeChecker, declared: ts.Type, column: string): boolean {
+  if (declared.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) return true
   const type = checker.getNonNullableType(declared)
   // Nothing but null: a column that this statement never fills.
   if (type.flags & ts.TypeFlags.Never) return true
-  if (type.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) return true
   if (column.startsWith('_')) {
     const item = checker.getIndexTypeOfType(type, ts.IndexKind.Number)
     return item !== undefined && reads(checker, item, column.slice(1))
