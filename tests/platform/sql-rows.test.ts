@@ -16,7 +16,7 @@ const STORES = [
 /** Columns that may be null, but not in the rows that the statement takes: its condition or a constraint excludes that. */
 const NEVER_NULL_THERE = [
   ['src/people/erasure.store.ts', 'terms'], // an erasure that is not finished has terms
-  ['src/media/store.ts', 'url'], // only media that are fetched from a URL
+  ['src/assets/store.ts', 'url'], // only media that are fetched from a URL
   ['src/transcribe/store.ts', 'contentType'], // only media that are ready
   ['src/transcribe/store.ts', 'isAudio'],
   ['src/transcribe/store.ts', 'objectKey'],
