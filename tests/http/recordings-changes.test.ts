@@ -279,7 +279,7 @@ describe('corrections', () => {
 })
 
 describe('DELETE', () => {
-  test('removes the recording with transcript, search, metadata, participants and its letters', async () => {
+  test('removes the recording with transcript, search, metadata, participants and its messages', async () => {
     const own = await startTestServer()
     const tenant = await createTenant(own)
     const fieldId = await createCanonicalField(tenant.key)

@@ -8,7 +8,7 @@
  * actor do not; of what they write, only how far they have walked matters, and the write asks for that.
  */
 import { numberAndStore } from '../../actors/mailbox.ts'
-import type { ActorKey, Envelope } from '../../actors/types.ts'
+import type { ActorKey, WakeUp } from '../../actors/types.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import type {
   EventLookup,
@@ -128,8 +128,8 @@ function toStoredEvent([
 export interface Written {
   /** Versions of what was done, by position; nothing of the others was. */
   readonly done: ReadonlyMap<number, number>
-  /** Letters to ring for. */
-  readonly sent: readonly Envelope[]
+  /** Messages to notify of. */
+  readonly sent: readonly WakeUp[]
 }
 
 interface WrittenRow {
@@ -143,10 +143,10 @@ interface WrittenRow {
 
 /**
  * Does all writes whose condition holds. Locks session rows in the order of their ids, and actors' rows last. The actor of a
- * session is told where there is news, unless it has a letter of this type waiting; soon after a turn the letter waits for company.
+ * session is told where there is news, unless it has a message of this type waiting; soon after a turn the message waits for company.
  *
  * A row that somebody wrote between this statement's snapshot and its lock (`seen` against `locked`) is left out as well. So a
- * letter that is seen waiting is one whose turn has not read yet: every turn writes the session's row before it ends, also one
+ * message that is seen waiting is one whose turn has not read yet: every turn writes the session's row before it ends, also one
  * that had no news (tests/model/coalesced.ts).
  * @throws where a new event has the id of a stored one: then nothing was done
  */
@@ -183,7 +183,7 @@ export async function writeGuarded(
       select m.organization, m.id, e.id, e.seq, e.rev, e.type, e.final, e.at, e.body, e.hash, m.settings
       from ${eventRows(sql, writes)}
       join mine m using (n)
-    ), letter as materialized (
+    ), new_message as materialized (
       select 'session:' || m.id as key, ${type}::text as type, '{}' as payload, m.delay, m.organization
       from mine m
       where m.has_news

@@ -22,7 +22,7 @@ import {
   StaleApplication,
 } from './plan.ts'
 
-/** The letter that tells a session's actor to walk on. */
+/** The message that tells a session's actor to walk on. */
 export const EVENTS_STORED = 'events_stored'
 
 /** Decides and stores `jobs`, which are for different sessions. Outcomes in their order. */

@@ -12,7 +12,7 @@ import type {
   ActorKey,
   BulkHandler,
   GiveUp,
-  Letter,
+  NewMessage,
   Send,
   Visit,
 } from '../../actors/types.ts'
@@ -32,7 +32,7 @@ import {
   type Walked,
 } from './progress.store.ts'
 import { grantCredits, reopenAround, storeResponses, withdrawResponses } from './responses.store.ts'
-import { analyzeLetter, isTerminal } from './session.rules.ts'
+import { analyzeMessage, isTerminal } from './session.rules.ts'
 import { type Of, scopesOf } from './session-table.store.ts'
 import { deleteFeedback, writeSignals } from './signals.store.ts'
 import { type Effects, effectsOf, statusByCount } from './turn.rules.ts'
@@ -102,8 +102,8 @@ async function walkSessions(
   if (turns.length === 0) return new Set()
   const decisions = await decide(tx, turns)
   const metered = await apply(deps, tx, decisions)
-  // A letter that waits has not been read: its turn locks the session first.
-  await send(decisions.filter(({ scope }) => metered.has(scope.sessionId)).map(toLetter))
+  // A message that waits has not been read: its turn locks the session first.
+  await send(decisions.filter(({ scope }) => metered.has(scope.sessionId)).map(toMessage))
   return new Set(
     decisions.filter(({ again }) => again).map(({ scope }): ActorKey => `session:${scope.sessionId}`),
   )
@@ -185,6 +185,6 @@ function toSave({ scope, step, again, gapsPermanentThrough }: Decision): Walked 
   }
 }
 
-function toLetter({ scope }: Decision): Letter {
-  return { ...analyzeLetter(scope, isTerminal(scope.status)), unlessWaiting: true }
+function toMessage({ scope }: Decision): NewMessage {
+  return { ...analyzeMessage(scope, isTerminal(scope.status)), unlessWaiting: true }
 }

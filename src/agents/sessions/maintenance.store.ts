@@ -2,7 +2,7 @@
  * The SQL of what is due by time or by credits, across organizations.
  *
  * The rule: rows are locked with `skip locked` in bounded batches, so any number of processes may run a task at once,
- * none waits for a turn, and a session that is being deleted gets no letter.
+ * none waits for a turn, and a session that is being deleted gets no message.
  */
 import type { Query } from '../../platform/db/pool.ts'
 

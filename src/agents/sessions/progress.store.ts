@@ -173,7 +173,7 @@ export interface Walked {
 
 /**
  * Writes how far sessions are, with the status that follows from how many responses of each are still to be dealt with.
- * Writes the rows in any case: guarded writes that wait for one learn from its being written that the turn's letter is gone.
+ * Writes the rows in any case: guarded writes that wait for one learn from its being written that the turn's message is gone.
  * @returns the ids of those that have responses to analyse.
  */
 export async function saveWalks(tx: Query, walked: readonly Walked[]): Promise<ReadonlySet<string>> {

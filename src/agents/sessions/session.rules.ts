@@ -3,7 +3,7 @@
  *
  * The rule: pure, and independent of the order in which agreeing requests arrive.
  */
-import type { Letter } from '../../actors/types.ts'
+import type { NewMessage } from '../../actors/types.ts'
 import { invalid } from '../../platform/validation/json.ts'
 import { canonicalJson } from '../events/fingerprint.ts'
 import {
@@ -46,11 +46,11 @@ export const TURN_PAUSE_MS = 1_000
 /** How long the analysis of an open session waits for more responses, which it then reads together. */
 const ANALYSIS_DELAY_MS = 1_000
 
-/** The letter that has metered responses analysed: at once where no more will come, or more wait than one turn reads. */
-export function analyzeLetter(
+/** The message that has metered responses analysed: at once where no more will come, or more wait than one turn reads. */
+export function analyzeMessage(
   { organizationId, sessionId }: { readonly organizationId: string; readonly sessionId: string },
   atOnce: boolean,
-): Letter {
+): NewMessage {
   const delay = atOnce ? {} : { delayMs: ANALYSIS_DELAY_MS }
   return { key: `analysis:${sessionId}`, type: 'analyze', organizationId, ...delay }
 }
