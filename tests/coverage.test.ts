@@ -6,7 +6,7 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseSync, Visitor } from 'oxc-parser'
-import { ERROR_STATUS } from '../src/platform/errors.ts'
+import { ERROR_STATUS } from '../src/error-catalogue.ts'
 
 interface Row {
   readonly rule: string

@@ -1,8 +1,8 @@
 /** The OpenAPI operation object of an `Operation`, used as `detail` of its Elysia route. */
 import type { TObject, TSchema } from '@sinclair/typebox'
 import type { DocumentDecoration } from 'elysia'
+import { ERROR_STATUS } from '../error-catalogue.ts'
 import type { ErrorCode } from '../platform/errors.ts'
-import { ERROR_STATUS } from '../platform/errors.ts'
 import { exampleOf } from './openapi/example.ts'
 import type { Access, Operation } from './operation.ts'
 import { problemStatus } from './problem.ts'

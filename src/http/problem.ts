@@ -3,7 +3,8 @@
  * clients continue to work (specification, "Problem details").
  */
 import { STATUS_CODES } from 'node:http'
-import { type AppError, ERROR_STATUS, type ErrorCode } from '../platform/errors.ts'
+import { ERROR_STATUS } from '../error-catalogue.ts'
+import type { AppError, ErrorCode } from '../platform/errors.ts'
 import type { ErrorContext, RenderedError } from './rest-error.ts'
 
 /** Registered problem types (IANA "HTTP Problem Types"). All others are `about:blank`. */

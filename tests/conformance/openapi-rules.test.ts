@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type RulesetDefinition, Spectral } from '@stoplight/spectral-core'
 import { oas } from '@stoplight/spectral-rulesets'
-import { ERROR_MEMBERS } from '../../src/platform/error-details.ts'
+import { ERROR_MEMBERS } from '../../src/error-catalogue.ts'
 import { createKnownObjects, filledPath } from '../support/known-objects.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 

@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Kind, type TSchema } from '@sinclair/typebox'
+import { DETAIL_CODES } from '../../src/error-catalogue.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { asOperation } from '../../src/http/website-operation.ts'
-import { DETAIL_CODES } from '../../src/platform/error-details.ts'
 import type { ErrorDetail } from '../../src/platform/errors.ts'
 import { createKnownObjects, filledPath, type KnownObjects } from '../support/known-objects.ts'
 import { credentialHeaders, startTestServer, type TestServer } from '../support/server.ts'

@@ -5,9 +5,9 @@
  */
 import { expect } from 'bun:test'
 import type { SettingsChange } from '../../src/agents/applications/model.ts'
+import { ERROR_STATUS } from '../../src/error-catalogue.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import type { ErrorCode } from '../../src/platform/errors.ts'
-import { ERROR_STATUS } from '../../src/platform/errors.ts'
 import type { Answer, Client, TestApplication, TestServer, TestTenant } from './server.ts'
 
 export const INGEST = '/v3/rest/agent-conversations/ingest'

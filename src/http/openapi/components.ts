@@ -1,6 +1,5 @@
 /** The parts of the OpenAPI document that operations share: authentication, errors and response headers. */
-import { DETAIL_CODES, ERROR_MEMBERS } from '../../platform/error-details.ts'
-import { ERROR_STATUS } from '../../platform/errors.ts'
+import { DETAIL_CODES, ERROR_MEMBERS, ERROR_STATUS } from '../../error-catalogue.ts'
 
 /** Every tag that an operation may have, in the order of the document. */
 export const TAGS = [
