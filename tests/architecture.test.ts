@@ -112,6 +112,18 @@ describe('architecture', () => {
     ).toEqual([])
   })
 
+  test('rooms of src/agents import downward only', () => {
+    const found = sources.filter(({ path }) => path.startsWith('src/agents/'))
+    expect(found.filter(({ path }) => agentRoomOf(path) === null).map(({ path }) => path)).toEqual([])
+    expect(
+      violations((from, to) => {
+        const [source, target] = [agentRoomOf(from.path), agentRoomOf(to)]
+        if (source === null || target === null || source === target) return false
+        return AGENT_ROOMS[target] >= AGENT_ROOMS[source]
+      }),
+    ).toEqual([])
+  })
+
   test('the client imports nothing of the server', () => {
     const ofClient = sources.filter(({ path }) => path.startsWith('src/client/'))
     expect(ofClient.length).toBeGreaterThan(0)
@@ -214,6 +226,28 @@ describe('architecture', () => {
     expect(reaching.map(({ path }) => path)).toEqual([])
   })
 })
+
+/**
+ * Rooms of `src/agents` by their level. A file imports from its own room and from lower levels, so rooms of one level do not know each
+ * other (src/agents/README.md).
+ */
+const AGENT_ROOMS = {
+  shared: 0,
+  events: 1,
+  sessions: 2,
+  applications: 2,
+  ingest: 3,
+  analysis: 3,
+  reads: 3,
+  'warm-up': 4,
+} as const
+
+/** Null for files outside of `src/agents` and for files that no room is known for. */
+function agentRoomOf(path: string): keyof typeof AGENT_ROOMS | null {
+  if (/^src\/agents\/(?:model|settings)\.ts$/.test(path)) return 'shared'
+  const room = /^src\/agents\/([a-z-]+)(?:\/|\.ts$)/.exec(path)?.[1] ?? ''
+  return room !== 'shared' && Object.hasOwn(AGENT_ROOMS, room) ? (room as keyof typeof AGENT_ROOMS) : null
+}
 
 /** Folders whose files import types from each other in a circle. The list must get shorter only. */
 const TYPE_CYCLES = ['src/actors', 'src/agents/ingest']

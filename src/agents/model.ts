@@ -42,6 +42,25 @@ export type Rating = (typeof RATINGS)[number]
 
 export const BOUNDARIES = ['external', 'internal'] as const
 
+export const SIGNAL_SOURCES = ['explicit_feedback', 'qualitative_inference'] as const
+export type SignalSource = (typeof SIGNAL_SOURCES)[number]
+
+/** Kinds of signals that an analyser infers: what the reader of a response felt, got, lacked, or had to ask again. */
+export const FINDING_KINDS = ['user_sentiment', 'resolved', 'unresolved', 'repeated_question'] as const
+export type FindingKind = (typeof FINDING_KINDS)[number]
+
+/** Users give `message_feedback` explicitly. The other kinds are inferred. */
+export const SIGNAL_KINDS = ['message_feedback', ...FINDING_KINDS] as const
+export type SignalKind = (typeof SIGNAL_KINDS)[number]
+
+/** A time range. Bounds are RFC 3339 texts in UTC with microseconds. */
+export interface Period {
+  /** Inclusive. */
+  readonly since?: string | undefined
+  /** Exclusive. */
+  readonly until?: string | undefined
+}
+
 const Identifier = Type.String({
   minLength: 1,
   maxLength: MAX_NAME,

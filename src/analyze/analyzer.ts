@@ -4,7 +4,7 @@
  * An analyser has no side effects besides its own I/O and never logs content. It may receive the same exchange again after a
  * response was revised or its reader wrote more. The new findings then replace the old ones.
  */
-import type { Rating } from '../agents/model.ts'
+import type { FindingKind, Rating } from '../agents/model.ts'
 
 /** One assistant response and its reader's messages around it. Texts are plain and bounded (see text.ts). */
 export interface Exchange {
@@ -16,10 +16,6 @@ export interface Exchange {
   /** User messages after the response, up to the next response. */
   readonly followUps: readonly string[]
 }
-
-/** Kinds of qualitative signals about the reader of a response: what they felt, achieved, missed or asked again. */
-export const FINDING_KINDS = ['user_sentiment', 'resolved', 'unresolved', 'repeated_question'] as const
-export type FindingKind = (typeof FINDING_KINDS)[number]
 
 /** An exchange has at most one finding of each kind. */
 export interface Finding {

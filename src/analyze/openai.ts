@@ -4,9 +4,9 @@
  * Answers are validated like any input: schema (see chat.ts), known exchanges, known kinds.
  */
 import { type Static, Type } from '@sinclair/typebox'
-import { RATINGS } from '../agents/model.ts'
+import { FINDING_KINDS, RATINGS } from '../agents/model.ts'
 import { oneOf } from '../platform/validation/schema.ts'
-import { type Analyzer, type Exchange, FINDING_KINDS, type Finding } from './analyzer.ts'
+import type { Analyzer, Exchange, Finding } from './analyzer.ts'
 import { askChat, type ChatOptions } from './chat.ts'
 import { quote } from './text.ts'
 

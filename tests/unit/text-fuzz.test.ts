@@ -389,7 +389,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'processingStatusFor',
   ],
   'agents/sessions/turn.rules.ts': ['effectsOf', 'processingStatusOf', 'statusByCount'],
-  'agents/sessions/progress.rules.ts': ['signalOf', 'walk'],
+  'agents/sessions/progress.rules.ts': ['advance', 'signalOf'],
   'feedback/mapping.rules.ts': ['checkHeader', 'mergeMappings', 'parseMappingFile'],
   'feedback/rules.ts': ['personIdOf', 'recordDraft'],
   'media/deadline.rules.ts': ['deadlineMs'],

@@ -10,7 +10,7 @@ import type { NewId } from '../../platform/ids.ts'
 import { responseCounts, responseOfEvent } from '../sessions/responses.store.ts'
 import {
   numbered,
-  type Of,
+  type PerSession,
   type SessionScope,
   scopesOf,
   sessionTable,
@@ -167,7 +167,7 @@ export async function readProgress(
       ) or exists (
         select 1 from agent_late_event r
         where r.organization_id = s.organization_id and r.session_id = s.id
-      ) as unwalked
+      ) as unprocessed
     from (
       select organization_id, id, id as session_id, watermark
       from agent_session
@@ -203,7 +203,7 @@ export async function replaceInferences(
 
 /** Deletes what was inferred from known events and is not among the signals. */
 async function deleteInferences(tx: Query, all: readonly Inferences[]): Promise<void> {
-  const parts: readonly (Of<string> & Inferences)[] = all
+  const parts: readonly (PerSession<string> & Inferences)[] = all
     .map((part) => ({ ...part, rows: part.known }))
     .filter(({ rows }) => rows.length > 0)
   const { ns, rows } = numbered(parts)

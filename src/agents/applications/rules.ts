@@ -1,7 +1,7 @@
 /** Pure decisions about the administration of applications: what a change makes of names and settings. */
 import type { ErrorDetail } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
-import type { Period } from '../reads/model.ts'
+import type { Period } from '../model.ts'
 import type { AgentSettings } from '../settings.ts'
 import { MAX_APPLICATION_NAME, MAX_USAGE_DAYS, type SettingsChange } from './model.ts'
 

@@ -15,7 +15,7 @@ import { AppError, type ErrorDetail } from '../../platform/errors.ts'
 import type { NewId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/observability/log.ts'
 import { patternsWork, patternUnits } from '../events/redaction.ts'
-import type { Period } from '../reads/model.ts'
+import type { Period } from '../model.ts'
 import { type AgentSettings, DEFAULT_SETTINGS } from '../settings.ts'
 import {
   type Application,

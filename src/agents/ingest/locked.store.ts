@@ -241,7 +241,7 @@ function eventTable(tx: Query, writes: readonly EventWrite[]) {
 }
 
 /** Events at or below the watermark that changed: the session's actor goes back for them. */
-export async function insertRevisits(
+export async function insertLateEvents(
   tx: Query,
   late: readonly (Pick<EventWrite, 'key' | 'id'> & { readonly externalEventId: string })[],
 ): Promise<void> {

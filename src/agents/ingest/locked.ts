@@ -80,7 +80,7 @@ async function writePlans(
     store.insertEvents(tx, eventWrites(mine, 'inserts')),
     store.reviseEvents(tx, eventWrites(mine, 'revisions')),
     store.insertRevisions(tx, eventWrites(mine, 'superseded')),
-    store.insertRevisits(tx, mine.flatMap(lateEvents)),
+    store.insertLateEvents(tx, mine.flatMap(lateEvents)),
     store.updateSessions(tx, mine.filter((plan) => !plan.isNew && plan.changesSession).map(sessionWrite)),
     outbox.sendUnlessWaiting(
       mine

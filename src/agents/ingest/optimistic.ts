@@ -25,16 +25,16 @@ import {
   responseOf,
   StaleApplication,
 } from './plan.ts'
-import type { KnownSession, KnownSessions } from './remembered-sessions.ts'
+import type { RememberedSession, RememberedSessions } from './remembered-sessions.ts'
 
 export interface BatchDeps extends PlanDeps, Pick<Deps, 'sql' | 'doorbell'> {
-  readonly known: KnownSessions
+  readonly known: RememberedSessions
 }
 
 /** By the position of their job in the batch. */
 type Outcomes = Outcome<IngestResponse>[]
 
-interface Draft extends Pick<KnownSession, 'highest'> {
+interface Draft extends Pick<RememberedSession, 'highest'> {
   readonly plan: Plan
   /** Of the session that it was decided by; null: there was none. */
   readonly version: number | null
@@ -135,8 +135,8 @@ async function store(
   if (sent.length > 0) deps.doorbell.ring(sent)
   for (const [n, draft] of writes.entries()) {
     const version = done.get(n)
-    if (version !== undefined) note(deps, draft, version)
-    else if (draft.remembered) deps.known.doubt(draft.plan.job.key)
+    if (version !== undefined) remember(deps, draft, version)
+    else if (draft.remembered) deps.known.invalidate(draft.plan.job.key)
   }
   const lost = new Set(writes.filter((_, n) => !done.has(n)))
   const stored = easy.filter((draft) => !lost.has(draft))
@@ -170,7 +170,7 @@ async function storeLocked(
 ): Promise<void> {
   if (drafts.length === 0) return
   const jobs: readonly Job[] = drafts.map(({ plan }) => plan.job)
-  for (const { key } of jobs) deps.known.doubt(key)
+  for (const { key } of jobs) deps.known.invalidate(key)
   const settled = await transactionWithMail(deps, (tx, outbox) => storeJobs(deps, jobs, tx, outbox)).catch(
     (error: unknown) => jobs.map(() => failure(batchSize, error)),
   )
@@ -213,12 +213,12 @@ function guarded({ plan, version }: Draft) {
   }
 }
 
-function note({ known }: BatchDeps, { plan, highest, version: before }: Draft, version: number): void {
+function remember({ known }: BatchDeps, { plan, highest, version: before }: Draft, version: number): void {
   const { job, id, values, watermark, erased, decision } = plan
   const sequences = decision.inserts.map(({ event }) => event.sequence)
   const session = { id, ...values, watermark, erased }
   const { creditsExhausted } = job
-  known.note(
+  known.remember(
     job.key,
     { session, version, highest: Math.max(highest, ...sequences), creditsExhausted },
     before,

@@ -8,7 +8,7 @@
 import { LRUCache } from 'lru-cache'
 import type { SessionKey, SessionRow } from './locked.store.ts'
 
-export interface KnownSession {
+export interface RememberedSession {
   readonly session: SessionRow
   /** Of the session, as ingestion left it (see `versionOf`). */
   readonly version: number
@@ -17,42 +17,42 @@ export interface KnownSession {
   readonly creditsExhausted: boolean
 }
 
-export interface KnownSessions {
-  get(key: SessionKey): KnownSession | null
+export interface RememberedSessions {
+  get(key: SessionKey): RememberedSession | null
   /** After a request was stored. @param versionBefore what it was decided by; null: the session is new */
-  note(key: SessionKey, known: KnownSession, versionBefore: number | null): void
+  remember(key: SessionKey, known: RememberedSession, versionBefore: number | null): void
   /** What is remembered does not hold any more, or may not: not used before a request was decided by what was noted last. */
-  doubt(key: SessionKey): void
+  invalidate(key: SessionKey): void
 }
 
 const CAPACITY = 10_000
 /** Characters of JSON. A session with more to remember is read each time. */
 const MAX_SIZE = 2_000
 
-type Entry = KnownSession & { readonly doubted: boolean }
+type Entry = RememberedSession & { readonly invalidated: boolean }
 
 /** Keeps the most recently stored sessions of this process. */
-export function createKnownSessions(): KnownSessions {
+export function createRememberedSessions(): RememberedSessions {
   const entries = new LRUCache<string, Entry>({ max: CAPACITY })
   const nameOf = (key: SessionKey) => `${key.applicationId} ${key.externalSessionId}`
 
   return {
     get(key) {
       const entry = entries.get(nameOf(key))
-      return entry === undefined || entry.doubted ? null : entry
+      return entry === undefined || entry.invalidated ? null : entry
     },
-    note(key, known, versionBefore) {
+    remember(key, known, versionBefore) {
       const name = nameOf(key)
       const before = entries.get(name)
       entries.delete(name)
       if (JSON.stringify(known.session).length > MAX_SIZE) return
-      const doubted = before?.doubted === true && before.version !== versionBefore
-      entries.set(name, { ...known, doubted })
+      const invalidated = before?.invalidated === true && before.version !== versionBefore
+      entries.set(name, { ...known, invalidated })
     },
-    doubt(key) {
+    invalidate(key) {
       const name = nameOf(key)
       const entry = entries.get(name)
-      if (entry !== undefined) entries.set(name, { ...entry, doubted: true })
+      if (entry !== undefined) entries.set(name, { ...entry, invalidated: true })
     },
   }
 }

@@ -16,11 +16,11 @@ import { AppError } from '../../platform/errors.ts'
 import type { Applications } from '../applications/service.ts'
 import { hasAgentKey, type IngestApplication, selectSettings } from '../applications/store.ts'
 import { type IngestResponse, MAX_EVENTS_PER_REQUEST } from '../model.ts'
-import { createKnownApplications } from './application.ts'
 import { storeBatch } from './optimistic.ts'
 import { type Job, OlderSettings, StaleApplication } from './plan.ts'
 import type { Fingerprints } from './prepare.ts'
-import { createKnownSessions } from './remembered-sessions.ts'
+import { createRememberedApplications } from './remembered-applications.ts'
+import { createRememberedSessions } from './remembered-sessions.ts'
 import { createIngestWork, type IngestWork } from './work.ts'
 
 type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
@@ -50,7 +50,7 @@ const ATTEMPTS = 12
 export function createIngest(deps: IngestDeps, applications: Pick<Applications, 'loadForIngest'>): Ingest {
   const work = createIngestWork()
   const store = createStore(deps)
-  const known = createKnownApplications((...ids) => applications.loadForIngest(...ids))
+  const known = createRememberedApplications((...ids) => applications.loadForIngest(...ids))
 
   /** A refusal under a remembered application is a refusal only under the stored one. */
   async function judgeUnderKnown(
@@ -63,7 +63,7 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
       return await judge(deps, work, principal, application, readBody)
     } catch (error) {
       if (!remembered) throw error
-      known.forget(applicationId)
+      known.invalidate(applicationId)
       return judgeUnderKnown(principal, readBody)
     }
   }
@@ -86,7 +86,7 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
         if (error instanceof OlderSettings) {
           judged = await judgeUnderOlder(deps, work, judged, error.versions)
         } else {
-          known.forget(principal.applicationId)
+          known.invalidate(principal.applicationId)
           judged = await judgeUnderKnown(principal, readOnce)
         }
       }
@@ -151,7 +151,7 @@ function unavailable(message: string): AppError {
 
 /** Stores one request, in a transaction that it may share with others. */
 function createStore(deps: IngestDeps): (job: Job) => Promise<IngestResponse> {
-  const batchDeps = { ...deps, known: createKnownSessions() }
+  const batchDeps = { ...deps, known: createRememberedSessions() }
   return createGroupCommit<Job, IngestResponse>({
     keyOf: ({ key }) => `${key.applicationId} ${key.externalSessionId}`,
     weightOf: ({ prepared }) => prepared.events.length,

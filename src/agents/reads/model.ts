@@ -1,6 +1,5 @@
 /** Wire shapes of what is read back: sessions, their events and revisions, signals. */
 import { type Static, Type } from '@sinclair/typebox'
-import { FINDING_KINDS } from '../../analyze/analyzer.ts'
 import { pageOf, pageQuery } from '../../http/paging.ts'
 import { momentParameter } from '../../http/parameters.ts'
 import {
@@ -21,16 +20,11 @@ import {
   ProcessingStatusWord,
   RATINGS,
   SESSION_STATUSES,
+  SIGNAL_KINDS,
+  SIGNAL_SOURCES,
 } from '../model.ts'
 
-export const SIGNAL_SOURCES = ['explicit_feedback', 'qualitative_inference'] as const
-export type SignalSource = (typeof SIGNAL_SOURCES)[number]
-
-/** `message_feedback` is given explicitly; the others are read out of the conversation. */
-export const SIGNAL_KINDS = ['message_feedback', ...FINDING_KINDS] as const
-export type SignalKind = (typeof SIGNAL_KINDS)[number]
-
-export const SignalKind = named(
+const SignalKindWord = named(
   'SignalKind',
   oneOf(
     SIGNAL_KINDS,
@@ -47,13 +41,6 @@ const SignalSourceWord = named(
     '`explicit_feedback`: a user gave feedback; `qualitative_inference`: it was read out of the conversation.',
   ),
 )
-
-/** Bounds on a moment: RFC 3339 in UTC, with microseconds. */
-export interface Period {
-  readonly since?: string | undefined
-  /** Exclusive. */
-  readonly until?: string | undefined
-}
 
 const orNullText = (description: string) => orNull(Type.String(), description)
 
@@ -159,7 +146,7 @@ export const Signal = named(
     sessionId: uuid('Id of the session.'),
     externalSessionId: Type.String({ description: 'The caller’s id of the session.' }),
     source: SignalSourceWord,
-    kind: SignalKind,
+    kind: SignalKindWord,
     rating: orNull(oneOf(RATINGS), 'Whether it is good or bad; null where neither.'),
     labels: Type.Array(Type.String(), { description: 'Labels of the feedback.' }),
     comment: orNullText('What the user wrote, or what the signal was read from; null without any.'),
@@ -208,7 +195,7 @@ export const SessionQuery = Type.Object({
 export const SignalQuery = Type.Object({
   source: Type.Optional(described(SignalSourceWord, 'Signals of this source.')),
   rating: Type.Optional(oneOf(RATINGS, 'Signals with this rating.')),
-  kind: Type.Optional(described(SignalKind, 'Signals of this kind.')),
+  kind: Type.Optional(described(SignalKindWord, 'Signals of this kind.')),
   agentKey,
   sessionId: Type.Optional(uuid('Signals of one session, then in the order of `sequence`.')),
   ...signalPeriods,

@@ -7,8 +7,8 @@
 import { asMicroseconds, behind, type Slice, type TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import { type Walked, walk, wholly } from '../../platform/db/walk.ts'
-import type { Context, Participant, ProcessingStatus, SessionStatus } from '../model.ts'
-import type { EventBody, Period } from './model.ts'
+import type { Context, Participant, Period, ProcessingStatus, SessionStatus } from '../model.ts'
+import type { EventBody } from './model.ts'
 import {
   endOfWalk,
   type Fragment,

@@ -2,8 +2,7 @@
 import { asMoment, type MomentSlice, type Slice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import { type Walked, walk, wholly } from '../../platform/db/walk.ts'
-import type { Rating } from '../model.ts'
-import type { Period, SignalKind, SignalSource } from './model.ts'
+import type { Period, Rating, SignalKind, SignalSource } from '../model.ts'
 import { endOfWalk, type Fragment, newest, type Reader, readable, within } from './visible.store.ts'
 
 export interface SignalFilter {

@@ -8,7 +8,7 @@ import type { PendingQuery, Row } from 'postgres'
 import { asMicroseconds, asMoment, behind, type MomentSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import { marginOf, WALK_ROWS } from '../../platform/db/walk.ts'
-import type { Period } from './model.ts'
+import type { Period } from '../model.ts'
 
 /** A piece of a statement. */
 export type Fragment = PendingQuery<Row[]>

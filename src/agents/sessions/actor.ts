@@ -18,22 +18,22 @@ import type {
 } from '../../actors/types.ts'
 import type { Deps } from '../../container.ts'
 import type { Tx } from '../../platform/db/pool.ts'
-import { type WalkStep, walk } from './progress.rules.ts'
+import { advance, type ProgressStep } from './progress.rules.ts'
 import {
-  deleteRevisits,
+  deleteLateEvents,
   highestSequences,
   type LockedSession,
   lockSession,
   lockSessions,
   readWaiting,
+  type SessionProgress,
   saveProcessingStatuses,
-  saveWalks,
+  saveProgress,
   type Waiting,
-  type Walked,
 } from './progress.store.ts'
 import { grantCredits, reopenAround, storeResponses, withdrawResponses } from './responses.store.ts'
 import { analyzeLetter, isTerminal } from './session.rules.ts'
-import { type Of, scopesOf } from './session-table.store.ts'
+import { type PerSession, scopesOf } from './session-table.store.ts'
 import { deleteFeedback, writeSignals } from './signals.store.ts'
 import { type Effects, effectsOf, statusByCount } from './turn.rules.ts'
 
@@ -44,15 +44,15 @@ const PAGE_TOGETHER = 4_000
 
 type ActorDeps = Pick<Deps, 'newId'>
 
-interface Turn extends Waiting {
+interface SessionTurn extends Waiting {
   readonly scope: LockedSession
   /** As many events of either sort as a turn takes: there may be more. */
   readonly page: number
 }
 
 /** What is to be done in a turn. */
-interface Decision extends Turn {
-  readonly step: WalkStep<Turn['next'][number]>
+interface Decision extends SessionTurn {
+  readonly step: ProgressStep<SessionTurn['next'][number]>
   readonly gapsPermanentThrough: number | null
   readonly again: boolean
   readonly effects: Effects
@@ -60,7 +60,7 @@ interface Decision extends Turn {
   readonly byCredits: boolean
 }
 
-const NOTHING: Waiting = { revisits: [], next: [], blocked: false }
+const NOTHING: Waiting = { lateEvents: [], next: [], blocked: false }
 
 /**
  * - `events_stored`: events were stored or revised, or the status changed.
@@ -70,7 +70,7 @@ const NOTHING: Waiting = { revisits: [], next: [], blocked: false }
  * All three do the whole walk: what is due is read, not told.
  */
 export function sessionActor(deps: ActorDeps): ActorDefinition {
-  const walkOn: BulkHandler = { visit: (visits, tx, send) => walkSessions(deps, visits, tx, send) }
+  const walkOn: BulkHandler = { visit: (visits, tx, send) => advanceSessions(deps, visits, tx, send) }
   return {
     kind: 'session',
     pool: 'short',
@@ -89,7 +89,7 @@ const giveUp: GiveUp = async (message, tx) => {
 }
 
 /** Sessions that were deleted have nothing to do. @returns the actors of those that have more to do. */
-async function walkSessions(
+async function advanceSessions(
   deps: ActorDeps,
   visits: readonly Visit[],
   tx: Tx,
@@ -109,42 +109,42 @@ async function walkSessions(
   )
 }
 
-async function read(tx: Tx, ids: readonly string[]): Promise<readonly Turn[]> {
+async function read(tx: Tx, ids: readonly string[]): Promise<readonly SessionTurn[]> {
   const page = Math.min(PAGE, Math.ceil(PAGE_TOGETHER / ids.length))
   const [sessions, waiting] = await Promise.all([lockSessions(tx, ids), readWaiting(tx, ids, page)])
   return sessions.map((scope) => ({ ...NOTHING, ...waiting.get(scope.sessionId), scope, page }))
 }
 
 /** How far to walk. A gap at which an idle session waits becomes permanent, with all that are stored beyond it. */
-async function decide(tx: Tx, turns: readonly Turn[]): Promise<readonly Decision[]> {
+async function decide(tx: Tx, turns: readonly SessionTurn[]): Promise<readonly Decision[]> {
   const idle = turns.filter(({ scope }) => scope.idle)
   const overdue = idle.filter((turn) => stepOf(turn, turn.scope.gapsPermanentThrough).waitingAtGap)
   const highest = await highestSequences(tx, scopesOf(overdue))
   return turns.map((turn) => {
-    const { scope, revisits, page, blocked } = turn
+    const { scope, lateEvents, page, blocked } = turn
     const gapsPermanentThrough = highest.get(scope.sessionId) ?? scope.gapsPermanentThrough
     const step = stepOf(turn, gapsPermanentThrough)
-    const effects = effectsOf(revisits, step.process)
+    const effects = effectsOf(lateEvents, step.process)
     return {
       ...turn,
       step,
       gapsPermanentThrough,
       effects,
-      again: step.again || revisits.length === page,
+      again: step.again || lateEvents.length === page,
       byCredits: blocked || (scope.limited && effects.responses.length > 0),
     }
   })
 }
 
-function stepOf({ scope, next, page }: Turn, gapsPermanentThrough: number | null) {
+function stepOf({ scope, next, page }: SessionTurn, gapsPermanentThrough: number | null) {
   const terminal = isTerminal(scope.status)
   const hasMore = next.length === page
-  return walk({ watermark: scope.watermark, terminal, gapsPermanentThrough, next, hasMore })
+  return advance({ watermark: scope.watermark, terminal, gapsPermanentThrough, next, hasMore })
 }
 
 /** Writes what the events mean, and how far the sessions are then. @returns the ids of those that have responses to analyse. */
 async function apply(deps: ActorDeps, tx: Tx, decisions: readonly Decision[]): Promise<ReadonlySet<string>> {
-  const parts = <T>(rowsOf: (decision: Decision) => readonly T[]): readonly Of<T>[] =>
+  const parts = <T>(rowsOf: (decision: Decision) => readonly T[]): readonly PerSession<T>[] =>
     decisions
       .map((decision) => ({ scope: decision.scope, rows: rowsOf(decision) }))
       .filter(({ rows }) => rows.length > 0)
@@ -152,7 +152,7 @@ async function apply(deps: ActorDeps, tx: Tx, decisions: readonly Decision[]): P
   const withdrawn = parts(({ effects }) => effects.withdrawn)
   // The first walk has nothing behind it whose context could have changed.
   const changed = parts(({ scope, effects }) => (scope.watermark < 0 ? [] : effects.changedAround))
-  const revisited = parts(({ revisits }) => revisits.map((event) => event.externalEventId))
+  const late = parts(({ lateEvents }) => lateEvents.map((event) => event.externalEventId))
   const written = [
     writeSignals(tx, deps.newId, signals),
     deleteFeedback(
@@ -162,10 +162,10 @@ async function apply(deps: ActorDeps, tx: Tx, decisions: readonly Decision[]): P
     withdrawResponses(tx, withdrawn),
     storeResponses(tx, parts(responsesOf)),
     reopenAround(tx, changed),
-    deleteRevisits(tx, revisited),
+    deleteLateEvents(tx, late),
     grantCredits(tx, scopesOf(decisions.filter(({ byCredits }) => byCredits))),
   ]
-  const [metered] = await Promise.all([saveWalks(tx, decisions.map(toSave)), ...written])
+  const [metered] = await Promise.all([saveProgress(tx, decisions.map(toSave)), ...written])
   return metered
 }
 
@@ -174,14 +174,14 @@ function responsesOf({ effects, byCredits }: Decision) {
   return effects.responses.map((response) => ({ ...response, state }))
 }
 
-function toSave({ scope, step, again, gapsPermanentThrough }: Decision): Walked {
-  const unwalked = again || step.waitingAtGap
+function toSave({ scope, step, again, gapsPermanentThrough }: Decision): SessionProgress {
+  const unprocessed = again || step.waitingAtGap
   return {
     scope,
     watermark: step.newWatermark,
     gapsPermanentThrough,
     waitSeconds: step.waitingAtGap ? scope.gapTimeoutSeconds : null,
-    statuses: statusByCount({ captureContent: scope.captureContent, unwalked }),
+    statuses: statusByCount({ captureContent: scope.captureContent, unprocessed }),
   }
 }
 

@@ -8,7 +8,7 @@
 import type { EventBody } from '../events/sanitize.ts'
 import type { Rating } from '../model.ts'
 
-export interface WalkInput<E> {
+export interface ProgressInput<E> {
   /** Every sequence up to here was walked; -1: none. */
   readonly watermark: number
   readonly terminal: boolean
@@ -20,7 +20,7 @@ export interface WalkInput<E> {
   readonly hasMore: boolean
 }
 
-export interface WalkStep<E> {
+export interface ProgressStep<E> {
   /** In order of sequence. */
   readonly process: readonly E[]
   /** The watermark when these are processed. */
@@ -32,7 +32,7 @@ export interface WalkStep<E> {
 }
 
 /** The events to process now. */
-export function walk<E extends { readonly sequence: number }>(input: WalkInput<E>): WalkStep<E> {
+export function advance<E extends { readonly sequence: number }>(input: ProgressInput<E>): ProgressStep<E> {
   let newWatermark = input.watermark
   let count = 0
   for (const event of input.next) {
@@ -58,7 +58,7 @@ function isOpenGap(watermark: number, sequence: number, permanentThrough: number
 }
 
 /** The stored event as the actor reads it. */
-export interface WalkedEvent {
+export interface ProgressEvent {
   readonly externalEventId: string
   readonly sequence: number
   readonly revision: number
@@ -85,7 +85,7 @@ export interface FeedbackSignal {
  * The signal that an event makes: every final feedback event that is not retracted makes exactly one, from what is stored of
  * it. Others make none: null.
  */
-export function signalOf(event: WalkedEvent): FeedbackSignal | null {
+export function signalOf(event: ProgressEvent): FeedbackSignal | null {
   if (event.type !== 'feedback' || !event.final) return null
   const feedback = event.body.feedback ?? {}
   if (feedback.retracted) return null

@@ -10,7 +10,13 @@
 import type { Query } from '../../platform/db/pool.ts'
 import type { ProcessingStatus, SessionStatus } from '../model.ts'
 import { responseCounts } from './responses.store.ts'
-import { numbered, type Of, type SessionScope, scopesOf, sessionTable } from './session-table.store.ts'
+import {
+  numbered,
+  type PerSession,
+  type SessionScope,
+  scopesOf,
+  sessionTable,
+} from './session-table.store.ts'
 import type { StatusByCount, TurnEvent } from './turn.rules.ts'
 
 export interface LockedSession extends SessionScope {
@@ -53,7 +59,7 @@ export async function lockSessions(tx: Query, ids: readonly string[]): Promise<r
 /** What there is for a session's turn. */
 export interface Waiting {
   /** Events that were revised, or came late, after the walk had passed them; in order of sequence. */
-  readonly revisits: readonly TurnEvent[]
+  readonly lateEvents: readonly TurnEvent[]
   /** The lowest stored events above the watermark, in order of sequence. */
   readonly next: readonly TurnEvent[]
   /** Responses of earlier turns wait for credits. */
@@ -61,7 +67,7 @@ export interface Waiting {
 }
 
 type WaitingRow = { readonly sessionId: string; readonly blocked: boolean } & (
-  | (Omit<TurnEvent, 'body'> & { readonly body: TurnEvent['body'] | null; readonly isRevisit: boolean })
+  | (Omit<TurnEvent, 'body'> & { readonly body: TurnEvent['body'] | null; readonly isLate: boolean })
   | { readonly sequence: null }
 )
 
@@ -76,7 +82,7 @@ export async function readWaiting(
 ): Promise<ReadonlyMap<string, Waiting>> {
   const rows = await tx<WaitingRow[]>`
     select
-      s.id as "sessionId", blocked.session_id is not null as blocked, e.is_revisit as "isRevisit",
+      s.id as "sessionId", blocked.session_id is not null as blocked, e.is_late as "isLate",
       e.external_event_id as "externalEventId", e.sequence, e.revision, e.type, e.final,
       case when e.type = 'feedback' then e.body end as body,
       e.type = 'assistant_message' and coalesce((e.body ->> 'visible')::boolean, false) as visible,
@@ -90,13 +96,13 @@ export async function readWaiting(
     ) blocked on true
     left join lateral (
       (
-        select false as is_revisit, n.*
+        select false as is_late, n.*
         from agent_event n
         where n.organization_id = s.organization_id and n.session_id = s.id and n.sequence > s.watermark
         order by n.sequence
         limit ${limit}
       ) union all (
-        select true as is_revisit, passed.*
+        select true as is_late, passed.*
         from agent_late_event r
         cross join lateral (
           select *
@@ -120,19 +126,19 @@ export async function readWaiting(
 }
 
 function waitingOf(rows: readonly WaitingRow[]): Waiting {
-  const revisits: TurnEvent[] = []
+  const lateEvents: TurnEvent[] = []
   const next: TurnEvent[] = []
   for (const row of rows) {
     if (row.sequence === null) continue
     const event = { ...row, body: row.body ?? {} }
-    if (row.isRevisit) revisits.push(event)
+    if (row.isLate) lateEvents.push(event)
     else next.push(event)
   }
-  return { revisits, next, blocked: rows[0]?.blocked ?? false }
+  return { lateEvents, next, blocked: rows[0]?.blocked ?? false }
 }
 
 /** Forgets events, by their ids, that turns have gone back for. */
-export async function deleteRevisits(tx: Query, parts: readonly Of<string>[]): Promise<void> {
+export async function deleteLateEvents(tx: Query, parts: readonly PerSession<string>[]): Promise<void> {
   const { ns, rows } = numbered(parts)
   if (rows.length === 0) return
   await tx`
@@ -162,7 +168,7 @@ export async function highestSequences(
 }
 
 /** How far a session's walk came. */
-export interface Walked {
+export interface SessionProgress {
   readonly scope: SessionScope
   readonly watermark: number
   readonly gapsPermanentThrough: number | null
@@ -176,7 +182,10 @@ export interface Walked {
  * Writes the rows in any case: guarded writes that wait for one learn from its being written that the turn's letter is gone.
  * @returns the ids of those that have responses to analyse.
  */
-export async function saveWalks(tx: Query, walked: readonly Walked[]): Promise<ReadonlySet<string>> {
+export async function saveProgress(
+  tx: Query,
+  walked: readonly SessionProgress[],
+): Promise<ReadonlySet<string>> {
   const statuses = (of: keyof StatusByCount) => walked.map((one) => one.statuses[of])
   const rows = await tx<{ id: string; metered: number }[]>`
     update agent_session a set

@@ -6,7 +6,13 @@
  * session's row lock; the organization's row, where there are credits to count, is locked after it.
  */
 import type { Query } from '../../platform/db/pool.ts'
-import { numbered, type Of, type SessionScope, scopesOf, sessionTable } from './session-table.store.ts'
+import {
+  numbered,
+  type PerSession,
+  type SessionScope,
+  scopesOf,
+  sessionTable,
+} from './session-table.store.ts'
 
 const UNIT = 'agent_response_processed'
 
@@ -22,7 +28,7 @@ export interface ResponseRow {
 }
 
 /** Stores responses, and meters those that need no credits. */
-export async function storeResponses(tx: Query, parts: readonly Of<ResponseRow>[]): Promise<void> {
+export async function storeResponses(tx: Query, parts: readonly PerSession<ResponseRow>[]): Promise<void> {
   const { ns, rows } = numbered(parts)
   if (rows.length === 0) return
   await tx`
@@ -106,7 +112,7 @@ export async function grantCredits(tx: Query, scopes: readonly SessionScope[]): 
 }
 
 /** Forgets responses, by their events, that are none any more, and what was inferred from them. Their units stay in the ledger. */
-export async function withdrawResponses(tx: Query, parts: readonly Of<string>[]): Promise<void> {
+export async function withdrawResponses(tx: Query, parts: readonly PerSession<string>[]): Promise<void> {
   const { ns, rows } = numbered(parts)
   if (rows.length === 0) return
   await tx`
@@ -128,7 +134,7 @@ export async function withdrawResponses(tx: Query, parts: readonly Of<string>[])
 }
 
 /** Sends the nearest responses before and after the given sequences through analysis again. Costs no unit. */
-export async function reopenAround(tx: Query, parts: readonly Of<number>[]): Promise<void> {
+export async function reopenAround(tx: Query, parts: readonly PerSession<number>[]): Promise<void> {
   const { ns, rows } = numbered(parts)
   if (rows.length === 0) return
   await tx`

@@ -12,7 +12,7 @@ export interface SessionScope {
 }
 
 /** What is written or looked up for one session of several. */
-export interface Of<T> {
+export interface PerSession<T> {
   readonly scope: SessionScope
   readonly rows: readonly T[]
 }
@@ -26,7 +26,10 @@ export const sessionTable = (tx: Query, scopes: readonly SessionScope[]) => tx`
   ) with ordinality as s (organization_id, application_id, session_id, n)`
 
 /** The number in `sessionTable` of every row, and the rows in the same order. */
-export function numbered<T>(parts: readonly Of<T>[]): { readonly ns: number[]; readonly rows: readonly T[] } {
+export function numbered<T>(parts: readonly PerSession<T>[]): {
+  readonly ns: number[]
+  readonly rows: readonly T[]
+} {
   return {
     ns: parts.flatMap(({ rows }, index) => rows.map(() => index + 1)),
     rows: parts.flatMap(({ rows }) => rows),

@@ -5,13 +5,12 @@
 
 import type { Query } from '../../platform/db/pool.ts'
 import type { NewId } from '../../platform/ids.ts'
-import type { Rating } from '../model.ts'
-import type { SignalKind } from '../reads/model.ts'
-import { numbered, type Of, scopesOf, sessionTable } from './session-table.store.ts'
+import type { Rating, SignalKind, SignalSource } from '../model.ts'
+import { numbered, type PerSession, scopesOf, sessionTable } from './session-table.store.ts'
 
 /** Sequence, revision and time are those of the event that the signal was read from. */
 export interface NewSignal {
-  readonly source: 'explicit_feedback' | 'qualitative_inference'
+  readonly source: SignalSource
   readonly kind: SignalKind
   readonly externalEventId: string
   readonly targetEventExternalId: string | null
@@ -22,7 +21,11 @@ export interface NewSignal {
 }
 
 /** Writes signals of any number of sessions. */
-export async function writeSignals(tx: Query, newId: NewId, parts: readonly Of<NewSignal>[]): Promise<void> {
+export async function writeSignals(
+  tx: Query,
+  newId: NewId,
+  parts: readonly PerSession<NewSignal>[],
+): Promise<void> {
   const rows = parts.flatMap(({ rows: signals }, index) =>
     signals.map((signal) => ({ ...signal, id: newId(), n: index + 1 })),
   )
@@ -60,7 +63,7 @@ export async function writeSignals(tx: Query, newId: NewId, parts: readonly Of<N
 }
 
 /** Deletes the signals that feedback events, by their ids, have made. */
-export async function deleteFeedback(tx: Query, parts: readonly Of<string>[]): Promise<void> {
+export async function deleteFeedback(tx: Query, parts: readonly PerSession<string>[]): Promise<void> {
   const { ns, rows } = numbered(parts)
   if (rows.length === 0) return
   await tx`

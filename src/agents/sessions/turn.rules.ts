@@ -3,10 +3,10 @@
  * says of its progress. Pure; which events are walked is decided in progress.rules.ts.
  */
 import type { ProcessingStatus } from '../model.ts'
-import { type FeedbackSignal, signalOf, type WalkedEvent } from './progress.rules.ts'
+import { type FeedbackSignal, type ProgressEvent, signalOf } from './progress.rules.ts'
 
 /** A stored event as a turn reads it. */
-export interface TurnEvent extends WalkedEvent {
+export interface TurnEvent extends ProgressEvent {
   /** An assistant response that its reader saw, judged when the event came in. */
   readonly visible: boolean
   /** Content was captured under the settings that the event was stored with. */
@@ -26,22 +26,22 @@ export interface Effects {
 }
 
 /** The effects of events that were revised or came late, and of the events walked now, both in order of sequence. */
-export function effectsOf(revisited: readonly TurnEvent[], walked: readonly TurnEvent[]): Effects {
-  const events = [...revisited, ...walked]
+export function effectsOf(late: readonly TurnEvent[], walked: readonly TurnEvent[]): Effects {
+  const events = [...late, ...walked]
   const firstResponse = walked.findIndex(isResponse)
   // Behind the first response of this walk every neighbour is as new as the message itself.
   const beforeIt = firstResponse === -1 ? walked : walked.slice(0, firstResponse)
   return {
     signals: events.map(signalOf).filter((signal) => signal !== null),
-    retracted: revisited
+    retracted: late
       .filter((event) => event.type === 'feedback' && event.final && signalOf(event) === null)
       .map((event) => event.externalEventId),
     responses: events.filter(isResponse),
-    withdrawn: revisited
+    withdrawn: late
       .filter((event) => event.type === 'assistant_message' && !isResponse(event))
       .map((event) => event.externalEventId),
     changedAround: [
-      ...revisited.filter((event) => event.type === 'assistant_message' || isUserMessage(event)),
+      ...late.filter((event) => event.type === 'assistant_message' || isUserMessage(event)),
       ...beforeIt.filter(isUserMessage),
     ].map((event) => event.sequence),
   }
@@ -59,7 +59,7 @@ export interface Progress {
   /** By the application's present settings. */
   readonly captureContent: boolean
   /** Stored events are still to be walked, or wait beyond a gap. */
-  readonly unwalked: boolean
+  readonly unprocessed: boolean
   /** Responses by what they wait for: credits, analysis, nobody. */
   readonly blocked: number
   readonly metered: number
@@ -74,7 +74,7 @@ export function processingStatusOf(progress: Progress): ProcessingStatus {
   if (!progress.captureContent) return 'capture_disabled'
   if (progress.blocked > 0) return 'billing_blocked'
   if (progress.metered > 0) return 'processing'
-  if (progress.unwalked) return 'pending'
+  if (progress.unprocessed) return 'pending'
   return progress.failed > 0 ? 'failed' : 'completed'
 }
 
@@ -87,7 +87,7 @@ export interface StatusByCount {
 }
 
 /** `processingStatusOf` for who has not counted yet. */
-export function statusByCount(progress: Pick<Progress, 'captureContent' | 'unwalked'>): StatusByCount {
+export function statusByCount(progress: Pick<Progress, 'captureContent' | 'unprocessed'>): StatusByCount {
   const none = { ...progress, blocked: 0, metered: 0, failed: 0 }
   return {
     blocked: processingStatusOf({ ...none, blocked: 1 }),

@@ -8,23 +8,23 @@ import { LRUCache } from 'lru-cache'
 import { createSharedLoad } from '../../platform/concurrency/shared-load.ts'
 import type { IngestApplication } from '../applications/store.ts'
 
-export interface KnownApplication {
+export interface FoundApplication {
   readonly application: IngestApplication
   /** False: just read. */
   readonly remembered: boolean
 }
 
-export interface KnownApplications {
-  get(organizationId: string, applicationId: string): Promise<KnownApplication>
-  forget(applicationId: string): void
+export interface RememberedApplications {
+  get(organizationId: string, applicationId: string): Promise<FoundApplication>
+  invalidate(applicationId: string): void
 }
 
 const CAPACITY = 1_000
 
 /** Keeps the most recently used applications of this process; concurrent requests share a look-up. */
-export function createKnownApplications(
+export function createRememberedApplications(
   load: (organizationId: string, applicationId: string) => Promise<IngestApplication>,
-): KnownApplications {
+): RememberedApplications {
   const known = new LRUCache<string, IngestApplication>({ max: CAPACITY })
   const sharedLoad = createSharedLoad((_organizationId, applicationId) => applicationId, load)
 
@@ -35,6 +35,6 @@ export function createKnownApplications(
       known.set(applicationId, application)
       return { application, remembered: kept !== undefined }
     },
-    forget: (applicationId) => void known.delete(applicationId),
+    invalidate: (applicationId) => void known.delete(applicationId),
   }
 }

@@ -1,10 +1,13 @@
 /** When a process trusts what it remembers of a session. */
 import { expect, test } from 'bun:test'
-import { createKnownSessions, type KnownSession } from '../../src/agents/ingest/remembered-sessions.ts'
+import {
+  createRememberedSessions,
+  type RememberedSession,
+} from '../../src/agents/ingest/remembered-sessions.ts'
 
 const key = { organizationId: 'o', applicationId: 'a', externalSessionId: 'chat' }
 
-function known(version: number, agentVersion = '1'): KnownSession {
+function known(version: number, agentVersion = '1'): RememberedSession {
   const session = {
     id: 's',
     status: 'open',
@@ -21,40 +24,40 @@ function known(version: number, agentVersion = '1'): KnownSession {
 }
 
 test('a session is remembered as it was stored last, by its application', () => {
-  const sessions = createKnownSessions()
+  const sessions = createRememberedSessions()
   expect(sessions.get(key)).toBeNull()
-  sessions.note(key, known(1), null)
-  sessions.note(key, known(2), 1)
+  sessions.remember(key, known(1), null)
+  sessions.remember(key, known(2), 1)
   expect(sessions.get(key)?.highest).toBe(2)
   expect(sessions.get({ ...key, applicationId: 'b' })).toBeNull()
 })
 
 test('where others store into it too, it is not trusted before it was found as this process left it', () => {
-  const sessions = createKnownSessions()
-  sessions.note(key, known(1), null)
-  sessions.doubt(key)
+  const sessions = createRememberedSessions()
+  sessions.remember(key, known(1), null)
+  sessions.invalidate(key)
   expect(sessions.get(key)).toBeNull()
-  sessions.note(key, known(5), 4)
+  sessions.remember(key, known(5), 4)
   expect(sessions.get(key)).toBeNull()
-  sessions.note(key, known(9), 8)
+  sessions.remember(key, known(9), 8)
   expect(sessions.get(key)).toBeNull()
-  sessions.note(key, known(10), 9)
+  sessions.remember(key, known(10), 9)
   expect(sessions.get(key)?.version).toBe(10)
 })
 
 test('a session with much to remember is not remembered, nor what it was before', () => {
-  const sessions = createKnownSessions()
-  sessions.note(key, known(1), null)
-  sessions.note(key, known(2, 'x'.repeat(3_000)), 1)
+  const sessions = createRememberedSessions()
+  sessions.remember(key, known(1), null)
+  sessions.remember(key, known(2, 'x'.repeat(3_000)), 1)
   expect(sessions.get(key)).toBeNull()
 })
 
 test('of very many sessions the ones that were stored last are remembered', () => {
-  const sessions = createKnownSessions()
+  const sessions = createRememberedSessions()
   const nth = (n: number) => ({ ...key, externalSessionId: `chat ${n}` })
-  for (let n = 0; n < 10_000; n++) sessions.note(nth(n), known(1), null)
-  sessions.note(nth(0), known(2), 1)
-  sessions.note(nth(10_000), known(1), null)
+  for (let n = 0; n < 10_000; n++) sessions.remember(nth(n), known(1), null)
+  sessions.remember(nth(0), known(2), 1)
+  sessions.remember(nth(10_000), known(1), null)
   expect(sessions.get(nth(0))?.version).toBe(2)
   expect(sessions.get(nth(1))).toBeNull()
   expect(sessions.get(nth(10_000))?.version).toBe(1)

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { signalOf, type WalkedEvent, type WalkInput, walk } from '../../src/agents/sessions/progress.rules.ts'
+import {
+  advance,
+  type ProgressEvent,
+  type ProgressInput,
+  signalOf,
+} from '../../src/agents/sessions/progress.rules.ts'
 
 interface Numbered {
   readonly sequence: number
@@ -8,7 +13,7 @@ interface Numbered {
 
 const events = (...sequences: number[]): Numbered[] => sequences.map((sequence) => ({ sequence }))
 
-const INPUT: WalkInput<Numbered> = {
+const INPUT: ProgressInput<Numbered> = {
   watermark: -1,
   terminal: false,
   gapsPermanentThrough: null,
@@ -17,7 +22,7 @@ const INPUT: WalkInput<Numbered> = {
 }
 
 describe('the walk of a session', () => {
-  test.each<[string, Partial<WalkInput<Numbered>>, number[], number, boolean]>([
+  test.each<[string, Partial<ProgressInput<Numbered>>, number[], number, boolean]>([
     ['nothing stored: nothing to do', {}, [], -1, false],
     ['numbering starts at 0', { next: events(0, 1, 2) }, [0, 1, 2], 2, false],
     ['numbering starts at 1', { next: events(1, 2) }, [1, 2], 2, false],
@@ -62,14 +67,14 @@ describe('the walk of a session', () => {
       false,
     ],
   ])('%s', (_, input, processed, newWatermark, waitingAtGap) => {
-    const step = walk({ ...INPUT, ...input })
+    const step = advance({ ...INPUT, ...input })
     expect(step.process.map((event) => event.sequence)).toEqual(processed)
     expect(step).toMatchObject({ newWatermark, waitingAtGap, again: false })
   })
 
   test('goes on at once after a full page, but not past a gap', () => {
-    expect(walk({ ...INPUT, next: events(0, 1), hasMore: true }).again).toBe(true)
-    expect(walk({ ...INPUT, next: events(0, 2), hasMore: true }).again).toBe(false)
+    expect(advance({ ...INPUT, next: events(0, 1), hasMore: true }).again).toBe(true)
+    expect(advance({ ...INPUT, next: events(0, 2), hasMore: true }).again).toBe(false)
   })
 
   test('processes each sequence exactly once and in order, whatever the order of arrival', () => {
@@ -88,7 +93,7 @@ describe('the walk of a session', () => {
       fc.property(arrivals, ([all, order, batchSizes, pageSize]) => {
         // A session numbered from 0 shows its 0 before anything is walked: without it, 1 is a start.
         const arriving = all[0] === 0 ? [0, ...order.filter((sequence) => sequence !== 0)] : order
-        const session = new WalkedSession(pageSize)
+        const session = new SessionInMemory(pageSize)
         while (arriving.length > 0) session.arrive(arriving.splice(0, batchSizes.next().value as number))
         expect(session.walked).toEqual(all)
       }),
@@ -103,7 +108,7 @@ describe('the walk of a session', () => {
         fc.nat({ max: 10 }),
         fc.integer({ min: 1, max: 4 }),
         (sequences, before, pageSize) => {
-          const session = new WalkedSession(pageSize)
+          const session = new SessionInMemory(pageSize)
           const early = [...sequences.slice(0, before)].sort((a, b) => a - b)
           // Early ones come in order, so that none is late; what is late is revisited, not walked.
           for (const sequence of early) session.arrive([sequence])
@@ -118,7 +123,7 @@ describe('the walk of a session', () => {
 })
 
 /** The actor of one session over a list in memory. */
-class WalkedSession {
+class SessionInMemory {
   readonly walked: number[] = []
   watermark = -1
   #terminal = false
@@ -141,7 +146,7 @@ class WalkedSession {
 
   #turn(): boolean {
     const above = this.#stored.filter((sequence) => sequence > this.watermark)
-    const step = walk({
+    const step = advance({
       watermark: this.watermark,
       terminal: this.#terminal,
       gapsPermanentThrough: null,
@@ -155,7 +160,7 @@ class WalkedSession {
 }
 
 describe('the explicit-feedback signal', () => {
-  const feedback: WalkedEvent = {
+  const feedback: ProgressEvent = {
     externalEventId: 'f',
     sequence: 2,
     revision: 3,
