@@ -12,10 +12,8 @@ import { METADATA_ERRORS } from './metadata/errors.ts'
 import { PEOPLE_ERRORS } from './people/errors.ts'
 import {
   type DeclaredErrors,
-  type DetailCode,
-  type ErrorCode,
+  type ErrorCatalogue,
   type ErrorDeclaration,
-  type ErrorMember,
   PLATFORM_ERRORS,
 } from './platform/errors.ts'
 import { RECORDING_ERRORS } from './recordings/errors.ts'
@@ -40,20 +38,14 @@ const DECLARED: DeclaredErrors = {
 
 const DECLARATIONS: readonly ErrorDeclaration[] = Object.values(DECLARED)
 
-/** Code → HTTP status, in the order of the statuses. */
-export const ERROR_STATUS = Object.fromEntries(
-  Object.entries(mergeDeclared(DECLARATIONS.map(({ codes }) => codes))).toSorted(([, a], [, b]) => a - b),
-) as Readonly<Record<ErrorCode, number>>
-
-/** `details[].code` → its meaning. */
-export const DETAIL_CODES = mergeDeclared(DECLARATIONS.map(({ details = {} }) => details)) as Readonly<
-  Record<DetailCode, string>
->
-
-/** Additional members of an error body, as JSON Schema. */
-export const ERROR_MEMBERS = mergeDeclared(DECLARATIONS.map(({ members = {} }) => members)) as Readonly<
-  Record<ErrorMember, NonNullable<ErrorDeclaration['members']>[string]>
->
+/** Passed on in `Deps`. */
+export const ERRORS = {
+  codes: Object.fromEntries(
+    Object.entries(mergeDeclared(DECLARATIONS.map(({ codes }) => codes))).toSorted(([, a], [, b]) => a - b),
+  ),
+  details: mergeDeclared(DECLARATIONS.map(({ details = {} }) => details)),
+  members: mergeDeclared(DECLARATIONS.map(({ members = {} }) => members)),
+} as ErrorCatalogue
 
 /** All parts in one object. @throws Error if two parts declare the same name */
 export function mergeDeclared<T>(parts: readonly Readonly<Record<string, T>>[]): Readonly<Record<string, T>> {

@@ -1,7 +1,6 @@
 /** The error body of `/v3/rest` and of everything outside `/api` (specification, "Errors", REST API). */
 import { STATUS_CODES } from 'node:http'
-import { ERROR_STATUS } from '../error-catalogue.ts'
-import type { AppError } from '../platform/errors.ts'
+import type { AppError, ErrorCatalogue } from '../platform/errors.ts'
 
 export interface ErrorContext {
   readonly path: string
@@ -16,8 +15,8 @@ export interface RenderedError {
 }
 
 /** `{statusCode, timestamp, path, error, code, message, requestId, …extra, details?}`. */
-export function restError(error: AppError, context: ErrorContext): RenderedError {
-  const status = ERROR_STATUS[error.code]
+export function restError(error: AppError, context: ErrorContext, errors: ErrorCatalogue): RenderedError {
+  const status = errors.codes[error.code]
   return {
     status,
     contentType: 'application/json',

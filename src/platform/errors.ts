@@ -105,7 +105,7 @@ type MembersOf<T> = T extends { readonly members: infer M } ? M : never
 
 export type ErrorCode = KeysOf<Declared['codes']>
 export type DetailCode = KeysOf<DetailsOf<Declared>>
-export type ErrorMember = KeysOf<MembersOf<Declared>>
+type ErrorMember = KeysOf<MembersOf<Declared>>
 
 type MemberType<Name, T = MembersOf<Declared>> =
   T extends Record<Name & string, { readonly type: infer Type }>
@@ -116,6 +116,16 @@ type MemberType<Name, T = MembersOf<Declared>> =
 
 /** Additional members of an error body. */
 export type ErrorMembers = { readonly [Name in ErrorMember]?: MemberType<Name> }
+
+/** The errors of all owners, merged. */
+export interface ErrorCatalogue {
+  /** Code → HTTP status, in the order of the statuses. */
+  readonly codes: Readonly<Record<ErrorCode, number>>
+  /** `details[].code` → its meaning. */
+  readonly details: Readonly<Record<DetailCode, string>>
+  /** Additional members of an error body, as JSON Schema. */
+  readonly members: Readonly<Record<ErrorMember, MemberSchema>>
+}
 
 /** A finding about one value of the input. `path` has the form `items[3].name`. */
 export interface ErrorDetail {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import fc from 'fast-check'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import { restError } from '../../src/http/rest-error.ts'
 import { FIELD_TYPES } from '../../src/metadata/model.ts'
 import {
@@ -212,7 +213,10 @@ describe('values are refused with 422', () => {
       const error = await refusal(attempt())
       expect(error.code).toBe(code as never)
       const context = { path: '/', requestId: 'r', now: new Date() }
-      expect(restError(error, context).body).toMatchObject({ statusCode: 422, error: 'Unprocessable Entity' })
+      expect(restError(error, context, ERRORS).body).toMatchObject({
+        statusCode: 422,
+        error: 'Unprocessable Entity',
+      })
       expect(error.details.map(({ path, code: detail }) => [path, detail])).toEqual(details)
     }
     // Nothing was reserved.

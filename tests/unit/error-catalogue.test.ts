@@ -1,24 +1,24 @@
 /** The merged error catalogue: complete, and every name is declared once. */
 import { describe, expect, test } from 'bun:test'
-import { DETAIL_CODES, ERROR_MEMBERS, ERROR_STATUS, mergeDeclared } from '../../src/error-catalogue.ts'
+import { ERRORS, mergeDeclared } from '../../src/error-catalogue.ts'
 
 describe('the error catalogue', () => {
   test('contains the errors of the platform and of the features, in the order of their statuses', () => {
-    expect(ERROR_STATUS).toMatchObject({
+    expect(ERRORS.codes).toMatchObject({
       not_found: 404,
       folder_not_found: 404,
       upload_checksum_mismatch: 460,
     })
-    expect(DETAIL_CODES).toMatchObject({ required: 'The member is missing.', overlap: expect.any(String) })
-    expect(ERROR_MEMBERS).toMatchObject({ limit: { type: 'integer' }, recordingId: { type: 'string' } })
-    const statuses = Object.values(ERROR_STATUS)
+    expect(ERRORS.details).toMatchObject({ required: 'The member is missing.', overlap: expect.any(String) })
+    expect(ERRORS.members).toMatchObject({ limit: { type: 'integer' }, recordingId: { type: 'string' } })
+    const statuses = Object.values(ERRORS.codes)
     expect(statuses).toEqual(statuses.toSorted((a, b) => a - b))
   })
 
   test('has codes in snake_case with a status from 400 to 599', () => {
-    const names = [...Object.keys(ERROR_STATUS), ...Object.keys(DETAIL_CODES)]
+    const names = [...Object.keys(ERRORS.codes), ...Object.keys(ERRORS.details)]
     expect(names.filter((name) => !/^[a-z]+(?:_[a-z]+)*$/.test(name))).toEqual([])
-    expect(Object.values(ERROR_STATUS).filter((status) => status < 400 || status > 599)).toEqual([])
+    expect(Object.values(ERRORS.codes).filter((status) => status < 400 || status > 599)).toEqual([])
   })
 
   test('refuses a name that two features declare', () => {
