@@ -63,14 +63,14 @@ export function numberAndStore(tx: Query) {
     )`
 }
 
-/** Collects what a transaction sent, so that the notifier can wake-up when it has committed. */
+/** Collects what a transaction sent, so that the notifier is told after COMMIT. */
 export interface Outbox {
   send(newMessages: readonly NewMessage[]): Promise<void>
   sendUnlessWaiting(newMessages: readonly NewMessage[]): Promise<void>
 }
 
-/** Runs `work` in one transaction with an outbox, and wake-ups after COMMIT. */
-export async function transactionWithMail<T>(
+/** Runs `work` in one transaction with an outbox, and notifies after COMMIT. */
+export async function transactionWithOutbox<T>(
   deps: { readonly sql: Sql; readonly notifier: Notifier },
   work: (tx: Tx, outbox: Outbox) => Promise<T>,
 ): Promise<T> {

@@ -5,7 +5,7 @@
  * together with its organization, so another organization's object is 404.
  */
 
-import { transactionWithMail } from '../actors/mailbox.ts'
+import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import type { Query } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -168,7 +168,7 @@ function credits(deps: IdentityDeps) {
     organizationId: string,
     change: (tx: Parameters<typeof store.addCredits>[0]) => Promise<T>,
   ) =>
-    transactionWithMail(deps, async (tx, outbox) => {
+    transactionWithOutbox(deps, async (tx, outbox) => {
       const result = await change(tx)
       const blocked = await store.lockBlockedSessions(tx, organizationId)
       await outbox.sendUnlessWaiting(

@@ -2,7 +2,7 @@
  * Sessions of agent conversations as their actors find them: stored by SQL the way ingestion stores them, and turns
  * run directly in transactions.
  */
-import { transactionWithMail } from '../../src/actors/mailbox.ts'
+import { transactionWithOutbox } from '../../src/actors/mailbox.ts'
 import {
   type ActorDefinition,
   type ActorKey,
@@ -196,7 +196,7 @@ export async function giveUpAnalysis(
 /** Puts messages into mailboxes, as a use case would. */
 export async function sendMessages(sql: Sql, newMessages: readonly NewMessage[]): Promise<void> {
   const notifier = { name: 'postgres', notify: () => {}, close: async () => {} } as const
-  await transactionWithMail({ sql, notifier }, (_, outbox) => outbox.send(newMessages))
+  await transactionWithOutbox({ sql, notifier }, (_, outbox) => outbox.send(newMessages))
 }
 
 export async function sessionRow(sql: Sql, id: string) {
