@@ -1,6 +1,7 @@
 /** What every failure has in common: the body, the request id, and that nothing internal shows. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import { renderError, toAppError } from '../../src/http/error-handler.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -97,7 +98,7 @@ describe('an unexpected error', () => {
   const failing = new Elysia()
     .onError(({ error, request }) => {
       const context = { path: new URL(request.url).pathname, requestId: 'r-1', now: new Date(0) }
-      return renderError(toAppError(error, context, createLog('silent', 'test')), context)
+      return renderError(toAppError(error, context, createLog('silent', 'test')), context, ERRORS)
     })
     .get('*', () => {
       throw new Error('select secret from api_key')
@@ -134,7 +135,7 @@ describe('an unexpected error', () => {
       headers: { 'retry-after': '3' },
       extra: { limit: 5 },
     })
-    const response = renderError(error, context)
+    const response = renderError(error, context, ERRORS)
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, '3'])
     expect(await response.json()).toMatchObject({ statusCode: 429, code: 'rate_limited', limit: 5 })
   })

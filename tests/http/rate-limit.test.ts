@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
 import { type Config, loadConfig } from '../../src/config.ts'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import { createAuthenticate } from '../../src/http/auth.ts'
 import { createBodyBudget } from '../../src/http/body-budget.ts'
 import { renderError, toAppError } from '../../src/http/error-handler.ts'
@@ -198,11 +199,12 @@ function serve(env: Record<string, string>) {
     })
     .onError(({ error, request }) => {
       const context = { path: new URL(request.url).pathname, requestId: 'r', now: new Date() }
-      return renderError(toAppError(error, context, log), context)
+      return renderError(toAppError(error, context, log), context, ERRORS)
     })
     .use(
       mount(OPERATIONS, {
         newId,
+        errors: ERRORS,
         bodies: createBodyBudget({ maxBytes: 1_000_000, deadlineMs: 30_000 }),
         work: createRequestWork(),
         authenticate: createAuthenticate({ identity, countFailure: createFailureLimit(deps) }),
