@@ -30,7 +30,7 @@ async function isHeard(): Promise<void> {
   const { sql, notifier } = worker.deps
   await eventually(async () => {
     const key = `session:${crypto.randomUUID()}` as const
-    await transactionWithOutbox(sql, notifier , (_, outbox) => outbox.send([key, type: 'work' ]))
+    await transactionWithOutbox({ sql, notifier }, (_, outbox) => outbox.send([{ key, type: 'work' }]))
     return eventually(async () => (await sql`select 1 from actor_message where key = ${key}`).length === 0, {
       deadlineMs: 500,
     }).then(
