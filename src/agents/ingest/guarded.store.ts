@@ -18,7 +18,7 @@ import type {
   SessionRow,
   SessionWrite,
   StoredEventRow,
-} from './locked.store.ts'
+} from './model.ts'
 import {
   applicationColumns,
   applicationOfKey,

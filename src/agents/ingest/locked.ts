@@ -10,6 +10,7 @@ import type { Tx } from '../../platform/db/pool.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { IngestResponse } from '../model.ts'
 import * as store from './locked.store.ts'
+import type { EventWrite, SessionWrite } from './model.ts'
 import {
   assertAsJudged,
   type Job,
@@ -97,14 +98,14 @@ async function writePlans(
 }
 
 /** The session's row of a plan. */
-export function sessionWrite({ job, id, values, changesValues, hasNews }: Plan): store.SessionWrite {
+export function sessionWrite({ job, id, values, changesValues, hasNews }: Plan): SessionWrite {
   return { key: job.key, id, values, changesValues, hasNews }
 }
 
 function eventWrites(
   plans: readonly Plan[],
   part: 'inserts' | 'revisions' | 'superseded',
-): readonly store.EventWrite[] {
+): readonly EventWrite[] {
   return plans
     .filter((plan) => plan.decision[part].length > 0)
     .map(({ job, id, decision }) => ({

@@ -12,12 +12,21 @@ import type { IngestResponse } from '../model.ts'
 import { mergeParticipants, nextStatus, processingStatusFor } from '../sessions/session.rules.ts'
 import { type Decision, decide, idsToLoad, revisionKey } from './event.rules.ts'
 import * as store from './locked.store.ts'
+import type {
+  EventLookup,
+  RevisionRow,
+  SeenApplication,
+  SessionKey,
+  SessionRow,
+  SessionValues,
+  StoredEventRow,
+} from './model.ts'
 import type { Fingerprints, PreparedRequest, SettingsVersion } from './prepare.ts'
 import { environmentRefusal } from './request.rules.ts'
 
 /** Everything about one request that storing it needs. */
 export interface Job {
-  readonly key: store.SessionKey
+  readonly key: SessionKey
   readonly prepared: PreparedRequest
   readonly current: SettingsVersion
   /** The fingerprints of its events under versions of the settings; none under a version that does not exist. */
@@ -59,7 +68,7 @@ export interface Plan {
   readonly isNew: boolean
   /** Something is stored that the session's actor has not seen. */
   readonly hasNews: boolean
-  readonly values: store.SessionValues
+  readonly values: SessionValues
   /** Others of them than the processing status. */
   readonly changesValues: boolean
   readonly changesSession: boolean
@@ -69,13 +78,13 @@ export interface Plan {
 }
 
 /** What has to be read of the session's events. */
-export function lookupOf(job: Job): store.EventLookup {
+export function lookupOf(job: Job): EventLookup {
   const { events } = job.prepared
   return { ids: idsToLoad(events), sequences: events.map(({ event }) => event.sequence) }
 }
 
 /** @param application as it is now; undefined: there is none any more. @throws StaleApplication */
-export function assertAsJudged<A extends store.SeenApplication>(
+export function assertAsJudged<A extends SeenApplication>(
   job: Job,
   application: A | undefined,
 ): asserts application is A {
@@ -91,8 +100,8 @@ export async function planJob(
   sql: Query,
   index: number,
   job: SeenJob,
-  session: store.SessionRow | null,
-  stored: readonly store.StoredEventRow[],
+  session: SessionRow | null,
+  stored: readonly StoredEventRow[],
 ): Promise<Plan> {
   const { prepared, current } = job
   const merged = mergeParticipants(
@@ -137,9 +146,9 @@ export async function planJob(
  * says. A revision of a final event brings none: its turn, or that of its first revision, says what became of it.
  */
 function waitsForCredits(
-  session: store.SessionRow | null,
+  session: SessionRow | null,
   { inserts, revisions }: Decision,
-  stored: readonly store.StoredEventRow[],
+  stored: readonly StoredEventRow[],
 ): boolean {
   if (session?.processingStatus === 'billing_blocked') return true
   const wasFinal = new Set(stored.filter(({ final }) => final).map((row) => row.externalEventId))
@@ -153,8 +162,8 @@ function waitsForCredits(
 async function decideJob(
   sql: Query,
   job: Job,
-  session: store.SessionRow | null,
-  stored: readonly store.StoredEventRow[],
+  session: SessionRow | null,
+  stored: readonly StoredEventRow[],
 ): Promise<Decision> {
   const { key, prepared, current } = job
   const byId = new Map(stored.map((row) => [row.externalEventId, row]))
@@ -186,10 +195,7 @@ async function decideJob(
  */
 function assertJudgedUnderAll(
   { prepared, current, older }: Job,
-  rows: readonly Pick<
-    store.RevisionRow,
-    'externalEventId' | 'revision' | 'fingerprint' | 'settingsVersion'
-  >[],
+  rows: readonly Pick<RevisionRow, 'externalEventId' | 'revision' | 'fingerprint' | 'settingsVersion'>[],
 ): void {
   const foreign = rows.filter(
     (row) =>
@@ -216,9 +222,9 @@ export function lateEvents({ job, id, decision, watermark }: Plan) {
 /** The session's row after the request: absent members leave what was there. */
 function nextValues(
   sent: SanitizedSession,
-  session: store.SessionRow | null,
-  judged: Pick<store.SessionValues, 'status' | 'processingStatus' | 'participants'>,
-): store.SessionValues {
+  session: SessionRow | null,
+  judged: Pick<SessionValues, 'status' | 'processingStatus' | 'participants'>,
+): SessionValues {
   return {
     ...judged,
     agentVersion: sent.agentVersion ?? session?.agentVersion ?? null,
@@ -228,7 +234,7 @@ function nextValues(
   }
 }
 
-function isSameSession(session: store.SessionRow, next: store.SessionValues): boolean {
+function isSameSession(session: SessionRow, next: SessionValues): boolean {
   return (
     session.status === next.status &&
     session.agentVersion === next.agentVersion &&

@@ -7,7 +7,7 @@ import type { PendingQuery, Row } from 'postgres'
 import { asMicroseconds } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import { TURN_PAUSE_MS } from '../sessions/session.rules.ts'
-import type { EventLookup, EventWrite, SessionKey, SessionValues, SessionWrite } from './locked.store.ts'
+import type { EventLookup, EventWrite, SessionKey, SessionValues, SessionWrite } from './model.ts'
 
 /** A part of a statement. */
 type Fragment = PendingQuery<Row[]>
