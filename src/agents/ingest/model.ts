@@ -1,4 +1,4 @@
-/** What the ways to store a request read and write. */
+/** The rows that ingestion reads and writes, for all three ways to store a request (see README.md). */
 import type { PreparedEvent } from '../events/fingerprint.ts'
 import type { Context, Participant, ProcessingStatus, SessionStatus } from '../model.ts'
 import type { StoredEvent } from './event.rules.ts'
@@ -19,7 +19,7 @@ export interface SessionRow {
   readonly environment: string | null
   readonly participants: readonly Participant[]
   readonly watermark: number
-  /** Somebody was erased from it. */
+  /** True where a person was erased from the session. */
   readonly erased: boolean
 }
 
@@ -37,18 +37,18 @@ export interface RevisionRow {
   readonly settingsVersion: number
 }
 
-/** A session and what one request writes into it. */
+/** The write of one request into its session's row. */
 export interface SessionWrite {
   readonly key: SessionKey
   readonly id: string
   readonly values: SessionValues
-  /** False: the session has all of them but the processing status. */
+  /** False where the session already has all values except perhaps the processing status. */
   readonly changesValues: boolean
-  /** False: nothing is new to the session's actor, whose word on the processing status stands. */
+  /** False where the session's actor has nothing new to do. Then the processing status that the actor wrote stays. */
   readonly hasNews: boolean
 }
 
-/** Events of one request for one session. */
+/** The events that one request writes into its session. */
 export interface EventWrite {
   readonly key: SessionKey
   readonly id: string
@@ -56,13 +56,13 @@ export interface EventWrite {
   readonly events: readonly PreparedEvent[]
 }
 
-/** What one request needs to see of its session's events. */
+/** Ids and sequences of the stored events that one request must be compared with. */
 export interface EventLookup {
   readonly ids: readonly string[]
   readonly sequences: readonly number[]
 }
 
-/** What a request is judged by of its application and organization. */
+/** The state of the application and the organization that a request is judged by. */
 export interface SeenApplication {
   readonly settingsVersion: number
   readonly chatsEnabled: boolean
