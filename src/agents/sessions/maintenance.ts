@@ -2,7 +2,7 @@
  * Tasks that become due without a request: gaps whose waiting time is over, credits that arrived, sessions past their
  * retention. Times are the database's. Every task may run in several processes at once.
  */
-import { type Outbox, transactionWithMail } from '../../actors/mailbox.ts'
+import { type Outbox, transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { ActorKey, MaintenanceTask } from '../../actors/types.ts'
 import type { Deps } from '../../container.ts'
 import { transaction } from '../../platform/db/transaction.ts'
@@ -24,14 +24,14 @@ export function agentMaintenance(deps: MaintenanceDeps): readonly MaintenanceTas
 }
 
 async function sendGapTimeouts(deps: MaintenanceDeps): Promise<void> {
-  await transactionWithMail(deps, async (tx, outbox) => {
+  await transactionWithOutbox(deps, async (tx, outbox) => {
     await sendToSessions(outbox, await lockGapsDue(tx, LETTERS), 'gap_timeout')
   })
 }
 
 /** Adding credits wakes the sessions that are blocked at that moment. This task finds sessions that became blocked concurrently. */
 async function sendCreditsAdded(deps: MaintenanceDeps): Promise<void> {
-  await transactionWithMail(deps, async (tx, outbox) => {
+  await transactionWithOutbox(deps, async (tx, outbox) => {
     await sendToSessions(outbox, await lockPayable(tx, LETTERS), 'credits_added')
   })
 }
