@@ -29,7 +29,7 @@ import {
   closeResponses,
   type PendingResponse,
   readPending,
-  readProgress,
+  readProcessingStates,
   replaceInferences,
 } from './store.ts'
 
@@ -160,7 +160,7 @@ async function conclude(
   const [sessions, closed, progress] = await Promise.all([
     lockSessions(tx, ids),
     closeResponses(tx, asked),
-    readProgress(tx, ids),
+    readProcessingStates(tx, ids),
   ])
   const concluded = sessions.flatMap((scope) => {
     const [n, counts] = [ids.indexOf(scope.sessionId), progress.get(scope.sessionId)]

@@ -1,6 +1,6 @@
 /**
- * What becomes due without a request: gaps that were waited at for long enough, credits that arrived, sessions past
- * their retention. Time is the database's. Every task may run in several processes at once.
+ * Tasks that become due without a request: gaps whose waiting time is over, credits that arrived, sessions past their
+ * retention. Times are the database's. Every task may run in several processes at once.
  */
 import { type Outbox, transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { ActorKey, MaintenanceTask } from '../../actors/types.ts'
@@ -29,7 +29,7 @@ async function sendGapTimeouts(deps: MaintenanceDeps): Promise<void> {
   })
 }
 
-/** Adding credits wakes what is blocked at that moment; this is for what became blocked beside it. */
+/** Adding credits wakes the sessions that are blocked at that moment. This task finds sessions that became blocked concurrently. */
 async function sendCreditsAdded(deps: MaintenanceDeps): Promise<void> {
   await transactionWithOutbox(deps, async (tx, outbox) => {
     await sendToSessions(outbox, await lockPayable(tx, LETTERS), 'credits_added')
