@@ -1,15 +1,15 @@
 /**
- * Prometheus metrics of one process or thread. A thread's registry is sent to the main thread as JSON and merged
- * there, so `/metrics` speaks for the whole process.
+ * Prometheus metrics of one process or thread. Each thread sends its registry as JSON to the main thread, which merges
+ * them. So `/metrics` covers the whole process.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-/** The registries of other threads, each as `registry.getMetricsAsJSON()` gives it. */
+/** Reads the registries of other threads, each in the form of `registry.getMetricsAsJSON()`. */
 export type MetricsSource = () => Promise<readonly object[]>
 
 export interface Metrics {
   readonly registry: Registry
-  /** Asked whenever `/metrics` is. Whoever starts threads adds them. */
+  /** Read for every request of `/metrics`. Code that starts threads adds its source. */
   readonly sources: MetricsSource[]
   readonly httpRequests: Histogram<'method' | 'route' | 'status'>
   readonly agentEvents: Counter<'outcome'>
