@@ -23,10 +23,10 @@ import { createUserTokens, type UserTokens } from './user-tokens.ts'
 export type { ApiKey, Credential } from './credentials.store.ts'
 export type { Organization, User } from './store.ts'
 
-export type IdentityDeps = Pick<Deps, 'sql' | 'doorbell' | 'config' | 'clock' | 'newId' | 'log'>
+export type IdentityDeps = Pick<Deps, 'sql' | 'notifier' | 'config' | 'clock' | 'newId' | 'log'>
 
 export interface Identity extends Authentication, UserTokens {
-  /** Drops a user from the caches of this process at once. Whoever changes a user notifies the other processes. */
+  /** Drops a user from the caches of this process at once. The caller that changes a user notifies the other processes. */
   forgetUser(userId: string): void
   /** Uses the caller's transaction if `query` is given. */
   createOrganization(name: string, query?: Query): Promise<store.Organization>

@@ -19,7 +19,7 @@ export async function recordingsToFetchAgain(query: Query, organizationId: strin
   return rows.map(({ id }) => id)
 }
 
-/** Stored objects, and the properties of the one that is played. */
+/** Stored objects, and the properties of the object that is played. */
 export interface StoredMedia extends PublishedMedia {
   /** The keys that are in `media_garbage`. */
   readonly entered: readonly string[]

@@ -86,7 +86,7 @@ describe('every failure has the same body', () => {
     expectFailure(answer, 415, 'unsupported_media_type', INGEST)
   })
 
-  test('deep nesting is 400 validation_failed, and the service goes on', async () => {
+  test('deep nesting is 400 validation_failed and does not stop the service', async () => {
     const deep = `${'['.repeat(10_000)}${']'.repeat(10_000)}`
     expectFailure(await agent.post(INGEST, deep), 400, 'validation_failed', INGEST)
     expect((await server.as('nobody').get('/health')).status).toBe(200)
@@ -104,7 +104,7 @@ describe('an unexpected error', () => {
       throw new Error('select secret from api_key')
     })
 
-  test('is 500 internal_error and tells nothing but the request id', async () => {
+  test('is 500 internal_error and reveals only the request id', async () => {
     const response = await failing.handle(new Request('http://localhost/v3/rest/x'))
     const text = await response.text()
     expect([response.status, JSON.parse(text).code, JSON.parse(text).requestId]).toEqual([
@@ -142,12 +142,12 @@ describe('an unexpected error', () => {
 })
 
 describe('the request id', () => {
-  test.each(['a', 'x'.repeat(128), 'client-7/3'])('of the caller is kept: %s', async (id) => {
+  test.each(['a', 'x'.repeat(128), 'client-7/3'])('sent by the caller is kept: %s', async (id) => {
     const answer = await organization.get(APPLICATIONS, { 'x-request-id': id })
     expect(answer.headers.get('x-request-id')).toBe(id)
   })
 
-  test.each(['x'.repeat(129), 'with space', 'ümlaut'])('is a new one in place of %s', async (id) => {
+  test.each(['x'.repeat(129), 'with space', 'ümlaut'])('is replaced if the caller sends %s', async (id) => {
     const answer = await organization.get(APPLICATIONS, { 'x-request-id': id })
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
   })

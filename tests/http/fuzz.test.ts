@@ -213,7 +213,7 @@ function parsed(text: string): unknown {
   }
 }
 
-test('what was accepted of them is worked off by the actors, without one failing', async () => {
+test('the actors process everything that was accepted, without a failure', async () => {
   const { sql } = server.database
   const runtime = createRuntime(server.deps, server.features.actors)
   await runtime.start()
