@@ -46,7 +46,11 @@ async function takeTurn(
     if (stopping.aborted) return
     const kind = kindOf(works[0]!.key) ?? ''
     if (error instanceof Fenced) metrics.turns.inc({ kind, outcome: 'fenced' })
-    else log.warn({ kind, actors: works.length, err: error }, 'a shared turn failed; each message is handled alone')
+    else
+      log.warn(
+        { kind, actors: works.length, err: error },
+        'a shared turn failed; each message is handled alone',
+      )
     await group.doAlone(works)
   }
 }

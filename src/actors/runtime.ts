@@ -102,7 +102,10 @@ class ActorWorker implements Runtime {
       await giveBack(this.#context.sql, this.worker, this.#dispatcher.inHand())
       await removeWorker(this.#context.sql, this.worker)
     } catch (error) {
-      this.#context.log.warn({ err: error }, 'the worker could not release its actors and remove its row; others take over when its lease runs out')
+      this.#context.log.warn(
+        { err: error },
+        'the worker could not release its actors and remove its row; others take over when its lease runs out',
+      )
     }
   }
 
