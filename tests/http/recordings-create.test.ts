@@ -206,7 +206,7 @@ describe('rules of create', () => {
     })
     const [written] = await server.database.sql`
       select r.xmin::text as recording, f.xmin::text as folder, p.xmin::text as participant,
-        m.xmin::text as record, v.xmin::text as value, u.xmin::text as utterance, a.xmin::text as letter
+        m.xmin::text as record, v.xmin::text as value, u.xmin::text as utterance, a.xmin::text as message
       from recording r
       join recording_folder f on f.recording_id = r.id
       join recording_participant p on p.recording_id = r.id

@@ -8,7 +8,7 @@
  * the write compares that too.
  */
 import { numberAndStore } from '../../actors/mailbox.ts'
-import type { ActorKey, Envelope } from '../../actors/types.ts'
+import type { ActorKey, WakeUp } from '../../actors/types.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import type {
   EventLookup,
@@ -128,8 +128,8 @@ function toStoredEvent([
 export interface Written {
   /** New versions of the written sessions, by position. A request that is missing here wrote nothing. */
   readonly done: ReadonlyMap<number, number>
-  /** Letters to ring for. */
-  readonly sent: readonly Envelope[]
+  /** Messages to notify of. */
+  readonly sent: readonly WakeUp[]
 }
 
 interface WrittenRow {
@@ -184,7 +184,7 @@ export async function writeGuarded(
       select m.organization, m.id, e.id, e.seq, e.rev, e.type, e.final, e.at, e.body, e.hash, m.settings
       from ${eventRows(sql, writes)}
       join mine m using (n)
-    ), letter as materialized (
+    ), new_message as materialized (
       select 'session:' || m.id as key, ${type}::text as type, '{}' as payload, m.delay, m.organization
       from mine m
       where m.has_news

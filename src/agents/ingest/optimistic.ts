@@ -27,7 +27,7 @@ import {
 } from './plan.ts'
 import type { RememberedSession, RememberedSessions } from './remembered-sessions.ts'
 
-export interface BatchDeps extends PlanDeps, Pick<Deps, 'sql' | 'doorbell'> {
+export interface BatchDeps extends PlanDeps, Pick<Deps, 'sql' | 'notifier'> {
   readonly known: RememberedSessions
 }
 
@@ -132,7 +132,7 @@ async function store(
   const easy = drafts.filter(({ plan }) => !needsLocks(plan))
   const writes = easy.filter(({ plan }) => plan.changesSession)
   const { done, sent } = await write(deps, writes)
-  if (sent.length > 0) deps.doorbell.ring(sent)
+  if (sent.length > 0) deps.notifier.notify(sent)
   for (const [n, draft] of writes.entries()) {
     const version = done.get(n)
     if (version !== undefined) remember(deps, draft, version)

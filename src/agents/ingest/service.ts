@@ -24,7 +24,7 @@ import { createRememberedSessions } from './remembered-sessions.ts'
 import { createIngestWork, type IngestWork } from './work.ts'
 
 type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
-type IngestDeps = Pick<Deps, 'sql' | 'doorbell' | 'newId' | 'metrics' | 'requestWork'>
+type IngestDeps = Pick<Deps, 'sql' | 'notifier' | 'newId' | 'metrics' | 'requestWork'>
 
 /** Stores one request. @throws AppError as the specification's agent-ingestion column lists them */
 export type Ingest = (

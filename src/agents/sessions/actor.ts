@@ -12,7 +12,7 @@ import type {
   ActorKey,
   BulkHandler,
   GiveUp,
-  Letter,
+  NewMessage,
   Send,
   Visit,
 } from '../../actors/types.ts'
@@ -32,7 +32,7 @@ import {
   type Waiting,
 } from './progress.store.ts'
 import { grantCredits, reopenAround, storeResponses, withdrawResponses } from './responses.store.ts'
-import { analyzeLetter, isTerminal } from './session.rules.ts'
+import { analyzeMessage, isTerminal } from './session.rules.ts'
 import { type PerSession, scopesOf } from './session-table.store.ts'
 import { deleteFeedback, writeSignals } from './signals.store.ts'
 import { type Effects, effectsOf, statusByCount } from './turn.rules.ts'
@@ -103,7 +103,7 @@ async function advanceSessions(
   const plans = await decide(tx, turns)
   const metered = await apply(deps, tx, plans)
   // A waiting message has not been read yet, because its turn locks the session first.
-  await send(plans.filter(({ scope }) => metered.has(scope.sessionId)).map(toLetter))
+  await send(plans.filter(({ scope }) => metered.has(scope.sessionId)).map(toMessage))
   return new Set(
     plans.filter(({ again }) => again).map(({ scope }): ActorKey => `session:${scope.sessionId}`),
   )
@@ -183,6 +183,6 @@ function toSave({ scope, step, again, gapsPermanentThrough }: TurnPlan): Session
   }
 }
 
-function toLetter({ scope }: TurnPlan): Letter {
-  return { ...analyzeLetter(scope, isTerminal(scope.status)), unlessWaiting: true }
+function toMessage({ scope }: TurnPlan): NewMessage {
+  return { ...analyzeMessage(scope, isTerminal(scope.status)), unlessWaiting: true }
 }

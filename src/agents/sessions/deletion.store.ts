@@ -9,7 +9,7 @@ import type { ActorKey } from '../../actors/types.ts'
 import type { Query } from '../../platform/db/pool.ts'
 
 /**
- * Deletes sessions with their events, revisions, responses, signals, letters and dead letters. The caller's
+ * Deletes sessions with their events, revisions, responses, signals, messages and dead letters. The caller's
  * transaction must hold no lock that comes after session rows.
  * @returns the ids of the sessions that existed in the organization
  */

@@ -2,7 +2,7 @@
  * How a request changes its session: status, processing status and participants. Pure. The result does not depend on the order in
  * which requests arrive, as long as they do not contradict each other.
  */
-import type { Letter } from '../../actors/types.ts'
+import type { NewMessage } from '../../actors/types.ts'
 import { invalid } from '../../platform/validation/json.ts'
 import { canonicalJson } from '../events/fingerprint.ts'
 import {
@@ -45,11 +45,11 @@ export const TURN_PAUSE_MS = 1_000
 /** Time that the analysis of an open session waits for more responses, to read them together. */
 const ANALYSIS_DELAY_MS = 1_000
 
-/** The letter that has metered responses analysed: at once where no more will come, or more wait than one turn reads. */
-export function analyzeLetter(
+/** The message that has metered responses analysed: at once where no more will come, or more wait than one turn reads. */
+export function analyzeMessage(
   { organizationId, sessionId }: { readonly organizationId: string; readonly sessionId: string },
   atOnce: boolean,
-): Letter {
+): NewMessage {
   const delay = atOnce ? {} : { delayMs: ANALYSIS_DELAY_MS }
   return { key: `analysis:${sessionId}`, type: 'analyze', organizationId, ...delay }
 }
