@@ -28,7 +28,7 @@ const options = () => ({
   pauseRatio: 0,
 })
 const done = async () => (await unfinishedDataChanges(database.sql))[0]?.rowsDone ?? 0
-/** Rows by the number of times that they were changed. */
+/** The number of rows by how often they were changed. */
 const times = async () => {
   const rows = await database.sql<{ times: number; count: number }[]>`
     select times, count(*)::int as count from thing group by times order by times`
@@ -43,7 +43,7 @@ describe('a data change', () => {
     expect(await times()).toEqual([{ times: 1, count: ROWS }])
   })
 
-  test('resumes behind the last committed row after kill -9, while an older process writes', async () => {
+  test('resumes after the last committed row after kill -9, while an older process writes', async () => {
     const child = Bun.spawn([process.execPath, PROCESS, database.url], {
       stdout: 'ignore',
       stderr: 'inherit',
@@ -86,7 +86,7 @@ describe('a data change', () => {
     expect(await runDataChange(database.sql, doubling, options())).toBe('leased')
     first.abort()
     expect(await running).toBe('stopped')
-    // A process that stops in order releases its lease.
+    // A process that stops normally releases its lease.
     expect(await runDataChange(database.sql, doubling, options())).toBe('finished')
     expect(await times()).toEqual([{ times: 1, count: ROWS }])
   })

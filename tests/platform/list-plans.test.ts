@@ -1,6 +1,6 @@
 /**
- * What lists read, on a database without statistics: it was empty when the statements were prepared and planned, and then got a
- * burst. Plans are judged by the rows and pages that they read, not by time: a page may cost what it shows.
+ * The plans of lists on a database without statistics. The database is empty when the statements are prepared and planned, and then
+ * gets a burst of rows. The tests compare the rows and pages that a plan reads, not its time, with the size of a page.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { keyset } from '../../src/http/paging.ts'
@@ -11,14 +11,14 @@ import { type Client, startTestServer, type TestServer, type TestTenant } from '
 
 const AMOUNT = 2_500
 const LIMIT = 20
-/** Of a page: the row, what belongs to it (its application, session, folders, values), and the one too many. */
+/** Reads per row of a page: the row, related rows (application, session, folders, values), and the extra row at the end. */
 const ROWS_A_ROW = 8
-/** A look into an index takes its depth and the row; one more where the row has moved. */
+/** Pages of an index look-up: the depth of the index, the row, and one more if the row has moved. */
 const PAGES_A_ROW = 4 * ROWS_A_ROW
-/** The applications that a user may read, and what a rare word finds. */
+/** The applications that a user may read, and the matches of a rare word. */
 const OTHER_ROWS = 250
 
-/** In the middle of the burst. */
+/** The middle of the burst. */
 const MIDDLE = '2026-03-01T00:20:00.000000Z'
 const LAST_ID = 'ffffffff-ffff-7fff-8fff-ffffffffffff'
 const microseconds = Date.parse(MIDDLE) * 1_000
@@ -76,7 +76,7 @@ function listsOf(owner: BurstOwner): Lists {
   }
 }
 
-/** For the organization's key alone. */
+/** Requests with the organization's key only. */
 function keyListsOf(owner: BurstOwner): Lists {
   return {
     '/v3/rest/agent-applications': ['', 'agentKey=busy', `cursor=${timeCursor('agent_applications')}`],
@@ -104,9 +104,9 @@ function keyListsOf(owner: BurstOwner): Lists {
 }
 
 let server: TestServer
-/** Prepares every statement while the database is empty, and keeps what was planned then. */
+/** Prepares every statement while the database is empty, and keeps these plans. */
 let planner: Sql
-/** By the request that they were sent for. */
+/** The statements by the request that sent them. */
 const sent = new Map<string, readonly (Statement & { readonly name: string })[]>()
 const noted: (() => Statement | null)[] = []
 
@@ -118,7 +118,7 @@ beforeAll(async () => {
   const tenant = await server.createTenant()
   const owner = await createOwner(tenant)
   const neighbour = await createOwner(await server.createTenant())
-  // What a path names is there, so that its list is asked for; the burst brings the same.
+  // The objects in the paths must exist for a list to be read. The burst creates the same objects.
   await loadBurst(sql, owner, 70)
   await noteAll('key', server.as(tenant), { ...listsOf(owner), ...keyListsOf(owner) })
   await noteAll('user', server.as({ userToken: tenant.userToken }), listsOf(owner))
@@ -147,7 +147,7 @@ const BURST_TABLES = [
   'metadata_field',
 ]
 
-/** With an application that users may not read, besides those of the burst. */
+/** Adds an application that users may not read to those of the burst. */
 async function createOwner({ organizationId, userId, apiKey }: TestTenant): Promise<BurstOwner> {
   const key = server.as({ apiKey })
   const application = async (agentKey: string, settings = {}) =>
@@ -166,7 +166,7 @@ async function createOwner({ organizationId, userId, apiKey }: TestTenant): Prom
   }
 }
 
-/** Neither by hand nor by itself. */
+/** Disables automatic statistics. */
 async function withoutStatistics(sql: Sql): Promise<void> {
   const tables = await sql<{ name: string }[]>`
     select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`
@@ -192,7 +192,7 @@ async function note(caller: string, client: Client, path: string, query: string)
   sent.set(`${caller} ${path}?${query}`, named)
 }
 
-/** A connection that was opened since: it plans each statement for the tables as they are. */
+/** A new connection. It plans each statement for the present state of the tables. */
 async function reconnect(): Promise<void> {
   await planner.end({ timeout: 5 })
   planner = connect({ url: server.database.url }, { max: 1, applicationName: 'planner', readOnly: true })

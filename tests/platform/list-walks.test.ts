@@ -1,6 +1,6 @@
 /**
- * Filters that no index has: however rare it is what they find, a request reads a bounded number of rows, and whoever goes on by the
- * cursor finds everything. Judged by the rows that each statement reads.
+ * Filters that no index supports. However rare the matches are, a request reads a bounded number of rows, and a client that follows
+ * the cursor finds every match. The tests count the rows that each statement reads.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
@@ -9,11 +9,11 @@ import { noting, prepare, reading, type Statement } from '../support/plans.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 
 const AMOUNT = 3 * WALK_ROWS
-/** Rare things: the newest, one in the middle, the oldest. */
+/** The positions of the rare matches: the newest, one in the middle, the oldest. */
 const RARE = [AMOUNT, AMOUNT / 2, 1]
-/** A page, what belongs to its rows, and the margin of a walk. */
+/** A page, rows related to it, and the margin of a walk. */
 const MOST_ROWS = 1.2 * WALK_ROWS
-/** Asking whether a recording is visible takes a look at its folders, too. */
+/** The check of a recording's visibility also reads its folders. */
 const MOST_WITH_FOLDERS = 3 * MOST_ROWS
 
 const SESSIONS = '/v3/rest/agent-conversations/sessions'
@@ -95,7 +95,7 @@ const callers = (): readonly (readonly [string, Client])[] => [
   ['user', server.as({ userToken: tenant.userToken })],
 ]
 
-/** The most rows that one of the statements reads which were noted since. */
+/** The most rows that any of the statements recorded since then reads. */
 async function mostRows(name: string): Promise<number> {
   const statements = noted.splice(0).flatMap((statement) => statement() ?? [])
   let most = 0
@@ -108,7 +108,7 @@ async function mostRows(name: string): Promise<number> {
 
 let names = 0
 
-/** Goes on by the cursor. @returns the items, and the most rows that one statement read */
+/** Follows the cursor to the end. @returns the items, and the most rows that one statement read */
 async function readAll(client: Client, path: string) {
   const items: unknown[] = []
   let rows = 0
@@ -147,7 +147,7 @@ describe.each([
   }, 120_000)
 })
 
-test('recordings that the caller does not see are walked no further than that', async () => {
+test('the bound also holds for recordings that the caller may not see', async () => {
   const { items, rows } = await readAll(server.as(tenant), `${RECORDINGS}?limit=10`)
   expect(items).toHaveLength(RARE.length)
   expect(rows).toBeLessThan(MOST_WITH_FOLDERS)
@@ -171,7 +171,7 @@ describe('a page by number', () => {
     60_000,
   )
 
-  test('behind a walk that found less than a page is refused, not empty', async () => {
+  test('after a walk that found less than a page is refused, not empty', async () => {
     const first = await user().get(`${RECORDINGS}?source=crm`)
     expect([first.body.data.length, first.body.has_more]).toEqual([1, true])
     const second = await user().get(`${RECORDINGS}?source=crm&page=2`)

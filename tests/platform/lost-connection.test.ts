@@ -1,6 +1,6 @@
 /**
- * Connections that are terminated at the worst moment. Each rule is first shown to be broken without what we add, so
- * that a repaired driver is noticed here.
+ * Connections that are terminated at the worst moment. Each test first shows that the driver alone fails, so that a
+ * fixed driver is noticed here.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { connect, type Sql, type Tx } from '../../src/platform/db/pool.ts'
@@ -24,9 +24,9 @@ const plain: Begin = (sql, work) => sql.begin((tx) => work(tx as Tx))
 const inSavepoint: Begin = (sql, work) => transaction(sql, (tx) => tx.savepoint((inner) => work(inner as Tx)))
 
 /**
- * The first transaction loses its connection and wakes up late, while the second one, on the only connection of the
- * pool, is about to roll back.
- * @returns what became of the late statement, and the rows that were committed
+ * The first transaction loses its connection and continues late, while the second transaction is about to roll back on the
+ * only connection of the pool.
+ * @returns the outcome of the late statement, and the committed rows
  */
 async function lateStatement(begin: Begin): Promise<{ late: string; rows: readonly string[] }> {
   const sql = connect({ url: database.url }, { max: 1, applicationName: 'one connection' })
@@ -52,7 +52,7 @@ async function lateStatement(begin: Begin): Promise<{ late: string; rows: readon
     await tx`insert into note values ('second')`
     secondIsOpen.resolve()
     await late.promise
-    // Whatever the library does when the first callback returns has been sent by then.
+    // By then, the driver has sent everything that follows the return of the first callback.
     await tx`select 1`
     throw new Error('rolls back')
   })
@@ -63,22 +63,22 @@ async function lateStatement(begin: Begin): Promise<{ late: string; rows: readon
 }
 
 describe('a transaction whose connection was lost', () => {
-  test('by the driver alone: commits the transaction of somebody else', async () => {
+  test('with the driver alone: commits the transaction of another caller', async () => {
     const { late, rows } = await lateStatement(plain)
     expect(late).toBe('accepted')
     expect(rows).toContain('second')
   })
 
-  test('by our wrapper: is refused every further statement, and ends nothing', async () => {
+  test('with our wrapper: cannot send further statements and ends no transaction', async () => {
     expect(await lateStatement(transaction)).toEqual({ late: 'refused', rows: [] })
   })
 
-  test('by our wrapper, in a savepoint: the same', async () => {
+  test('with our wrapper, in a savepoint: the same', async () => {
     expect(await lateStatement(inSavepoint)).toEqual({ late: 'refused', rows: [] })
   })
 })
 
-test('a connection that is terminated while it is opened fails its query, not the process', async () => {
+test('a connection that is terminated while it opens fails its query, not the process', async () => {
   const unhandled: unknown[] = []
   const listener = (error: unknown) => unhandled.push(error)
   process.on('unhandledRejection', listener)
@@ -86,7 +86,7 @@ test('a connection that is terminated while it is opened fails its query, not th
   let kills = 0
   const killing = (async () => {
     while (!done) {
-      // The first thing a new connection asks for is the list of array types.
+      // A new connection first reads the list of array types.
       const rows = await database.sql`
         select pg_terminate_backend(pid)
         from pg_stat_activity
@@ -106,7 +106,7 @@ test('a connection that is terminated while it is opened fails its query, not th
   expect(unhandled).toEqual([])
 }, 30_000)
 
-test('the first query after a lost connection is not blamed for it', async () => {
+test('the first query after a lost connection succeeds', async () => {
   const sql = connect({ url: database.url }, { max: 1, applicationName: 'lost' })
   const [backend] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
   const sleeping = sql`select pg_sleep(60)`.catch((error: { code: string }) => error.code)

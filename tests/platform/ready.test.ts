@@ -1,4 +1,4 @@
-/** `/ready`: a store that cannot be written to is reported, and looked at without leaving anything in it. */
+/** `/ready` reports a store that cannot be written to. The check leaves nothing in the store. */
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ afterAll(() => {
 const signal = new AbortController().signal
 const folderStore = (folder: string) => createFolderStore({ folder, keyFile: join(scratch, 'key') })
 
-/** A file system in memory, which only root may mount. */
+/** A file system in memory. Only root may mount it. */
 function mount(options: string): string | null {
   if (process.platform !== 'linux' || process.geteuid?.() !== 0) return null
   const folder = mkdtempSync(join(scratch, 'disk-'))
@@ -33,13 +33,13 @@ function mount(options: string): string | null {
 }
 
 describe('the store in a folder', () => {
-  test('may be written to, also before its folder is there, and is not made by asking', async () => {
+  test('is writable even before its folder exists, and the check does not create the folder', async () => {
     const folder = join(scratch, 'not', 'there', 'yet')
     await folderStore(folder).assertWritable(signal)
     expect(readdirSync(scratch)).not.toContain('not')
   })
 
-  test('may not where something else has its name', async () => {
+  test('is not writable if a file has its name', async () => {
     const file = join(scratch, 'file')
     writeFileSync(file, '')
     await expect(folderStore(file).assertWritable(signal)).rejects.toThrow('is not a folder')
@@ -61,7 +61,7 @@ describe('the store in a folder', () => {
 })
 
 describe('the store on an S3 server', () => {
-  test('answers and has the bucket, and is left as it was', async () => {
+  test('answers and has the bucket, and the check changes nothing', async () => {
     const server = await startS3()
     const stores: ObjectStore[] = []
     const withConfig = (change: Partial<typeof server.config>) => {
@@ -102,11 +102,11 @@ describe('GET /ready', () => {
       const answer = await routes.handle(new Request('http://localhost/ready'))
       return { status: answer.status, body: (await answer.json()) as { checks: Record<string, unknown> } }
     }
-    /** Resolves when the database has answered once more than before. */
+    /** Resolves when the database has answered once more. */
     return Object.assign(ready, { database: () => container.sql`select 1` })
   }
 
-  test('answers 200 with the store among the checks, which is asked once for many requests', async () => {
+  test('answers 200 with the store among the checks, and checks it once for many requests', async () => {
     let asked = 0
     const ready = await serve(async () => {
       asked += 1
@@ -117,7 +117,7 @@ describe('GET /ready', () => {
     expect(asked).toBe(1)
   })
 
-  test('is answered when the process has warmed up, and at once from then on', async () => {
+  test('answers when the process has warmed up, and at once after that', async () => {
     const warm = Promise.withResolvers<void>()
     const asked = Promise.withResolvers<void>()
     const ready = await serve(async () => asked.resolve(), warm.promise)
@@ -133,12 +133,12 @@ describe('GET /ready', () => {
     expect((await ready()).status).toBe(200)
   })
 
-  test('waits no longer for that than for its checks', async () => {
+  test('waits for the warm-up no longer than for its checks', async () => {
     const ready = await serve(async () => {}, new Promise(() => {}))
     expect((await ready()).status).toBe(200)
   })
 
-  test('answers 503 where the store cannot be written to, and does not say why to strangers', async () => {
+  test('answers 503 if the store cannot be written to, without the reason', async () => {
     const ready = await serve(async () => {
       throw new Error('EROFS: /secret/place')
     })
@@ -151,7 +151,7 @@ describe('GET /ready', () => {
     expect(JSON.stringify(body)).not.toContain('secret')
   })
 
-  test('answers 503 where the store hangs, and does not ask it again meanwhile', async () => {
+  test('answers 503 if the store hangs, and does not check it again meanwhile', async () => {
     let asked = 0
     const ready = await serve(() => {
       asked += 1
