@@ -10,24 +10,21 @@
 import { numberAndStore } from '../../actors/mailbox.ts'
 import type { ActorKey, Envelope } from '../../actors/types.ts'
 import type { Query } from '../../platform/db/pool.ts'
-import type {
-  EventLookup,
-  EventWrite,
-  SeenApplication,
-  SessionKey,
-  SessionRow,
-  SessionWrite,
-  StoredEventRow,
-} from './locked.store.ts'
+import type { SeenApplication, StoredEventRow } from './locked.store.ts'
 import {
   applicationColumns,
   applicationOfKey,
+  type EventLookup,
+  type EventWrite,
   eventRows,
   hitsOf,
   insertEventsFrom,
   insertFrom,
   keyTable,
   lines,
+  type SessionKey,
+  type SessionRow,
+  type SessionWrite,
   sessionTable,
   turnDelay,
   updateFrom,

@@ -21,6 +21,7 @@ import {
   responseOf,
   StaleApplication,
 } from './plan.ts'
+import type { EventWrite, SessionWrite } from './rows.store.ts'
 
 /** The letter that tells a session's actor to walk on. */
 export const EVENTS_STORED = 'events_stored'
@@ -97,14 +98,14 @@ async function writePlans(
 }
 
 /** The session's row of a plan. */
-export function sessionWrite({ job, id, values, changesValues, hasNews }: Plan): store.SessionWrite {
+export function sessionWrite({ job, id, values, changesValues, hasNews }: Plan): SessionWrite {
   return { key: job.key, id, values, changesValues, hasNews }
 }
 
 function eventWrites(
   plans: readonly Plan[],
   part: 'inserts' | 'revisions' | 'superseded',
-): readonly store.EventWrite[] {
+): readonly EventWrite[] {
   return plans
     .filter((plan) => plan.decision[part].length > 0)
     .map(({ job, id, decision }) => ({

@@ -14,10 +14,11 @@ import { type Decision, decide, idsToLoad, revisionKey } from './event.rules.ts'
 import * as store from './locked.store.ts'
 import type { Fingerprints, PreparedRequest, SettingsVersion } from './prepare.ts'
 import { environmentRefusal } from './request.rules.ts'
+import type { EventLookup, SessionKey, SessionRow, SessionValues } from './rows.store.ts'
 
 /** Everything about one request that storing it needs. */
 export interface Job {
-  readonly key: store.SessionKey
+  readonly key: SessionKey
   readonly prepared: PreparedRequest
   readonly current: SettingsVersion
   /** The fingerprints of its events under versions of the settings; none under a version that does not exist. */
@@ -59,7 +60,7 @@ export interface Plan {
   readonly isNew: boolean
   /** Something is stored that the session's actor has not seen. */
   readonly hasNews: boolean
-  readonly values: store.SessionValues
+  readonly values: SessionValues
   /** Others of them than the processing status. */
   readonly changesValues: boolean
   readonly changesSession: boolean
@@ -69,7 +70,7 @@ export interface Plan {
 }
 
 /** What has to be read of the session's events. */
-export function lookupOf(job: Job): store.EventLookup {
+export function lookupOf(job: Job): EventLookup {
   const { events } = job.prepared
   return { ids: idsToLoad(events), sequences: events.map(({ event }) => event.sequence) }
 }
@@ -91,7 +92,7 @@ export async function planJob(
   sql: Query,
   index: number,
   job: SeenJob,
-  session: store.SessionRow | null,
+  session: SessionRow | null,
   stored: readonly store.StoredEventRow[],
 ): Promise<Plan> {
   const { prepared, current } = job
@@ -137,7 +138,7 @@ export async function planJob(
  * says. A revision of a final event brings none: its turn, or that of its first revision, says what became of it.
  */
 function waitsForCredits(
-  session: store.SessionRow | null,
+  session: SessionRow | null,
   { inserts, revisions }: Decision,
   stored: readonly store.StoredEventRow[],
 ): boolean {
@@ -153,7 +154,7 @@ function waitsForCredits(
 async function decideJob(
   sql: Query,
   job: Job,
-  session: store.SessionRow | null,
+  session: SessionRow | null,
   stored: readonly store.StoredEventRow[],
 ): Promise<Decision> {
   const { key, prepared, current } = job
@@ -216,9 +217,9 @@ export function lateEvents({ job, id, decision, watermark }: Plan) {
 /** The session's row after the request: absent members leave what was there. */
 function nextValues(
   sent: SanitizedSession,
-  session: store.SessionRow | null,
-  judged: Pick<store.SessionValues, 'status' | 'processingStatus' | 'participants'>,
-): store.SessionValues {
+  session: SessionRow | null,
+  judged: Pick<SessionValues, 'status' | 'processingStatus' | 'participants'>,
+): SessionValues {
   return {
     ...judged,
     agentVersion: sent.agentVersion ?? session?.agentVersion ?? null,
@@ -228,7 +229,7 @@ function nextValues(
   }
 }
 
-function isSameSession(session: store.SessionRow, next: store.SessionValues): boolean {
+function isSameSession(session: SessionRow, next: SessionValues): boolean {
   return (
     session.status === next.status &&
     session.agentVersion === next.agentVersion &&

@@ -6,7 +6,7 @@
  * would be wrong every time, so after it was wrong a session has to be found once as this process left it.
  */
 import { LRUCache } from 'lru-cache'
-import type { SessionKey, SessionRow } from './locked.store.ts'
+import type { SessionKey, SessionRow } from './rows.store.ts'
 
 export interface RememberedSession {
   readonly session: SessionRow

@@ -6,11 +6,60 @@
 import type { PendingQuery, Row } from 'postgres'
 import { asMicroseconds } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
+import type { PreparedEvent } from '../events/fingerprint.ts'
+import type { Context, Participant, ProcessingStatus, SessionStatus } from '../model.ts'
 import { TURN_PAUSE_MS } from '../sessions/session.rules.ts'
-import type { EventLookup, EventWrite, SessionKey, SessionValues, SessionWrite } from './locked.store.ts'
 
 /** A part of a statement. */
 type Fragment = PendingQuery<Row[]>
+
+export interface SessionKey {
+  readonly organizationId: string
+  readonly applicationId: string
+  readonly externalSessionId: string
+}
+
+export interface SessionRow {
+  readonly id: string
+  readonly status: SessionStatus
+  readonly processingStatus: ProcessingStatus
+  readonly agentVersion: string | null
+  readonly source: { readonly sdk?: string; readonly version?: string } | null
+  readonly context: Context | null
+  readonly environment: string | null
+  readonly participants: readonly Participant[]
+  readonly watermark: number
+  /** Somebody was erased from it. */
+  readonly erased: boolean
+}
+
+/** The members of a session that a request writes. */
+export type SessionValues = Omit<SessionRow, 'id' | 'watermark' | 'erased'>
+
+/** A session and what one request writes into it. */
+export interface SessionWrite {
+  readonly key: SessionKey
+  readonly id: string
+  readonly values: SessionValues
+  /** False: the session has all of them but the processing status. */
+  readonly changesValues: boolean
+  /** False: nothing is new to the session's actor, whose word on the processing status stands. */
+  readonly hasNews: boolean
+}
+
+/** Events of one request for one session. */
+export interface EventWrite {
+  readonly key: SessionKey
+  readonly id: string
+  readonly settingsVersion: number
+  readonly events: readonly PreparedEvent[]
+}
+
+/** What one request needs to see of its session's events. */
+export interface EventLookup {
+  readonly ids: readonly string[]
+  readonly sequences: readonly number[]
+}
 
 /**
  * Which events the look-ups find, as a query on a table `session` of the numbered sessions. `offset 0` keeps the planner from
