@@ -17,9 +17,9 @@ const STORES = [
 const NEVER_NULL_THERE = [
   ['src/people/erasure.store.ts', 'terms'], // an erasure that is not finished has terms
   ['src/assets/store.ts', 'url'], // only media that are fetched from a URL
-  ['src/transcribe/store.ts', 'contentType'], // only media that are ready
-  ['src/transcribe/store.ts', 'isAudio'],
-  ['src/transcribe/store.ts', 'objectKey'],
+  ['src/recordings/transcript.store.ts', 'contentType'], // only media that are ready
+  ['src/recordings/transcript.store.ts', 'isAudio'],
+  ['src/recordings/transcript.store.ts', 'objectKey'],
 ] as const
 
 function isKnown(mistake: string): boolean {

@@ -146,20 +146,6 @@ export async function insertSettings(
     values (${organizationId}, ${applicationId}, ${version}, ${JSON.stringify(settings)}::text::jsonb)`
 }
 
-/** Those of the users that are members of the organization. */
-export async function selectMembers(
-  sql: Query,
-  organizationId: string,
-  userIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const rows = await sql<{ userId: string }[]>`
-    select user_id as "userId"
-    from membership
-    where organization_id = ${organizationId}
-      and user_id = any(${userIds as string[]}::uuid[])`
-  return new Set(rows.map((row) => row.userId))
-}
-
 /** What ingestion needs to know of an application. */
 export interface IngestApplication {
   readonly agentKey: string

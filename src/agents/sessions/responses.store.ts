@@ -5,6 +5,7 @@
  * counter: what is in the ledger is free, whether it was retried, revised, or withdrawn and shown again. Always under the
  * session's row lock; the organization's row, where there are credits to count, is locked after it.
  */
+import { lockBalances, takingCredits } from '../../identity/organizations.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import {
   numbered,
@@ -71,9 +72,8 @@ export async function grantCredits(tx: Query, scopes: readonly SessionScope[]): 
   if (scopes.length === 0) return
   const organizations = [...new Set(scopes.map(({ organizationId }) => organizationId))]
   await Promise.all([
-    // A statement of its own: the next one's snapshot then has what the previous holder of the lock left over. No
-    // stronger than the update: whoever inserts a row of the organization meanwhile is not waited for.
-    tx`select 1 from organization where id = any(${organizations}::uuid[]) order by id for no key update`,
+    // A statement of its own: the next one's snapshot then has what the previous holder of the lock left over.
+    lockBalances(tx, organizations),
     tx`
       with waiting as (
         select
@@ -105,9 +105,7 @@ export async function grantCredits(tx: Query, scopes: readonly SessionScope[]): 
           and r.session_id = g.session_id
           and r.external_event_id = g.external_event_id
       )
-      update organization o set response_credits = o.response_credits - spent.units
-      from (select organization_id, count(*) as units from unit group by organization_id) spent
-      where o.id = spent.organization_id and o.response_credits is not null`,
+      ${takingCredits(tx, tx`select organization_id, count(*) as units from unit group by organization_id`)}`,
   ])
 }
 
