@@ -18,7 +18,7 @@ import {
   createKey,
   earshotTarget,
   installPeer,
-  type Slot,
+  type OpenUpload,
   send,
   type Target,
   tusTarget,
@@ -41,7 +41,7 @@ interface Uploading extends Contestant {
 
 /** One run is all streams at once, each a file of its own. Everything is gone before the next. */
 function uploading(target: Target, folder: string, source: string, streams: number): Uploading {
-  let slots: readonly Slot[] = []
+  let uploads: readonly OpenUpload[] = []
   const costs: number[] = []
   return {
     name: target.name,
@@ -50,12 +50,12 @@ function uploading(target: Target, folder: string, source: string, streams: numb
     async prepare(amount) {
       // What the last run left.
       for (const file of filesIn(folder)) rmSync(file, { force: true })
-      slots = await Promise.all(Array.from({ length: streams }, () => target.open(amount / streams)))
+      uploads = await Promise.all(Array.from({ length: streams }, () => target.open(amount / streams)))
       Bun.spawnSync(['sync'])
     },
     async run(amount) {
       const before = processorSeconds(target.pid)
-      await Promise.all(slots.map((slot) => send(source, slot)))
+      await Promise.all(uploads.map((upload) => send(source, upload)))
       costs.push((processorSeconds(target.pid) - before) / (amount / GIB))
       const stored = filesIn(folder).reduce((sum, file) => sum + statSync(file).size, 0)
       if (stored < amount) throw new Error(`${target.name} has ${stored} of ${amount} bytes`)

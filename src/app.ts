@@ -27,7 +27,7 @@ export function createApp(
   const bodies = createBodyBudget({ maxBytes: config.maxBodyBytesAtOnce, deadlineMs: config.bodyTimeoutMs })
   return createHttpApp(deps)
     .use(healthRoutes({ ...deps, warmedUp: options.warmedUp }))
-    .use(docs(deps.config))
+    .use(docs(deps))
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))
     .use(discovery(deps.config, features.content))
@@ -35,6 +35,7 @@ export function createApp(
     .use(
       mount(features.operations, {
         newId: deps.newId,
+        errors: deps.errors,
         bodies,
         work: deps.requestWork,
         authenticate: createAuthenticate({

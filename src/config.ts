@@ -47,15 +47,15 @@ export interface Config {
   readonly transcribe: TranscribeConfig | null
   /** null: media is kept in `dataDir/media`. */
   readonly s3: S3Config | null
-  /** The program that examines media; null: the one on the path, else the one that came with the dependencies. */
+  /** The program that examines media. null: `ffprobe` from PATH, or else the copy among the dependencies. */
   readonly ffprobePath: string | null
-  /** The program that converts media; null: the one on the path. */
+  /** The program that converts media. null: `ffmpeg` from PATH. */
   readonly ffmpegPath: string | null
   readonly mail: {
     /** null: mail is written into `dataDir/mail`. */
     readonly smtpUrl: string | null
     readonly from: { readonly name: string; readonly address: string }
-    /** The address that is told of submitted forms; null: none. */
+    /** The address that is notified of submitted forms; null: none. */
     readonly teamEmail: string | null
   }
   /** Uploads of one organization that may wait for bytes at a time; 0: no limit. */

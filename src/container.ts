@@ -8,10 +8,12 @@ import type { Doorbell } from './actors/types.ts'
 import { createTextProcesses, type TextProcesses } from './analyze/text-process.ts'
 import type { TextWork } from './analyze/text-work.ts'
 import type { Config } from './config.ts'
+import { ERRORS } from './error-catalogue.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { createRequestWork } from './platform/concurrency/request-work.ts'
 import type { RequestWork } from './platform/concurrency/work.ts'
 import { connect, type Query, type Sql } from './platform/db/pool.ts'
+import type { ErrorCatalogue } from './platform/errors.ts'
 import { type NewId, newId } from './platform/ids.ts'
 import type { Servers } from './platform/lifecycle/servers.ts'
 import { createLog, type Log } from './platform/observability/log.ts'
@@ -35,6 +37,7 @@ export interface Deps {
   readonly requestWork: RequestWork
   readonly clock: Clock
   readonly newId: NewId
+  readonly errors: ErrorCatalogue
   readonly log: Log
   readonly metrics: Metrics
 }
@@ -92,6 +95,7 @@ export function createContainer(
     requestWork,
     clock: systemClock,
     newId,
+    errors: ERRORS,
     log,
     metrics,
     async close() {

@@ -1,6 +1,6 @@
 /** Our actors as a peer: the runtime of one worker thread with its own options, on handlers that do nothing. */
 import { createDoorbell } from '../../src/actors/doorbell.ts'
-import { send, transactionWithMail } from '../../src/actors/mailbox.ts'
+import { send, transactionWithOutbox } from '../../src/actors/mailbox.ts'
 import { createRuntime } from '../../src/actors/runtime.ts'
 import type { ActorDefinition, ActorKey, Message, ShortHandler } from '../../src/actors/types.ts'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
@@ -96,7 +96,7 @@ export async function createEarshot(options: EarshotOptions): Promise<Peer> {
       const deliver = { sql: sender, doorbell }
       return {
         send: (key, id, told) =>
-          transactionWithMail(deliver, (_tx, outbox) =>
+          transactionWithOutbox(deliver, (_tx, outbox) =>
             outbox.send([{ key: keyOf(key), type: 'message', payload: { id, told } }]),
           ),
         async stop() {

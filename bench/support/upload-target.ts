@@ -6,7 +6,7 @@ import { createContainer } from '../../src/container.ts'
 import { createFeatures } from '../../src/features.ts'
 import type { Environment } from './environment.ts'
 
-export interface Slot {
+export interface OpenUpload {
   readonly url: string
   readonly method: 'PATCH' | 'PUT'
   readonly headers: Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ export interface Target {
   readonly durable: boolean
   readonly pid: number
   /** Room for one file of so many bytes. */
-  open(bytes: number): Promise<Slot>
+  open(bytes: number): Promise<OpenUpload>
 }
 
 const TUS = { 'tus-resumable': '1.0.0' }
@@ -46,7 +46,7 @@ interface Process {
   readonly pid: number
 }
 
-export function earshotTarget(service: Process, apiKey: string, method: Slot['method']): Target {
+export function earshotTarget(service: Process, apiKey: string, method: OpenUpload['method']): Target {
   const post = async (path: string, body: unknown) => {
     const response = await fetch(`${service.baseUrl}/v3/rest/recordings${path}`, {
       method: 'POST',
@@ -98,7 +98,7 @@ export function bareTarget({ baseUrl, pid }: Process, durable: boolean): Target 
 }
 
 /** Sends the file. @throws Error unless the answer is a success */
-export async function send(path: string, { url, method, headers }: Slot): Promise<void> {
+export async function send(path: string, { url, method, headers }: OpenUpload): Promise<void> {
   const lines = Object.entries({ ...headers, expect: '' }).flatMap(([name, value]) => [
     '--header',
     `${name}: ${value}`.trim(),

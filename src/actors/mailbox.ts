@@ -70,7 +70,7 @@ export interface Outbox {
 }
 
 /** Runs `work` in one transaction with an outbox, and rings after COMMIT. */
-export async function transactionWithMail<T>(
+export async function transactionWithOutbox<T>(
   deps: { readonly sql: Sql; readonly doorbell: Doorbell },
   work: (tx: Tx, outbox: Outbox) => Promise<T>,
 ): Promise<T> {

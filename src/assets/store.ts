@@ -198,7 +198,7 @@ export async function failReplacement(
       and asset_source_url = ${url}`
 }
 
-/** The objects of published media, and the properties of the one that is played. */
+/** The objects of published media, and the properties of the object that is played. */
 export interface PublishedMedia {
   readonly objectKey: string
   /** Key of the original file if another file is played. */

@@ -4,14 +4,20 @@
  */
 import { Elysia, type InternalRoute } from 'elysia'
 import type { Config } from '../config.ts'
+import type { ErrorCatalogue } from '../platform/errors.ts'
 import { readOnly } from '../platform/net/methods.ts'
 import { pathOf } from './address.ts'
 import { buildDocument } from './openapi/document.ts'
 import { type Representation, representation } from './openapi/representation.ts'
 import { ASSETS, contentSecurityPolicy, PAGE } from './openapi/ui.ts'
 
+interface DocsDeps {
+  readonly config: Pick<Config, 'publicBaseUrl'>
+  readonly errors: ErrorCatalogue
+}
+
 /** The documentation of every route of the application that uses this plugin. */
-export function docs(config: Pick<Config, 'publicBaseUrl'>) {
+export function docs({ config, errors }: DocsDeps) {
   const kept = new Map<string, Promise<Representation>>()
   const keep = (name: string, make: () => Promise<Representation>) => {
     const made = kept.get(name) ?? make()
@@ -28,7 +34,7 @@ export function docs(config: Pick<Config, 'publicBaseUrl'>) {
     '/openapi.json',
     async ({ request }) => {
       const document = await keep('openapi.json', async () =>
-        representation(encode(JSON.stringify(await buildDocument(routes(), config))), {
+        representation(encode(JSON.stringify(await buildDocument(routes(), config, errors))), {
           'content-type': 'application/json',
           'access-control-allow-origin': '*',
         }),

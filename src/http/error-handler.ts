@@ -6,7 +6,7 @@
  */
 
 import { asUnavailable } from '../platform/db/sqlstate.ts'
-import { AppError } from '../platform/errors.ts'
+import { AppError, type ErrorCatalogue } from '../platform/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { problem } from './problem.ts'
 import { type ErrorContext, restError } from './rest-error.ts'
@@ -27,9 +27,9 @@ export function toAppError(error: unknown, context: ErrorContext, log: Log): App
 }
 
 /** The response for an error, in the shape of its API. */
-export function renderError(error: AppError, context: ErrorContext): Response {
+export function renderError(error: AppError, context: ErrorContext, errors: ErrorCatalogue): Response {
   const isWebsite = context.path === '/api' || context.path.startsWith('/api/')
-  const { status, contentType, body } = isWebsite ? problem(error, context) : restError(error, context)
+  const { status, contentType, body } = (isWebsite ? problem : restError)(error, context, errors)
   return new Response(JSON.stringify(body), {
     status,
     headers: { ...error.headers, 'content-type': contentType },

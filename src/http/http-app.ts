@@ -17,7 +17,7 @@ import { shownPath } from './shown-path.ts'
 /** Seconds that a connection may be silent. */
 const IDLE_SECONDS = 60
 
-export type HttpDeps = Pick<Deps, 'log' | 'metrics' | 'newId' | 'clock'>
+export type HttpDeps = Pick<Deps, 'log' | 'metrics' | 'newId' | 'clock' | 'errors'>
 
 /** An Elysia application without routes that does not listen yet. */
 export function createHttpApp(deps: HttpDeps) {
@@ -63,7 +63,7 @@ export function createHttpApp(deps: HttpDeps) {
         }
         const failure =
           code === 'NOT_FOUND' ? new AppError('not_found', 'Nothing exists at this address.') : error
-        const response = renderError(toAppError(failure, context, deps.log), context)
+        const response = renderError(toAppError(failure, context, deps.log), context, deps.errors)
         set.status = response.status
         return response
       })

@@ -8,6 +8,7 @@
 import { Elysia } from 'elysia'
 import type { Principal } from '../identity/principal.ts'
 import type { RequestWork } from '../platform/concurrency/work.ts'
+import type { ErrorCatalogue } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
 import type { BodyBudget } from './body-budget.ts'
@@ -19,6 +20,7 @@ import { isForPages, pageHeaders, preflightHeaders } from './rest-cors.ts'
 
 export interface MountDeps {
   readonly newId: NewId
+  readonly errors: ErrorCatalogue
   readonly bodies: BodyBudget
   readonly work: RequestWork
   /** `peer` returns the address of the connection's other end; null if unknown. @throws AppError 401 or 403 */
@@ -67,7 +69,7 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
           return toResponse(await operation.handler(call), request, set)
         })
       },
-      { parse: 'none', detail: operationDetail(operation) },
+      { parse: 'none', detail: operationDetail(operation, deps.errors) },
     )
   }
   for (const [path, { methods, forPages }] of places) {

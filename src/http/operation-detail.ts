@@ -1,8 +1,7 @@
 /** The OpenAPI operation object of an `Operation`, used as `detail` of its Elysia route. */
 import type { TObject, TSchema } from '@sinclair/typebox'
 import type { DocumentDecoration } from 'elysia'
-import type { ErrorCode } from '../platform/errors.ts'
-import { ERROR_STATUS } from '../platform/errors.ts'
+import type { ErrorCatalogue, ErrorCode } from '../platform/errors.ts'
 import { exampleOf } from './openapi/example.ts'
 import type { Access, Operation } from './operation.ts'
 import { problemStatus } from './problem.ts'
@@ -44,7 +43,11 @@ export function errorCodes(operation: Operation): readonly ErrorCode[] {
 export type ErrorShape = 'rest' | 'problem'
 
 /** `shape`: the shape of its errors. Elysia's type describes OpenAPI 3.0, but the document is 3.1. */
-export function operationDetail(operation: Operation, shape: ErrorShape = 'rest'): DocumentDecoration {
+export function operationDetail(
+  operation: Operation,
+  errors: ErrorCatalogue,
+  shape: ErrorShape = 'rest',
+): DocumentDecoration {
   return {
     operationId: operation.id,
     tags: [operation.tag],
@@ -55,7 +58,7 @@ export function operationDetail(operation: Operation, shape: ErrorShape = 'rest'
     ...(operation.body === undefined
       ? {}
       : { requestBody: requestBody(nameless(operation.body, `${operation.id}Request`), operation) }),
-    responses: responses(operation, shape),
+    responses: responses(operation, errors, shape),
   } as unknown as DocumentDecoration
 }
 
@@ -109,11 +112,11 @@ const FAILURE_CONTENT = {
 } as const
 
 const STATUS = {
-  rest: (code: ErrorCode) => ERROR_STATUS[code],
+  rest: (code: ErrorCode, errors: ErrorCatalogue) => errors.codes[code],
   problem: problemStatus,
 } as const
 
-function responses(operation: Operation, shape: ErrorShape) {
+function responses(operation: Operation, errors: ErrorCatalogue, shape: ErrorShape) {
   const { status, description, schema, example, texts = {} } = operation.success
   const content = {
     ...(schema === undefined
@@ -132,7 +135,7 @@ function responses(operation: Operation, shape: ErrorShape) {
     ),
   }
   const success = { description, ...(Object.keys(content).length === 0 ? {} : { content }) }
-  const byStatus = Map.groupBy(errorCodes(operation), STATUS[shape])
+  const byStatus = Map.groupBy(errorCodes(operation), (code) => STATUS[shape](code, errors))
   const failures = [...byStatus]
     .sort(([a], [b]) => a - b)
     .map(([failure, codes]) => [

@@ -3,7 +3,7 @@
  * clients continue to work (specification, "Problem details").
  */
 import { STATUS_CODES } from 'node:http'
-import { type AppError, ERROR_STATUS, type ErrorCode } from '../platform/errors.ts'
+import type { AppError, ErrorCatalogue, ErrorCode } from '../platform/errors.ts'
 import type { ErrorContext, RenderedError } from './rest-error.ts'
 
 /** Registered problem types (IANA "HTTP Problem Types"). All others are `about:blank`. */
@@ -15,13 +15,13 @@ const TYPES: Partial<Record<ErrorCode, string>> = {
  * The status of a code in the website API, which has one status for server errors and one for invalid submissions
  * (specification, "Errors").
  */
-export function problemStatus(code: ErrorCode): number {
+export function problemStatus(code: ErrorCode, errors: ErrorCatalogue): number {
   if (code === 'body_too_slow') return 400
-  return Math.min(ERROR_STATUS[code], 500)
+  return Math.min(errors.codes[code], 500)
 }
 
-export function problem(error: AppError, context: ErrorContext): RenderedError {
-  const status = problemStatus(error.code)
+export function problem(error: AppError, context: ErrorContext, errors: ErrorCatalogue): RenderedError {
+  const status = problemStatus(error.code, errors)
   return {
     status,
     contentType: 'application/problem+json',

@@ -1,6 +1,6 @@
 /** The error body of `/v3/rest` and of everything outside `/api` (specification, "Errors", REST API). */
 import { STATUS_CODES } from 'node:http'
-import type { AppError } from '../platform/errors.ts'
+import type { AppError, ErrorCatalogue } from '../platform/errors.ts'
 
 export interface ErrorContext {
   readonly path: string
@@ -15,15 +15,16 @@ export interface RenderedError {
 }
 
 /** `{statusCode, timestamp, path, error, code, message, requestId, …extra, details?}`. */
-export function restError(error: AppError, context: ErrorContext): RenderedError {
+export function restError(error: AppError, context: ErrorContext, errors: ErrorCatalogue): RenderedError {
+  const status = errors.codes[error.code]
   return {
-    status: error.status,
+    status,
     contentType: 'application/json',
     body: {
-      statusCode: error.status,
+      statusCode: status,
       timestamp: context.now.toISOString(),
       path: context.path,
-      error: STATUS_CODES[error.status] ?? 'Error',
+      error: STATUS_CODES[status] ?? 'Error',
       code: error.code,
       message: error.message,
       requestId: context.requestId,

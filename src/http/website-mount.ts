@@ -27,7 +27,7 @@ export interface WebsiteOptions {
   readonly windowSeconds?: number
 }
 
-type MountDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'log'> & {
+type MountDeps = Pick<Deps, 'config' | 'redis' | 'clock' | 'errors' | 'log'> & {
   readonly bodies: BodyBudget
   readonly work: RequestWork
 }
@@ -69,7 +69,7 @@ export function mountWebsite(
           return toResponse(await operation.handler(call), request, set)
         })
       },
-      { parse: 'none', detail: operationDetail(operation, 'problem') },
+      { parse: 'none', detail: operationDetail(operation, deps.errors, 'problem') },
     )
   }
   for (const [path, { methods, limit }] of places)

@@ -30,7 +30,7 @@ export interface Found<T> {
 export interface CredentialCache<T> {
   /** The cached value of a digest, or the result of `find`. Null is returned but not cached. */
   get(digest: Buffer, find: () => Promise<Found<T> | null>): Promise<T | null>
-  /** Drops a credential in this process. Other processes are notified by whoever writes the revocation. */
+  /** Drops a credential in this process. The caller that writes the revocation notifies the other processes. */
   revoke(id: string): void
 }
 

@@ -5,7 +5,7 @@
  * together with its organization, so another organization's object is 404.
  */
 
-import { transactionWithMail } from '../actors/mailbox.ts'
+import { transactionWithOutbox } from '../actors/mailbox.ts'
 import { wakeBlockedSessions } from '../agents/sessions/credits.ts'
 import type { Deps } from '../container.ts'
 import type { Query } from '../platform/db/pool.ts'
@@ -27,7 +27,7 @@ export type { Organization, User } from './store.ts'
 export type IdentityDeps = Pick<Deps, 'sql' | 'doorbell' | 'config' | 'clock' | 'newId' | 'log'>
 
 export interface Identity extends Authentication, UserTokens {
-  /** Drops a user from the caches of this process at once. Whoever changes a user notifies the other processes. */
+  /** Drops a user from the caches of this process at once. The caller that changes a user notifies the other processes. */
   forgetUser(userId: string): void
   /** Uses the caller's transaction if `query` is given. */
   createOrganization(name: string, query?: Query): Promise<store.Organization>
@@ -169,7 +169,7 @@ function credits(deps: IdentityDeps) {
     organizationId: string,
     change: (tx: Parameters<typeof store.addCredits>[0]) => Promise<T>,
   ) =>
-    transactionWithMail(deps, async (tx, outbox) => {
+    transactionWithOutbox(deps, async (tx, outbox) => {
       const result = await change(tx)
       await wakeBlockedSessions(tx, outbox, organizationId)
       return result

@@ -16,7 +16,7 @@ const POSTER_WIDTH = 1_280
  */
 const [MIN_RATE, MAX_RATE, USUAL_RATE] = [10, 60, 30]
 /**
- * Frames closer than this are dropped, because nobody sees more than 60 a second. Leaves room for times rounded to
+ * Frames closer than this are dropped, because a video shows at most 60 a second. Leaves room for times rounded to
  * milliseconds.
  */
 const CLOSEST_FRAMES = '1/70'

@@ -4,7 +4,7 @@
  * Media can be retried if its bytes or its URL were kept, which is the case when the file was not the cause. Two
  * requests lead to one retry. If the message of running work was deleted, it is sent again.
  */
-import { isWaiting, transactionWithMail } from '../actors/mailbox.ts'
+import { isWaiting, transactionWithOutbox } from '../actors/mailbox.ts'
 import type { ActorKey, Letter } from '../actors/types.ts'
 import * as assets from '../assets/service.ts'
 import type { Deps } from '../container.ts'
@@ -21,7 +21,7 @@ type RetryDeps = Pick<Deps, 'sql' | 'doorbell'>
 
 /** Retries the media of one recording. */
 export function retryMedia(deps: RetryDeps, recording: assets.Subject): Promise<Retried> {
-  return transactionWithMail(deps, async (tx, outbox) => {
+  return transactionWithOutbox(deps, async (tx, outbox) => {
     const asset = await assets.lockAsset(tx, recording)
     if (asset === undefined) return 'unknown'
     const next = await nextMessage(tx, recording, asset)

@@ -26,7 +26,7 @@ export class MediaError extends Error {
 
 const ACCEPTED_TYPES: ReadonlySet<string> = new Set([
   'application/octet-stream',
-  // Object stores send this if nobody stated a type.
+  // Object stores send this if an object was stored without a type.
   'binary/octet-stream',
   '',
   ...['aac', 'aacp', 'x-aac', 'flac', 'x-flac', 'mp4', 'm4a', 'x-m4a', 'mpeg', 'mp3', 'mpeg3', 'x-mpeg'].map(

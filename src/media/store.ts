@@ -7,7 +7,7 @@ import { objectsOf, type PublishedMedia, publishMedia, type Subject } from '../a
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { MAX_TURN_MS } from './rules.ts'
 
-/** Stored objects, and the properties of the one that is played. */
+/** Stored objects, and the properties of the object that is played. */
 export interface StoredMedia extends PublishedMedia {
   /** The keys that are in `media_garbage`. */
   readonly entered: readonly string[]

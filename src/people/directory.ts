@@ -4,7 +4,7 @@
  * An erasure removes everything that names the person. One transaction deletes the person's row and all references to it.
  * It also starts an actor (erasure-actor.ts), which erases the person's name from conversations and recordings.
  */
-import { transactionWithMail } from '../actors/mailbox.ts'
+import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -60,7 +60,7 @@ export function createDirectory(deps: DirectoryDeps) {
      * @throws AppError 404 `person_not_found`
      */
     async erase(organizationId: string, id: number): Promise<Erasure> {
-      const erasure = await transactionWithMail({ sql, doorbell }, async (tx, outbox) => {
+      const erasure = await transactionWithOutbox({ sql, doorbell }, async (tx, outbox) => {
         const person = await store.lockPerson(tx, organizationId, id)
         if (person === null) return noPerson()
         const recordingIds = await recordingsOf(tx, organizationId, id)

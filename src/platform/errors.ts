@@ -1,94 +1,133 @@
 /**
- * The catalogue of every error that a caller can see, and the one class that carries it.
+ * `AppError`, the only error that a client sees in full, and the errors that belong to no feature. Each feature declares
+ * its own errors in `src/<feature>/errors.ts`. `src/error-catalogue.ts` merges the declarations.
  *
- * A code is stable: clients branch on it, so it is never renamed. The status belongs to the code. Messages are
- * for people and may change. Nothing internal (SQL text, stack, secret, path of a machine) goes into an `AppError`.
+ * Clients branch on a code, so a code is never renamed. Its HTTP status is fixed. Messages are for people and may change.
+ * An `AppError` contains nothing internal: no SQL text, no stack, no secret, no file path.
  */
 
-import type { DetailCode, ErrorMembers } from './error-details.ts'
+/** The errors that one feature declares. */
+export interface ErrorDeclaration {
+  /** Code → HTTP status. */
+  readonly codes: Readonly<Record<string, number>>
+  /** `details[].code` → its meaning. */
+  readonly details?: Readonly<Record<string, string>>
+  /** Additional members of an error body, as JSON Schema. */
+  readonly members?: Readonly<Record<string, MemberSchema>>
+}
 
-/** Code → HTTP status. The closed enumeration of the OpenAPI document. */
-export const ERROR_STATUS = {
-  invalid_host: 400,
-  validation_failed: 400,
-  malformed_json: 400,
-  malformed_encoding: 400,
-  unknown_member: 400,
-  payload_too_large: 400,
-  too_many_values: 400,
-  request_too_costly: 400,
-  too_many_events: 400,
-  event_too_large: 400,
-  environment_not_allowed: 400,
-  invalid_feedback_target: 400,
-  unsupported_api_version: 400,
-  unsupported_transcript_type: 400,
-  url_not_allowed: 400,
-  origin_required: 400,
-  batch_requires_user: 400,
-  transcript_utterance_limit_exceeded: 400,
-  transcript_text_limit_exceeded: 400,
-  transcript_utterance_text_limit_exceeded: 400,
-  upload_length_mismatch: 400,
-  unauthenticated: 401,
-  invalid_agent_secret: 401,
-  source_read_only: 403,
-  user_required: 403,
-  playback_url_invalid: 403,
-  not_found: 404,
-  agent_chats_disabled: 404,
-  agent_application_not_found: 404,
-  agent_secret_not_found: 404,
-  agent_session_not_found: 404,
-  agent_event_not_found: 404,
-  agent_signal_not_found: 404,
-  metadata_source_not_found: 404,
-  metadata_field_not_found: 404,
-  member_not_found: 404,
-  user_token_not_found: 404,
-  folder_not_found: 404,
-  batch_not_found: 404,
-  recording_not_found: 404,
-  person_not_found: 404,
-  person_erasure_not_found: 404,
-  page_not_found: 404,
-  feedback_source_not_found: 404,
-  feedback_record_not_found: 404,
-  upload_not_found: 404,
-  method_not_allowed: 405,
-  body_too_slow: 408,
-  name_exists: 409,
-  not_empty: 409,
-  external_token_issuer: 409,
-  external_id_exists: 409,
-  recording_external_id_exists: 409,
-  event_changed: 409,
-  event_sequence_moved: 409,
-  event_type_changed: 409,
-  sequence_occupied: 409,
-  event_finalized: 409,
-  media_ingestion_active: 409,
-  upload_not_cancellable: 409,
-  upload_offset_mismatch: 409,
-  upload_closed: 410,
-  unsupported_tus_version: 412,
-  upload_too_large: 413,
-  unsupported_media_type: 415,
-  metadata_value_type_mismatch: 422,
-  metadata_field_not_canonical: 422,
-  metadata_field_duplicate: 422,
-  rate_limited: 429,
-  too_many_uploads: 429,
-  upload_checksum_mismatch: 460,
-  internal_error: 500,
-  unavailable: 503,
-  upload_busy: 503,
-  upload_too_slow: 503,
+interface MemberSchema {
+  readonly type: 'string' | 'integer'
+  readonly description: string
+  readonly format?: string
+  readonly minimum?: number
+}
+
+export const PLATFORM_ERRORS = {
+  codes: {
+    invalid_host: 400,
+    validation_failed: 400,
+    malformed_json: 400,
+    malformed_encoding: 400,
+    unknown_member: 400,
+    payload_too_large: 400,
+    too_many_values: 400,
+    request_too_costly: 400,
+    unsupported_api_version: 400,
+    url_not_allowed: 400,
+    unauthenticated: 401,
+    user_required: 403,
+    not_found: 404,
+    method_not_allowed: 405,
+    body_too_slow: 408,
+    name_exists: 409,
+    not_empty: 409,
+    unsupported_media_type: 415,
+    rate_limited: 429,
+    internal_error: 500,
+    unavailable: 503,
+  },
+  details: {
+    type: 'The value is of another JSON type.',
+    required: 'The member is missing.',
+    unknown_member: 'There is no such member or parameter.',
+    not_allowed: 'The value is none of those allowed, or the member does not belong here.',
+    length: 'The text is too short or too long, or the array has too few or too many items.',
+    blank: 'The text is blank.',
+    range: 'The number or the moment is out of range.',
+    pattern: 'The text does not have the required form.',
+    format: 'The text is not in the required format, such as an e-mail address.',
+    date_time: 'The text is not an RFC 3339 date-time with offset.',
+    uuid: 'The text is not a UUID.',
+    cursor: 'The text is not a cursor of this list.',
+    too_deep: 'The page is too far from the start of the list: go on with `next_cursor`.',
+    repeated: 'The parameter is given more than once.',
+    not_storable:
+      'The value cannot be stored: U+0000, an unpaired surrogate, an infinite number, or too deep.',
+    contradiction: 'The member contradicts another one.',
+    duplicate: 'The same thing is given twice with different values.',
+    order: 'The item stands before the one that it follows.',
+    not_found: 'There is no such object.',
+    url_not_allowed: 'The URL is malformed, or its host is not public.',
+  },
+  members: {
+    limit: {
+      type: 'integer',
+      description: 'Where there are too many items or characters: how many are allowed.',
+    },
+    actual: {
+      type: 'integer',
+      description: 'Where there are too many items or characters: how many there are.',
+    },
+    limitBytes: {
+      type: 'integer',
+      description: 'Where the body, an event or a file is too large: the most bytes it may have.',
+    },
+    actualBytes: {
+      type: 'integer',
+      description: 'Where the body or an event is too large: its bytes, as far as they were counted.',
+    },
+  },
 } as const
 
-export type ErrorCode = keyof typeof ERROR_STATUS
+/**
+ * Owner → type of its declaration. Each `src/<feature>/errors.ts` adds its feature with `declare module`. So the compiler
+ * accepts declared codes only, and this folder names no feature.
+ */
+export interface DeclaredErrors {
+  readonly platform: typeof PLATFORM_ERRORS
+}
 
-/** One finding about one place of the input. `path` reads like `events[3].sequence`. */
+type Declared = DeclaredErrors[keyof DeclaredErrors]
+type KeysOf<T> = T extends unknown ? keyof T : never
+type DetailsOf<T> = T extends { readonly details: infer D } ? D : never
+type MembersOf<T> = T extends { readonly members: infer M } ? M : never
+
+export type ErrorCode = KeysOf<Declared['codes']>
+export type DetailCode = KeysOf<DetailsOf<Declared>>
+type ErrorMember = KeysOf<MembersOf<Declared>>
+
+type MemberType<Name, T = MembersOf<Declared>> =
+  T extends Record<Name & string, { readonly type: infer Type }>
+    ? Type extends 'string'
+      ? string
+      : number
+    : never
+
+/** Additional members of an error body. */
+export type ErrorMembers = { readonly [Name in ErrorMember]?: MemberType<Name> }
+
+/** The errors of all owners, merged. */
+export interface ErrorCatalogue {
+  /** Code → HTTP status, in the order of the statuses. */
+  readonly codes: Readonly<Record<ErrorCode, number>>
+  /** `details[].code` → its meaning. */
+  readonly details: Readonly<Record<DetailCode, string>>
+  /** Additional members of an error body, as JSON Schema. */
+  readonly members: Readonly<Record<ErrorMember, MemberSchema>>
+}
+
+/** A finding about one value of the input. `path` has the form `items[3].name`. */
 export interface ErrorDetail {
   readonly path: string
   readonly code: DetailCode
@@ -97,16 +136,15 @@ export interface ErrorDetail {
 
 export interface AppErrorOptions {
   readonly details?: readonly ErrorDetail[]
-  /** Additional members of the error body, such as the id of the object that already exists. */
+  /** Members such as the id of the object that already exists. */
   readonly extra?: ErrorMembers
   readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown
 }
 
-/** An error that the caller is told about. Services throw it, the error hook renders it, routes never catch it. */
+/** An error that the client sees. Services throw it, the error hook renders it, routes never catch it. */
 export class AppError extends Error {
   override readonly name = 'AppError'
-  readonly status: number
   readonly details: readonly ErrorDetail[]
   readonly extra: ErrorMembers
   readonly headers: Readonly<Record<string, string>>
@@ -117,7 +155,6 @@ export class AppError extends Error {
     options: AppErrorOptions = {},
   ) {
     super(message, { cause: options.cause })
-    this.status = ERROR_STATUS[code]
     this.details = options.details ?? []
     this.extra = options.extra ?? {}
     this.headers = options.headers ?? {}

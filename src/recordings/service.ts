@@ -9,7 +9,7 @@
  * (404), then unfit values (422). The conflict (409) is last, because a corrected retry may still find that another
  * request has taken its external id.
  */
-import { deleteActors, type Outbox, transactionWithMail } from '../actors/mailbox.ts'
+import { deleteActors, type Outbox, transactionWithOutbox } from '../actors/mailbox.ts'
 import type { ActorKey } from '../actors/types.ts'
 import { awaitFromUrl } from '../assets/service.ts'
 import type { Deps } from '../container.ts'
@@ -68,7 +68,7 @@ export function createRecordings(deps: RecordingsDeps) {
       const draft = draftOf(body)
       const id = newId()
       try {
-        const found = await transactionWithMail(deps, (tx, outbox) =>
+        const found = await transactionWithOutbox(deps, (tx, outbox) =>
           write(deps, { tx, outbox, viewer }, id, draft),
         )
         log.info({ organizationId: viewer.organizationId, recordingId: id }, 'recording created')
@@ -99,7 +99,7 @@ export function createRecordings(deps: RecordingsDeps) {
       const change = changeOf(await readBody())
       for (;;) {
         try {
-          return await transactionWithMail(deps, (tx, outbox) =>
+          return await transactionWithOutbox(deps, (tx, outbox) =>
             applyChange(deps, { tx, outbox, viewer }, id, change),
           )
         } catch (error) {

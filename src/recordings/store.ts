@@ -11,7 +11,7 @@ import type { AssetStatus, TranscriptSource, TranscriptStatus } from './model.ts
 /** An SQL condition for one statement. */
 export type Condition = PendingQuery<Row[]>
 
-/** Matches every recording `r` of the organization, whoever may see it. */
+/** Matches every recording `r` of the organization, regardless of who may see it. */
 export const ofOrganization = (query: Query, organizationId: string): Condition => query`
   r.organization_id = ${organizationId}`
 

@@ -1,5 +1,5 @@
 /** Requests transcription, in the transaction that publishes the media or for an operator. */
-import { transactionWithMail } from '../actors/mailbox.ts'
+import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { ActorKey, Send } from '../actors/types.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../container.ts'
@@ -52,7 +52,7 @@ export async function requestAgain(
   deps: Pick<Deps, 'sql' | 'doorbell'>,
   recording: Subject,
 ): Promise<boolean> {
-  return transactionWithMail(
+  return transactionWithOutbox(
     deps,
     async (tx, { send }) =>
       (await requestTranscription(tx, send, recording, 'waiting')) ||

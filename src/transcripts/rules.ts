@@ -4,8 +4,7 @@
  * Every finding names its path, and each exceeded limit has its own code.
  */
 
-import type { DetailCode } from '../platform/error-details.ts'
-import { AppError, type ErrorCode, type ErrorDetail } from '../platform/errors.ts'
+import { AppError, type DetailCode, type ErrorCode, type ErrorDetail } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
 import {
   MAX_TRANSCRIPT_CHARACTERS,

@@ -4,7 +4,7 @@
  * The request works under the writer number it took. When a newer request takes over or the upload ends, the next
  * record fails, and the request ends.
  */
-import { transactionWithMail } from '../actors/mailbox.ts'
+import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { IncomingRecord, IncomingWriter } from '../platform/storage/incoming.ts'
@@ -231,7 +231,7 @@ class Sink {
   async #record(record: IncomingRecord): Promise<void> {
     const claim = this.#claim
     const isLast = record.offset === claim.fileSize
-    const recorded = await transactionWithMail(this.#context, async (tx, outbox) => {
+    const recorded = await transactionWithOutbox(this.#context, async (tx, outbox) => {
       if (!isLast) return store.recordProgress(tx, claim, record)
       if (!(await store.complete(tx, claim, record))) return false
       const key = `recording:${claim.recordingId}` as const

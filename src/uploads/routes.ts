@@ -49,7 +49,7 @@ const createUpload = (uploads: Uploads, config: Pick<Config, 'publicBaseUrl'>) =
     example: EXAMPLE,
     success: {
       status: 201,
-      description: 'The new upload, or the one that already waits',
+      description: 'The new upload, or the identical upload that is already waiting',
       schema: CreatedUpload,
     },
     errors: [

@@ -5,7 +5,7 @@
  * form receives at most one confirmation for a list and at most one a day for a download, so that the form cannot be used
  * to flood a mailbox.
  */
-import { transactionWithMail } from '../actors/mailbox.ts'
+import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { isConfirmed } from './mails.ts'
 import type { Form } from './model.ts'
@@ -22,7 +22,7 @@ export function createWebsite(deps: Pick<Deps, 'sql' | 'doorbell' | 'newId' | 'c
     submit(form, body) {
       const { email = '', ...fields } = givenFields(Object.keys(form.body.properties), body)
       const submission = { id: deps.newId(), form: form.name, email, fields }
-      return transactionWithMail(deps, async (tx, outbox) => {
+      return transactionWithOutbox(deps, async (tx, outbox) => {
         if (!(await insertSubmission(tx, submission))) return
         const confirmed = isConfirmed(form.name) && (form.once || !(await usedRecently(tx, submission)))
         const key = `form:${submission.id}` as const

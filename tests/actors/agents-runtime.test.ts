@@ -1,6 +1,6 @@
 /** Sessions through the whole runtime: two workers, many sessions, events out of order, credits that run out and return. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { transactionWithMail } from '../../src/actors/mailbox.ts'
+import { transactionWithOutbox } from '../../src/actors/mailbox.ts'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
@@ -72,7 +72,7 @@ const conversation: readonly TestEvent[] = [
 async function tell(id: string, events: readonly TestEvent[]): Promise<void> {
   for (const event of events) {
     await storeEvents(database.sql, id, [event])
-    await transactionWithMail(container, (_, outbox) =>
+    await transactionWithOutbox(container, (_, outbox) =>
       outbox.send([{ key: `session:${id}`, type: 'events_stored' }]),
     )
   }

@@ -1,6 +1,6 @@
 /** Without Redis, a worker whose listening connection was cut without a word hears bells again, and needs no sweep for it. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { transactionWithMail } from '../../src/actors/mailbox.ts'
+import { transactionWithOutbox } from '../../src/actors/mailbox.ts'
 import { NO_SWEEP, sessions, startWorker, type TestWorker, testDeps } from '../support/actors.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -30,7 +30,7 @@ async function isHeard(): Promise<void> {
   const { sql, doorbell } = worker.deps
   await eventually(async () => {
     const key = `session:${crypto.randomUUID()}` as const
-    await transactionWithMail({ sql, doorbell }, (_, outbox) => outbox.send([{ key, type: 'work' }]))
+    await transactionWithOutbox({ sql, doorbell }, (_, outbox) => outbox.send([{ key, type: 'work' }]))
     return eventually(async () => (await sql`select 1 from actor_message where key = ${key}`).length === 0, {
       deadlineMs: 500,
     }).then(

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type RulesetDefinition, Spectral } from '@stoplight/spectral-core'
 import { oas } from '@stoplight/spectral-rulesets'
-import { ERROR_MEMBERS } from '../../src/platform/error-details.ts'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import { createKnownObjects, filledPath } from '../support/known-objects.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
@@ -139,7 +139,7 @@ describe('the document', () => {
   })
 
   test('has the members of errors that name an object or a limit', () => {
-    expect(document.components.schemas.Error.properties).toMatchObject(ERROR_MEMBERS)
+    expect(document.components.schemas.Error.properties).toMatchObject(ERRORS.members)
   })
 
   test('has no keyword of the validator', () => {

@@ -4,9 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Value } from '@sinclair/typebox/value'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import { problemStatus } from '../../src/http/problem.ts'
 import { asOperation } from '../../src/http/website-operation.ts'
-import { ERROR_STATUS, type ErrorCode } from '../../src/platform/errors.ts'
+import type { ErrorCode } from '../../src/platform/errors.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 import { FORMS } from '../support/website.ts'
 
@@ -146,13 +147,13 @@ describe('OpenAPI document', () => {
   })
 
   test('closes the error codes: exactly those that exist', () => {
-    expect(document.components.schemas.Error.properties.code.enum).toEqual(Object.keys(ERROR_STATUS))
+    expect(document.components.schemas.Error.properties.code.enum).toEqual(Object.keys(ERRORS.codes))
   })
 
   test('names for every operation the failures of its credential, and their codes', () => {
     for (const { path, operation } of operations()) {
       const statusOf = (code: ErrorCode) =>
-        path.startsWith('/api') ? problemStatus(code) : ERROR_STATUS[code]
+        path.startsWith('/api') ? problemStatus(code, ERRORS) : ERRORS.codes[code]
       if (operation.security.length > 0) expect(operation.responses).toHaveProperty('401')
       expect(operation.responses).toHaveProperty('429')
       for (const [status, response] of Object.entries(operation.responses)) {

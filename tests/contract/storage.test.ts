@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3'
 import { Elysia } from 'elysia'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import { mediaRoutes } from '../../src/http/media.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { createFolderStore } from '../../src/platform/storage/folder.ts'
@@ -39,7 +40,10 @@ async function openFolder(): Promise<Subject> {
   const options = { folder: join(scratch, 'media'), keyFile: join(scratch, 'keys', 'playback.key') }
   const store = createFolderStore(options)
   const app = new Elysia()
-    .onError(({ error }) => new Response(null, { status: error instanceof AppError ? error.status : 500 }))
+    .onError(
+      ({ error }) =>
+        new Response(null, { status: error instanceof AppError ? ERRORS.codes[error.code] : 500 }),
+    )
     .use(mediaRoutes({ storage: store, clock: { now: () => new Date() } }, async () => true))
     .listen({ hostname: '127.0.0.1', port: 0 })
   return {

@@ -43,7 +43,7 @@ async function untilRemembered(process: IdentityProcess, apiKey: string): Promis
 }
 
 describe('a revoked API key', () => {
-  test('is refused at once where it was revoked, and within a moment in another process', async () => {
+  test('is refused at once in the revoking process and shortly afterwards in another', async () => {
     const { id, apiKey } = await here.identity.createApiKey(organizationId, 'key')
     await untilRemembered(here, apiKey)
     await untilRemembered(elsewhere, apiKey)
@@ -63,7 +63,7 @@ describe('a revoked API key', () => {
     expect(await here.identity.byApiKey(apiKey)).not.toBeNull()
   })
 
-  test('is refused after the listening connection was lost and replaced', async () => {
+  test('is refused even after the listening connection was lost and replaced', async () => {
     const { id, apiKey } = await here.identity.createApiKey(organizationId, 'key')
     await untilRemembered(elsewhere, apiKey)
     const ended = await here.sql`
@@ -82,7 +82,7 @@ describe('a revoked API key', () => {
   })
 })
 
-test('a revoked agent secret is refused everywhere, the other live secret goes on', async () => {
+test('a revoked agent secret is refused everywhere; the other secret keeps working', async () => {
   const first = await here.identity.createSecret(organizationId, applicationId)
   const second = await here.identity.createSecret(organizationId, applicationId)
   for (const process of [here, elsewhere])
@@ -96,7 +96,7 @@ test('a revoked agent secret is refused everywhere, the other live secret goes o
   ).rejects.toMatchObject({ code: 'agent_secret_not_found' })
 })
 
-describe('the memory of good credentials', () => {
+describe('the cache of valid credentials', () => {
   const digest = (text: string) => hashKey(text)
   const log = createLog('silent', 'test')
 
@@ -116,7 +116,7 @@ describe('the memory of good credentials', () => {
     return { cache, close: () => sql.end({ timeout: 5 }) }
   }
 
-  test('does not remember a look-up that a revocation overtook', async () => {
+  test('does not cache a look-up that a revocation overtook', async () => {
     const { cache, close } = await listening({ capacity: 10, ttlMs: 60_000 })
     const value = await cache.get(digest('key'), async () => {
       cache.revoke('id')
@@ -127,21 +127,21 @@ describe('the memory of good credentials', () => {
     await close()
   })
 
-  test('does not remember a refusal', async () => {
+  test('does not cache a refusal', async () => {
     const { cache, close } = await listening({ capacity: 10, ttlMs: 60_000 })
     expect(await cache.get(digest('key'), async () => null)).toBeNull()
     expect(await cache.get(digest('key'), async () => ({ id: 'id', value: 'new' }))).toBe('new')
     await close()
   })
 
-  test('looks again after its interval, whether notifications arrive or not', async () => {
+  test('expires entries after its interval, even without notifications', async () => {
     const { cache, close } = await listening({ capacity: 10, ttlMs: 50 })
     await cache.get(digest('key'), async () => ({ id: 'id', value: 'old' }))
     await eventually(async () => (await cache.get(digest('key'), async () => null)) === null)
     await close()
   })
 
-  test('keeps the most recently used up to its capacity', async () => {
+  test('keeps the most recently used entries up to its capacity', async () => {
     const { cache, close } = await listening({ capacity: 2, ttlMs: 60_000 })
     const put = (name: string) => cache.get(digest(name), async () => ({ id: name, value: name }))
     const peek = (name: string) => cache.get(digest(name), async () => null)
@@ -155,7 +155,7 @@ describe('the memory of good credentials', () => {
 })
 
 describe('the last use of a credential', () => {
-  test('is noted, at most once a minute', async () => {
+  test('is recorded, at most once a minute', async () => {
     const { id, apiKey } = await here.identity.createApiKey(organizationId, 'key')
     const lastUsed = async () =>
       (await here.identity.listApiKeys(organizationId)).find((key) => key.id === id)?.lastUsedAt ?? null
@@ -174,7 +174,7 @@ describe('the last use of a credential', () => {
   })
 })
 
-test('nothing that was stored can be used: the tables hold a digest and a prefix', async () => {
+test('the tables hold only a digest and a prefix of a credential', async () => {
   const { apiKey } = await here.identity.createApiKey(organizationId, 'key')
   const { agentSecret } = await here.identity.createSecret(organizationId, applicationId)
   const [row] = await here.sql<{ dump: string }[]>`

@@ -83,7 +83,7 @@ async function forge(claims: JWTPayload, key?: CryptoKey): Promise<string> {
 }
 
 describe('an agent secret', () => {
-  test('opens ingestion and names its application', async () => {
+  test('authorises ingestion for its application', async () => {
     expect(await call('agent', { 'x-service-agent-key': agentSecret })).toMatchObject({
       kind: 'agent',
       organizationId,
@@ -111,7 +111,7 @@ describe('an agent secret', () => {
 })
 
 describe('an organization API key', () => {
-  test('opens what organizations may do', async () => {
+  test('authorises the operations of an organization', async () => {
     const principal = { kind: 'organization', organizationId }
     expect(await call('organization', { 'x-service-api-key': apiKey })).toMatchObject(principal)
     expect(await call('organizationOrUser', { 'x-service-api-key': apiKey })).toMatchObject(principal)
@@ -134,11 +134,11 @@ describe('an organization API key', () => {
     }
   })
 
-  test('is required where only organizations may call: a good token alone is 401', async () => {
+  test('is required for organization-only operations: a valid token alone is 401', async () => {
     expect(await refusal('organization', bearer(token))).toMatchObject({ code: 'unauthenticated' })
   })
 
-  test('alone is 403 where a user is required', async () => {
+  test('alone is 403 for operations that require a user', async () => {
     expect(await refusal('user', { 'x-service-api-key': apiKey })).toMatchObject({
       status: 403,
       code: 'user_required',
@@ -147,17 +147,17 @@ describe('an organization API key', () => {
 })
 
 describe('a user token', () => {
-  test('opens what users may do', async () => {
+  test('authorises the operations of a user', async () => {
     const principal = { kind: 'user', organizationId, userId }
     expect(await call('user', bearer(token))).toEqual(principal as never)
     expect(await call('organizationOrUser', bearer(token))).toEqual(principal as never)
   })
 
-  test('is found whatever the case of the scheme (RFC 6750)', async () => {
+  test('is accepted in any case of the scheme name (RFC 6750)', async () => {
     expect(await call('user', { authorization: `bEARER  ${token}` })).toMatchObject({ userId })
   })
 
-  test('beside a good key acts for the user', async () => {
+  test('together with a valid key acts for the user', async () => {
     expect(await call('organizationOrUser', { 'x-service-api-key': apiKey, ...bearer(token) })).toMatchObject(
       {
         kind: 'user',
@@ -215,20 +215,23 @@ describe('a user token', () => {
     expect(error.headers['www-authenticate']).toStartWith('Bearer realm="earshot"')
   })
 
-  test.each(rows.slice(1))('%s beside a good key is 401, never the key alone', async (_name, headers) => {
-    for (const access of ['organization', 'organizationOrUser', 'user'] as const) {
-      const sent = { 'x-service-api-key': apiKey, ...(await headers()) }
-      expect(await refusal(access, sent)).toMatchObject({ status: 401, code: 'unauthenticated' })
-    }
-  })
+  test.each(rows.slice(1))(
+    '%s together with a valid key is 401; the key alone does not count',
+    async (_name, headers) => {
+      for (const access of ['organization', 'organizationOrUser', 'user'] as const) {
+        const sent = { 'x-service-api-key': apiKey, ...(await headers()) }
+        expect(await refusal(access, sent)).toMatchObject({ status: 401, code: 'unauthenticated' })
+      }
+    },
+  )
 
-  test('beside a bad key is 401', async () => {
+  test('together with an invalid key is 401', async () => {
     const sent = { 'x-service-api-key': revokedKey, ...bearer(token) }
     for (const access of ['organization', 'organizationOrUser', 'user'] as const)
       expect(await refusal(access, sent)).toMatchObject({ status: 401, code: 'unauthenticated' })
   })
 
-  test('of a user in several organizations acts in the one that is named', async () => {
+  test('of a user in several organizations acts in the organization that the request names', async () => {
     for (const id of [organizationId, otherOrganizationId, otherOrganizationId.toUpperCase()]) {
       const sent = { ...bearer(nomadToken), 'x-service-organization-key': id }
       expect(await call('user', sent)).toEqual({
@@ -240,7 +243,7 @@ describe('a user token', () => {
     expect((await refusal('user', bearer(nomadToken))).message).toContain('X-Service-Organization-Key')
   })
 
-  test('that is refused says so in WWW-Authenticate (RFC 6750 section 3)', async () => {
+  test('that is refused gets WWW-Authenticate (RFC 6750 section 3)', async () => {
     const sent = bearer(await forge({ exp: 1_000_000_000 }))
     expect((await refusal('user', sent)).headers['www-authenticate']).toBe(
       'Bearer realm="earshot", error="invalid_token", error_description="The access token has expired."',
@@ -249,7 +252,7 @@ describe('a user token', () => {
   })
 })
 
-test('public operations ask for nothing and look at nothing', async () => {
+test('public operations need no credential and ignore any', async () => {
   expect(await call('public', { ...bearer('nonsense'), 'x-service-api-key': 'nonsense' })).toBeNull()
 })
 
@@ -275,6 +278,6 @@ async function tampered(): Promise<string> {
   return [header, Buffer.from(JSON.stringify(claims)).toString('base64url'), signature].join('.')
 }
 
-test('the forged tokens fail for the reason that their test names: an untouched one is good', async () => {
+test('each forged token fails only because of its forgery: the unmodified token is accepted', async () => {
   expect(await call('user', bearer(await forge({})))).toMatchObject({ userId })
 })

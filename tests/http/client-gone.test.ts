@@ -37,21 +37,24 @@ function announce(framing: Readonly<Record<string, string>>) {
   })
 }
 
-describe.each(['end', 'reset'] as const)('a client that leaves by a %s before its body has come', (leave) => {
-  test.each([
-    ['short', { 'content-length': '1000' }],
-    ['long', { 'content-length': '1000000' }],
-    ['in chunks', { 'transfer-encoding': 'chunked' }],
-  ])('is 499 in the log, and no error: %s', async (_, framing) => {
-    // A reset may overtake what was sent before it.
-    await eventually(async () => {
-      const request = announce(framing)
-      await request.write(Buffer.from('5\r\n[    '))
-      request[leave]()
-      await request.closed
-      return lines.length > 0
+describe.each(['end', 'reset'] as const)(
+  'a client that disconnects (%s) before sending its whole body',
+  (leave) => {
+    test.each([
+      ['short', { 'content-length': '1000' }],
+      ['long', { 'content-length': '1000000' }],
+      ['in chunks', { 'transfer-encoding': 'chunked' }],
+    ])('is 499 in the log, and no error: %s', async (_, framing) => {
+      // A reset may overtake what was sent before it.
+      await eventually(async () => {
+        const request = announce(framing)
+        await request.write(Buffer.from('5\r\n[    '))
+        request[leave]()
+        await request.closed
+        return lines.length > 0
+      })
+      expect(lines.map(({ level, msg, status }) => [level, msg, status])).toContainEqual([30, 'request', 499])
+      expect(lines.every(({ status }) => status === 499)).toBe(true)
     })
-    expect(lines.map(({ level, msg, status }) => [level, msg, status])).toContainEqual([30, 'request', 499])
-    expect(lines.every(({ status }) => status === 499)).toBe(true)
-  })
-})
+  },
+)

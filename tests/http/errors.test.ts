@@ -1,6 +1,7 @@
 /** What every failure has in common: the body, the request id, and that nothing internal shows. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import { renderError, toAppError } from '../../src/http/error-handler.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -85,7 +86,7 @@ describe('every failure has the same body', () => {
     expectFailure(answer, 415, 'unsupported_media_type', INGEST)
   })
 
-  test('deep nesting is 400 validation_failed, and the service goes on', async () => {
+  test('deep nesting is 400 validation_failed and does not stop the service', async () => {
     const deep = `${'['.repeat(10_000)}${']'.repeat(10_000)}`
     expectFailure(await agent.post(INGEST, deep), 400, 'validation_failed', INGEST)
     expect((await server.as('nobody').get('/health')).status).toBe(200)
@@ -97,13 +98,13 @@ describe('an unexpected error', () => {
   const failing = new Elysia()
     .onError(({ error, request }) => {
       const context = { path: new URL(request.url).pathname, requestId: 'r-1', now: new Date(0) }
-      return renderError(toAppError(error, context, createLog('silent', 'test')), context)
+      return renderError(toAppError(error, context, createLog('silent', 'test')), context, ERRORS)
     })
     .get('*', () => {
       throw new Error('select secret from api_key')
     })
 
-  test('is 500 internal_error and tells nothing but the request id', async () => {
+  test('is 500 internal_error and reveals only the request id', async () => {
     const response = await failing.handle(new Request('http://localhost/v3/rest/x'))
     const text = await response.text()
     expect([response.status, JSON.parse(text).code, JSON.parse(text).requestId]).toEqual([
@@ -134,19 +135,19 @@ describe('an unexpected error', () => {
       headers: { 'retry-after': '3' },
       extra: { limit: 5 },
     })
-    const response = renderError(error, context)
+    const response = renderError(error, context, ERRORS)
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, '3'])
     expect(await response.json()).toMatchObject({ statusCode: 429, code: 'rate_limited', limit: 5 })
   })
 })
 
 describe('the request id', () => {
-  test.each(['a', 'x'.repeat(128), 'client-7/3'])('of the caller is kept: %s', async (id) => {
+  test.each(['a', 'x'.repeat(128), 'client-7/3'])('sent by the caller is kept: %s', async (id) => {
     const answer = await organization.get(APPLICATIONS, { 'x-request-id': id })
     expect(answer.headers.get('x-request-id')).toBe(id)
   })
 
-  test.each(['x'.repeat(129), 'with space', 'ümlaut'])('is a new one in place of %s', async (id) => {
+  test.each(['x'.repeat(129), 'with space', 'ümlaut'])('is replaced if the caller sends %s', async (id) => {
     const answer = await organization.get(APPLICATIONS, { 'x-request-id': id })
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
   })

@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.stop())
 
-test('a user reads sources, records and people as the key does; a user of another organization is 404', async () => {
+test('a user token reads sources, records and people like the API key; a user of another organization gets 404', async () => {
   const sourceId = await createSource(key)
   const person = await putPerson(key, { email: 'ada@example.com' })
   const record = await createRecord(key, sourceId, { person_id: person.id, fields: [field()] })
@@ -45,7 +45,7 @@ test('a user reads sources, records and people as the key does; a user of anothe
   }
 })
 
-test('a user writes none of them: 401', async () => {
+test('a user token cannot write any of them: 401', async () => {
   const sourceId = await createSource(key)
   const person = await putPerson(key, { email: 'bea@example.com' })
   const record = await createRecord(key, sourceId)

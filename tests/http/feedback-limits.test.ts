@@ -46,7 +46,7 @@ const CALLS: readonly ((client: Client, sourceId: number) => ReturnType<Client['
   (client, sourceId) => client.post(recordsOf(sourceId), { fields: [field()] }),
 ]
 
-test('exactly 100 of 300 requests over 64 connections and two processes are let through, the rest are 429', async () => {
+test('admits exactly 100 of 300 requests over 64 connections and two processes; the rest get 429', async () => {
   const { apiKey } = await server.createTenant()
   const clients = [server.baseUrl, secondUrl].map((url) => clientOf(url, { apiKey }))
   const sourceId = await createSource(clients[0] as Client)
@@ -70,7 +70,7 @@ test('exactly 100 of 300 requests over 64 connections and two processes are let 
   for (const wait of waits) expect(wait).toBeWithin(1, 61)
 })
 
-test('it is counted for the organization, over all of its keys; another organization has its own', async () => {
+test('requests are counted per organization, across all its keys', async () => {
   const { organizationId, apiKey } = await server.createTenant()
   const second = await server.features.identity.createApiKey(organizationId, 'second')
   const [one, two] = [server.as({ apiKey }), server.as(second)]
@@ -80,7 +80,7 @@ test('it is counted for the organization, over all of its keys; another organiza
   expect(await remaining(server.as(await server.createTenant()))).toBe('99')
 })
 
-test('a refused request counts and says where the caller stands; 401 does not count', async () => {
+test('a refused request counts and has the limit headers; a 401 does not count', async () => {
   const { apiKey } = await server.createTenant()
   const key = server.as({ apiKey })
   await server.as('nobody').post(SOURCES, {})
@@ -93,7 +93,7 @@ test('a refused request counts and says where the caller stands; 401 does not co
   ])
 })
 
-test('reads, deletion and erasure are not counted against it', async () => {
+test('reads, deletion and erasure do not count', async () => {
   const key = server.as(await server.createTenant())
   const sourceId = await createSource(key)
   for (const answer of [
@@ -106,7 +106,7 @@ test('reads, deletion and erasure are not counted against it', async () => {
     expect(answer.headers.get('ratelimit-policy')).toBeNull()
 })
 
-test('the limit is 100 unless RATE_LIMIT_FEEDBACK says another, and 0 switches it off', () => {
+test('the limit defaults to 100; RATE_LIMIT_FEEDBACK changes it, and 0 switches it off', () => {
   const limit = (env: Record<string, string>) => loadConfig(env).rateLimits.feedback
   expect([limit({}), limit({ RATE_LIMIT_FEEDBACK: '7' }), limit({ RATE_LIMIT_FEEDBACK: '0' })]).toEqual([
     100, 7, 0,

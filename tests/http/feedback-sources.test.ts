@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => server?.stop())
 
 describe('POST feedback-sources', () => {
-  test('201 with id, name, type and created_at, and where the source is', async () => {
+  test('201 with id, name, type, created_at and Location', async () => {
     const { status, body, headers } = await key.post(SOURCES, { name: 'Help desk', type: 'api' })
     expect(status).toBe(201)
     expect(body).toEqual({
@@ -26,24 +26,24 @@ describe('POST feedback-sources', () => {
     expect((await key.get(headers.get('location') as string)).body).toEqual(body)
   })
 
-  test('the type is api where it is absent', async () => {
+  test('the type defaults to api', async () => {
     expect((await key.post(SOURCES, { name: 'of no type' })).body.type).toBe('api')
   })
 
-  test('409 name_exists carries the id of the source that has the name; other organizations have names of their own', async () => {
+  test('409 name_exists carries the id of the existing source; another organization may use the same name', async () => {
     const id = await createSource(key, 'once')
     const answer = await key.post(SOURCES, { name: ' once ' })
     expect(answer).toMatchObject({ status: 409, body: { code: 'name_exists', id } })
     expect(await createSource(server.as(await server.createTenant()), 'once')).not.toBe(id)
   })
 
-  test('of 32 at once exactly one is 201, the others 409 with its id', async () => {
+  test('exactly one of 32 concurrent requests gets 201; the others get 409 with its id', async () => {
     const answers = await Promise.all(Array.from({ length: 32 }, () => key.post(SOURCES, { name: 'rush' })))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(31).fill(409)])
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1)
   })
 
-  test('duplicates of older versions go on: read, renamed, given records', async () => {
+  test('duplicates from older versions can still be read, renamed and given records', async () => {
     const own = await server.createTenant()
     const client = server.as(own)
     const { sql } = server.database
@@ -58,13 +58,13 @@ describe('POST feedback-sources', () => {
     expect((await client.patch(`${SOURCES}/${second}`, { name: 'old' })).body.id).toBe(first)
   })
 
-  test('the name is stored trimmed; 255 characters are taken, emoji count as one', async () => {
+  test('the name is stored trimmed and may have 255 characters; an emoji counts as one', async () => {
     expect((await key.post(SOURCES, { name: '  a b \n' })).body.name).toBe('a b')
     const name = '😀'.repeat(255)
     expect((await key.post(SOURCES, { name })).body.name).toBe(name)
   })
 
-  test('members that are unknown are ignored', async () => {
+  test('ignores unknown members', async () => {
     expect((await key.post(SOURCES, { name: 'colourful', colour: 'red' })).status).toBe(201)
   })
 
@@ -89,7 +89,7 @@ describe('POST feedback-sources', () => {
 })
 
 describe('PATCH and DELETE feedback-sources', () => {
-  test('a source is renamed; its own name is no conflict, that of another one is 409', async () => {
+  test('renames a source; its own name is accepted, the name of another source is 409', async () => {
     const [id, other] = [await createSource(key, 'before'), await createSource(key, 'other')]
     const { status, body } = await key.patch(`${SOURCES}/${id}`, { name: ' after ' })
     expect([status, body.name]).toEqual([200, 'after'])
@@ -101,7 +101,7 @@ describe('PATCH and DELETE feedback-sources', () => {
       expect((await key.patch(`${SOURCES}/${id}`, wrong)).body.code).toBe('validation_failed')
   })
 
-  test('a source without records is deleted, and its name is free; one with records is 409 not_empty', async () => {
+  test('deletes a source without records and frees its name; a source with records is 409 not_empty', async () => {
     const id = await createSource(key, 'full')
     const record = await createRecord(key, id)
     const refused = await key.delete(`${SOURCES}/${id}`)
@@ -113,7 +113,7 @@ describe('PATCH and DELETE feedback-sources', () => {
     expect(await createSource(key, 'full')).not.toBe(id)
   })
 
-  test('deleted while records arrive: it has them all, or they are 404', async () => {
+  test('deletion while records arrive: either all are stored or they get 404', async () => {
     const id = await createSource(key)
     const [deleted, ...answers] = await Promise.all([
       key.delete(`${SOURCES}/${id}`),
@@ -126,7 +126,7 @@ describe('PATCH and DELETE feedback-sources', () => {
 })
 
 describe('GET feedback-sources', () => {
-  test('newest first, by page and by cursor, the same sources', async () => {
+  test('lists the same sources by page and by cursor, newest first', async () => {
     const own = server.as(await server.createTenant())
     const ids = []
     for (let index = 0; index < 5; index++) ids.unshift(await createSource(own, `s${index}`))
@@ -150,7 +150,7 @@ describe('GET feedback-sources', () => {
     },
   )
 
-  test('400 for page beside cursor', async () => {
+  test('400 for page together with cursor', async () => {
     const { next_cursor } = (await key.get(`${SOURCES}?limit=1`)).body
     expect((await key.get(`${SOURCES}?limit=1&page=2&cursor=${next_cursor}`)).status).toBe(400)
   })

@@ -10,12 +10,12 @@ import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { Value } from '@sinclair/typebox/value'
 import fc from 'fast-check'
 import { createRuntime } from '../../src/actors/runtime.ts'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { errorCodes } from '../../src/http/operation-detail.ts'
 import { problemStatus } from '../../src/http/problem.ts'
 import { asOperation } from '../../src/http/website-operation.ts'
-import { DETAIL_CODES, ERROR_MEMBERS } from '../../src/platform/error-details.ts'
-import { ERROR_STATUS, type ErrorCode } from '../../src/platform/errors.ts'
+import type { ErrorCode } from '../../src/platform/errors.ts'
 import { oneOf } from '../../src/platform/validation/schema.ts'
 import { bodyOf } from '../support/body-arbitrary.ts'
 import { eventually } from '../support/eventually.ts'
@@ -42,12 +42,12 @@ beforeAll(async () => {
 afterAll(() => server?.stop())
 
 const Detail = Type.Object(
-  { path: Type.String(), code: oneOf(Object.keys(DETAIL_CODES)), message: Type.String({ minLength: 1 }) },
+  { path: Type.String(), code: oneOf(Object.keys(ERRORS.details)), message: Type.String({ minLength: 1 }) },
   { additionalProperties: false },
 )
 /** Members that say which object or limit an error means. */
 const ErrorMembers = Object.fromEntries(
-  Object.entries(ERROR_MEMBERS).map(([name, { type }]) => [
+  Object.entries(ERRORS.members).map(([name, { type }]) => [
     name,
     Type.Optional(type === 'string' ? Type.String() : Type.Integer()),
   ]),
@@ -155,7 +155,7 @@ function fault({ operation, path }: Request, response: Response, body: unknown):
   const check: TypeCheck<TSchema> = isWebsite ? Problem : RestError
   if (!check.Check(body)) return `no documented failure: ${JSON.stringify([...check.Errors(body)][0])}`
   const { code, ...members } = body as Record<string, unknown> & { code: ErrorCode }
-  const expected = isWebsite ? problemStatus(code) : ERROR_STATUS[code]
+  const expected = isWebsite ? problemStatus(code, ERRORS) : ERRORS.codes[code]
   if (expected !== response.status || (members.statusCode ?? members.status) !== expected)
     return `${code} with status ${response.status}`
   if (!errorCodes(operation).includes(code)) return `${code} is not documented for this operation`
@@ -213,7 +213,7 @@ function parsed(text: string): unknown {
   }
 }
 
-test('what was accepted of them is worked off by the actors, without one failing', async () => {
+test('the actors process everything that was accepted, without a failure', async () => {
   const { sql } = server.database
   const runtime = createRuntime(server.deps, server.features.actors)
   await runtime.start()

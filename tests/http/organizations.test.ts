@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-test('a new organization may do everything, and answers what it is', async () => {
+test('a new organization has every feature enabled and can be read', async () => {
   const { organizationId, apiKey } = await server.createTenant()
   const { status, body } = await server.as({ apiKey }).get(PATH)
   expect({ status, body }).toEqual({
@@ -27,7 +27,7 @@ test('a new organization may do everything, and answers what it is', async () =>
   })
 })
 
-test('agent conversations are switched off and on: ingestion is 404 meanwhile, also where it was just used', async () => {
+test('ingestion is 404 while agent conversations are switched off, even right after use', async () => {
   const agent = await openAgent(server)
   const key = server.as({ apiKey: agent.tenant.apiKey })
   await agent.accept([userMessage(1)])
@@ -38,7 +38,7 @@ test('agent conversations are switched off and on: ingestion is 404 meanwhile, a
   await agent.accept([userMessage(2)])
 })
 
-test('only the members given are changed, and only of the own organization', async () => {
+test('changes only the given members and only the own organization', async () => {
   const { apiKey } = await server.createTenant()
   const other = await server.createTenant()
   const key = server.as({ apiKey })
@@ -51,7 +51,7 @@ test('only the members given are changed, and only of the own organization', asy
   expect((await server.as({ apiKey: other.apiKey }).get(PATH)).body).toMatchObject({ recordingAllowed: true })
 })
 
-test('an unknown or malformed member is 400; a user may neither read nor change it', async () => {
+test('an unknown or malformed member is 400; a user token can neither read nor change it', async () => {
   const { apiKey, userToken } = await server.createTenant()
   const key = server.as({ apiKey })
   expect((await key.patch(PATH, { responseCredits: 5 })).body.code).toBe('unknown_member')

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
 import { type Config, loadConfig } from '../../src/config.ts'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import { createAuthenticate } from '../../src/http/auth.ts'
 import { createBodyBudget } from '../../src/http/body-budget.ts'
 import { renderError, toAppError } from '../../src/http/error-handler.ts'
@@ -69,7 +70,7 @@ describe('a limit', () => {
     expect(outcomes.reduce((sum, n) => sum + n)).toBe(50)
   })
 
-  test('lets requests through in the order they came', async () => {
+  test('admits requests in order of arrival', async () => {
     const count = createCounter(counterDeps(await connected()), 'writes', 5)
     const key = crypto.randomUUID()
     const remaining = await Promise.all(
@@ -84,13 +85,13 @@ describe('a limit', () => {
     expect(remaining).toEqual(['4', '3', '2', '1', '0', 'refused', 'refused', 'refused'])
   })
 
-  test('of 0 is none: nothing is counted and nothing is said', async () => {
+  test('of 0 switches it off: no counting, no headers', async () => {
     const count = createCounter(counterDeps(null), 'writes', 0)
     expect(await allowed(count, 'a', 100)).toBe(100)
     expect(await count('a')).toEqual({})
   })
 
-  test('says where the caller stands', async () => {
+  test('reports the remaining allowance in headers', async () => {
     const count = createCounter(counterDeps(null), 'writes', 2)
     const before = Date.now() / 1000
     const headers = (await count('a')) as Record<string, string>
@@ -105,7 +106,7 @@ describe('a limit', () => {
     expect(reset).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 61)
   })
 
-  test('that is reached says when to try again', async () => {
+  test('that is reached sends Retry-After', async () => {
     for (const redis of [null, await connected()]) {
       const count = createCounter(counterDeps(redis), 'writes', 1)
       const key = crypto.randomUUID()
@@ -125,7 +126,7 @@ describe('a limit', () => {
 })
 
 describe('without Redis', () => {
-  test('killed between two requests: the process counts by itself, and with Redis again when it is back', async () => {
+  test('killed between two requests: the process counts locally and returns to Redis once it is back', async () => {
     const redis = await connected()
     const count = createCounter(counterDeps(redis), 'writes', 3)
     const key = crypto.randomUUID()
@@ -139,7 +140,7 @@ describe('without Redis', () => {
     })
   })
 
-  test('hanging: it is asked once and then left alone', async () => {
+  test('hanging: the process tries it once, then stops waiting for it', async () => {
     const count = createCounter(counterDeps(await connected()), 'writes', 100)
     const key = crypto.randomUUID()
     server.signal('SIGSTOP')
@@ -198,11 +199,12 @@ function serve(env: Record<string, string>) {
     })
     .onError(({ error, request }) => {
       const context = { path: new URL(request.url).pathname, requestId: 'r', now: new Date() }
-      return renderError(toAppError(error, context, log), context)
+      return renderError(toAppError(error, context, log), context, ERRORS)
     })
     .use(
       mount(OPERATIONS, {
         newId,
+        errors: ERRORS,
         bodies: createBodyBudget({ maxBytes: 1_000_000, deadlineMs: 30_000 }),
         work: createRequestWork(),
         authenticate: createAuthenticate({ identity, countFailure: createFailureLimit(deps) }),
@@ -218,7 +220,7 @@ function serve(env: Record<string, string>) {
 const key = (value: string) => ({ 'x-service-api-key': value })
 
 describe('the limits of operations', () => {
-  test('reads and writes are counted apart, each for its caller', async () => {
+  test('reads and writes are counted separately for each caller', async () => {
     const send = serve({ RATE_LIMIT_READS: '2', RATE_LIMIT_WRITES: '1' })
     const status = async (...request: Parameters<typeof send>) => (await send(...request)).status
     expect(await status('GET', '/read', key('a'))).toBe(200)
@@ -232,7 +234,7 @@ describe('the limits of operations', () => {
     expect(await status('POST', '/write', { authorization: 'Bearer bob' })).toBe(429)
   })
 
-  test('agent ingestion is counted for the application, over all of its secrets', async () => {
+  test('agent ingestion is counted per application, across all its secrets', async () => {
     const send = serve({ RATE_LIMIT_AGENT_INGEST: '2' })
     const status = async (secret: string) =>
       (await send('POST', '/ingest', { 'x-service-agent-key': secret })).status
@@ -241,7 +243,7 @@ describe('the limits of operations', () => {
     ])
   })
 
-  test('the headers are on every reply, errors too', async () => {
+  test('every response has the headers, including errors', async () => {
     const send = serve({})
     for (const [method, path, expected] of [
       ['GET', '/read', 200],
@@ -270,7 +272,7 @@ describe('the limits of operations', () => {
 })
 
 describe('failed authentications', () => {
-  test('are counted for the client, whatever it tried', async () => {
+  test('are counted per client, across all kinds of credentials', async () => {
     const send = serve({ RATE_LIMIT_FAILED_AUTHENTICATION: '3' })
     const tries: readonly Record<string, string>[] = [
       key('bad'),
@@ -287,13 +289,13 @@ describe('failed authentications', () => {
     expect(statuses).toEqual([401, 401, 401, 429, 429])
   })
 
-  test('do not hurt a good credential behind the same address', async () => {
+  test('do not block a valid credential from the same address', async () => {
     const send = serve({ RATE_LIMIT_FAILED_AUTHENTICATION: '1' })
     for (let i = 0; i < 3; i++) await send('POST', '/write', key('bad'))
     expect((await send('POST', '/write', key('good'))).status).toBe(201)
   })
 
-  test('are counted for the client behind a trusted proxy', async () => {
+  test('are counted per client behind a trusted proxy', async () => {
     const trusting = serve({ RATE_LIMIT_FAILED_AUTHENTICATION: '1', TRUSTED_PROXIES: '127.0.0.0/8' })
     const from = async (send: typeof trusting, address: string) =>
       (await send('POST', '/write', { ...key('bad'), 'x-forwarded-for': address })).status

@@ -35,7 +35,7 @@ afterAll(async () => {
 describe('raw hosts', () => {
   testRawHosts(() => ({ baseUrl, apiKey: tenant.apiKey, log: () => log }))
 
-  test('absolute URLs follow the Host that the client used, whatever its length', async () => {
+  test('absolute URLs use the Host header of the client, whatever its length', async () => {
     for (const host of ['a', 'api:8080', 'earshot.example.com']) {
       const catalog = await sendHead(baseUrl, 'GET /.well-known/api-catalog HTTP/1.1', [`Host: ${host}`])
       expect(catalog.body).toContain(`"http://${host}/`)
@@ -53,8 +53,8 @@ describe('raw hosts', () => {
   })
 })
 
-describe('where everything has failed', () => {
-  test('the answer is 500 in JSON with a request id, and nothing of the error', async () => {
+describe('when error handling itself fails', () => {
+  test('the response is a JSON 500 with a request id and no error details', async () => {
     const clock = {
       now: (): Date => {
         throw new Error('the clock of /home/somebody is broken')

@@ -132,7 +132,7 @@ describe('nothing exists after', () => {
     await succeeds()
   })
 
-  test('an id and an address that turn out to be one person, with a new name for the person', async () => {
+  test('an id and an address of the same person, with a new name for the person', async () => {
     const { id, participants } = await createRecording(acme.key, {
       participants: [{ speaker: 0, email: 'ada@example.com', firstName: 'Augusta' }],
     })
@@ -149,7 +149,7 @@ describe('nothing exists after', () => {
     await succeeds()
   })
 
-  test('an external id that is taken, of a recording deleted later', async () => {
+  test('an external id of another recording, which is deleted later', async () => {
     const holder = await createRecording(acme.key, { record: { externalId: EXTERNAL_ID } })
     const before = await countRows(sql)
     const answer = await acme.key.post(RECORDINGS, whole())
@@ -160,7 +160,7 @@ describe('nothing exists after', () => {
     await succeeds()
   })
 
-  test('a database that refuses the last row', async () => {
+  test('the database refuses the last row', async () => {
     await sql.unsafe(`
       create function refuse() returns trigger language plpgsql as $$ begin raise 'no room'; end $$;
       create trigger refuse before insert on actor_message for each row execute function refuse()`)
@@ -172,7 +172,7 @@ describe('nothing exists after', () => {
   })
 })
 
-describe('nothing exists when everything was written but not committed, after', () => {
+describe('nothing exists if, after everything was written but before the commit,', () => {
   test('the connection to the database is killed', async () => {
     await whileStuck(async () => {
       const request = acme.key.post(RECORDINGS, whole())
@@ -200,7 +200,7 @@ describe('nothing exists when everything was written but not committed, after', 
   })
 })
 
-test('a caller who went away before the answer is told by a retry which recording has everything', async () => {
+test('a caller who disconnected before the response learns the recording id by retrying', async () => {
   const gone = new AbortController()
   await whileStuck(async () => {
     const request = acme.key.send('POST', RECORDINGS, {

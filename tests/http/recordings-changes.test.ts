@@ -27,7 +27,7 @@ const values = ({ record }: { record: { values: { fieldId: string; value: unknow
   Object.fromEntries(record.values.map(({ fieldId, value }) => [fieldId, value]))
 
 describe('PATCH', () => {
-  test('changes the members given and no other', async () => {
+  test('changes only the given members', async () => {
     const before = await createRecording(acme.key, {
       name: 'one',
       source: 'crm',
@@ -41,7 +41,7 @@ describe('PATCH', () => {
     expect((await patch(before.id, { name: null })).body.displayName).toBeNull()
   })
 
-  test('a summary, or none, is of the caller from now on', async () => {
+  test('a summary set or cleared by the caller is kept from then on', async () => {
     const { id } = await createRecording(acme.key)
     const sourceOf = async () => {
       const [row] = await server.database.sql`select summary_source as source from recording where id = ${id}`
@@ -54,7 +54,7 @@ describe('PATCH', () => {
     expect(await sourceOf()).toBe('api')
   })
 
-  test('folderIds replaces the folders; one that is not seen is 404 and changes nothing', async () => {
+  test('folderIds replaces the folders; an invisible folder is 404 and changes nothing', async () => {
     const [a, b] = [await createFolder(acme.key), await createFolder(acme.key)]
     const { id } = await createRecording(acme.key, { folderIds: [a] })
     expect((await patch(id, { folderIds: [b, b.toUpperCase()] })).body.folderIds).toEqual([b])
@@ -64,7 +64,7 @@ describe('PATCH', () => {
     expect((await patch(id, { folderIds: [] })).body.folderIds).toEqual([])
   })
 
-  test('folderIds leaves the recording in the private folders of others', async () => {
+  test('folderIds keeps the recording in private folders of other users', async () => {
     const [mine, open] = [await createFolder(acme.user, false), await createFolder(acme.key)]
     const { id } = (await acme.user.post(RECORDINGS, { folderIds: [mine, open] })).body
     const { status, body } = await patch(id, { folderIds: [] })
@@ -74,7 +74,7 @@ describe('PATCH', () => {
     expect((await acme.user.get(`${RECORDINGS}/${id}`)).body.folderIds).toEqual([mine])
   })
 
-  test('record.values are merged, null is a value, removeFieldIds takes values away', async () => {
+  test('record.values are merged, null is a value, and removeFieldIds removes values', async () => {
     const [a, b, c] = [
       await createCanonicalField(acme.key),
       await createCanonicalField(acme.key, 'integer'),
@@ -102,7 +102,7 @@ describe('PATCH', () => {
     expect(values(removed.body)).toEqual({ [a]: 'y' })
   })
 
-  test('concurrent merges of different fields lose none', async () => {
+  test('concurrent merges of different fields lose no value', async () => {
     const fields = await Promise.all(
       Array.from({ length: 8 }, () => createCanonicalField(acme.key, 'integer')),
     )
@@ -158,7 +158,7 @@ describe('PATCH', () => {
     expect(await get(before.id)).toEqual(before)
   })
 
-  test('404 comes before what is wrong with the body', async () => {
+  test('404 takes precedence over errors in the body', async () => {
     expect((await patch(newId(), { colour: 'red' })).body.code).toBe('recording_not_found')
   })
 })
@@ -208,7 +208,7 @@ describe('corrections', () => {
     expect(changed.record).toMatchObject({ externalId, values: [{ value: 'new' }] })
   })
 
-  test('an external id of another recording is 409 with its id, also for many at once', async () => {
+  test('an external id of another recording is 409 with the id of that recording, also for concurrent requests', async () => {
     const externalId = newId()
     const holder = await createRecording(acme.key, { record: { externalId } })
     const other = await createRecording(acme.key, {})
@@ -279,7 +279,7 @@ describe('corrections', () => {
 })
 
 describe('DELETE', () => {
-  test('removes the recording with transcript, search, metadata, participants and its letters', async () => {
+  test('removes the recording with its transcript, search entries, metadata, participants and messages', async () => {
     const own = await startTestServer()
     const tenant = await createTenant(own)
     const fieldId = await createCanonicalField(tenant.key)

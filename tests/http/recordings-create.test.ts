@@ -40,7 +40,7 @@ async function recordings(): Promise<number> {
 }
 
 describe('create', () => {
-  test('{} is a recording: 201, Location, a UUIDv7 and the defaults', async () => {
+  test('{} creates a recording: 201, Location, a UUIDv7 and the defaults', async () => {
     const { status, headers, body } = await create({})
     expect(status).toBe(201)
     expect(body.id).toMatch(UUID_V7)
@@ -61,7 +61,7 @@ describe('create', () => {
     expect((await acme.key.get(`${RECORDINGS}/${body.id}`)).body).toEqual(body)
   })
 
-  test('every member is stored and given back by create, get and list', async () => {
+  test('create, get and list return every stored member', async () => {
     const folderId = await createFolder(acme.key)
     const [amount, plan] = [
       await createCanonicalField(acme.key, 'float'),
@@ -143,7 +143,7 @@ describe('create', () => {
     for (const answer of [body, page]) expect(JSON.stringify(answer)).not.toContain('media.example.com')
   })
 
-  test('a user creates as well as a key', async () => {
+  test('a user token creates recordings like an API key', async () => {
     const { status, body } = await acme.user.post(RECORDINGS, { name: 'By a user' })
     expect([status, body.displayName]).toEqual([201, 'By a user'])
   })

@@ -37,7 +37,7 @@ describe('list', () => {
     ])
   })
 
-  test('has exactly the members of the specification, in snake_case, and never asset_uri', async () => {
+  test('has exactly the specified members, in snake_case, without asset_uri', async () => {
     const { tenant, list } = await tenantWith(0)
     await createRecording(tenant.key)
     const [item] = (await list()).body.data
@@ -55,7 +55,7 @@ describe('list', () => {
     ])
   })
 
-  test('is newest first; has_more says whether there is a next page, by number', async () => {
+  test('is newest first by page number; has_more tells whether a next page exists', async () => {
     const { made, list } = await tenantWith(5)
     const pages = [await list('?limit=2'), await list('?limit=2&page=2'), await list('?limit=2&page=3')]
     expect(pages.flatMap(ids)).toEqual(made)
@@ -68,7 +68,7 @@ describe('list', () => {
     expect((await list('?page=9007199254740')).body.data).toEqual([])
   })
 
-  test('by cursor neither repeats nor hides a recording while others are created and deleted', async () => {
+  test('by cursor neither repeats nor skips a recording while others are created and deleted', async () => {
     const { tenant, made, list } = await tenantWith(7)
     const seen: string[] = []
     let cursor = ''
@@ -84,7 +84,7 @@ describe('list', () => {
     expect(seen).toEqual(made)
   })
 
-  test('tells recordings of the same microsecond apart', async () => {
+  test('pages correctly through recordings of the same microsecond', async () => {
     const { tenant, made, list } = await tenantWith(4)
     await server.database.sql`
       update recording set created_at = '2026-01-02T03:04:05.123456Z' where organization_id = ${tenant.organizationId}`
@@ -113,14 +113,14 @@ describe('list', () => {
     expect([status, body.details[0].path]).toEqual([400, path])
   })
 
-  test('page together with cursor is 400', async () => {
+  test('rejects page together with cursor: 400', async () => {
     const { list } = await tenantWith(2)
     const { next_cursor } = (await list('?limit=1')).body
     expect((await list(`?cursor=${next_cursor}&page=1`)).status).toBe(400)
     expect((await list(`?cursor=${next_cursor}`)).status).toBe(200)
   })
 
-  test('carries the metadata of its recordings: canonical and of other sources', async () => {
+  test('includes metadata from the canonical and from other sources', async () => {
     const { tenant, list } = await tenantWith(0)
     const fieldId = await createCanonicalField(tenant.key, 'boolean')
     const values = [{ fieldId, value: true }]
@@ -146,7 +146,7 @@ describe('list', () => {
     expect(body.metadata.map((record: { sourceId: string }) => record.sourceId)).toContain(sourceId)
   })
 
-  test('a recording older than canonical records has record null and is listed', async () => {
+  test('lists a recording without a canonical record, with record null', async () => {
     const { tenant, made, list } = await tenantWith(1)
     await server.database.sql`delete from metadata_record where recording_id = ${made[0] as string}`
     expect((await list()).body.data).toMatchObject([{ id: made[0], metadata: [] }])
@@ -195,7 +195,7 @@ describe('filters', () => {
     expect(ids(answer)).toEqual(names.map((name) => made[name] as string))
   })
 
-  test('folder_id: recordings of the folder; one that is not seen is 404 folder_not_found', async () => {
+  test('folder_id lists the folder; an invisible folder is 404 folder_not_found', async () => {
     expect(ids(await tenant.key.get(`${RECORDINGS}?folder_id=${folderId.toUpperCase()}`))).toEqual([
       made.late as string,
     ])
@@ -207,7 +207,7 @@ describe('filters', () => {
     expect(ids(await tenant.user.get(`${RECORDINGS}?folder_id=${mine}`))).toEqual([])
   })
 
-  test('bounded by started_after, those that began last come first, page by page', async () => {
+  test('started_after sorts by start, latest first, on every page', async () => {
     const own = await createTenant(server)
     const begin = async (startedAt: string) => (await createRecording(own.key, { startedAt })).id
     const [last, first] = [await begin('9999-12-31T00:00:00Z'), await begin('0001-01-01T00:00:00Z')]
@@ -219,7 +219,7 @@ describe('filters', () => {
     expect([...ids(one), ...ids(two), two.body.has_more]).toEqual([last, first, false])
   })
 
-  test('a folder is listed newest first, page by page', async () => {
+  test('a folder is listed newest first on every page', async () => {
     const folder = await createFolder(tenant.key)
     const create = async () => (await createRecording(tenant.key, { folderIds: [folder] })).id
     const [oldest, middle, newest] = [await create(), await create(), await create()]
@@ -230,7 +230,7 @@ describe('filters', () => {
     expect(ids(await page('&page=2'))).toEqual([oldest])
   })
 
-  test('a filter holds on every page of a cursor', async () => {
+  test('a filter applies to every page of a cursor', async () => {
     const first = await tenant.key.get(`${RECORDINGS}?source=crm&limit=1`)
     const second = await tenant.key.get(`${RECORDINGS}?source=crm&limit=1&cursor=${first.body.next_cursor}`)
     expect([...ids(first), ...ids(second)]).toEqual([made.media as string, made.early as string])

@@ -69,14 +69,14 @@ async function statuses(send: () => Promise<number | null>): Promise<readonly (n
 
 const create = (fileSize = BODY_BYTES) => createTestUpload(server, tenant, { fileSize })
 
-describe('a client that sends 12 MiB before it reads gets the answer every time', () => {
-  test.each(['plain', 'chunked'])('404 of an unknown upload: %s', async (framing) => {
+describe('a client that sends 12 MiB before reading always gets the response', () => {
+  test.each(['plain', 'chunked'])('404 for an unknown upload: %s', async (framing) => {
     const url = `${server.baseUrl}/uploads/${'x'.repeat(43)}`
     const headers: Record<string, string> = framing === 'chunked' ? { 'transfer-encoding': 'chunked' } : {}
     expect(await statuses(() => sendThenRead('PUT', url, headers, BODY_BYTES))).toEqual([404])
   })
 
-  test('410 of a cancelled upload, for PUT and PATCH', async () => {
+  test('410 for a cancelled upload, for PUT and PATCH', async () => {
     const { uploadUrl } = await create()
     expect((await fetch(uploadUrl, { method: 'DELETE', headers: TUS })).status).toBe(204)
     expect(await statuses(() => sendThenRead('PUT', uploadUrl, {}, BODY_BYTES))).toEqual([410])
@@ -84,19 +84,19 @@ describe('a client that sends 12 MiB before it reads gets the answer every time'
     expect(await statuses(() => sendThenRead('PATCH', uploadUrl, patch, BODY_BYTES))).toEqual([410])
   })
 
-  test('410 of an expired upload', async () => {
+  test('410 for an expired upload', async () => {
     const upload = await create()
     await expire(upload)
     expect(await statuses(() => sendThenRead('PUT', upload.uploadUrl, {}, BODY_BYTES))).toEqual([410])
   })
 
-  test.each(['plain', 'chunked'])('413 of a body that is larger than the file: %s', async (framing) => {
+  test.each(['plain', 'chunked'])('413 for a body larger than the file: %s', async (framing) => {
     const { uploadUrl } = await create(1024)
     const headers: Record<string, string> = framing === 'chunked' ? { 'transfer-encoding': 'chunked' } : {}
     expect(await statuses(() => sendThenRead('PUT', uploadUrl, headers, BODY_BYTES))).toEqual([413])
   })
 
-  test.each(['plain', 'chunked'])('400 of JSON that is too large, and 401: %s', async (framing) => {
+  test.each(['plain', 'chunked'])('400 for oversized JSON, and 401: %s', async (framing) => {
     const url = `${server.baseUrl}${RECORDINGS}`
     const headers: Record<string, string> = {
       'content-type': 'application/json',
@@ -107,7 +107,7 @@ describe('a client that sends 12 MiB before it reads gets the answer every time'
     expect(await statuses(() => sendThenRead('POST', url, headers, BODY_BYTES))).toEqual([401])
   })
 
-  test('the connection is used again behind a body that was refused', async () => {
+  test('the connection stays usable after a refused body', async () => {
     const request = openRequest('PUT', `${server.baseUrl}/uploads/${'x'.repeat(43)}`, {
       'content-length': String(2 * CHUNK.byteLength),
     })

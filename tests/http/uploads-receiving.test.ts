@@ -137,7 +137,7 @@ async function published(upload: Uploading): Promise<Uint8Array> {
 }
 
 describe('bytes', () => {
-  test('of several requests form the file, and the last one completes it: exactly one message', async () => {
+  test('of several requests form the file; the last one completes it and sends exactly one message', async () => {
     const upload = await newUpload()
     await here.receive(upload, at(0, bodyOf(CONTENT.subarray(0, 10_000))))
     await there.receive(upload, at(10_000, bodyOf(CONTENT.subarray(10_000, 10_001))))
@@ -147,7 +147,7 @@ describe('bytes', () => {
     expect(await published(upload)).toEqual(CONTENT)
   })
 
-  test('that are already stored are skipped', async () => {
+  test('already stored are skipped', async () => {
     const upload = await newUpload()
     await here.receive(upload, at(0, bodyOf(CONTENT.subarray(0, 500))))
     const body = bodyOf(CONTENT.subarray(0, 200), CONTENT.subarray(200, 300), CONTENT.subarray(300))
@@ -155,7 +155,7 @@ describe('bytes', () => {
     expect(await published(upload)).toEqual(CONTENT)
   })
 
-  test('of a connection that breaks are kept', async () => {
+  test('received before a connection breaks are kept', async () => {
     const upload = await newUpload()
     const source = feed()
     const running = here.receive(upload, at(0, source.body))
@@ -192,7 +192,7 @@ describe('bytes', () => {
     expect(await running).toMatchObject({ phase: 'waiting', offset: 700 })
   })
 
-  test('at another offset are refused, and nothing of them is taken', async () => {
+  test('at a wrong offset are refused, and none are stored', async () => {
     const upload = await newUpload()
     await here.receive(upload, at(0, bodyOf(CONTENT.subarray(0, 500))))
     for (const offset of [0, 499, 501, SIZE]) {
@@ -203,7 +203,7 @@ describe('bytes', () => {
     expect(await offsetOf(upload)).toBe(500)
   })
 
-  test('more than fileSize are refused, and never complete the upload', async () => {
+  test('beyond fileSize are refused and do not complete the upload', async () => {
     const upload = await newUpload()
     const tooMany = [
       at(0, bodyOf(CONTENT), { length: SIZE + 1 }),
@@ -217,7 +217,7 @@ describe('bytes', () => {
     expect(await messagesOf(upload)).toBe(0)
   })
 
-  test('no bytes change nothing', async () => {
+  test('an empty request changes nothing', async () => {
     const upload = await newUpload()
     for (const body of [null, bodyOf(), bodyOf(new Uint8Array())])
       expect(await here.receive(upload, at(0, body))).toMatchObject({ phase: 'waiting', offset: 0 })
@@ -227,7 +227,7 @@ describe('bytes', () => {
     expect((await rowOf(upload)).writer_process).toBeNull()
   })
 
-  test('the whole file from its beginning replaces what was stored before', async () => {
+  test('a whole-file request replaces the stored bytes', async () => {
     const upload = await newUpload()
     await here.receive(upload, at(0, bodyOf(new Uint8Array(60_000))))
     const before = (await rowOf(upload)).object_key as string
@@ -238,7 +238,7 @@ describe('bytes', () => {
     expect(await server.deps.storage.head(before)).toBeNull()
   })
 
-  test('the whole file without any bytes replaces nothing', async () => {
+  test('an empty whole-file request replaces nothing', async () => {
     const upload = await newUpload()
     await here.receive(upload, at(0, bodyOf(CONTENT.subarray(0, 500))))
     await here.receive(upload, at(null, bodyOf()))
@@ -254,7 +254,7 @@ describe('bytes', () => {
     expect(await messagesOf(upload)).toBe(1)
   })
 
-  test('of an unknown upload: UnknownUpload, whatever is called', async () => {
+  test('of an unknown upload are refused with UnknownUpload by every method', async () => {
     await newUpload()
     for (const token of ['', 'x', 'a'.repeat(43), newId()]) expect(await here.find(token)).toBeNull()
     const upload = await newUpload()
@@ -279,14 +279,14 @@ describe('a checksum', () => {
     ['crc32', crc],
   ] as const
 
-  test.each(digests)('%s that matches: the bytes are kept', async (algorithm, digest) => {
+  test.each(digests)('%s that matches keeps the bytes', async (algorithm, digest) => {
     const upload = await newUpload()
     const body = bodyOf(part.subarray(0, 1), part.subarray(1))
     const state = await here.receive(upload, at(0, body, { checksum: { algorithm, digest } }))
     expect(state.offset).toBe(5_000)
   })
 
-  test.each(digests)('%s that does not match: none are kept', async (algorithm, digest) => {
+  test.each(digests)('%s that does not match discards all bytes', async (algorithm, digest) => {
     const upload = await newUpload()
     for (const wrong of [digest.map((byte) => byte ^ 1), digest.subarray(1), new Uint8Array()]) {
       const request = at(0, bodyOf(part), { checksum: { algorithm, digest: wrong } })
@@ -297,7 +297,7 @@ describe('a checksum', () => {
     expect(await published(upload)).toEqual(CONTENT)
   })
 
-  test('of bytes that break off: none are kept', async () => {
+  test('of an interrupted request discards all bytes', async () => {
     const upload = await newUpload()
     const source = feed()
     const [algorithm, digest] = digests[0]
@@ -310,7 +310,7 @@ describe('a checksum', () => {
 })
 
 describe('the client', () => {
-  test('is waited for only while the store has nothing to write', async () => {
+  test('is waited for only while the store is idle', async () => {
     const upload = await newUpload()
     const source = feed()
     const waits: boolean[] = []
@@ -341,7 +341,7 @@ describe('the client', () => {
 })
 
 describe('the newest request wins', () => {
-  test('in one process it ends the older one, whose received bytes are kept', async () => {
+  test('in one process: the older request ends and its received bytes are kept', async () => {
     const upload = await newUpload()
     const source = feed()
     const older = outcome(here.receive(upload, at(0, source.body)))
@@ -353,7 +353,7 @@ describe('the newest request wins', () => {
     expect(await published(upload)).toEqual(CONTENT)
   })
 
-  test('of many at once the newest takes the bytes, and the others end', async () => {
+  test('with many at once: the newest takes the bytes and the others end', async () => {
     const upload = await newUpload()
     let ended = 0
     const older = Array.from({ length: 10 }, async () => {
@@ -368,7 +368,7 @@ describe('the newest request wins', () => {
     expect(await published(upload)).toEqual(CONTENT)
   })
 
-  test('reading the state interrupts no request', async () => {
+  test('reading the state does not interrupt a request', async () => {
     const upload = await newUpload()
     const source = feed()
     const running = here.receive(upload, at(0, source.body))
@@ -380,7 +380,7 @@ describe('the newest request wins', () => {
     expect(await running).toMatchObject({ offset: SIZE })
   })
 
-  test('in another process: what the older one sends from then on has no effect', async () => {
+  test('in another process: bytes that the older request sends later have no effect', async () => {
     const upload = await newUpload()
     const source = feed()
     const older = outcome(here.receive(upload, at(0, source.body)))
@@ -399,7 +399,7 @@ describe('the newest request wins', () => {
     expect(await published(upload)).toEqual(CONTENT)
   })
 
-  test('in another process: the older one does not reach bytes that come after its last record', async () => {
+  test('in another process: the older request cannot write past its last recorded offset', async () => {
     const upload = await newUpload()
     const source = feed()
     const older = outcome(here.receive(upload, at(0, source.body)))
@@ -417,7 +417,7 @@ describe('the newest request wins', () => {
     expect(await published(upload)).toEqual(CONTENT)
   })
 
-  test('after the process of the older one was killed', async () => {
+  test('after the process of the older request was killed', async () => {
     const upload = await newUpload()
     await here.receive(upload, at(0, bodyOf(CONTENT.subarray(0, 30_000))))
     await server.database.sql`update upload set writer_process = ${newId()} where id = ${upload.uploadId}`
@@ -427,7 +427,7 @@ describe('the newest request wins', () => {
     expect(await published(upload)).toEqual(CONTENT)
   })
 
-  test('twenty that send the whole file in two processes: one completes it, once', async () => {
+  test('twenty whole-file requests in two processes complete the file exactly once', async () => {
     const upload = await newUpload()
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -451,7 +451,7 @@ describe('an upload that ends while bytes arrive', () => {
     return { upload, source, running }
   }
 
-  test('by cancelling in the same process: the request ends, and nothing is left', async () => {
+  test('by cancelling in the same process: the request ends and leaves nothing behind', async () => {
     const { upload, running } = await arriving()
     expect(await here.cancel(upload)).toMatchObject({ phase: 'cancelled' })
     const error = await running
@@ -460,7 +460,7 @@ describe('an upload that ends while bytes arrive', () => {
     expect(await here.cancel(upload)).toMatchObject({ phase: 'cancelled' })
   })
 
-  test('by cancelling in another process: the request ends when it would record', async () => {
+  test('by cancelling in another process: the request ends when it records progress', async () => {
     const { upload, source, running } = await arriving()
     expect(await there.cancel(upload)).toMatchObject({ phase: 'cancelled' })
     source.push(700, SIZE)
@@ -469,7 +469,7 @@ describe('an upload that ends while bytes arrive', () => {
     expect(await messagesOf(upload)).toBe(0)
   })
 
-  test('by its deadline: the request ends when it would record', async () => {
+  test('by its deadline: the request ends when it records progress', async () => {
     const { upload, source, running } = await arriving()
     await server.database.sql`update upload set expires_at = now() where id = ${upload.uploadId}`
     source.push(700, SIZE)
@@ -479,7 +479,7 @@ describe('an upload that ends while bytes arrive', () => {
     expect((error as UploadClosed).state.errorCode).toBe('upload_expired')
   })
 
-  test('by deleting the recording: the request ends when it would record', async () => {
+  test('by deleting the recording: the request ends when it records progress', async () => {
     const { upload, source, running } = await arriving()
     const { status } = await server
       .as({ apiKey: tenant.apiKey })
@@ -498,7 +498,7 @@ describe('an upload that ends while bytes arrive', () => {
 })
 
 describe('a process that stops', () => {
-  test('stores received bytes, answers its requests, and takes no new one', async () => {
+  test('stores received bytes, answers its requests and accepts no new ones', async () => {
     const upload = await newUpload()
     const source = feed()
     const running = here.receive(upload, at(0, source.body))

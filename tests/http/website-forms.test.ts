@@ -51,7 +51,7 @@ describe.each(FORMS.map((form) => [form.path, form] as const))('POST %s', (path,
     }
   })
 
-  test('200 with white space around every member, which is not stored', async () => {
+  test('200 with white space around every member, which is trimmed', async () => {
     const body = full(form)
     const padded = Object.fromEntries(Object.entries(body).map(([name, value]) => [name, ` ${value}\n`]))
     expect((await post(path, padded)).status).toBe(200)
@@ -59,7 +59,7 @@ describe.each(FORMS.map((form) => [form.path, form] as const))('POST %s', (path,
     expect((await stored(path)).find((row) => row.email === email)?.fields).toEqual(fields)
   })
 
-  test('200 with a member that the form does not know, which is ignored', async () => {
+  test('200 with an unknown member, which is ignored', async () => {
     const body: Record<string, unknown> = { ...full(form), surprise: { deep: [1] } }
     expect((await post(path, body)).status).toBe(200)
     expect((await stored(path)).find((row) => row.email === body.email)?.fields).not.toHaveProperty(
@@ -67,7 +67,7 @@ describe.each(FORMS.map((form) => [form.path, form] as const))('POST %s', (path,
     )
   })
 
-  test.each([...form.required])('400 without %s, or with a blank one', async (member) => {
+  test.each([...form.required])('400 for a missing or blank %s', async (member) => {
     for (const value of [undefined, '', '  ']) {
       const answer = await post(path, { ...full(form), [member]: value })
       expectProblem(answer, 400, 'validation_failed', path)
@@ -78,13 +78,10 @@ describe.each(FORMS.map((form) => [form.path, form] as const))('POST %s', (path,
     }
   })
 
-  test.each([...form.required, ...form.optional])(
-    '400 where %s is no string, or too long',
-    async (member) => {
-      for (const value of [5, null, true, ['a'], { a: 'a' }, 'x'.repeat(10_001)])
-        expectProblem(await post(path, { ...full(form), [member]: value }), 400, 'validation_failed', path)
-    },
-  )
+  test.each([...form.required, ...form.optional])('400 if %s is not a string or too long', async (member) => {
+    for (const value of [5, null, true, ['a'], { a: 'a' }, 'x'.repeat(10_001)])
+      expectProblem(await post(path, { ...full(form), [member]: value }), 400, 'validation_failed', path)
+  })
 
   test.each([
     'ann',
@@ -106,7 +103,7 @@ describe.each(FORMS.map((form) => [form.path, form] as const))('POST %s', (path,
     expect(answer.body.errors[0].pointer).toBe('#/email')
   })
 
-  test('400 for what is no JSON object', async () => {
+  test('400 for a body that is not a JSON object', async () => {
     for (const body of ['', '{', '[]', 'null', '"a"', '5']) expect((await post(path, body)).status).toBe(400)
     expectProblem(await post(path, '{'), 400, 'malformed_json', path)
   })
@@ -147,7 +144,7 @@ describe.each(FORMS.map((form) => [form.path, form] as const))('POST %s', (path,
     expect(standingOf(answer.headers).remaining).toBe(19)
   })
 
-  test('429 with Retry-After after 20 submissions, whatever became of them', async () => {
+  test('429 with Retry-After after 20 submissions, accepted or not', async () => {
     const client = newClient()
     for (let count = 1; count <= LIMIT; count++) {
       const answer = await post(path, count % 2 === 0 ? '{' : full(form), client)
@@ -162,7 +159,7 @@ describe.each(FORMS.map((form) => [form.path, form] as const))('POST %s', (path,
     expect((await post(path, full(form))).status).toBe(200)
   })
 
-  test('200 for what a robot filled in, and nothing is stored', async () => {
+  test('200 for a filled honeypot, and nothing is stored', async () => {
     const body: Record<string, string> = { ...full(form), _gotcha: 'https://spam.example' }
     const answer = await post(path, body)
     expect([answer.status, answer.body]).toEqual([200, { success: true }])
@@ -171,7 +168,7 @@ describe.each(FORMS.map((form) => [form.path, form] as const))('POST %s', (path,
   })
 })
 
-describe('an address that comes again', () => {
+describe('a repeated address', () => {
   const times = async (path: string, form: (typeof FORMS)[number]) => {
     const body = full(form)
     const spellings = [body.email, body.email?.toUpperCase(), ` ${body.email}`.trim()]
@@ -224,7 +221,7 @@ describe('500', () => {
   afterAll(() => broken.stop())
 
   test.each(FORMS.map((form) => [form.path, form] as const))(
-    'of %s says nothing of its cause',
+    'of %s does not reveal its cause',
     async (path, form) => {
       const answer = await broken.as('nobody').post(path, full(form), newClient())
       expectProblem(answer, 500, 'internal_error', path)
@@ -233,7 +230,7 @@ describe('500', () => {
     },
   )
 
-  test('where the database is away', async () => {
+  test('while the database is down', async () => {
     await broken.deps.sql.end()
     const answer = await broken.as('nobody').post('/api/csdemo', submission(['email']), newClient())
     expectProblem(answer, 500, 'unavailable', '/api/csdemo')

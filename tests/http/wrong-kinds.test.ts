@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Kind, type TSchema } from '@sinclair/typebox'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { asOperation } from '../../src/http/website-operation.ts'
-import { DETAIL_CODES } from '../../src/platform/error-details.ts'
 import type { ErrorDetail } from '../../src/platform/errors.ts'
 import { createKnownObjects, filledPath, type KnownObjects } from '../support/known-objects.ts'
 import { credentialHeaders, startTestServer, type TestServer } from '../support/server.ts'
@@ -73,7 +73,7 @@ function faults(details: readonly ErrorDetail[] | undefined, message: string): r
   const bad = [message, ...(details ?? []).map((detail) => detail.message)].filter((text) =>
     JARGON.test(text.replaceAll('redactedPatterns', '')),
   )
-  const codes = (details ?? []).map(({ code }) => code).filter((code) => !(code in DETAIL_CODES))
+  const codes = (details ?? []).map(({ code }) => code).filter((code) => !(code in ERRORS.details))
   const rules = (details ?? [])
     .map((detail) => detail.message)
     .filter((text) => !/^(?:must|is|has|overlaps|asks)\b/.test(text))

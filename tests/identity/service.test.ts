@@ -53,11 +53,11 @@ describe('organizations and users', () => {
     expect(second).toEqual(first)
     await expect(
       identity.createUser(other.id, { email: 'ann@example.com', name: 'Ann' }),
-    ).rejects.toMatchObject({ status: 409 })
+    ).rejects.toMatchObject({ code: 'name_exists' })
     expect(await identity.listUsers(other.id)).toEqual([first])
     expect(await identity.findUser(other.id, 'Ann@Example.com')).toEqual(first)
     const third = await identity.createOrganization('Third')
-    await expect(identity.findUser(third.id, 'ann@example.com')).rejects.toMatchObject({ status: 404 })
+    await expect(identity.findUser(third.id, 'ann@example.com')).rejects.toMatchObject({ code: 'not_found' })
     await expect(identity.createUser(third.id, { email: 'nonsense', name: 'N' })).rejects.toMatchObject({
       code: 'validation_failed',
     })
@@ -156,10 +156,12 @@ describe('credits', () => {
   test('are whole numbers from 1, and of an organization that exists', async () => {
     const { identity } = service
     for (const units of [0, -1, 1.5, Number.NaN, 2 ** 53])
-      await expect(identity.addCredits(organizationId, units)).rejects.toMatchObject({ status: 400 })
-    await expect(identity.setCredits(organizationId, -1)).rejects.toMatchObject({ status: 400 })
-    await expect(identity.addCredits(crypto.randomUUID(), 1)).rejects.toMatchObject({ status: 404 })
-    await expect(identity.setCredits(crypto.randomUUID(), 1)).rejects.toMatchObject({ status: 404 })
+      await expect(identity.addCredits(organizationId, units)).rejects.toMatchObject({
+        code: 'validation_failed',
+      })
+    await expect(identity.setCredits(organizationId, -1)).rejects.toMatchObject({ code: 'validation_failed' })
+    await expect(identity.addCredits(crypto.randomUUID(), 1)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(identity.setCredits(crypto.randomUUID(), 1)).rejects.toMatchObject({ code: 'not_found' })
   })
 
   test('wake the sessions of the organization that wait for them, each once', async () => {

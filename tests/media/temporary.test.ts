@@ -30,7 +30,7 @@ const place = (recordingId: string) => ({
 const agoSeconds = (minutes: number) => Date.now() / 1_000 - minutes * 60
 
 /** What a process that was killed so many minutes ago has left. */
-function litter(recordingId: string, minutes: number): string {
+function orphan(recordingId: string, minutes: number): string {
   const path = join(folder, `ingest-${recordingId}-${crypto.randomUUID()}`)
   mkdirSync(path)
   writeFileSync(join(path, 'source'), 'bytes')
@@ -48,7 +48,7 @@ test('a folder is deleted with its work, even if the work fails', async () => {
 })
 
 test('folders of a killed process are deleted by the next work on the recording, or by any work 15 minutes later', async () => {
-  const [mine, old, fresh] = [litter('a', 1), litter('b', 16), litter('c', 5)]
+  const [mine, old, fresh] = [orphan('a', 1), orphan('b', 16), orphan('c', 5)]
   await withTemporaryFolder(place('a'), async () => {
     expect([mine, old, fresh].map((path) => existsSync(path))).toEqual([false, false, true])
   })

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import fc from 'fast-check'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import { restError } from '../../src/http/rest-error.ts'
 import { FIELD_TYPES } from '../../src/metadata/model.ts'
 import {
@@ -210,9 +211,12 @@ describe('values are refused with 422', () => {
     const attempts = [() => write({ externalId, values: given }), () => replaceIn(newId(), given)]
     for (const attempt of attempts) {
       const error = await refusal(attempt())
-      expect([error.status, error.code]).toEqual([422, code as never])
+      expect(error.code).toBe(code as never)
       const context = { path: '/', requestId: 'r', now: new Date() }
-      expect(restError(error, context).body).toMatchObject({ statusCode: 422, error: 'Unprocessable Entity' })
+      expect(restError(error, context, ERRORS).body).toMatchObject({
+        statusCode: 422,
+        error: 'Unprocessable Entity',
+      })
       expect(error.details.map(({ path, code: detail }) => [path, detail])).toEqual(details)
     }
     // Nothing was reserved.

@@ -2,7 +2,7 @@
  * Sessions of agent conversations as their actors find them: stored by SQL the way ingestion stores them, and turns
  * run directly in transactions.
  */
-import { transactionWithMail } from '../../src/actors/mailbox.ts'
+import { transactionWithOutbox } from '../../src/actors/mailbox.ts'
 import {
   type ActorDefinition,
   type ActorKey,
@@ -196,7 +196,7 @@ export async function giveUpAnalysis(
 /** Puts letters into mailboxes, as a use case would. */
 export async function sendLetters(sql: Sql, letters: readonly Letter[]): Promise<void> {
   const doorbell = { name: 'postgres', ring: () => {}, close: async () => {} } as const
-  await transactionWithMail({ sql, doorbell }, (_, outbox) => outbox.send(letters))
+  await transactionWithOutbox({ sql, doorbell }, (_, outbox) => outbox.send(letters))
 }
 
 export async function sessionRow(sql: Sql, id: string) {

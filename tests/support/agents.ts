@@ -5,9 +5,9 @@
  */
 import { expect } from 'bun:test'
 import type { SettingsChange } from '../../src/agents/applications/model.ts'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import type { ErrorCode } from '../../src/platform/errors.ts'
-import { ERROR_STATUS } from '../../src/platform/errors.ts'
 import type { Answer, Client, TestApplication, TestServer, TestTenant } from './server.ts'
 
 export const INGEST = '/v3/rest/agent-conversations/ingest'
@@ -129,8 +129,8 @@ export async function refused(
 ): Promise<Answer> {
   const before = await conversationRows(server.database.sql)
   const answer = await attempt()
-  expect(answer.body).toMatchObject({ code, statusCode: ERROR_STATUS[code] })
-  expect(answer.status).toBe(ERROR_STATUS[code])
+  expect(answer.body).toMatchObject({ code, statusCode: ERRORS.codes[code] })
+  expect(answer.status).toBe(ERRORS.codes[code])
   // A copy: the matcher leaves its wildcards behind in what it looked at.
   expect({ ...answer.body }).toMatchObject({
     timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { transactionWithMail } from '../../src/actors/mailbox.ts'
+import { transactionWithOutbox } from '../../src/actors/mailbox.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
 import type { TranscribeConfig } from '../../src/config.ts'
@@ -152,7 +152,7 @@ const idle = (id: string) =>
 
 /** As an operator does it. */
 async function queue(id: string) {
-  const queued = await transactionWithMail(server.deps, (tx, { send }) =>
+  const queued = await transactionWithOutbox(server.deps, (tx, { send }) =>
     requestTranscription(tx, send, { organizationId, recordingId: id }, 'waiting'),
   )
   expect(queued).toBe(true)

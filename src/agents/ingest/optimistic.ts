@@ -6,7 +6,7 @@
  * gone back for, and requests whose session was changed by somebody else between the read and the write. A client that sends
  * partial events and finalizes them takes that way with each of those.
  */
-import { transactionWithMail } from '../../actors/mailbox.ts'
+import { transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { Deps } from '../../container.ts'
 import type { Outcome } from '../../platform/concurrency/group-commit.ts'
 import { isForeignKeyViolation, isRetryable, isUniqueViolation } from '../../platform/db/sqlstate.ts'
@@ -171,7 +171,7 @@ async function storeLocked(
   if (drafts.length === 0) return
   const jobs: readonly Job[] = drafts.map(({ plan }) => plan.job)
   for (const { key } of jobs) deps.known.invalidate(key)
-  const settled = await transactionWithMail(deps, (tx, outbox) => storeJobs(deps, jobs, tx, outbox)).catch(
+  const settled = await transactionWithOutbox(deps, (tx, outbox) => storeJobs(deps, jobs, tx, outbox)).catch(
     (error: unknown) => jobs.map(() => failure(batchSize, error)),
   )
   for (const [n, { plan }] of drafts.entries()) outcomes[plan.index] = settled[n] as Outcome<IngestResponse>

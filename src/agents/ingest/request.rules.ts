@@ -5,8 +5,13 @@
  * paths of the details, its id in `externalEventId` and in the message.
  */
 
-import type { DetailCode, ErrorMembers } from '../../platform/error-details.ts'
-import { AppError, type ErrorCode, type ErrorDetail } from '../../platform/errors.ts'
+import {
+  AppError,
+  type DetailCode,
+  type ErrorCode,
+  type ErrorDetail,
+  type ErrorMembers,
+} from '../../platform/errors.ts'
 import { validate } from '../../platform/validation/json.ts'
 import {
   type Event,

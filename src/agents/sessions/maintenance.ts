@@ -2,7 +2,7 @@
  * What becomes due without a request: gaps that were waited at for long enough, credits that arrived, sessions past
  * their retention. Time is the database's. Every task may run in several processes at once.
  */
-import { type Outbox, transactionWithMail } from '../../actors/mailbox.ts'
+import { type Outbox, transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { ActorKey, MaintenanceTask } from '../../actors/types.ts'
 import type { Deps } from '../../container.ts'
 import { transaction } from '../../platform/db/transaction.ts'
@@ -24,14 +24,14 @@ export function agentMaintenance(deps: MaintenanceDeps): readonly MaintenanceTas
 }
 
 async function sendGapTimeouts(deps: MaintenanceDeps): Promise<void> {
-  await transactionWithMail(deps, async (tx, outbox) => {
+  await transactionWithOutbox(deps, async (tx, outbox) => {
     await sendToSessions(outbox, await lockGapsDue(tx, LETTERS), 'gap_timeout')
   })
 }
 
 /** Adding credits wakes what is blocked at that moment; this is for what became blocked beside it. */
 async function sendCreditsAdded(deps: MaintenanceDeps): Promise<void> {
-  await transactionWithMail(deps, async (tx, outbox) => {
+  await transactionWithOutbox(deps, async (tx, outbox) => {
     await sendToSessions(outbox, await lockPayable(tx, LETTERS), 'credits_added')
   })
 }

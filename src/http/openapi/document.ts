@@ -7,15 +7,9 @@
 import { Elysia, type InternalRoute } from 'elysia'
 import { version } from '../../../package.json'
 import type { Config } from '../../config.ts'
-import {
-  API_VERSION_PARAMETER,
-  ERROR_SCHEMA,
-  HEADERS,
-  type HeaderName,
-  PROBLEM_SCHEMA,
-  SECURITY_SCHEMES,
-  TAGS,
-} from './components.ts'
+import type { ErrorCatalogue } from '../../platform/errors.ts'
+import { API_VERSION_PARAMETER, HEADERS, type HeaderName, SECURITY_SCHEMES, TAGS } from './components.ts'
+import { errorSchemas } from './error-schemas.ts'
 import { type NamedSchemas, readable } from './schema.ts'
 import { sharePaths } from './shared.ts'
 
@@ -53,6 +47,7 @@ const VERSION_HEADERS: readonly HeaderName[] = ['API-Version', 'Deprecation', 'S
 export async function buildDocument(
   routes: readonly InternalRoute[],
   config: Pick<Config, 'publicBaseUrl'>,
+  errors: ErrorCatalogue,
 ): Promise<Record<string, unknown>> {
   const schemas: NamedSchemas = {}
   const collected = readable(await collectPaths(routes), schemas) as Paths31
@@ -68,7 +63,7 @@ export async function buildDocument(
     paths,
     components: {
       securitySchemes: SECURITY_SCHEMES,
-      schemas: { Error: ERROR_SCHEMA, Problem: PROBLEM_SCHEMA, ...schemas },
+      schemas: { ...errorSchemas(errors), ...schemas },
       ...components,
       headers: usedHeaders({ paths, components }),
     },

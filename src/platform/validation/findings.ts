@@ -1,8 +1,7 @@
 /** From what the validator says of a value to findings for its sender: one for each wrong place, with a code and a rule in words. */
 import type { TSchema } from '@sinclair/typebox'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
-import type { DetailCode } from '../error-details.ts'
-import type { ErrorDetail } from '../errors.ts'
+import type { DetailCode, ErrorDetail } from '../errors.ts'
 import { wordsOf } from './words.ts'
 
 /** At most this many findings are reported for one value. */

@@ -1,17 +1,17 @@
 /**
- * Two API processes over one database and one object store, of which one after the other is killed at given points of the
- * traffic; the first is started again.
+ * Two API processes that share one database and one object store. Each is killed at a given point of the traffic; the first is then
+ * started again.
  *
- * The rule: a kill comes when so many bytes have gone to the processes, and none more go before it has happened. So it is always in
- * the middle of something.
+ * A kill comes once a given number of bytes has been sent to the processes. No more bytes are sent until the process is dead, so the
+ * kill always interrupts a transfer.
  */
 import { eventually } from '../../support/eventually.ts'
 import type { Service, Services } from '../../support/process.ts'
 
 export interface ApiPool {
-  /** The port of a process that serves at this moment, each in its turn. */
+  /** The port of a process that is ready; the processes take turns. */
   pick(): Promise<number>
-  /** Called before so many bytes are sent to the port. */
+  /** To be called before this number of bytes is sent to the port. */
   passing(port: number, bytes: number): Promise<void>
   /** Bytes that each process was sent: the first, the second, and the first after its restart. */
   readonly passed: readonly number[]
@@ -20,23 +20,23 @@ export interface ApiPool {
   stop(): Promise<void>
 }
 
-/** `killAfter`: bytes, ascending; the first is for the first process, the second for the second, when the first is back. */
+/** `killAfter`: bytes, ascending. The first kill hits the first process; the second hits the other, once the first is back. */
 export async function startApiPool(
   services: Services,
   env: Readonly<Record<string, string>>,
   killAfter: readonly [number, number],
 ): Promise<ApiPool> {
   const start = () => services.start({ env: { ...env, ROLE: 'api' } })
-  const slots: (Service | null)[] = await Promise.all([start(), start()])
-  const ports = slots.map((service) => portOf(service as Service))
+  const processes: (Service | null)[] = await Promise.all([start(), start()])
+  const ports = processes.map((service) => portOf(service as Service))
   const passed = [0, 0]
   const [firstKill, secondKill] = killAfter
   let [total, turn, kills] = [0, 0, 0]
   let restart: Promise<void> = Promise.resolve()
 
   const kill = async (index: number) => {
-    const service = slots[index] as Service
-    slots[index] = null
+    const service = processes[index] as Service
+    processes[index] = null
     kills++
     await service.kill('SIGKILL')
   }
@@ -44,7 +44,7 @@ export async function startApiPool(
     const service = await start()
     ports.push(portOf(service))
     passed.push(0)
-    slots[0] = service
+    processes[0] = service
   }
   const disturbances = [
     {
@@ -68,7 +68,7 @@ export async function startApiPool(
     kills: () => kills,
     pick: () =>
       eventually(() => {
-        const ready = slots.filter((service) => service !== null)
+        const ready = processes.filter((service) => service !== null)
         const service = ready[turn++ % Math.max(1, ready.length)]
         return service !== undefined && portOf(service)
       }),
@@ -85,7 +85,7 @@ export async function startApiPool(
     },
     async stop() {
       await restart
-      await Promise.all(slots.map((service) => service?.kill()))
+      await Promise.all(processes.map((service) => service?.kill()))
     },
   }
 }

@@ -1,0 +1,58 @@
+/**
+ * All errors of the service: those of the platform and those that each feature declares. The OpenAPI document shows them as
+ * closed lists.
+ */
+import { AGENT_ERRORS } from './agents/errors.ts'
+import { CONTENT_ERRORS } from './content/errors.ts'
+import { FEEDBACK_ERRORS } from './feedback/errors.ts'
+import { FOLDER_ERRORS } from './folders/errors.ts'
+import { IDENTITY_ERRORS } from './identity/errors.ts'
+import { MEDIA_ERRORS } from './media/errors.ts'
+import { METADATA_ERRORS } from './metadata/errors.ts'
+import { PEOPLE_ERRORS } from './people/errors.ts'
+import {
+  type DeclaredErrors,
+  type ErrorCatalogue,
+  type ErrorDeclaration,
+  PLATFORM_ERRORS,
+} from './platform/errors.ts'
+import { RECORDING_ERRORS } from './recordings/errors.ts'
+import { TRANSCRIPT_ERRORS } from './transcripts/errors.ts'
+import { UPLOAD_ERRORS } from './uploads/errors.ts'
+
+/** The compiler requires every owner that declares errors. */
+const DECLARED: DeclaredErrors = {
+  platform: PLATFORM_ERRORS,
+  agents: AGENT_ERRORS,
+  content: CONTENT_ERRORS,
+  feedback: FEEDBACK_ERRORS,
+  folders: FOLDER_ERRORS,
+  identity: IDENTITY_ERRORS,
+  media: MEDIA_ERRORS,
+  metadata: METADATA_ERRORS,
+  people: PEOPLE_ERRORS,
+  recordings: RECORDING_ERRORS,
+  transcripts: TRANSCRIPT_ERRORS,
+  uploads: UPLOAD_ERRORS,
+}
+
+const DECLARATIONS: readonly ErrorDeclaration[] = Object.values(DECLARED)
+
+/** Passed on in `Deps`. */
+export const ERRORS = {
+  codes: Object.fromEntries(
+    Object.entries(mergeDeclared(DECLARATIONS.map(({ codes }) => codes))).toSorted(([, a], [, b]) => a - b),
+  ),
+  details: mergeDeclared(DECLARATIONS.map(({ details = {} }) => details)),
+  members: mergeDeclared(DECLARATIONS.map(({ members = {} }) => members)),
+} as ErrorCatalogue
+
+/** All parts in one object. @throws Error if two parts declare the same name */
+export function mergeDeclared<T>(parts: readonly Readonly<Record<string, T>>[]): Readonly<Record<string, T>> {
+  const merged: Record<string, T> = {}
+  for (const [name, value] of parts.flatMap((part) => Object.entries(part))) {
+    if (Object.hasOwn(merged, name)) throw new Error(`The error catalogue declares ${name} twice.`)
+    merged[name] = value
+  }
+  return merged
+}

@@ -1,0 +1,19 @@
+/** Errors of members, user tokens and agent secrets that a client can see. `src/platform/errors.ts` describes the parts. */
+export const IDENTITY_ERRORS = {
+  codes: {
+    invalid_agent_secret: 401,
+    agent_secret_not_found: 404,
+    member_not_found: 404,
+    user_token_not_found: 404,
+    external_token_issuer: 409,
+  },
+  details: {
+    not_a_member: 'The user is not a member of the organization.',
+  },
+} as const
+
+declare module '../platform/errors.ts' {
+  interface DeclaredErrors {
+    readonly identity: typeof IDENTITY_ERRORS
+  }
+}
