@@ -69,7 +69,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     writes: true,
     reason: 'Owns the columns `asset_*`, which no other folder writes.',
   },
-  { table: 'recording', folder: 'folders', reason: 'Visibility of recordings follows from folders.' },
   {
     table: 'recording',
     folder: 'transcripts',
@@ -81,5 +80,4 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: 'A recording is found, and locked, by its upload in one statement.',
   },
   { table: 'recording_folder', folder: 'folders', reason: 'Visibility of recordings follows from folders.' },
-  { table: 'worker', folder: 'cli', reason: '`earshot doctor` counts active workers.' },
 ]
