@@ -9,8 +9,8 @@ export function lockOrganization(tx: Tx, organizationId: string): Promise<void> 
 }
 
 /**
- * Locks the balances of the organizations until the transaction ends, in the order of their ids. The lock is no stronger
- * than an update: whoever inserts a row of the organization meanwhile is not waited for.
+ * Locks the balances of the organizations until the transaction ends, in the order of their ids. The lock does not
+ * conflict with inserts of rows that refer to the organization.
  */
 export function lockBalances(tx: Query, organizationIds: readonly string[]): Promise<void> {
   return store.lockOrganizations(tx, organizationIds)

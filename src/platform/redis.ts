@@ -1,5 +1,5 @@
 /**
- * Redis connections. Redis carries envelopes and counters, never a promise, so a producer fails at once while it is
+ * Redis connections. Redis carries wake-ups and counters, never a promise, so a producer fails at once while it is
  * away (`enableOfflineQueue: false`) and whoever called goes on without it.
  */
 import { Redis } from 'ioredis'

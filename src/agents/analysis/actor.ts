@@ -22,14 +22,14 @@ import type { Deps } from '../../container.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import type { NewId } from '../../platform/ids.ts'
 import { lockSessions, saveProcessingStatuses } from '../sessions/progress.store.ts'
-import { analyzeLetter, isTerminal } from '../sessions/session.rules.ts'
+import { analyzeMessage, isTerminal } from '../sessions/session.rules.ts'
 import type { NewSignal } from '../sessions/signals.store.ts'
 import { processingStatusOf } from '../sessions/turn.rules.ts'
 import {
   closeResponses,
   type PendingResponse,
   readPending,
-  readProgress,
+  readProcessingStates,
   replaceInferences,
 } from './store.ts'
 
@@ -160,7 +160,7 @@ async function conclude(
   const [sessions, closed, progress] = await Promise.all([
     lockSessions(tx, ids),
     closeResponses(tx, asked),
-    readProgress(tx, ids),
+    readProcessingStates(tx, ids),
   ])
   const concluded = sessions.flatMap((scope) => {
     const [n, counts] = [ids.indexOf(scope.sessionId), progress.get(scope.sessionId)]
@@ -170,7 +170,7 @@ async function conclude(
     const processingStatus = processingStatusOf({ captureContent: scope.captureContent, ...counts })
     const signals = signalsOf(accepted, outcome.findings)
     const known = accepted.filter(({ version }) => version > FIRST_VERSION).map((one) => one.externalEventId)
-    const again = counts.metered > 0 ? [analyzeLetter(scope, page.full || isTerminal(scope.status))] : []
+    const again = counts.metered > 0 ? [analyzeMessage(scope, page.full || isTerminal(scope.status))] : []
     return [{ scope, processingStatus, signals, known, again }]
   })
   await Promise.all([replaceInferences(tx, newId, concluded), saveProcessingStatuses(tx, concluded)])

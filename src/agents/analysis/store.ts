@@ -16,7 +16,7 @@ import {
   sessionTable,
 } from '../sessions/session-table.store.ts'
 import { type NewSignal, writeSignals } from '../sessions/signals.store.ts'
-import type { Progress } from '../sessions/turn.rules.ts'
+import type { ProcessingState } from '../sessions/turn.rules.ts'
 
 /** User messages behind a response that analysis looks at. */
 const FOLLOW_UPS = 10
@@ -154,11 +154,11 @@ export async function closeResponses(
 }
 
 /** How far sessions are, by their ids. Those that were deleted are missing. */
-export async function readProgress(
+export async function readProcessingStates(
   tx: Query,
   sessionIds: readonly string[],
-): Promise<ReadonlyMap<string, Omit<Progress, 'captureContent'>>> {
-  const rows = await tx<(Omit<Progress, 'captureContent'> & { sessionId: string })[]>`
+): Promise<ReadonlyMap<string, Omit<ProcessingState, 'captureContent'>>> {
+  const rows = await tx<(Omit<ProcessingState, 'captureContent'> & { sessionId: string })[]>`
     select
       s.id as "sessionId", c.blocked, c.metered, c.failed,
       exists (

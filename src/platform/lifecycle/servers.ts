@@ -4,6 +4,6 @@ import type { Database } from '../db/pool.ts'
 /** Plain data: it crosses to threads. */
 export interface Servers {
   readonly database: Database
-  /** A Redis URL, or null where there is none: then the doorbell is PostgreSQL. */
+  /** A Redis URL, or null where there is none: then the notifier is PostgreSQL. */
   readonly redis: string | null
 }

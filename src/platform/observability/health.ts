@@ -29,7 +29,7 @@ interface HealthDeps {
   readonly servers: Servers
   readonly sql: Sql
   readonly redis: Redis | null
-  readonly doorbell: { readonly name: string }
+  readonly notifier: { readonly name: string }
   readonly storage: Pick<ObjectStore, 'name' | 'assertWritable'>
   readonly metrics: Metrics
   readonly log: Log
@@ -78,7 +78,7 @@ async function runChecks(
   deps: HealthDeps,
   assertWritable: () => Promise<void>,
 ): Promise<Readonly<Record<string, Check>>> {
-  const { servers, sql, redis, doorbell } = deps
+  const { servers, sql, redis, notifier } = deps
   const database = 'url' in servers.database ? 'PostgreSQL' : 'PostgreSQL (embedded)'
   const [databaseCheck, migrations, redisCheck, storage] = await Promise.all([
     check(deps, database, () => sql`select 1`),
@@ -91,8 +91,8 @@ async function runChecks(
     migrations,
     storage,
     ...(redisCheck === null ? {} : { redis: redisCheck }),
-    // The doorbell has no connection of its own to ask: it is as well as the server that it rings through.
-    doorbell: { status: (redisCheck ?? databaseCheck).status, kind: doorbell.name },
+    // The notifier has no connection of its own to ask: it is as well as the server that it sends through.
+    notifier: { status: (redisCheck ?? databaseCheck).status, kind: notifier.name },
   }
 }
 

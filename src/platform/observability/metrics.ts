@@ -16,7 +16,7 @@ export interface Metrics {
   readonly turns: Counter<'kind' | 'outcome'>
   readonly turnSeconds: Histogram<'kind'>
   readonly activeActors: Gauge<'pool'>
-  readonly lostRings: Counter
+  readonly lostWakeUps: Counter
 }
 
 export function createMetrics(): Metrics {
@@ -57,9 +57,9 @@ export function createMetrics(): Metrics {
       labelNames: ['pool'],
       registers,
     }),
-    lostRings: new Counter({
-      name: 'earshot_doorbell_lost_total',
-      help: 'Doorbell rings that could not be delivered; the sweep finds their actors',
+    lostWakeUps: new Counter({
+      name: 'earshot_notifier_lost_total',
+      help: 'Wake-ups that could not be delivered; the sweep finds their actors',
       registers,
     }),
   }
