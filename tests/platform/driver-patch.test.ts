@@ -1,6 +1,6 @@
 /**
- * The patches of the PostgreSQL driver: the file that Bun applies consists of the numbered parts, and the two parts that save work
- * have an effect. `lost-connection.test.ts` and `half-open.test.ts` test the other two parts.
+ * The patches of the PostgreSQL driver: the parts form the file that Bun applies, and the two performance patches work.
+ * `lost-connection.test.ts` and `half-open.test.ts` test the other two.
  */
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -32,7 +32,7 @@ function apply(folder: string, patch: string, ...options: string[]): void {
   if (!success) throw new Error(`${patch}: ${stderr}`)
 }
 
-test('the combined patch is the numbered parts, in order', () => {
+test('the combined patch equals the numbered parts, in order', () => {
   const installed = join(ROOT, 'node_modules', 'postgres')
   const folder = mkdtempSync(join(tmpdir(), 'earshot-patch-'))
   try {
@@ -47,7 +47,7 @@ test('the combined patch is the numbered parts, in order', () => {
   }
 })
 
-test('statements sent at the same moment share one write', async () => {
+test('statements sent together leave in one write', async () => {
   const single = connect({ url: database.url }, { max: 1, applicationName: 'one write' })
   const statement = (text: string) => single<{ length: number }[]>`select length(${text}) as length`
   await statement('prepares the statement')

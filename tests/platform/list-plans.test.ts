@@ -1,6 +1,6 @@
 /**
- * The plans of lists on a database without statistics. The database is empty when the statements are prepared and planned, and then
- * gets a burst of rows. The tests compare the rows and pages that a plan reads, not its time, with the size of a page.
+ * The reads of lists on a database without statistics. It was empty when the statements were prepared and planned, and then got a
+ * burst of rows. Plans are judged by the rows and pages that they read, not by time.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { keyset } from '../../src/http/paging.ts'
@@ -11,14 +11,14 @@ import { type Client, startTestServer, type TestServer, type TestTenant } from '
 
 const AMOUNT = 2_500
 const LIMIT = 20
-/** Reads per row of a page: the row, related rows (application, session, folders, values), and the extra row at the end. */
+/** Rows of a page: each item, its related rows (application, session, folders, values), and the extra item. */
 const ROWS_A_ROW = 8
-/** Pages of an index look-up: the depth of the index, the row, and one more if the row has moved. */
+/** An index look-up reads its depth and the row, and one page more if the row has moved. */
 const PAGES_A_ROW = 4 * ROWS_A_ROW
 /** The applications that a user may read, and the matches of a rare word. */
 const OTHER_ROWS = 250
 
-/** The middle of the burst. */
+/** In the middle of the burst. */
 const MIDDLE = '2026-03-01T00:20:00.000000Z'
 const LAST_ID = 'ffffffff-ffff-7fff-8fff-ffffffffffff'
 const microseconds = Date.parse(MIDDLE) * 1_000
@@ -76,7 +76,7 @@ function listsOf(owner: BurstOwner): Lists {
   }
 }
 
-/** Requests with the organization's key only. */
+/** Only for the API key of the organization. */
 function keyListsOf(owner: BurstOwner): Lists {
   return {
     '/v3/rest/agent-applications': ['', 'agentKey=busy', `cursor=${timeCursor('agent_applications')}`],
@@ -104,9 +104,9 @@ function keyListsOf(owner: BurstOwner): Lists {
 }
 
 let server: TestServer
-/** Prepares every statement while the database is empty, and keeps these plans. */
+/** Prepares every statement while the database is empty and keeps these plans. */
 let planner: Sql
-/** The statements by the request that sent them. */
+/** Statements by request. */
 const sent = new Map<string, readonly (Statement & { readonly name: string })[]>()
 const noted: (() => Statement | null)[] = []
 
@@ -118,7 +118,7 @@ beforeAll(async () => {
   const tenant = await server.createTenant()
   const owner = await createOwner(tenant)
   const neighbour = await createOwner(await server.createTenant())
-  // The objects in the paths must exist for a list to be read. The burst creates the same objects.
+  // The objects in the paths exist, so that their lists are read; the burst adds more.
   await loadBurst(sql, owner, 70)
   await noteAll('key', server.as(tenant), { ...listsOf(owner), ...keyListsOf(owner) })
   await noteAll('user', server.as({ userToken: tenant.userToken }), listsOf(owner))
@@ -166,7 +166,7 @@ async function createOwner({ organizationId, userId, apiKey }: TestTenant): Prom
   }
 }
 
-/** Disables automatic statistics. */
+/** No statistics, neither manual nor automatic. */
 async function withoutStatistics(sql: Sql): Promise<void> {
   const tables = await sql<{ name: string }[]>`
     select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`
@@ -192,7 +192,7 @@ async function note(caller: string, client: Client, path: string, query: string)
   sent.set(`${caller} ${path}?${query}`, named)
 }
 
-/** A new connection. It plans each statement for the present state of the tables. */
+/** A newer connection, which plans each statement for the present tables. */
 async function reconnect(): Promise<void> {
   await planner.end({ timeout: 5 })
   planner = connect({ url: server.database.url }, { max: 1, applicationName: 'planner', readOnly: true })
@@ -212,7 +212,7 @@ describe.each(changes)('%s', (_when, change) => {
     await change()
   })
 
-  test('every list reads no more than its page', async () => {
+  test('no list reads more than its page', async () => {
     const readings: [string, Reading][] = []
     for (const [request, statements] of sent)
       for (const statement of statements)
@@ -227,6 +227,6 @@ describe.each(changes)('%s', (_when, change) => {
   }, 120_000)
 })
 
-test('statements of every list were seen', () => {
+test('statements of every list were recorded', () => {
   expect([...sent].filter(([, statements]) => statements.length === 0)).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** A listening connection notices that the network was cut, although it only waits. */
+/** A listening connection does not notice a silently broken network, so it must probe. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Listener, listen } from '../../src/platform/db/listener.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
@@ -48,7 +48,7 @@ async function connections() {
   ]
 }
 
-/** Notifies until the notification arrives, because notifications are lost while the connection is away. */
+/** Notifies until received: notifications before the reconnect are lost. */
 async function isHeardAgain(): Promise<void> {
   const before = heard.length
   await eventually(async () => {
@@ -57,7 +57,7 @@ async function isHeardAgain(): Promise<void> {
   })
 }
 
-test('notifications of every channel arrive', async () => {
+test('every channel is received', async () => {
   await notify('first', 'one')
   await notify('second', 'two')
   await eventually(() => heard.length === 2)
@@ -70,19 +70,19 @@ test('a silent connection is replaced', async () => {
   await isHeardAgain()
 })
 
-test('a closed connection is replaced', async () => {
+test('a closed connection is reopened', async () => {
   proxy.cut()
   await isHeardAgain()
 })
 
-test('listening resumes when a server comes back', async () => {
+test('listening resumes after an outage of the server', async () => {
   proxy.setRefusing(true)
   await eventually(() => proxy.refused >= 3)
   proxy.setRefusing(false)
   await isHeardAgain()
 })
 
-test('a live connection is checked regularly and kept', async () => {
+test('a live connection is probed regularly and kept', async () => {
   const [before] = await connections()
   await eventually(async () => (await connections()).some(({ asked }) => asked > before!.asked))
   expect((await connections()).map(({ pid }) => pid)).toEqual([before!.pid])
@@ -90,7 +90,7 @@ test('a live connection is checked regularly and kept', async () => {
   await eventually(() => heard.length === 1)
 })
 
-test('close leaves nothing behind, even while the server does not answer', async () => {
+test('closing leaves nothing behind, even if the server does not respond', async () => {
   proxy.setLine('silent')
   await listener.close()
   await eventually(() => proxy.connections === 0)

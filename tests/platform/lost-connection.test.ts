@@ -1,6 +1,6 @@
 /**
- * Connections that are terminated at the worst moment. Each test first shows that the driver alone fails, so that a
- * fixed driver is noticed here.
+ * Connections that are terminated at the worst moment. Each test first shows the flaw of the bare driver, so
+ * that a repaired driver is noticed.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { connect, type Sql, type Tx } from '../../src/platform/db/pool.ts'
@@ -24,8 +24,8 @@ const plain: Begin = (sql, work) => sql.begin((tx) => work(tx as Tx))
 const inSavepoint: Begin = (sql, work) => transaction(sql, (tx) => tx.savepoint((inner) => work(inner as Tx)))
 
 /**
- * The first transaction loses its connection and continues late, while the second transaction is about to roll back on the
- * only connection of the pool.
+ * The first transaction loses its connection and wakes up late, while the second one, on the only connection of the
+ * pool, is about to roll back.
  * @returns the outcome of the late statement, and the committed rows
  */
 async function lateStatement(begin: Begin): Promise<{ late: string; rows: readonly string[] }> {
@@ -52,7 +52,7 @@ async function lateStatement(begin: Begin): Promise<{ late: string; rows: readon
     await tx`insert into note values ('second')`
     secondIsOpen.resolve()
     await late.promise
-    // By then, the driver has sent everything that follows the return of the first callback.
+    // The statements that the library sends after the first callback have been sent.
     await tx`select 1`
     throw new Error('rolls back')
   })
@@ -63,13 +63,13 @@ async function lateStatement(begin: Begin): Promise<{ late: string; rows: readon
 }
 
 describe('a transaction whose connection was lost', () => {
-  test('with the driver alone: commits the transaction of another caller', async () => {
+  test('with the bare driver: commits another transaction', async () => {
     const { late, rows } = await lateStatement(plain)
     expect(late).toBe('accepted')
     expect(rows).toContain('second')
   })
 
-  test('with our wrapper: cannot send further statements and ends no transaction', async () => {
+  test('with our wrapper: every further statement is refused and ends nothing', async () => {
     expect(await lateStatement(transaction)).toEqual({ late: 'refused', rows: [] })
   })
 
@@ -78,7 +78,7 @@ describe('a transaction whose connection was lost', () => {
   })
 })
 
-test('a connection that is terminated while it opens fails its query, not the process', async () => {
+test('a connection terminated while opening fails its query, not the process', async () => {
   const unhandled: unknown[] = []
   const listener = (error: unknown) => unhandled.push(error)
   process.on('unhandledRejection', listener)
@@ -86,7 +86,7 @@ test('a connection that is terminated while it opens fails its query, not the pr
   let kills = 0
   const killing = (async () => {
     while (!done) {
-      // A new connection first reads the list of array types.
+      // A new connection first requests the list of array types.
       const rows = await database.sql`
         select pg_terminate_backend(pid)
         from pg_stat_activity

@@ -1,4 +1,4 @@
-/** Migrations of a database in use: many processes at once, index builds during writes, and interrupted builds. */
+/** Migrations of a database in use: many processes at once, indexes built during writes, and interrupted builds. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { MIGRATIONS } from '../../sql/migrations.ts'
 import { type Migration, migrate } from '../../src/platform/db/migrate.ts'
@@ -60,26 +60,26 @@ const waiting = async () => {
 }
 
 describe('migrate', () => {
-  test('applies pending migrations in order, before and after index builds outside of a transaction', async () => {
+  test('applies pending migrations in order, also around indexes built outside a transaction', async () => {
     expect(await migrate(oneConnection(), ALL)).toEqual([1, 2, 3])
     expect(await indexes()).toEqual(['thing_name valid', 'thing_size valid'])
     expect(await migrate(oneConnection(), ALL)).toEqual([])
   })
 
-  test('in ten processes at once applies everything once', async () => {
+  test('by ten processes at once applies everything once', async () => {
     const applied = await Promise.all(Array.from({ length: 10 }, () => migrate(oneConnection(), ALL)))
     expect(applied.flat().toSorted()).toEqual([1, 2, 3])
     expect(await indexes()).toEqual(['thing_name valid', 'thing_size valid'])
   })
 
-  test('builds indexes while an older process writes, and waits only for earlier writers', async () => {
+  test('builds indexes while an older process keeps writing, and waits only for earlier writers', async () => {
     await migrate(oneConnection(), [TABLE])
     let migrated: Promise<readonly number[]> | undefined
     await database.sql.begin(async (tx) => {
       await tx`insert into thing values (2000, 1, 'before')`
       migrated = migrate(oneConnection(), ALL)
       await eventually(waiting)
-      // A plain build would block this write until it is done, and it waits for the transaction around this code.
+      // A plain build would block this write until it ends, while it waits for our own transaction.
       await database.sql`insert into thing values (2001, 1, 'meanwhile')`
       await database.sql`update thing set size = 7 where id = 2001`
     })
@@ -88,7 +88,7 @@ describe('migrate', () => {
     expect(found.map(({ id }) => id)).toEqual([2001])
   })
 
-  test('resumes an interrupted build, and builds an invalid index again', async () => {
+  test('resumes after an interrupted build, and rebuilds an invalid index', async () => {
     await migrate(oneConnection(), [TABLE])
     const lost = oneConnection()
     await database.sql.begin(async (tx) => {

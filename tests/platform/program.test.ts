@@ -1,4 +1,4 @@
-/** Other programs run under limits and leave no processes behind. */
+/** Programs end together with their work. */
 import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -43,7 +43,7 @@ function folderOfProcesses() {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    // A zombie has ended, although its parent has not waited for it yet.
+    // A zombie process counts as ended.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
   } catch {
     return false
@@ -51,7 +51,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe('a program', () => {
-  test('gets its arguments unchanged, only the given environment, and an empty input', async () => {
+  test('gets its arguments unchanged, the given environment, and empty input', async () => {
     const script = 'cat; printf "%s|" "$@"; echo "$GIVEN"; env | grep -c SHOULD_NOT_BE_THERE'
     process.env.SHOULD_NOT_BE_THERE = '1'
     const output = await run(['sh', '-c', `${script}; true`, 'sh', 'a b', '$(x)'], {
@@ -60,14 +60,14 @@ describe('a program', () => {
     expect(output).toBe('a b|$(x)|yes\n0\n')
   })
 
-  test('that fails is reported with its exit code and the end of its error output', async () => {
+  test('that fails is reported with its exit code and the end of its output', async () => {
     const error = await failureOf(run(['sh', '-c', 'seq 100000 >&2; printf "no\\tmodel\\n" >&2; exit 3']))
     expect([error.reason, error.lastWords]).toEqual(['exit', 'no model'])
     expect(error.message).toContain('exit code 3')
     expect(error.errorOutput.length).toBeLessThan(5_000)
   })
 
-  test('that does not exist fails', async () => {
+  test('that is missing fails', async () => {
     expect(await failureOf(run(['/nowhere/at/all']))).toMatchObject({ reason: 'exit' })
   })
 
@@ -103,14 +103,14 @@ describe('a program', () => {
     await scene.gone(await scene.pids())
   })
 
-  test('leaves no zombies of its group', async () => {
+  test('leaves no zombie of its group behind', async () => {
     const group = (await run(['sh', '-c', 'ps -o pgid= -p $$'])).trim()
     expect(group).toMatch(/^\d+$/)
     const { stdout } = Bun.spawnSync(['ps', '-axo', 'pgid='])
     expect(stdout.toString().split(/\s+/)).not.toContain(group)
   })
 
-  test('is killed with its children when this process is killed', async () => {
+  test('is killed with its children when our process is killed', async () => {
     using scene = folderOfProcesses()
     const module = new URL('../../src/platform/lifecycle/program.ts', import.meta.url).pathname
     const options = `{ environment: process.env, signal: new AbortController().signal, timeoutMs: 60000, maxOutputBytes: 10, folder: ${JSON.stringify(scene.folder)} }`

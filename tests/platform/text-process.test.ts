@@ -1,4 +1,4 @@
-/** The child processes of text jobs: a hanging job is ended alone, and the processes end with their parent. */
+/** The child process of text jobs: a hanging job is ended alone, and the process ends with its parent. */
 import { afterEach, expect, test } from 'bun:test'
 import { fileURLToPath } from 'node:url'
 import { MessageChannel } from 'node:worker_threads'
@@ -33,7 +33,7 @@ const jobsOf =
 
 const isRunning = (pid: string) => Bun.spawnSync(['/bin/kill', '-0', pid]).success
 
-test('jobs share a process one after another', async () => {
+test('jobs share a process, one after the other', async () => {
   const run = start()
   const answers = await Promise.all(['a', 'b', 'c'].map((text) => run(text)))
   expect(answers.map(([text]) => text)).toEqual(['a', 'b', 'c'])
@@ -41,7 +41,7 @@ test('jobs share a process one after another', async () => {
 })
 
 test('a hanging job is ended at its deadline, and no other job fails', async () => {
-  // Long enough for a process to start on a busy machine.
+  // Allows a process to start on a busy machine.
   const run = start({ deadlineMs: 5_000 })
   const [, first] = await run('before')
   const [hanging, waiting] = await Promise.allSettled([run('hang'), run('after')])
@@ -52,7 +52,7 @@ test('a hanging job is ended at its deadline, and no other job fails', async () 
   await eventually(() => !isRunning(first!))
 }, 20_000)
 
-test('a running job whose turn is lost is ended, and a waiting one never starts', async () => {
+test('a job with a lost turn is ended if running and dropped if waiting', async () => {
   const run = start()
   const [, first] = await run('before')
   const turn = new AbortController()
@@ -64,14 +64,14 @@ test('a running job whose turn is lost is ended, and a waiting one never starts'
   expect((await run('after'))[0]).toBe('after')
 })
 
-test('a job that ends the process fails alone, and so does an invalid job', async () => {
+test('a job that kills the process, or throws, fails alone', async () => {
   const run = start()
   await expect(run('exit')).rejects.toThrow('the text process has ended')
   await expect(run('fail')).rejects.toThrow('the text work failed: RangeError')
   expect((await run('after'))[0]).toBe('after')
 })
 
-test('a killed process is replaced, and so is one that ended after an idle time', async () => {
+test('a killed process is replaced, busy or idle', async () => {
   const run = start({ idleMs: 50 })
   const [, first] = await run('a')
   process.kill(Number(first), 'SIGKILL')
@@ -81,9 +81,9 @@ test('a killed process is replaced, and so is one that ended after an idle time'
   expect((await run('c'))[0]).toBe('c')
 })
 
-test('organizations take turns, and a hanging one never delays another', async () => {
+test('organizations take turns, and a hanging job of one never delays another', async () => {
   const run = start()
-  // It ends with the test, because the deadline is 30 s.
+  // Ends with the test: the deadline is 30 s.
   const hanging = ['hang', 'hang', 'hang'].map((text) => run(text, { organization: 'noisy' }).catch(() => {}))
   const order: string[] = []
   const job = async (organization: string, number: number) => {
@@ -96,7 +96,7 @@ test('organizations take turns, and a hanging one never delays another', async (
   await Promise.all(hanging)
 }, 20_000)
 
-test('threads share the processes, and the jobs of a thread end with it', async () => {
+test('threads share the processes; the jobs of a thread end with it', async () => {
   const shared = createTextProcesses({ command: [process.execPath, SCRIPT] })
   processes.push(shared)
   const threads = Array.from({ length: 2 }, () => {
@@ -126,7 +126,7 @@ test('threads share the processes, and the jobs of a thread end with it', async 
   expect((await behind)[0]).toBe('behind')
 }, 20_000)
 
-test('the real process does its jobs and ends when its parent is gone', async () => {
+test('the real process does its jobs and ends with its parent', async () => {
   const real = createTextProcesses()
   processes.push(real)
   const exchange = { eventId: 'a1', question: null, answer: 'So.', followUps: ['That does not work. 😀'] }

@@ -1,4 +1,4 @@
-/** Statements that are pending when the work of a transaction fails. The first test shows that the driver alone runs them. */
+/** Statements after the end of a transaction. The first test shows the flaw of the bare driver. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { connect, type Sql, type Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
@@ -18,7 +18,7 @@ afterAll(() => database.drop())
 type Begin = (sql: Sql, work: (tx: Tx) => Promise<unknown>) => Promise<unknown>
 const plain: Begin = (sql, work) => sql.begin((tx) => work(tx as Tx))
 
-/** One part of the work fails while the other continues to write. @returns the rows that the other part has committed */
+/** One part of the work fails while the other keeps writing. @returns the committed writes of the other part */
 async function restOf(begin: Begin): Promise<readonly number[]> {
   const sql = connect({ url: database.url }, { max: 1, applicationName: 'one connection' })
   let rest: Promise<unknown> = Promise.resolve()
@@ -43,10 +43,10 @@ async function restOf(begin: Begin): Promise<readonly number[]> {
   return (await database.sql<{ number: number }[]>`select number from note`).map((note) => note.number)
 }
 
-test('the driver alone runs statements after ROLLBACK', async () => {
+test('the bare driver runs statements after ROLLBACK outside the transaction', async () => {
   expect(await restOf(plain)).not.toEqual([])
 })
 
-test('a failed transaction sends no further statements', async () => {
+test('statements after a failed transaction are refused', async () => {
   expect(await restOf(transaction)).toEqual([])
 })
