@@ -12,7 +12,7 @@ import { createContainer } from '../src/container.ts'
 import { createFeatures } from '../src/features.ts'
 import type { Sql } from '../src/platform/db/pool.ts'
 import { transaction } from '../src/platform/db/transaction.ts'
-import { createTranscripts, type Utterance, writeUtterances } from '../src/transcripts/service.ts'
+import { createTranscripts, type Utterance, writeTranscript } from '../src/transcripts/service.ts'
 import { type Environment, openEnvironment, startService } from './support/environment.ts'
 import { type Contestant, compare, type Rate, table } from './support/measure.ts'
 
@@ -62,8 +62,8 @@ function writers(sql: Sql, baseUrl: string, { organizationId, apiKey }: Tenant):
   const body = JSON.stringify({ transcript, summary: 'Given, so that no worker makes one.' })
   return [
     repeat('bare COPY', () => copy(sql, organizationId)),
-    repeat('writeUtterances', () =>
-      transaction(sql, (tx) => writeUtterances(tx, organizationId, Bun.randomUUIDv7(), transcript)),
+    repeat('writeTranscript', () =>
+      transaction(sql, (tx) => writeTranscript(tx, organizationId, Bun.randomUUIDv7(), transcript)),
     ),
     repeat('POST /recordings', async () => {
       const response = await fetch(`${baseUrl}/v3/rest/recordings`, {

@@ -10,16 +10,16 @@ import { collectStatements, type Statements } from '../support/sql-rows/statemen
 const STORES = [
   'src/**/*.store.ts',
   'src/**/store.ts',
-  'src/actors/{dead-letters,gauge-statements,head,mailbox,statements,worker-statements}.ts',
+  'src/actors/{dead-letters,gauge-statements,mailbox,mailbox-reads,statements,worker-statements}.ts',
 ]
 
 /** Nullable columns that are never null in these rows, because of a condition or a constraint. */
 const NEVER_NULL_THERE = [
   ['src/people/erasure.store.ts', 'terms'], // an erasure that is not finished has terms
   ['src/assets/store.ts', 'url'], // only media that are fetched from a URL
-  ['src/transcribe/store.ts', 'contentType'], // only media that are ready
-  ['src/transcribe/store.ts', 'isAudio'],
-  ['src/transcribe/store.ts', 'objectKey'],
+  ['src/recordings/transcript.store.ts', 'contentType'], // only media that are ready
+  ['src/recordings/transcript.store.ts', 'isAudio'],
+  ['src/recordings/transcript.store.ts', 'objectKey'],
 ] as const
 
 function isKnown(mistake: string): boolean {
