@@ -1,4 +1,4 @@
-/** Analysis of many sessions in one turn: each gets its own findings, and a text that cannot be analysed hurts its own only. */
+/** Analysis of many sessions in one turn: each gets its own findings, and a text that cannot be analysed affects only its own session. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import type { ActorKey } from '../../src/actors/types.ts'
@@ -27,19 +27,19 @@ import {
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
-/** More than the responses of a session that a turn of two reads. */
+/** More responses than a turn of two sessions reads of each. */
 const MANY = 70
 
 let database: TestDatabase
 const workers: TestWorker[] = []
-/** The exchanges of each text job. */
+/** The exchanges of each text job, in the order of the jobs. */
 let jobs: (readonly Exchange[])[] = []
-/** Does nothing but delay a job; a session that is to change under an analysis is changed here. */
+/** Delays a job. Tests change a session here while its analysis runs. */
 let meanwhile: () => Promise<unknown> = async () => {}
 
 const doers = createTextDoers()
 
-/** Does jobs here. One that has a text about hanging fails, as a process that was ended does. */
+/** Runs jobs in this process. A job with a text about hanging fails like a terminated process. */
 const textWork = {
   async run(_job: 'findings', input: readonly Exchange[]) {
     jobs.push(input)
@@ -74,7 +74,7 @@ async function walked(application: TestApplication, events: readonly TestEvent[]
 
 const said = (text: string) => [user(0), assistant(1), user(2, text)]
 
-/** Wake-ups once for the analysis of all sessions, and waits until nothing is left. */
+/** Sends one batch of wake-ups for the analysis of all sessions and waits until no message is left. */
 async function analyse(ids: readonly string[]): Promise<TestWorker> {
   const worker = await startWorker(testDeps(database.url, null), [analysisActor(deps)], {
     ...NO_SWEEP,
@@ -125,7 +125,7 @@ test('a text that hangs is blamed on its own message, and the others keep their 
   expect(failed.map(({ value }) => value)).toEqual([8])
 })
 
-test('what changes or goes while its turn is under way is not accepted, and the others are', async () => {
+test('a session that changes or is deleted during its turn gets no findings, and the others do', async () => {
   const application = await createApplication(database.sql)
   const [kept, deleted, changed] = [
     await walked(application, said('That does not work.')),

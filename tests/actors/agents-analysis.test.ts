@@ -39,7 +39,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** Stores events in a session, new or known, and walks it. */
+/** Stores events in a new or known session and runs its turns. */
 async function walked(events: readonly TestEvent[], known?: string): Promise<string> {
   const id = known ?? (await createSession(database.sql, application))
   await storeEvents(database.sql, id, events)
@@ -51,7 +51,7 @@ const status = async (id: string) => (await sessionRow(database.sql, id)).proces
 const kinds = async (id: string) =>
   (await signalRows(database.sql, id)).map(({ event, kind, rating }) => `${event} ${kind} ${rating}`)
 
-/** An analyser that answers by `answer` and remembers what it was asked. */
+/** An analyser that answers by `answer` and records each request. */
 function scripted(answer: (exchanges: readonly Exchange[], call: number) => Promise<void> | void) {
   const asked: (readonly Exchange[])[] = []
   const analyzer: Analyzer = {
@@ -98,7 +98,7 @@ test('finalised responses get qualitative signals from the built-in analyser, an
   expect(await status(id)).toBe('completed')
 })
 
-test('an exchange holds the question before a response and what was said up to the next', async () => {
+test('an exchange holds the question before a response and all messages up to the next response', async () => {
   const { asked, actor } = scripted(() => {})
   const id = await walked([
     user(0, 'first'),
@@ -117,7 +117,7 @@ test('an exchange holds the question before a response and what was said up to t
   ])
 })
 
-test('what a user says later sends the response before it through analysis again, without a new unit', async () => {
+test('a later message of the user causes a new analysis of the response before it, without a new unit', async () => {
   const id = await walked([user(0, 'How do I export my invoices?'), assistant(1)])
   await analyse(id)
   expect([await kinds(id), await status(id)]).toEqual([[], 'completed'])
@@ -143,7 +143,7 @@ test('a revised response is analysed again, and its new findings replace the old
   expect(await ledger(database.sql, id)).toEqual(['a1'])
 })
 
-test('a response that changes while it is analysed is asked about again', async () => {
+test('a response that changes during its analysis is analysed again', async () => {
   let id = ''
   const { asked, actor } = scripted(async (_, call) => {
     if (call === 1) await walked([{ ...assistant(1, 'Newer.'), revision: 2 }], id)
@@ -152,7 +152,7 @@ test('a response that changes while it is analysed is asked about again', async 
   expect(await analyse(id, actor)).toBe(2)
   expect(asked.map((exchanges) => exchanges.map((exchange) => exchange.answer))).toEqual([
     ['Older.', 'Open the menu.'],
-    // The response beside the revised one was read in another context too.
+    // The context of the response beside the revised one changed as well.
     ['Newer.', 'Open the menu.'],
   ])
   const signals = await signalRows(database.sql, id)
@@ -173,13 +173,13 @@ test('a long session is analysed page by page, in order of sequence', async () =
   expect(await status(id)).toBe('completed')
 })
 
-test('an open session that waits at a gap stays pending when all it has walked is analysed', async () => {
+test('an open session that waits at a gap stays pending after all events before the gap are analysed', async () => {
   const id = await walked([user(0), assistant(1), user(3)])
   await analyse(id)
   expect(await status(id)).toBe('pending')
 })
 
-test('an analyser that fails for the moment fails the turn and writes nothing', async () => {
+test('a temporary failure of the analyser fails the turn and writes nothing', async () => {
   const { actor } = scripted(() => {
     throw new AnalyzerError('busy', true)
   })
@@ -189,7 +189,7 @@ test('an analyser that fails for the moment fails the turn and writes nothing', 
   expect(await status(id)).toBe('processing')
 })
 
-test('giving up fails one page and goes on with the rest', async () => {
+test('giving up marks one page as failed and continues with the rest', async () => {
   const id = await walked(Array.from({ length: 60 }, (_, sequence) => assistant(sequence)))
   expect(await giveUpAnalysis(database.sql, local, id)).toMatchObject([
     { key: `analysis:${id}`, type: 'analyze' },
@@ -201,7 +201,7 @@ test('giving up fails one page and goes on with the rest', async () => {
   expect(await status(id)).toBe('failed')
 })
 
-test('a refusal of the exchanges fails them at once, and a revision gives them another chance', async () => {
+test('exchanges that the analyser refuses fail at once, and a revision causes a new attempt', async () => {
   const { actor } = scripted((_, call) => {
     if (call === 1) throw new AnalyzerError('refused', false)
   })
@@ -214,7 +214,7 @@ test('a refusal of the exchanges fails them at once, and a revision gives them a
   expect(await status(id)).toBe('completed')
 })
 
-test('a session that is deleted while it is analysed leaves nothing', async () => {
+test('a session that is deleted during its analysis leaves nothing', async () => {
   let id = ''
   const { actor } = scripted(async () => {
     await transaction(database.sql, (tx) => deleteSessions(tx, application.organizationId, [id]))

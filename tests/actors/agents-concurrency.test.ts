@@ -1,6 +1,6 @@
 /**
- * Two processes with workers on one database, while clients hurry, repeat and revise, settings change and credits run out:
- * every event is stored once, every response is paid for once, and no more is paid for than there are credits.
+ * Two processes with workers on one database. Clients send in parallel, repeat and revise; settings change and credits run out.
+ * Every event is stored once, every response is paid for once, and credits are never overspent.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { assistantMessage, feedbackOn, INGEST, openAgent, userMessage } from '../support/agents.ts'
@@ -23,7 +23,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** A question, the answer to it in two revisions, and what its reader thought of it. */
+/** A question, two revisions of the answer, and the reader's feedback. */
 function requestsOf(turn: number) {
   const at = turn * 3 + 1
   const answer = assistantMessage(at + 1, { content: 'My mail is a@example.com.' })
@@ -34,7 +34,7 @@ function requestsOf(turn: number) {
   ]
 }
 
-test('the same state and the same bill, whoever sends what to whom how often', async () => {
+test('the state and the bill are the same, whichever client sends an event to which process, and however often', async () => {
   const agent = await openAgent(server)
   const { sql } = server.database
   await sql`update organization set response_credits = ${CREDITS} where id = ${agent.organizationId}`
@@ -44,7 +44,7 @@ test('the same state and the same bill, whoever sends what to whom how often', a
 
   async function converse(externalSessionId: string): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) {
-      // Now and then redaction changes, also between an event and its repetition.
+      // Redaction sometimes changes, even between an event and its repetition.
       if (requests % 5 === 0) await agent.configure({ redactedPatterns: requests % 2 === 0 ? [MAIL] : [] })
       for (const events of requestsOf(turn)) {
         const copies = await Promise.all(

@@ -1,4 +1,4 @@
-/** What becomes due by time: gap time-outs, credits that arrived, retention. And deletion, which leaves nothing behind. */
+/** Periodic tasks: gap time-outs, new credits and retention. Also deletion, which leaves nothing behind. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { WakeUp } from '../../src/actors/types.ts'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
@@ -34,7 +34,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** Runs one task and returns the wake-ups that it notified of. */
+/** Runs one task and returns the wake-ups that it sent. */
 async function runTask(name: string): Promise<readonly WakeUp[]> {
   const notified: WakeUp[] = []
   const tasks = agentMaintenance({
@@ -58,7 +58,7 @@ const age = (id: string, days: number) =>
       gap_deadline = case when gap_deadline is not null then now() - interval '1 second' end
     where id = ${id}`
 
-/** A session with a row in every table that can hold one. */
+/** Creates a session with a row in every table that can hold one. */
 async function fullSession(application: TestApplication): Promise<string> {
   const { sql } = database
   const { organizationId } = application
@@ -82,7 +82,7 @@ async function fullSession(application: TestApplication): Promise<string> {
   return id
 }
 
-/** Rows that speak of the session, by table; from the catalogue, so that a new table is not forgotten. */
+/** The rows that belong to the session, by table. The tables come from the catalogue, so that none is forgotten. */
 async function rowsOf(id: string): Promise<Record<string, number>> {
   const { sql } = database
   const columns = await sql<{ table: string; column: string }[]>`

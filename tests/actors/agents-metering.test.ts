@@ -1,4 +1,4 @@
-/** Metering: one unit per visible finalised assistant response, ever, as far as the credits reach. */
+/** Metering: a visible finalised assistant response costs one unit in total, while there are credits. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
@@ -66,7 +66,7 @@ test('partial and invisible responses cost nothing until they are final and visi
   expect(await ledger(sql, id)).toEqual(['a1'])
 })
 
-test('a response that is revised to be invisible is withdrawn, and shown again costs no second unit', async () => {
+test('a response that a revision hides is withdrawn, and showing it again costs no second unit', async () => {
   const { sql } = database
   const application = await createApplication(sql, { credits: 10 })
   const id = await createSession(sql, application)
@@ -104,7 +104,7 @@ test('credits that run out block the later responses, and explicit feedback is p
   expect(await signalRows(sql, id)).toHaveLength(1)
 })
 
-test('credits that come back meter what waited, in order of sequence, with nothing lost', async () => {
+test('new credits meter all waiting responses in order of sequence', async () => {
   const { sql } = database
   const application = await createApplication(sql, { credits: 0 })
   const { organizationId } = application
@@ -115,7 +115,7 @@ test('credits that come back meter what waited, in order of sequence, with nothi
   await run(id, 'credits_added')
   expect(await ledger(sql, id)).toEqual(['a1', 'a2'])
   expect((await sessionRow(sql, id)).processingStatus).toBe('billing_blocked')
-  // A newer response stands behind those that wait.
+  // A newer response follows the waiting ones.
   await storeEvents(sql, id, [assistant(4)])
   await sql`update organization set response_credits = 1 where id = ${organizationId}`
   await run(id)
@@ -138,7 +138,7 @@ test('a revision of a metered response is free when the credits are gone', async
   expect(await responseStates(sql, id)).toEqual(['a1 metered'])
 })
 
-test('sessions that are walked at once never spend more than there is', async () => {
+test('simultaneous turns never spend more credits than there are', async () => {
   const { sql } = database
   const application = await createApplication(sql, { credits: 13 })
   const ids = await Promise.all(
@@ -154,13 +154,13 @@ test('sessions that are walked at once never spend more than there is', async ()
   expect(await creditsOf(sql, application)).toBe(0)
 })
 
-test('spending credits does not wait for who is inserting a row of the organization', async () => {
+test('spending credits does not wait for an insert of another row of the organization', async () => {
   const { sql } = database
   const application = await createApplication(sql, { credits: 5 })
   const id = await createSession(sql, application)
   await storeEvents(sql, id, [user(0), assistant(1)])
   await transaction(sql, async (tx) => {
-    // What a foreign key locks.
+    // The lock that a foreign key takes.
     await tx`select 1 from organization where id = ${application.organizationId} for key share`
     await run(id)
   })
@@ -189,7 +189,7 @@ test('credits added while a blocked session is being deleted leave no actor behi
   expect(actors.map(({ key }) => key)).toEqual([`session:${other}`])
 })
 
-test('content capture switched off: no metering, no analysis, but feedback', async () => {
+test('without content capture there is no metering and no analysis, but feedback', async () => {
   const { sql } = database
   const application = await createApplication(sql, { credits: 5, settings: { captureContent: false } })
   const id = await createSession(sql, application)
@@ -202,7 +202,7 @@ test('content capture switched off: no metering, no analysis, but feedback', asy
   expect(await signalRows(sql, id)).toHaveLength(1)
 })
 
-test('unlimited credits count units all the same', async () => {
+test('units are counted even with unlimited credits', async () => {
   const { sql } = database
   const application = await createApplication(sql)
   const id = await createSession(sql, application)

@@ -49,7 +49,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Events in an order that depends on the session only; neighbours are far apart. */
+/** Shuffles events in an order that depends only on the session; neighbours end up far apart. */
 function scattered(events: readonly TestEvent[], seed: number): readonly TestEvent[] {
   return events.map((_, index) => events[(index * 7 + seed) % events.length]!)
 }
@@ -68,7 +68,7 @@ const conversation: readonly TestEvent[] = [
   feedback(10, 'a9', { rating: 'positive', comment: 'Good.' }),
 ]
 
-/** Sends a conversation piece by piece, each with a message, as ingestion does. */
+/** Sends a conversation in pieces, each with a message, as ingestion does. */
 async function tell(id: string, events: readonly TestEvent[]): Promise<void> {
   for (const event of events) {
     await storeEvents(database.sql, id, [event])
@@ -78,7 +78,7 @@ async function tell(id: string, events: readonly TestEvent[]): Promise<void> {
   }
 }
 
-test('every session ends with its signals in order and one unit a response, and blocked ones go on with new credits', async () => {
+test('every session ends with ordered signals and one unit per response, and blocked sessions continue with new credits', async () => {
   const { sql } = database
   const application = await createApplication(sql, { credits: CREDITS })
   const ids = await Promise.all(Array.from({ length: SESSIONS }, () => createSession(sql, application)))
@@ -97,7 +97,7 @@ test('every session ends with its signals in order and one unit a response, and 
   await sql`update organization set response_credits = 1000 where id = ${application.organizationId}`
   const wake = agentMaintenance(container).find((task) => task.name === 'agent_credits')!
   await eventually(async () => {
-    // Again and again, as the clock does: a session that is in a turn at that moment is passed over.
+    // Repeats the task, as the service does: it skips sessions that are in a turn at that moment.
     await wake.run(new AbortController().signal)
     return (await statuses()).every((status) => status === 'completed')
   })

@@ -1,4 +1,4 @@
-/** Bulk handlers: many actors are visited at once, and what holds for each of them is what holds for one alone. */
+/** Bulk handlers visit many actors at once. Each actor gets the same guarantees as if it were alone. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import type { ActorKey, BulkHandler, NewMessage, ShortHandler, Visit } from '../../src/actors/types.ts'
@@ -26,7 +26,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Starts a worker, then wake-ups once for all messages. */
+/** Starts a worker, then sends the wake-ups of all messages at once. */
 async function run(
   handlers: Readonly<Record<string, ShortHandler | BulkHandler>>,
   rounds: readonly (readonly NewMessage[])[],
@@ -50,7 +50,7 @@ async function run(
 const apply = (key: ActorKey, seq: number, tx: Parameters<ShortHandler>[1]) =>
   tx`insert into applied (key, seq) values (${key}, ${seq})`
 
-/** Writes down what it is given; `visited` has every call, also those that were rolled back. */
+/** Records its messages; `visited` holds every call, including those that were rolled back. */
 function applying(
   visited: (readonly Visit[])[],
   check: (visits: readonly Visit[]) => void | Promise<void> = () => {},
@@ -72,7 +72,7 @@ async function appliedTo(key: ActorKey): Promise<readonly number[]> {
 
 const ticks = (type = 'tick'): readonly NewMessage[] => KEYS.map((key) => ({ key, type }))
 
-test('all due messages of all actors that are notified of at once are one visit', async () => {
+test('wake-ups of one moment lead to one call with all due messages of their actors', async () => {
   const visited: (readonly Visit[])[] = []
   await run({ tick: applying(visited) }, [ticks(), ticks(), ticks()])
   expect(visited).toHaveLength(1)
@@ -92,7 +92,7 @@ test('messages with a handler of their own keep their place among those of the b
   for (const key of KEYS) expect(await appliedTo(key)).toEqual([1, 2, 3, 4, 5])
 })
 
-test('who has more to do keeps its messages and is visited again; the others are not', async () => {
+test('an actor with more to do keeps its messages and is visited again; the others are not', async () => {
   const visited: (readonly Visit[])[] = []
   const bulk: BulkHandler = {
     async visit(visits, tx) {
@@ -107,7 +107,7 @@ test('who has more to do keeps its messages and is visited again; the others are
   for (const key of KEYS) if (key !== SECOND) expect(await appliedTo(key)).toEqual([1])
 })
 
-test('a visit that fails is nobody’s fault: each is visited alone, and only the culprit has failed', async () => {
+test('after a failed call no message is blamed: each actor is visited alone, and only the culprit fails', async () => {
   const visited: (readonly Visit[])[] = []
   let isBroken = true
   const bulk = applying(visited, (visits) => {
@@ -123,7 +123,7 @@ test('a visit that fails is nobody’s fault: each is visited alone, and only th
   expect({ done: count('done'), failed: count('failed') }).toEqual({ done: KEYS.length, failed: 1 })
 })
 
-test('a notifier that wake-ups while a visit fails does not bring its actors together again', async () => {
+test('a wake-up that arrives while a call fails does not bring its actors together again', async () => {
   const visited: (readonly Visit[])[] = []
   const other: ActorKey = `session:${crypto.randomUUID()}`
   const worker = await startWorker(testDeps(database.url, null), [sessions({ tick: failing() })], NO_SWEEP)
@@ -132,7 +132,7 @@ test('a notifier that wake-ups while a visit fails does not bring its actors tog
   function failing(): BulkHandler {
     return applying(visited, async (visits) => {
       if (visits.length === 1) return
-      // Wake-ups of one sender are heard in their order.
+      // Wake-ups of one sender arrive in order.
       worker.deps.notifier.notify([...sent, ...(await send(database.sql, [{ key: other, type: 'tick' }]))])
       await eventually(async () => (await appliedTo(other)).length === 1)
       throw new Error('broken')
@@ -144,7 +144,7 @@ test('a notifier that wake-ups while a visit fails does not bring its actors tog
   expect(visited.filter(({ length }) => length > 1)).toHaveLength(1)
 })
 
-test('a message of an unknown type fails by itself, behind those that were before it', async () => {
+test('a message of an unknown type fails alone, after the messages before it', async () => {
   const newMessages: readonly NewMessage[] = [...ticks().slice(1), { key: FIRST, type: 'tick' }]
   await run({ tick: applying([]) }, [newMessages, [{ key: FIRST, type: 'unknown' }], ticks()])
   expect(await appliedTo(FIRST)).toEqual([1, 3])
@@ -153,7 +153,7 @@ test('a message of an unknown type fails by itself, behind those that were befor
   for (const key of KEYS.slice(1)) expect(await appliedTo(key)).toEqual([1, 2])
 })
 
-test('messages of a visit leave if and only if it commits', async () => {
+test('messages of a visit are sent if and only if it commits', async () => {
   let attempts = 0
   const bulk: BulkHandler = {
     async visit(visits, _, sending) {

@@ -1,6 +1,6 @@
 /**
- * A message that is left out because one is waiting, on a real database: requests and turns that meet at the row of their session, in
- * the orders that the model of it (tests/model/coalesced.ts) shows to matter. Whatever was stored, a turn reads it or a message waits.
+ * A sender leaves out its message if one is waiting. On a real database, requests and turns meet at the row of their session in
+ * the orders that matter according to the model (tests/model/coalesced.ts). A turn reads every stored event, or a message waits for it.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type ActorKey, type LongTurn, type Message, NO_ORGANIZATION } from '../../src/actors/types.ts'
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 const session = sessionActor({ newId })
 
-/** What a turn does, in the order of the runtime: the handler, then the removal of its message. */
+/** Runs a turn in the order of the runtime: the handler, then the removal of its message. */
 async function turn(tx: Tx, key: ActorKey): Promise<void> {
   const [newMessage] = await tx<
     Message[]
@@ -55,7 +55,7 @@ async function turn(tx: Tx, key: ActorKey): Promise<void> {
   await tx`delete from actor_message where key = ${key} and seq = ${newMessage.seq}`
 }
 
-/** Resolves when so many statements wait for locks of other transactions. */
+/** Resolves when this many statements wait for locks of other transactions. */
 function whenWaiting(count = 1): Promise<unknown> {
   return eventually(async () => {
     const waiting = await sql`
@@ -71,14 +71,14 @@ async function isSettled(sessionId: string, sequence: number): Promise<boolean> 
   return row !== undefined && (row.waiting || row.watermark >= sequence)
 }
 
-/** A session with one event, and the message for it. The first process remembers it, the second one does not. */
+/** Creates a session with one event and its message. The first process remembers it, the second one does not. */
 async function openSession(): Promise<{ agent: Agent; sessionId: string; key: ActorKey }> {
   const agent = await openAgent(server)
   const { sessionId } = await agent.accept([userMessage(1)])
   return { agent, sessionId, key: `session:${sessionId}` }
 }
 
-/** Sends to the process that remembers nothing of the session. Must be accepted. */
+/** Sends to the process that does not remember the session. The request must be accepted. */
 async function acceptElsewhere(agent: Agent, events: readonly SentEvent[]): Promise<unknown> {
   const answer = await second.as({ agentSecret: agent.agentSecret }).post(INGEST, agent.request(events))
   expect(answer).toMatchObject({ status: 200 })
@@ -97,7 +97,7 @@ const REQUESTS: readonly (readonly [string, Accept, SentEvent])[] = [
 ]
 
 for (const [what, accept, event] of REQUESTS) {
-  test(`${what} that comes while a turn is about to commit leaves a newMessage, although the turn's is still there to be seen`, async () => {
+  test(`${what} that arrives while a turn is about to commit sends a message, although the turn's message is still visible`, async () => {
     const { agent, sessionId, key } = await openSession()
     let answer: Promise<unknown> | null = null
     await transaction(sql, async (tx) => {
@@ -112,7 +112,7 @@ for (const [what, accept, event] of REQUESTS) {
   })
 }
 
-test('an event that comes while a turn without news is about to commit leaves a message', async () => {
+test('an event that arrives while a turn without news is about to commit sends a message', async () => {
   const { agent, key } = await openSession()
   await transaction(sql, (tx) => turn(tx, key))
   await sendMessages(sql, [{ key, type: 'events_stored' }])
@@ -126,7 +126,7 @@ test('an event that comes while a turn without news is about to commit leaves a 
   expect(await sql`select 1 from actor_message where key = ${key}`).toHaveLength(1)
 })
 
-/** Runs `work` while nobody can write to the session's actor, and so ends no request that has a message for it. */
+/** Runs `work` while the session's actor is locked, so that no request with a message for it can finish. */
 async function whileActorIsHeld(key: ActorKey, work: () => Promise<void>): Promise<void> {
   await sql`delete from actor_message where key = ${key}`
   await transaction(sql, async (tx) => {
@@ -139,7 +139,7 @@ for (const [what, event] of [
   ['a new event', userMessage(2)],
   ['a revised event', REVISED],
 ] as const) {
-  test(`a request by memory that waits for another process, which stores ${what}, is decided by what is stored then`, async () => {
+  test(`a remembered request that waits for another process, which stores ${what}, is decided by the stored state`, async () => {
     const { agent, sessionId, key } = await openSession()
     let answers: Promise<unknown>[] = []
     await whileActorIsHeld(key, async () => {
@@ -165,7 +165,7 @@ for (const [what, event] of [
   })
 }
 
-test('a request by memory that waits for who deletes the session makes it anew, with a message', async () => {
+test('a remembered request that waits for the deletion of its session creates it again, with a message', async () => {
   const { agent, sessionId } = await openSession()
   let answer: ReturnType<Agent['accept']> | null = null
   await transaction(sql, async (tx) => {
@@ -179,7 +179,7 @@ test('a request by memory that waits for who deletes the session makes it anew, 
   expect(await eventRows(sql, after.sessionId)).toHaveLength(1)
 })
 
-test('a write that was decided before a turn walked beyond its event is left out, and the event is gone back for', async () => {
+test('a write that was decided before a turn passed its event is refused, and a turn goes back for the event', async () => {
   const { agent, sessionId, key } = await openSession()
   await agent.accept([userMessage(9)], { status: 'ended' })
   const write = await writeOf(agent, 5)
@@ -189,7 +189,7 @@ test('a write that was decided before a turn walked beyond its event is left out
   expect(await sql`select 1 from agent_late_event where session_id = ${sessionId}`).toHaveLength(1)
 })
 
-test('an event that comes while a turn is being rolled back needs no message of its own', async () => {
+test('an event that arrives while a turn is rolled back needs no message of its own', async () => {
   const { agent, key } = await openSession()
   let answer: Promise<unknown> | null = null
   const fails = transaction(sql, async (tx) => {
@@ -203,11 +203,11 @@ test('an event that comes while a turn is being rolled back needs no message of 
   expect(await sql`select 1 from actor_message where key = ${key}`).toHaveLength(1)
 })
 
-test('a turn that has to wait for a request reads what the request stores without a message', async () => {
+test('a turn that waits for a request reads the events that the request stores without a message', async () => {
   const first = await openSession()
   const second = await openSession()
   const writes = await Promise.all([first, second].map((one) => writeOf(one.agent, 2)))
-  await transaction(sql, (tx) => turn(tx, second.key)) // the second one's actor is to be written to
+  await transaction(sql, (tx) => turn(tx, second.key)) // the test writes to the second session's actor
   writes[1] = await writeOf(second.agent, 2)
   let written: ReturnType<typeof writeGuarded> | null = null
   let read: Promise<void> | null = null
@@ -253,7 +253,7 @@ async function writeOf(agent: Agent, sequence: number) {
   }
 }
 
-test('an analysis that has to wait for a turn sees the responses for which the turn left its message out', async () => {
+test('an analysis that waits for a turn sees the responses for which the turn left out its message', async () => {
   const { agent, sessionId, key } = await openSession()
   const analysisKey: ActorKey = `analysis:${sessionId}`
   await sendMessages(sql, [{ key: analysisKey, type: 'analyze' }])

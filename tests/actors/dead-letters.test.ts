@@ -1,4 +1,4 @@
-/** What operators do with messages that were given up. */
+/** Operators retry and skip messages that were given up. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { listActors, listDeadLetters, retryDeadLetter, skipMessage } from '../../src/actors/dead-letters.ts'
 import { registerActorGauges } from '../../src/actors/gauges.ts'
@@ -69,7 +69,7 @@ async function appliedSeqs(): Promise<number[]> {
   return rows.map((row) => row.seq)
 }
 
-test('retry puts a dead letter back in its place: before everything that still waits', async () => {
+test('retry puts a dead letter back in its place, before all waiting messages', async () => {
   const key = newKey()
   await start()
   await post(key, 'fragile')
@@ -88,7 +88,7 @@ test('retry puts a dead letter back in its place: before everything that still w
   expect(await listDeadLetters(database.sql)).toEqual([])
 })
 
-test('retry starts with no attempts, and wake-ups: the sweep is not waited for', async () => {
+test('retry resets the attempts and sends a wake-up, so no sweep is needed', async () => {
   const key = newKey()
   await start(NO_SWEEP)
   await post(key, 'fragile')
@@ -111,7 +111,7 @@ test('skip drops a dead letter', async () => {
   expect(await listDeadLetters(database.sql)).toEqual([])
 })
 
-test('skip drops a message that keeps failing, and its actor goes on at once', async () => {
+test('skip drops a message that keeps failing, and its actor continues at once', async () => {
   const key = newKey()
   await start({ ...NO_SWEEP, retryBaseMs: 3_600_000, retryCapMs: 3_600_000 }, 100)
   await post(key, 'fragile')
@@ -147,7 +147,7 @@ test('the gauges show the oldest due message, dead letters and the lag of the st
   })
 })
 
-test('the oldest due message is the oldest that waits: not one in hand, but one whose worker has died', async () => {
+test('the oldest due message is not one in hand, but may be one whose worker has died', async () => {
   const fresh = testDeps(database.url, null)
   try {
     registerActorGauges(fresh)

@@ -1,4 +1,4 @@
-/** Organizations take turns: what one of them has waiting does not hold up another, in any pool and with either notifier. */
+/** Organizations take turns: the backlog of one does not hold up another, in any pool and with either notifier. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import {
@@ -60,7 +60,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     eventually(async () => (await database.sql`select from actor_message limit 1`).length === 0)
   const many = (count: number, kind: ActorKind) => Array.from({ length: count }, () => keyOf(kind))
 
-  /** Long turns that end a while after they are told to; each is noted when it begins. */
+  /** Long turns that end a while after their order to end; each is recorded when it begins. */
   function hanging(proceed: Promise<void>): readonly ActorDefinition[] {
     const work: LongHandler = async (turn) => {
       await turn.step(async (tx) => void (await tx`insert into applied (key) values (${turn.message.key})`))
@@ -77,12 +77,12 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
   }
 
   test.each(['analysis', 'recording'] as const)(
-    'long turns that fill all places leave one for another: %s',
+    'long turns that fill all places leave one for another organization: %s',
     async (kind) => {
       const proceed = Promise.withResolvers<void>()
       await startTwo(hanging(proceed.promise))
       await post(noisy, many(100, kind))
-      await eventually(async () => (await applied()).length === 4) // an organization alone has every place
+      await eventually(async () => (await applied()).length === 4) // a lone organization gets every place
       const key = keyOf(kind)
       await post(quiet, [key])
       await eventually(async () => (await applied()).includes(key))
@@ -91,7 +91,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     },
   )
 
-  test('as places become free, both have them', async () => {
+  test('both organizations get places as they become free', async () => {
     const proceed = Promise.withResolvers<void>()
     await startTwo(hanging(proceed.promise))
     await post(noisy, many(300, 'recording'))
@@ -105,7 +105,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     expect(Math.max(...mine.map((key) => order.indexOf(key)))).toBeLessThan(200)
   })
 
-  test('thousands of short turns do not hold up those of another', async () => {
+  test('thousands of short turns do not hold up those of another organization', async () => {
     await startTwo([
       sessions({
         async work({ key }, tx) {
@@ -124,9 +124,9 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     expect(order.length).toBeLessThan(4_500)
   })
 
-  test('what is sent without an organization is a class of its own, until a message says whose it is', async () => {
+  test('messages without an organization share one class, until a message names the organization', async () => {
     const key = keyOf('session')
-    // As a process of an older version sends.
+    // A process of an older version sends like this.
     await database.sql`insert into actor_mailbox (key, last_seq) values (${key}, 1)`
     await database.sql`insert into actor_message (key, seq, type) values (${key}, 1, 'work')`
     const organizations = async () =>

@@ -1,4 +1,4 @@
-/** The gauges of the actors while there is more work than workers, and when it is done. */
+/** The gauges of the actors, under load and afterwards. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { registerActorGauges } from '../../src/actors/gauges.ts'
 import { send } from '../../src/actors/mailbox.ts'
@@ -29,7 +29,7 @@ const readingOf = (text: string, name: string) =>
   )
 const gauge = async (name: string) =>
   readingOf(await sender.metrics.registry.metrics(), `earshot_actor_${name}`)
-/** Of all workers together. */
+/** The sum over all workers. */
 const active = async (pool: string) => {
   const texts = await Promise.all(workers.map(({ deps }) => deps.metrics.registry.metrics()))
   return texts.reduce((sum, text) => sum + readingOf(text, `earshot_actors_active{pool="${pool}"}`), 0)
@@ -45,7 +45,7 @@ async function post(kind: ActorKind, type: string, count: number): Promise<void>
   )
 }
 
-test('under load they say what waits, what is in hand and what was given up; afterwards, nothing', async () => {
+test('under load the gauges show what waits, what is in hand and what was given up; afterwards they are zero', async () => {
   const proceed = Promise.withResolvers<void>()
   const recordings: ActorDefinition = {
     kind: 'recording',
@@ -70,7 +70,7 @@ test('under load they say what waits, what is in hand and what was given up; aft
   await post('recording', 'encode', 4)
   await eventually(async () => (await active('media')) === 4)
   await database.sql`update actor_message set available_at = now() - interval '3 hours'`
-  // Hours of encoding are no backlog.
+  // A turn that encodes for hours is not a backlog.
   expect(await gauge('oldest_due_seconds')).toBeLessThan(60)
   expect(await gauge('due_messages')).toBe(4)
 

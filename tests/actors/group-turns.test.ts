@@ -1,4 +1,4 @@
-/** Long turns that many actors share: one `finish` for all of them, and no blame for any of them. */
+/** Long turns that many actors share: one `finish` for all of them, and no blame after a failure. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
@@ -23,7 +23,7 @@ const [FIRST, SECOND] = KEYS as [ActorKey, ActorKey]
 
 let database: TestDatabase
 const workers: TestWorker[] = []
-/** The keys of every turn that began, also of those that were rolled back. */
+/** The keys of every turn that began, including those that were rolled back. */
 let begun: (readonly ActorKey[])[] = []
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ afterAll(() => database.drop())
 
 type AnyTurn = Pick<LongTurn, 'finish' | 'signal' | 'read'>
 
-/** Writes its messages down. `before` comes between the look and the end of the turn. */
+/** Records its messages. `before` runs between the read and the end of the turn. */
 function applying(
   before: (messages: readonly Message[], turn: AnyTurn) => Promise<void> | void = () => {},
   newMessages: (messages: readonly Message[]) => readonly NewMessage[] = () => [],
@@ -72,7 +72,7 @@ async function start(work: GroupHandler, options: Partial<RuntimeOptions> = {}, 
   return worker
 }
 
-/** Sends round after round, then wake-ups once for all. */
+/** Sends the messages in rounds, then all wake-ups at once. */
 async function post(worker: TestWorker, ...rounds: readonly (readonly NewMessage[])[]): Promise<void> {
   const sent: WakeUp[] = []
   await transaction(database.sql, async (tx) => {
@@ -102,7 +102,7 @@ async function outcomes(worker: TestWorker) {
 
 const shared = () => begun.filter(({ length }) => length > 1)
 
-test('actors that are notified of together share a turn, and are given back with its end', async () => {
+test('actors whose wake-ups arrive together share a turn, and its end releases them', async () => {
   const worker = await start(applying())
   await post(worker, newMessages())
   await empty()
@@ -111,14 +111,14 @@ test('actors that are notified of together share a turn, and are given back with
   expect(await database.sql`select 1 from actor_mailbox where owner is not null`).toHaveLength(0)
 })
 
-test('a turn takes one message of each; the others come in their order', async () => {
+test('a turn takes one message of each actor; the others follow in order', async () => {
   const worker = await start(applying())
   await post(worker, newMessages(), newMessages(), newMessages())
   await empty()
   await expectEach(1, 2, 3)
 })
 
-test('no more actors share a turn than may', async () => {
+test('a turn has no more actors than its limit', async () => {
   const worker = await start(applying(), { groupKeys: 3 })
   await post(worker, newMessages())
   await empty()
@@ -126,7 +126,7 @@ test('no more actors share a turn than may', async () => {
   await expectEach(1)
 })
 
-test('messages of a shared turn leave with it', async () => {
+test('messages of a shared turn are sent when it commits', async () => {
   const worker = await start(
     applying(undefined, (messages) =>
       messages.filter(({ seq }) => seq === 1).map(({ key }) => ({ key, type: 'work' })),
@@ -138,7 +138,7 @@ test('messages of a shared turn leave with it', async () => {
   await expectEach(1, 2)
 })
 
-test('a shared turn that fails is nobody’s fault: each is done alone, and only the culprit has failed', async () => {
+test('after a failed shared turn no message is blamed: each runs alone, and only the culprit fails', async () => {
   let isBroken = true
   const worker = await start(
     applying((messages) => {
@@ -154,7 +154,7 @@ test('a shared turn that fails is nobody’s fault: each is done alone, and only
   expect(await outcomes(worker)).toEqual({ done: KEYS.length, failed: 1 })
 })
 
-test('a message that fails for good is given up alone, after its own attempts', async () => {
+test('a message that always fails is given up alone, after its own attempts', async () => {
   const worker = await start(
     applying((messages) => {
       if (messages.some(({ key }) => key === FIRST)) throw new Error('always broken')
@@ -168,7 +168,7 @@ test('a message that fails for good is given up alone, after its own attempts', 
   expect([...dead]).toEqual([{ key: FIRST, attempts: 3 }])
 })
 
-test('a shared turn that hangs is told to end, and each is done alone', async () => {
+test('a shared turn that hangs is aborted, and each message runs alone', async () => {
   const told = Promise.withResolvers<unknown>()
   const worker = await start(
     applying(async (messages, { signal }) => {
@@ -187,7 +187,7 @@ test('a shared turn that hangs is told to end, and each is done alone', async ()
   expect(await outcomes(worker)).toEqual({ done: KEYS.length, failed: 0 })
 })
 
-test('an actor that is taken away meanwhile takes the whole turn with it, and the others are done once', async () => {
+test('a takeover of one actor fences off the whole turn, and the turns of the others count once', async () => {
   const worker = await start(
     applying(async (messages) => {
       if (messages.length === 1) return
@@ -233,7 +233,7 @@ test('messages that have failed before, and those that cannot share a turn, run 
   expect(begun.toSorted((a, b) => a.length - b.length)).toEqual([[SECOND], KEYS.slice(2)])
 })
 
-test('a message of an unknown type fails by itself', async () => {
+test('a message of an unknown type fails alone', async () => {
   const worker = await start(applying(), {}, 1)
   await post(worker, [...newMessages().slice(1), { key: FIRST, type: 'unknown' }])
   await empty()
@@ -242,7 +242,7 @@ test('a message of an unknown type fails by itself', async () => {
   expect([...dead]).toEqual([{ key: FIRST, type: 'unknown' }])
 })
 
-test('stopping breaks a shared turn off, gives its actors back and counts no attempt', async () => {
+test('stopping breaks off a shared turn, releases its actors and counts no attempt', async () => {
   const began = Promise.withResolvers<void>()
   const worker = await start(
     applying(async (_messages, { signal }) => {

@@ -1,6 +1,6 @@
 /**
- * Heartbeats that fail go on, and a thread whose statements are neither answered nor given up ends. What the driver would have
- * to do wrong for the second cannot be had on demand, so the connection is a function that answers as it is told.
+ * A worker survives failing heartbeats, but a thread ends if its statements neither succeed nor fail. That defect of the driver
+ * cannot be caused on demand, so here the connection is a function with controlled answers.
  */
 import { expect, test } from 'bun:test'
 import type { Context } from '../../src/actors/context.ts'
@@ -12,7 +12,7 @@ import { createLog } from '../../src/platform/observability/log.ts'
 import { eventually } from '../support/eventually.ts'
 
 const OPTIONS = { ...DEFAULT_OPTIONS, heartbeatMs: 5, leaseMs: 20 }
-/** Many more than a thread takes without an answer. */
+/** Many more than a thread sends without an answer. */
 const MANY = 40
 
 function contextOf(answer: () => Promise<unknown>): Context {
@@ -28,7 +28,7 @@ function contextOf(answer: () => Promise<unknown>): Context {
   } as unknown as Context
 }
 
-test('a worker ends where no statement is answered or given up any more', async () => {
+test('a worker ends if its statements neither succeed nor fail any more', async () => {
   const stopping = new AbortController()
   let beats = 0
   const unanswered = () => {
@@ -45,7 +45,7 @@ for (const [what, answer] of [
   ['fail', () => Promise.reject(new Error('the database is away'))],
   ['are answered late, but are', () => Bun.sleep(3 * OPTIONS.heartbeatMs)],
 ] as const) {
-  test(`a worker goes on where its statements ${what}`, async () => {
+  test(`a worker continues if its statements ${what}`, async () => {
     const stopping = new AbortController()
     let beats = 0
     const counted = () => {

@@ -1,4 +1,4 @@
-/** The kinds of actors and the features that have them. */
+/** The kinds of actors and the features that define them. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { ACTOR_POOLS } from '../../src/actors/types.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-test('every kind has one actor, in the pool of the kind', () => {
+test('every kind has one definition, in the pool of the kind', () => {
   const actors = server.features.actors.map(({ kind, pool }) => [kind, pool] as const)
   expect(Object.fromEntries(actors)).toEqual(ACTOR_POOLS)
   expect(actors).toHaveLength(Object.keys(ACTOR_POOLS).length)

@@ -1,4 +1,4 @@
-/** Turns that do I/O: fenced steps, an abort signal, and a finish that counts. */
+/** Turns that do I/O: fenced steps, an abort signal, and one finish. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import { streamName } from '../../src/actors/notifier-redis.ts'
@@ -68,7 +68,7 @@ async function notes(): Promise<string[]> {
 test('steps commit one by one, and finish removes the message', async () => {
   await start(async (turn) => {
     await turn.step(note(turn, 'begun'))
-    await Bun.sleep(1) // the I/O; no transaction is open
+    await Bun.sleep(1) // stands for I/O; no transaction is open
     await turn.finish(note(turn, 'done'))
   })
   const key = newKey()
@@ -78,7 +78,7 @@ test('steps commit one by one, and finish removes the message', async () => {
   expect(await notes()).toEqual(['begun', 'done', 'begun', 'done'])
 })
 
-test('messages of a step leave with it', async () => {
+test('messages of a step are sent when it commits', async () => {
   const [from, to] = [newKey(), newKey()]
   await start(async (turn) => {
     if (turn.message.key === to) return turn.finish(note(turn, 'received'))
@@ -90,7 +90,7 @@ test('messages of a step leave with it', async () => {
   expect((await notes()).toSorted()).toEqual(['received', 'sent'])
 })
 
-test('the actor is given back with the end of its turn, unless more is due', async () => {
+test('the end of a turn releases its actor, unless more is due', async () => {
   const key = newKey()
   const owned: boolean[] = []
   await start(async (turn) => {
@@ -107,7 +107,7 @@ test('the actor is given back with the end of its turn, unless more is due', asy
   expect(owned).toEqual([true, true, false])
 })
 
-test('what only reads sees our rows and cannot write', async () => {
+test('`read` sees our rows and cannot write', async () => {
   await start(async (turn) => {
     const found = await turn.read((tx) => tx`select 1 from actor_mailbox where key = ${turn.message.key}`)
     const refused = await turn.read(note(turn, 'never')).catch((error) => error.code)
@@ -118,7 +118,7 @@ test('what only reads sees our rows and cannot write', async () => {
   expect(await notes()).toEqual(['found 1, refused 25006'])
 })
 
-test('a handler that ends without finish has failed', async () => {
+test('a handler that ends without finish fails', async () => {
   await start(async () => {}, {}, 1)
   await post(newKey())
   await empty()
@@ -139,7 +139,7 @@ test('finish counts once: an error after it is no failure, a second one is refus
   expect(await notes()).toEqual(['done'])
 })
 
-test('a turn that lost its actor is told so, and its finish commits nothing', async () => {
+test('a turn that lost its actor is aborted, and its finish commits nothing', async () => {
   const key = newKey()
   const [begun, outcome] = [Promise.withResolvers<void>(), Promise.withResolvers<unknown>()]
   let runs = 0
@@ -162,7 +162,7 @@ test('a turn that lost its actor is told so, and its finish commits nothing', as
   expect(await notes()).toEqual(['begun', 'by the new owner'])
 })
 
-test('stopping aborts the turn, gives the actor back and counts no attempt', async () => {
+test('stopping aborts the turn, releases the actor and counts no attempt', async () => {
   const begun = Promise.withResolvers<void>()
   const worker = await start(async (turn) => {
     begun.resolve()
@@ -177,7 +177,7 @@ test('stopping aborts the turn, gives the actor back and counts no attempt', asy
   expect(row).toEqual({ owner: null, attempts: 0 })
 })
 
-test('a turn that does not listen to its signal is left behind when the budget is spent', async () => {
+test('a turn that ignores its signal is abandoned when the budget is spent', async () => {
   const [begun, proceed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const late = Promise.withResolvers<unknown>()
   const worker = await start(async (turn) => {
@@ -197,7 +197,7 @@ test('a turn that does not listen to its signal is left behind when the budget i
   expect(await notes()).toEqual(['by the next worker'])
 })
 
-test('a turn that takes too long is aborted and has failed', async () => {
+test('a turn that takes too long is aborted and counts as failed', async () => {
   await start(
     (turn) =>
       new Promise((_, reject) => turn.signal.addEventListener('abort', () => reject(new Error('told')))),
@@ -210,7 +210,7 @@ test('a turn that takes too long is aborted and has failed', async () => {
   expect(newMessage?.last_error).toBe('TurnTimeout: took longer than 100 ms')
 })
 
-test('a message type may have a time of its own', async () => {
+test('a message type may have its own time limit', async () => {
   const proceed = Promise.withResolvers<void>()
   const definition: ActorDefinition = {
     kind: 'analysis',
@@ -255,7 +255,7 @@ describe('pools of long turns', () => {
   const POOL_OF = { analysis: 'analysis', form: 'long', recording: 'media' } as const
   const keyOf = (kind: keyof typeof POOL_OF): ActorKey => `${kind}:${crypto.randomUUID()}`
 
-  /** Turns of type `hang` are noted and wait for `proceed`; those of type `work` are noted. */
+  /** Records every turn. Turns of type `hang` also wait for `proceed`. */
   async function startAll(proceed: Promise<void>, options: Partial<RuntimeOptions> = {}) {
     const handlers: Readonly<Record<string, LongHandler>> = {
       async hang(turn) {
@@ -281,7 +281,7 @@ describe('pools of long turns', () => {
       ),
     )
 
-  /** Both places of the one pool are taken, and one more waits for them: the others get their turn. */
+  /** Both places of one pool are taken and one more turn waits for them, but the other pools run. */
   async function expectNotHeldUp(taken: readonly ActorKey[], others: readonly ActorKey[]) {
     const proceed = Promise.withResolvers<void>()
     await startAll(proceed.promise)
@@ -294,7 +294,7 @@ describe('pools of long turns', () => {
     await empty()
   }
 
-  test('media that hangs in every place of its pool holds up neither mails nor analysis', () =>
+  test('media turns that hang in every place of their pool hold up neither mails nor analysis', () =>
     expectNotHeldUp(
       [keyOf('recording'), keyOf('recording'), keyOf('recording')],
       [keyOf('form'), keyOf('analysis')],
@@ -303,13 +303,13 @@ describe('pools of long turns', () => {
   test('mails that hang in every place of their pool hold up neither media nor analysis', () =>
     expectNotHeldUp([keyOf('form'), keyOf('form'), keyOf('form')], [keyOf('recording'), keyOf('analysis')]))
 
-  test('analysis that hangs in every place of its pool holds up neither mails nor media', () =>
+  test('analysis turns that hang in every place of their pool hold up neither mails nor media', () =>
     expectNotHeldUp(
       [keyOf('analysis'), keyOf('analysis'), keyOf('analysis')],
       [keyOf('form'), keyOf('recording')],
     ))
 
-  test('each pool has a notifier, and media and analysis that an older version notifies of at another are heard', async () => {
+  test('each pool has a notifier, and wake-ups for media and analysis that an older version sends to another pool are handled', async () => {
     const worker = await startAll(Promise.resolve(), NO_SWEEP)
     const [recording, ...old] = (
       await newMessages('work', [keyOf('recording'), keyOf('recording'), keyOf('analysis')])

@@ -1,4 +1,4 @@
-/** A process that stops does not wait for the clock's work: tasks end where nothing is half-done, and others go on with the round. */
+/** A stopping process ends its periodic tasks where nothing is half done, and another process continues the round. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { EventEmitter } from 'node:events'
 import { keepMaintaining, runIfDue } from '../../src/actors/maintenance.ts'
@@ -33,7 +33,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Works until it is told to stop. */
+/** A task that runs until its order to stop. */
 function endlessTask(name: string, ended: () => Promise<unknown> = async () => {}) {
   const begun = Promise.withResolvers<void>()
   const task: MaintenanceTask = {
@@ -48,7 +48,7 @@ function endlessTask(name: string, ended: () => Promise<unknown> = async () => {
   return { task, begun: begun.promise }
 }
 
-test('a task that is stopped ends, and its round goes to the next process that asks', async () => {
+test('a task that is stopped ends, and the next process that asks runs its round', async () => {
   const { task, begun } = endlessTask('endless')
   const stopping = new AbortController()
   const maintained = keepMaintaining(container, [task], stopping.signal)
@@ -67,7 +67,7 @@ test('a task that is stopped ends, and its round goes to the next process that a
   expect(runs).toBe(1)
 })
 
-test('a thread that stops closes its connections when the task has ended, and not before', async () => {
+test('a stopping thread closes its connections only after the task has ended', async () => {
   const own = createContainer(config, { database: { url: database.url }, redis: null }, 'test-thread')
   let outcome = 'none'
   const { task, begun } = endlessTask('last words', async () => {
@@ -96,7 +96,7 @@ test('a thread that stops closes its connections when the task has ended, and no
   expect(outcome).toBe('ended')
 })
 
-/** Runs a task that is stopped when it asks `subject` for `member` for the first time. */
+/** Runs a task and stops it when it first reads `member` of `subject`. */
 async function stoppedAt<T extends object>(
   subject: T,
   member: keyof T,
@@ -116,7 +116,7 @@ async function stoppedAt<T extends object>(
   expect(stopping.signal.aborted).toBe(true)
 }
 
-test('retention ends after the batch at hand', async () => {
+test('retention ends after the current batch', async () => {
   const { organizationId, applicationId } = await createApplication(sql, { settings: { retentionDays: 1 } })
   await sql`
     insert into agent_session (
@@ -136,7 +136,7 @@ test('retention ends after the batch at hand', async () => {
   expect(left.length).toBeLessThan(MANY)
 })
 
-test('objects that nothing shows: the one at hand is deleted, the others later', async () => {
+test('orphan objects: the current one is deleted, the others later', async () => {
   await sql`
     insert into media_garbage (object_key, organization_id, recording_id, delete_after)
     select 'recordings/' || n, gen_random_uuid(), gen_random_uuid(), now() from generate_series(1, 5) n`
@@ -149,7 +149,7 @@ test('objects that nothing shows: the one at hand is deleted, the others later',
   expect(await sql`select 1 from media_garbage`).toHaveLength(4)
 })
 
-test('bytes of uploads that have ended: those at hand are deleted, the others later', async () => {
+test('bytes of ended uploads: those of the current upload are deleted, the others later', async () => {
   await sql`
     insert into upload_garbage (object_key, organization_id, resume_state, delete_after, again)
     select 'recordings/' || n, gen_random_uuid(), null, now(), true from generate_series(1, 5) n`

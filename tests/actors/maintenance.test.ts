@@ -1,4 +1,4 @@
-/** Work by the clock: once per interval, whoever asks. */
+/** Periodic tasks run once per interval, however many processes ask. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { runIfDue } from '../../src/actors/maintenance.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-test('of many that ask at the same time one runs the task, and nobody again before its time', async () => {
+test('if many ask at the same time, one runs the task, and it does not run again before its period is over', async () => {
   let runs = 0
   const run = async () => {
     runs += 1
@@ -29,7 +29,7 @@ test('of many that ask at the same time one runs the task, and nobody again befo
   expect(runs).toBe(2)
 })
 
-test('a task that fails is tried again in its next round', async () => {
+test('a failed task runs again in its next round', async () => {
   const task = { name: 'fails', everySeconds: 0, run: () => Promise.reject(new Error('no')) }
   expect(await runIfDue({ sql: database.sql, log }, task, RUNNING)).toBe(true)
   expect(await runIfDue({ sql: database.sql, log }, task, RUNNING)).toBe(true)

@@ -1,4 +1,4 @@
-/** When something is lost, hangs or dies: nothing is lost, nothing is committed twice, nobody else waits. */
+/** When a wake-up is lost, a turn hangs or a worker dies, no message is lost, no turn commits twice, and no other actor waits. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
@@ -39,7 +39,7 @@ async function start(definition: ActorDefinition, options: Partial<RuntimeOption
   return worker
 }
 
-/** Stores messages and wake-ups no notifier: the sweep has to find them. */
+/** Stores messages without wake-ups, so that the sweep has to find them. */
 async function post(keys: readonly ActorKey[], type = 'tick') {
   await transaction(database.sql, (tx) =>
     send(
@@ -51,7 +51,7 @@ async function post(keys: readonly ActorKey[], type = 'tick') {
 
 const empty = () => eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
 
-/** As `empty`, where messages wait after a death. */
+/** Like `empty`, for messages that wait after a death. */
 const emptyWithoutPauses = () =>
   eventually(async () => {
     await database.sql`update actor_message set available_at = now() where available_at > now()`
@@ -67,7 +67,7 @@ async function applied(): Promise<{ key: ActorKey; seq: number }[]> {
   return [...(await database.sql<{ key: ActorKey; seq: number }[]>`select key, seq from applied order by id`)]
 }
 
-test('the sweep finds messages whose notifier was lost', async () => {
+test('the sweep finds messages whose wake-up was lost', async () => {
   const keys = Array.from({ length: 5 }, newKey)
   await start(sessions({ tick: apply }))
   await post(keys)
@@ -75,7 +75,7 @@ test('the sweep finds messages whose notifier was lost', async () => {
   expect((await applied()).map((row) => row.key).toSorted()).toEqual(keys.toSorted())
 })
 
-test('a backlog larger than a sweep, for which no notifier notified, waits for no second interval', async () => {
+test('a backlog without wake-ups that is larger than a sweep does not wait for a second interval', async () => {
   const keys = Array.from({ length: 300 }, newKey)
   await post(keys)
   await start(sessions({ tick: apply }), { ...NO_SWEEP, sweepLimit: 40, batchKeys: 8 })
@@ -83,7 +83,7 @@ test('a backlog larger than a sweep, for which no notifier notified, waits for n
   expect((await applied()).map((row) => row.key).toSorted()).toEqual(keys.toSorted())
 })
 
-test('a backlog of long turns that nobody has room for hides no short turn from the sweep', async () => {
+test('a backlog of long turns that no worker has room for hides no short turn from the sweep', async () => {
   const proceed = Promise.withResolvers<void>()
   const form: ActorDefinition = {
     kind: 'form',
@@ -107,7 +107,7 @@ test('a backlog of long turns that nobody has room for hides no short turn from 
   await empty()
 })
 
-test('what a dead worker owned is taken over, and its head is not to blame for a first end', async () => {
+test('the actors of a dead worker are taken over, and their heads are not blamed for a first end', async () => {
   const key = newKey()
   await post([key])
   await database.sql`insert into worker (id, heartbeat_at) values ('dead', now() - interval '1 minute')`
@@ -125,10 +125,10 @@ test('what a dead worker owned is taken over, and its head is not to blame for a
   expect(attempts).toEqual([0])
 })
 
-test('a message that ends every worker that tries it becomes a dead letter', async () => {
+test('a message that ends every worker that runs it becomes a dead letter', async () => {
   const [poison, innocent] = [newKey(), newKey()]
   await post([poison, innocent])
-  // As if two workers had died of it: it was their head, and they could not report anything.
+  // As if two workers had died of it: it was their head, and they could not report it.
   await database.sql`update actor_message set attempts = 2, last_error = ${WORKER_ENDED} where key = ${poison}`
   await claim(database.sql, 'a worker whose row is gone', [poison])
   await start(sessions({ tick: apply }, { maxAttempts: 3 }))
@@ -138,7 +138,7 @@ test('a message that ends every worker that tries it becomes a dead letter', asy
   expect(newMessage).toEqual({ key: poison, attempts: 3, last_error: WORKER_ENDED })
 })
 
-test('a message that ends its workers is given up long before its attempts are over', async () => {
+test('a message that ends its workers is given up long before its attempts are used up', async () => {
   const [poison, unlucky] = [newKey(), newKey()]
   await post([poison, unlucky])
   await database.sql`update actor_message set attempts = 9, deaths = 9, last_error = ${WORKER_ENDED} where key = ${poison}`
@@ -151,7 +151,7 @@ test('a message that ends its workers is given up long before its attempts are o
   expect([...newMessages]).toEqual([{ key: poison, attempts: 10, last_error: WORKER_ENDED }])
 })
 
-test('a turn that lost its actor commits nothing, and the new owner does it over', async () => {
+test('a turn that lost its actor commits nothing, and the new owner runs it again', async () => {
   const key = newKey()
   const [started, proceed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let runs = 0
@@ -170,7 +170,7 @@ test('a turn that lost its actor commits nothing, and the new owner does it over
   )
   await post([key])
   await started.promise
-  // Another worker takes over while the turn is paused, does the message, and is gone again.
+  // Another worker takes over while the turn is paused, handles the message, and releases the actor.
   await database.sql`update actor_mailbox set epoch = epoch + 1, owner = 'other' where key = ${key}`
   proceed.resolve()
   await eventually(
@@ -181,7 +181,7 @@ test('a turn that lost its actor commits nothing, and the new owner does it over
   expect(await applied()).toEqual([{ key, seq: 1 }])
 })
 
-test('a short turn that hangs is abandoned, counted, and can write nothing any more', async () => {
+test('a short turn that hangs is abandoned and counted, and can write nothing any more', async () => {
   const [hanging, other] = [newKey(), newKey()]
   const late = Promise.withResolvers<string>()
   let runs = 0
@@ -190,7 +190,7 @@ test('a short turn that hangs is abandoned, counted, and can write nothing any m
       async tick(message, tx) {
         if (message.key === hanging && runs++ === 0) {
           await apply({ ...message, seq: -1 }, tx)
-          await eventually(() => runs > 1) // it is abandoned, and tried again
+          await eventually(() => runs > 1) // it was abandoned and tried again
           const outcome = apply({ ...message, seq: -2 }, tx)
           outcome.then(
             () => late.resolve('accepted'),
@@ -250,7 +250,7 @@ test('one bad turn of a shared transaction does not cost the others an attempt',
   expect(keys.filter((key) => attempts.get(key) !== 0)).toEqual([keys[7]!])
 })
 
-test('a short turn opens no savepoint: it would take in the statements of others', async () => {
+test('a short turn cannot open a savepoint, which would include the statements of others', async () => {
   const key = newKey()
   await start(
     sessions(
@@ -269,7 +269,7 @@ test('a short turn opens no savepoint: it would take in the statements of others
   expect(newMessage?.last_error).toContain('opens no savepoint')
 })
 
-test('connections that are terminated during turns lose, double and reorder nothing', async () => {
+test('connections that are terminated during turns do not lose, repeat or reorder messages', async () => {
   const keys = Array.from({ length: 30 }, newKey)
   for (let i = 0; i < 2; i++) {
     await start(

@@ -1,4 +1,4 @@
-/** A Redis that is killed, frozen or emptied costs time, never a message. */
+/** If Redis is killed, frozen or emptied, messages are late but never lost. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import type { ActorKey } from '../../src/actors/types.ts'
@@ -52,7 +52,7 @@ async function post(...keys: readonly ActorKey[]) {
 const isEmpty = async () => (await database.sql`select 1 from actor_message`).length === 0
 const empty = () => eventually(isEmpty)
 
-/** Posts until a message is heard of; earlier ones have to wait for the sweep. */
+/** Sends messages until the wake-up of one arrives; earlier ones have to wait for the sweep. */
 async function untilHeard() {
   await eventually(async () => {
     const key = newKey()
@@ -62,7 +62,7 @@ async function untilHeard() {
   })
 }
 
-test('while Redis is away the sweep does the work, and wake-ups that are lost are counted', async () => {
+test('while Redis is away the sweep finds the messages, and lost wake-ups are counted', async () => {
   await start({ batchKeys: 2, batchSlots: 1, sweepMs: 50 })
   await redis.kill()
   await eventually(() => sender.redis?.status !== 'ready')
@@ -71,7 +71,7 @@ test('while Redis is away the sweep does the work, and wake-ups that are lost ar
   await eventually(async () => ((await sender.metrics.lostWakeUps.get()).values[0]?.value ?? 0) === 30)
 })
 
-test('when Redis is back, empty, the notifier wake-ups again', async () => {
+test('when Redis is back, empty, wake-ups arrive again', async () => {
   await start(NO_SWEEP)
   await post(newKey())
   await empty()
@@ -79,7 +79,7 @@ test('when Redis is back, empty, the notifier wake-ups again', async () => {
   await untilHeard()
 })
 
-test('when everything was flushed away, the notifier wake-ups again', async () => {
+test('after everything was flushed, wake-ups arrive again', async () => {
   await start(NO_SWEEP)
   await redis.command('FLUSHALL')
   await untilHeard()
@@ -89,7 +89,7 @@ async function consumers(stream: string): Promise<readonly unknown[]> {
   return (await redis.command('XINFO', 'CONSUMERS', stream, 'workers')) as unknown[]
 }
 
-test('a worker that stops leaves no consumer behind', async () => {
+test('a stopping worker leaves no consumer behind', async () => {
   await start()
   await post(newKey())
   const [stream] = (await eventually(async () => {

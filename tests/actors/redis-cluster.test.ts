@@ -1,4 +1,4 @@
-/** A Redis that is a cluster of one, as some services are: notifiers of all pools wake-up, also those that wake-up at one moment. */
+/** A Redis Cluster of one node, as some services offer: wake-ups arrive in all pools, even if they are sent at the same moment. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createRedisNotifier, streamName } from '../../src/actors/notifier-redis.ts'
 import { POOLS } from '../../src/actors/types.ts'
@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-test('each notifier is on the stream of its pool', async () => {
+test('each wake-up is on the stream of its pool', async () => {
   const notifier = createRedisNotifier({ ...deps, redis: deps.redis! })
   notifier.notify([
     { key: 'session:1', seq: 1, type: 'tick' },

@@ -1,4 +1,4 @@
-/** What holds whichever notifier wake-ups: order, one at a time, wake-ups, retries, dead letters. */
+/** The guarantees with either notifier: order, one turn at a time, wake-ups, retries, dead letters. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
@@ -56,7 +56,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     (await database.sql`select key, seq from actor_message order by key, seq`).length
   const empty = () => eventually(async () => (await waiting()) === 0)
 
-  /** Writes what it was given; the sequence of ids is the order of the effects. */
+  /** Records its message; the sequence of ids is the order of the effects. */
   const applying = {
     async tick(message, tx) {
       await tx`insert into applied (key, seq, type) values (${message.key}, ${message.seq}, ${message.type})`
@@ -94,7 +94,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     expect(overlaps).toBe(0)
   })
 
-  test('a notifier is enough: nothing waits for the sweep, however sends and releases meet', async () => {
+  test('wake-ups are enough: no message waits for the sweep, however sends and releases coincide', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     await start(
       sessions({
@@ -106,7 +106,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
       NO_SWEEP,
     )
     const key = newKey()
-    // Every other message is sent the moment the last one is done: between the look at the mailbox and the release.
+    // Every other message is sent as soon as the last one is handled: between the read of the mailbox and the release.
     for (let seq = 1; seq <= 100; seq++) {
       await post([{ key, type: 'tick' }])
       if (seq % 2 === 0) await empty()
@@ -115,7 +115,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     await empty()
   })
 
-  test('a message with a delay is not run before it is due, and then without waiting for the sweep', async () => {
+  test('a message with a delay does not run before it is due, and then runs without waiting for the sweep', async () => {
     const early: boolean[] = []
     const definition = sessions({
       async tick(message, tx) {
@@ -137,13 +137,13 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     expect(early).toEqual([false, false])
   })
 
-  test('a notifier that wake-ups after the release, but before the worker knows of it, is heard', async () => {
+  test('a wake-up that arrives after the release, but before the worker knows of the release, is not lost', async () => {
     const [key, other] = [newKey(), newKey()]
     const own = deps()
     let afterCommit = async () => {
       afterCommit = async () => {}
       await post([{ key, type: 'tick' }])
-      // Notifiers arrive in order: when this one was heard, so was the one before.
+      // Wake-ups arrive in order: once this one has arrived, so has the one before.
       await post([{ key: other, type: 'tick' }])
       await eventually(async () => (await appliedSeqs(other)).length === 1)
     }
@@ -173,7 +173,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     expect(await appliedSeqs(key)).toEqual([1])
   })
 
-  test('messages of a turn leave if and only if it commits, and are notified of', async () => {
+  test('messages of a turn are sent if and only if it commits, and with wake-ups', async () => {
     const [from, to] = [newKey(), newKey()]
     await start(
       sessions({
@@ -193,7 +193,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     expect(await appliedSeqs(to)).toEqual([1, 2])
   })
 
-  test('a failing message blocks its own key only, and is tried again in its place', async () => {
+  test('a failing message blocks only its own key, and is retried in its place', async () => {
     let failures = 0
     await start(
       sessions({
@@ -211,11 +211,11 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     await post([bad!, ...good].map((key) => ({ key, type: 'tick' })))
     await empty()
     for (const key of [bad!, ...good]) expect(await appliedSeqs(key)).toEqual([1, 2])
-    // In a shared transaction a failure counts for nobody; alone it does.
+    // A failure in a shared transaction does not count; a failure alone does.
     expect(failures).toBeGreaterThanOrEqual(4)
   })
 
-  test('after maxAttempts a message becomes a dead letter, and its key goes on', async () => {
+  test('after maxAttempts a message becomes a dead letter, and its key continues', async () => {
     let tries = 0
     const definition = sessions(
       { ...applying, poison: () => Promise.reject(new Error(`try ${++tries}`)) },
@@ -239,7 +239,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     })
   })
 
-  test('the domain may give a message up itself: then there is no dead letter', async () => {
+  test('if the domain handles a message in giveUp, there is no dead letter', async () => {
     const definition = sessions(
       { ...applying, poison: () => Promise.reject(new Error('broken')) },
       {
@@ -271,7 +271,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     expect(newMessage?.last_error).toBe('Error: no handler for messages of type "constructor"')
   })
 
-  test('again keeps the message at the head and commits what was done', async () => {
+  test('`again` keeps the message at the head and commits the writes', async () => {
     await start(
       sessions({
         ...applying,
@@ -299,7 +299,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     await start(
       sessions({
         async tick(message, tx) {
-          // The other actor's message arrives while the first one is at work.
+          // The other actor's message arrives while the first one runs.
           if (message.key === busy && message.seq === 1) await post([{ key: modest, type: 'tick' }])
           return applying.tick(message, tx)
         },
@@ -313,7 +313,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     expect(await appliedSeqs(busy)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1))
   })
 
-  test('stopping gives everything back, with no attempt counted', async () => {
+  test('stopping releases every actor and counts no attempt', async () => {
     const worker = await start(sessions(applying))
     const key = newKey()
     await post([{ key, type: 'tick' }])

@@ -1,4 +1,4 @@
-/** Turns that share a transaction: what those that fail or are fenced off leave behind, where they go on, and who shares. */
+/** Turns that share a transaction: what failed and fenced turns leave behind, where they continue, and which workers share. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
@@ -27,11 +27,11 @@ async function start(definition: ActorDefinition, options: Partial<RuntimeOption
   worker = await startWorker(testDeps(database.url, null), [definition], { ...NO_SWEEP, ...options })
 }
 
-/** @returns what has to be notified of */
+/** @returns the wake-ups to send */
 const post = (newMessages: readonly NewMessage[]): Promise<readonly WakeUp[]> =>
   transaction(database.sql, (tx) => send(tx, newMessages))
 
-test('messages of a turn that was fenced off do not leave, however many are for one actor', async () => {
+test('messages of a turn that was fenced off are not sent, however many are for one actor', async () => {
   const receiver = newKey()
   const lost = new Set<ActorKey>()
   const tell = {
@@ -45,7 +45,7 @@ test('messages of a turn that was fenced off do not leave, however many are for 
     told: async () => 'done',
   } satisfies Parameters<typeof sessions>[0]
   await start(sessions(tell), { batchMessages: 1 })
-  // The first turn of each commits: from then on the connection knows the statements, and sends them without asking back.
+  // The first turn of each commits. From then on the connection knows the statements and sends them without a round trip.
   const keys = Array.from({ length: 8 }, newKey)
   for (const key of keys) {
     await post([{ key, type: 'tell' }])
@@ -57,7 +57,7 @@ test('messages of a turn that was fenced off do not leave, however many are for 
   expect(actor?.lastSeq).toBe(4 * keys.length)
 })
 
-test('an actor that always fails is given up although its notifier never stops', async () => {
+test('a message that always fails is given up although wake-ups for its actor never stop', async () => {
   const [poison, ...others] = Array.from({ length: 10 }, newKey) as [ActorKey, ...ActorKey[]]
   let ringing = true
   const handlers = {
@@ -88,7 +88,7 @@ test('an actor that always fails is given up although its notifier never stops',
   }
 })
 
-test('what wake-ups at one moment is shared with a worker that has nothing to do', async () => {
+test('wake-ups of one moment are shared with an idle worker', async () => {
   const redis = await startPrivateRedis()
   const ticked = [new Set<ActorKey>(), new Set<ActorKey>()]
   const [first, second] = await Promise.all(

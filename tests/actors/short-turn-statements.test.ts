@@ -1,4 +1,4 @@
-/** The statements that save turns a trip: claim and head in one, fence and release in one. */
+/** The statements that save turns a round trip: `claimAndRead` and `fenceAndRelease`. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import { claimAndRead, readMailboxes } from '../../src/actors/mailbox-reads.ts'
@@ -24,8 +24,8 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-describe('claim and head in one', () => {
-  test('gives what both give', async () => {
+describe('claimAndRead', () => {
+  test('returns the same as claim and readMailboxes', async () => {
     const [key, empty] = [await actorWithMail(sql, 3), await actorWithMail(sql)]
     await sql`delete from actor_message where key = ${empty}`
     await sql`
@@ -48,7 +48,7 @@ describe('claim and head in one', () => {
     expect(await claimAndRead(sql, second, [key], 20)).toEqual([])
   })
 
-  test('knows whether there is more than was asked for', async () => {
+  test('knows whether there are more messages than asked for', async () => {
     const key = await actorWithMail(sql, 3)
     const worker = await liveWorker(sql)
     const complete = async (limit: number) => {
@@ -63,7 +63,7 @@ describe('claim and head in one', () => {
     expect(await complete(2)).toEqual([2, true])
   })
 
-  test('a message that arrives after its look is not taken for seen', async () => {
+  test('a message that arrives after its read does not count as read', async () => {
     const key = await lateActor()
     const worker = await liveWorker(sql)
     const claimed = await changedMeanwhile(worker, key, () => send(sql, [{ key, type: 'tick' }]))
@@ -73,7 +73,7 @@ describe('claim and head in one', () => {
     expect(await release(sql, worker, [{ key, epoch: 1, lastSeq: 1 }])).toEqual(new Set())
   })
 
-  test('where another worker had the actor after its look, it is to be looked at again', async () => {
+  test('returns no mailbox if another worker had the actor after its read', async () => {
     const key = await lateActor()
     const [worker, other] = [await liveWorker(sql), await liveWorker(sql)]
     const claimed = await changedMeanwhile(worker, key, async () => {
@@ -84,20 +84,20 @@ describe('claim and head in one', () => {
     expect(claimed).toEqual([{ key, epoch: 2, mailbox: null }])
   })
 
-  test('of an actor that was in hands already, also in its own, it is to be looked at again', async () => {
+  test('returns no mailbox of an actor that had an owner, even the same worker', async () => {
     const [key, worker] = [await actorWithMail(sql, 1), await liveWorker(sql)]
     await claimOne(sql, worker, key)
     expect(await claimAndRead(sql, worker, [key], 20)).toEqual([{ key, epoch: 2, mailbox: null }])
   })
 
-  /** Its key comes after the one that `changedMeanwhile` adds. */
+  /** An actor whose key comes after the one that `changedMeanwhile` adds. */
   async function lateActor(): Promise<ActorKey> {
     const key: ActorKey = `session:f${crypto.randomUUID().slice(1)}`
     await send(sql, [{ key, type: 'tick' }])
     return key
   }
 
-  /** Claims with a look, and runs `change` when the statement has its snapshot and has not come to `key` yet. */
+  /** Calls `claimAndRead`, and runs `change` after the statement has its snapshot and before it locks `key`. */
   async function changedMeanwhile(worker: string, key: ActorKey, change: () => Promise<unknown>) {
     const before: ActorKey = `session:0${key.slice('session:0'.length)}`
     await send(sql, [{ key: before, type: 'tick' }])
@@ -124,7 +124,7 @@ describe('claim and head in one', () => {
 })
 
 describe('fenceAndRelease', () => {
-  test('refuses the whole transaction where one of its actors was taken away', async () => {
+  test('refuses the whole transaction if one of its actors was taken over', async () => {
     const [kept, lost] = [await actorWithMail(sql), await actorWithMail(sql)]
     const worker = await deadWorker(sql)
     const held = await claim(sql, worker, [kept, lost])
@@ -135,7 +135,7 @@ describe('fenceAndRelease', () => {
     expect(await stillHeld(sql, worker, held)).toEqual(new Set([kept]))
   })
 
-  test('releases where nothing newer has arrived, and keeps where it is told to', async () => {
+  test('releases if no newer message has arrived, and keeps the actor if told to', async () => {
     const [idle, busy, unfinished] = [
       await actorWithMail(sql),
       await actorWithMail(sql),
@@ -153,7 +153,7 @@ describe('fenceAndRelease', () => {
     expect(await stillHeld(sql, worker, held)).toEqual(new Set([busy, unfinished]))
   })
 
-  test('keeps a takeover away until the commit in flight is through', async () => {
+  test('delays a takeover until the commit in flight is done', async () => {
     const key = await actorWithMail(sql)
     const owner = await deadWorker(sql)
     const held = await claimOne(sql, owner, key)
@@ -179,7 +179,7 @@ describe('fenceAndRelease', () => {
     expect(await released).toEqual(new Set())
   })
 
-  test('an epoch that a crash of the server took back belongs to the worker that claimed it again', async () => {
+  test('after a crash of the server, an epoch that was claimed twice belongs to the second worker', async () => {
     const key = await actorWithMail(sql)
     const [first, second] = [await liveWorker(sql), await liveWorker(sql)]
     const lost = await claimOne(sql, first, key)

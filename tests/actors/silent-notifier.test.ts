@@ -1,4 +1,4 @@
-/** Without Redis, a worker whose listening connection was cut without a word hears notifiers again, and needs no sweep for it. */
+/** Without Redis, a worker whose listening connection went silent receives wake-ups again, without a sweep. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { transactionWithOutbox } from '../../src/actors/mailbox.ts'
 import { NO_SWEEP, sessions, startWorker, type TestWorker, testDeps } from '../support/actors.ts'
@@ -15,7 +15,7 @@ beforeAll(async () => {
   proxy = await startTcpProxy(Number(url.port))
   url.port = String(proxy.port)
   const deps = testDeps(database.url, null)
-  // The notifier alone is on the bad line.
+  // Only the notifier uses the broken connection.
   const listening = { ...deps, servers: { ...deps.servers, database: { url: url.href } } }
   worker = await startWorker(listening, [sessions({ work: async () => 'done' })], NO_SWEEP)
 })
@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Sends messages to new actors until one of them is dealt with. */
+/** Sends messages to new actors until one of them is handled. */
 async function isHeard(): Promise<void> {
   const { sql, notifier } = worker.deps
   await eventually(async () => {
@@ -40,7 +40,7 @@ async function isHeard(): Promise<void> {
   })
 }
 
-test('notifiers are heard again after the line was silent', async () => {
+test('wake-ups arrive again after the connection was silent', async () => {
   await isHeard()
   expect(proxy.connections).toBe(1)
   proxy.setLine('silent')

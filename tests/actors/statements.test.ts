@@ -46,7 +46,7 @@ describe('claim', () => {
     expect(await claim(sql, first, [key])).toEqual([{ key, epoch: 2 }])
   })
 
-  test('of many workers at once, each actor goes to one', async () => {
+  test('by many workers at once gives each actor to one', async () => {
     const keys = await Promise.all(Array.from({ length: 20 }, () => actorWithMail(sql)))
     const claims = await Promise.all(
       Array.from({ length: 8 }, async (_, i) =>
@@ -75,7 +75,7 @@ describe('claim', () => {
   })
 })
 
-describe('take over', () => {
+describe('takeOver', () => {
   const inHandOfTheDead = async (key: ActorKey) => {
     await sql`update actor_mailbox set owner = null where key = ${key}`
     await sql`update actor_message set available_at = now() where key = ${key}`
@@ -87,7 +87,7 @@ describe('take over', () => {
   }
   const NEVER = [0, 0, null]
 
-  test('takes from a dead worker and notes it for the head only, which counts nothing', async () => {
+  test('takes from a dead worker and notes it for the head only, without a count', async () => {
     const key = await actorWithMail(sql, 2)
     await claimOne(sql, await deadWorker(sql), key)
     const worker = await liveWorker(sql)
@@ -100,14 +100,14 @@ describe('take over', () => {
     ])
   })
 
-  test('counts a death for the head that is in hand at the next end, too, and at each further one', async () => {
+  test('counts a death for a head that is in hand again when the next worker ends, and each time after that', async () => {
     const key = await actorWithMail(sql, 2)
     expect(await inHandOfTheDead(key)).toEqual([[0, 0, WORKER_ENDED_ONCE], NEVER])
     expect(await inHandOfTheDead(key)).toEqual([[1, 1, WORKER_ENDED], NEVER])
     expect(await inHandOfTheDead(key)).toEqual([[2, 2, WORKER_ENDED], NEVER])
   })
 
-  test('counts nothing for a head that has failed by itself in between', async () => {
+  test('counts nothing for a head that failed by itself in between', async () => {
     const key = await actorWithMail(sql)
     await inHandOfTheDead(key)
     const [held] = await sql<
@@ -117,7 +117,7 @@ describe('take over', () => {
     expect(await inHandOfTheDead(key)).toEqual([[1, 0, WORKER_ENDED_ONCE]])
   })
 
-  test('takes nothing from a worker that lives, and nothing that is idle', async () => {
+  test('takes nothing from a live worker, and no idle actor', async () => {
     const [owned, idle] = [await actorWithMail(sql), await actorWithMail(sql)]
     await claimOne(sql, await liveWorker(sql), owned)
     const worker = await liveWorker(sql)
@@ -125,15 +125,15 @@ describe('take over', () => {
     expect(await takeOver(sql, worker, idle, LEASE_MS)).toBeNull()
   })
 
-  test('takes from a worker whose row is gone', async () => {
+  test('takes from a worker without a row', async () => {
     const key = await actorWithMail(sql)
     await claimOne(sql, 'a worker that was removed', key)
     expect(await takeOver(sql, await liveWorker(sql), key, LEASE_MS)).toEqual({ key, epoch: 2 })
   })
 })
 
-describe('head', () => {
-  test('gives due messages in order, up to the first that waits for its retry', async () => {
+describe('readMailboxes', () => {
+  test('returns due messages in order, up to the first that waits for its retry', async () => {
     const key = await actorWithMail(sql, 3)
     await sql`
       update actor_message set available_at = now() + interval '1 hour' where key = ${key} and seq = 3`
@@ -144,7 +144,7 @@ describe('head', () => {
     expect(mailbox).toMatchObject({ lastSeq: 3, complete: true })
   })
 
-  test('a head that waits for its retry holds back what is due behind it', async () => {
+  test('returns no message behind a head that waits for its retry', async () => {
     const key = await actorWithMail(sql, 2)
     await sql`
       update actor_message set available_at = now() + interval '1 hour' where key = ${key} and seq = 1`
@@ -153,7 +153,7 @@ describe('head', () => {
     expect((await readMailboxes(sql, worker, [held], 20)).get(key)?.due).toEqual([])
   })
 
-  test('is missing for an actor that was taken away', async () => {
+  test('returns no mailbox of an actor that was taken over', async () => {
     const key = await actorWithMail(sql)
     const worker = await deadWorker(sql)
     const held = await claimOne(sql, worker, key)
@@ -163,7 +163,7 @@ describe('head', () => {
 })
 
 describe('fence', () => {
-  test('refuses the whole transaction where one of its actors was taken away', async () => {
+  test('refuses the whole transaction if one of its actors was taken over', async () => {
     const [kept, lost] = [await actorWithMail(sql), await actorWithMail(sql)]
     const worker = await deadWorker(sql)
     const held = await claim(sql, worker, [kept, lost])
@@ -176,7 +176,7 @@ describe('fence', () => {
     )
   })
 
-  test('keeps a takeover away until the commit in flight is through', async () => {
+  test('delays a takeover until the commit in flight is done', async () => {
     const key = await actorWithMail(sql)
     const owner = await deadWorker(sql)
     const held = await claimOne(sql, owner, key)
@@ -188,7 +188,7 @@ describe('fence', () => {
     expect(await takeOver(sql, worker, key, LEASE_MS)).not.toBeNull()
   })
 
-  test('an epoch that a crash of the server took back belongs to the worker that claimed it again', async () => {
+  test('after a crash of the server, an epoch that was claimed twice belongs to the second worker', async () => {
     const key = await actorWithMail(sql)
     const [first, second] = [await liveWorker(sql), await liveWorker(sql)]
     const lost = await claimOne(sql, first, key)
@@ -202,7 +202,7 @@ describe('fence', () => {
     await fence(sql, second, [held])
   })
 
-  test('a message is removed once: the second removal is refused', async () => {
+  test('and a message is removed once: the second removal is refused', async () => {
     const key = await actorWithMail(sql)
     const worker = await liveWorker(sql)
     const held = await claimOne(sql, worker, key)
@@ -215,14 +215,14 @@ describe('fence', () => {
 describe('remove', () => {
   const ofKey = (key: ActorKey, seq: number) => ({ key, id: '', seq, type: 'tick', payload: {}, attempts: 0 })
 
-  test('takes the first messages of each actor, and is refused where one is gone', async () => {
+  test('takes the first messages of each actor, and is refused if one is gone', async () => {
     const [one, other] = [await actorWithMail(sql, 3), await actorWithMail(sql)]
     await remove(sql, [ofKey(one, 1), ofKey(one, 2), ofKey(other, 1)])
     await expect(remove(sql, [ofKey(one, 2)])).rejects.toBeInstanceOf(Fenced)
     await remove(sql, [ofKey(one, 3)])
   })
 
-  test('is refused where as many are there, but others', async () => {
+  test('is refused if the number is right but the messages are others', async () => {
     const key = await actorWithMail(sql, 4)
     await sql`delete from actor_message where key = ${key} and seq = 2`
     const seen = [ofKey(key, 1), ofKey(key, 3), ofKey(key, 4)]
@@ -234,7 +234,7 @@ describe('remove', () => {
     await remove(sql, [ofKey(key, 1), ofKey(key, 2), ofKey(key, 4)])
   })
 
-  test('is refused where a crash of the server has brought an earlier message back', async () => {
+  test('is refused if a crash of the server has brought back an earlier message', async () => {
     const [key, other] = [await actorWithMail(sql, 2), await actorWithMail(sql)]
     const turn = transaction(sql, (tx) => remove(tx, [ofKey(other, 1), ofKey(key, 2)]))
     await expect(turn).rejects.toBeInstanceOf(Fenced)
@@ -245,7 +245,7 @@ describe('remove', () => {
 })
 
 describe('release', () => {
-  test('is refused where a message arrived after the head was read', async () => {
+  test('is refused if a message arrived after the mailbox was read', async () => {
     const key = newKey()
     await send(sql, [{ key, type: 'tick' }])
     await sql`delete from actor_message where key = ${key}`
@@ -284,7 +284,7 @@ test('a failure is recorded by the owner only', async () => {
   expect(now?.epoch).toBe(2)
 })
 
-test('the sweep finds idle, dead and forgotten actors with a due head, and no others', async () => {
+test('the sweep finds due heads of actors that are idle, of dead workers, or forgotten by their owner, and no others', async () => {
   const [me, alive] = [await liveWorker(sql), await liveWorker(sql)]
   const [idle, dead, mine, running, theirs, waiting] = [
     await actorWithMail(sql, 2),

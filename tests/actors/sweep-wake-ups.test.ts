@@ -1,4 +1,4 @@
-/** What a worker without room does about the due messages that it finds: it notifies of them, but not for long turns in a queue. */
+/** A worker without room sends wake-ups for the due messages that it finds, but not for long turns that wait in a queue. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Context } from '../../src/actors/context.ts'
 import type { Dispatcher } from '../../src/actors/dispatcher.ts'
@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** One sweep of a worker with so much room in each pool. */
+/** One sweep of a worker with this much room in each pool. */
 async function sweepWith(free: number): Promise<{ readonly notified: string[]; readonly taken: string[] }> {
   const notified: string[] = []
   const taken: string[] = []
@@ -37,7 +37,7 @@ async function sweepWith(free: number): Promise<{ readonly notified: string[]; r
   return { notified: notified.sort(), taken: taken.sort() }
 }
 
-test('a long turn that waits in a queue is not notified of again, one that waits for too long is', async () => {
+test('a long turn that waits in a queue gets no second wake-up, unless it waits too long', async () => {
   const keys: ActorKey[] = ['session:a', 'session:b', 'analysis:a', 'analysis:b']
   await send(
     database.sql,

@@ -1,4 +1,4 @@
-/** Worker threads: one that breaks is replaced, alone, and its work goes on without waiting for the lease. */
+/** Worker threads: only a broken thread is replaced, and its work continues without waiting for the lease. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import {
@@ -63,12 +63,12 @@ const empty = () =>
   })
 
 test.each([
-  // Nobody knows which message threw: the first end is only noted, so the message ends a second thread.
+  // It is unknown which message threw. The first end is only noted, so the message ends a second thread.
   ['explode', 0],
   ['reject', 1],
   ['spin', 1],
 ] as const)(
-  'a thread that dies of %s is replaced, and the others go on',
+  'a thread that dies of %s is replaced, and the others continue',
   async (type, survivors) => {
     // A busy machine may keep the other thread from answering for longer than three short pings.
     await start(2, { entry: ENTRY, pingMs: type === 'spin' ? 500 : 2_000 })
@@ -122,7 +122,7 @@ test.each([
 test.each(['analysis', 'session'] as const)(
   'an error that nothing handles is blamed on the message in whose name it is thrown: %s',
   async (kind) => {
-    // In a process of its own: where tests run, a thread is not told of its last error.
+    // Runs in its own process: in the test process, a thread does not learn of its last error.
     const script = new URL('../support/threads-process.ts', import.meta.url).pathname
     const child = Bun.spawn([process.execPath, script, database.url], { stdin: 'pipe' })
     try {
@@ -144,7 +144,7 @@ test.each(['analysis', 'session'] as const)(
   40_000,
 )
 
-test('a thread that worked is replaced at once, however often it ends', async () => {
+test('a thread that started successfully is replaced at once, however often it ends', async () => {
   await start(1, { entry: ENTRY, pingMs: 100, respawnMs: 20 })
   await send(database.sql, [{ key: newKey(), type: 'spin thrice' }])
   await eventually(async () => (await database.sql`select 1 from actor_message`).length === 0, {
@@ -154,7 +154,7 @@ test('a thread that worked is replaced at once, however often it ends', async ()
   expect(pauses).toEqual([20, 20, 20])
 }, 60_000)
 
-test('threads tell their metrics, and stop in order', async () => {
+test('threads report their metrics, and stop in order', async () => {
   const running = await start(2)
   await send(database.sql, [{ key: newKey(), type: 'tick' }])
   await empty()
@@ -167,7 +167,7 @@ test('threads tell their metrics, and stop in order', async () => {
   expect(await running.metricsJson()).toEqual([])
 })
 
-/** Child processes of this one that do text jobs. */
+/** Child processes of this process that run text jobs. */
 function textProcesses(): number {
   const { stdout } = Bun.spawnSync(['ps', '-o', 'args=', '--ppid', String(process.pid)])
   return stdout
@@ -176,7 +176,7 @@ function textProcesses(): number {
     .filter((line) => line.includes(TEXT_PROCESS)).length
 }
 
-test('the threads of the service start and stop, and share what works on texts', async () => {
+test('the threads of the service start and stop, and share the text processes', async () => {
   const textWork = createTextProcesses()
   try {
     await start(3, {}, { serve: (port) => serveTextPort(port, textWork) })

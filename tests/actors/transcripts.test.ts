@@ -1,4 +1,4 @@
-/** What happens when a transcript has completed: search learns of it, and a summary is made. Real workers, real HTTP. */
+/** After a transcript is complete, search finds it and a summary is made. Real workers, real HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type LongTurn, NO_ORGANIZATION } from '../../src/actors/types.ts'
 import { AnalyzerError } from '../../src/analyze/analyzer.ts'
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.stop())
 
-/** Creates a recording and waits for its actor to be through. */
+/** Creates a recording and waits until its actor is done. */
 async function completed(texts: readonly string[], more: object = {}, caller = client): Promise<string> {
   const transcript = texts.map((text, index) => utterance(index, index + 1, index % 2, text))
   const { id } = await createRecording(caller, { transcript, ...more })
@@ -43,11 +43,11 @@ async function found(q: string, caller = client): Promise<readonly string[]> {
 
 const summaryOf = async (id: string) => (await client.get(`${RECORDINGS}/${id}`)).body.summary
 
-/** Words that no other test of this file says. */
+/** Words that no other test of this file uses. */
 const unique = () => `w${newId().replaceAll('-', '')}`
 
 describe('search', () => {
-  test('finds words of the transcript and of the name, by case or not', async () => {
+  test('finds words of the transcript and of the name in any case', async () => {
     const [said, named] = [unique(), unique()]
     const id = await completed([`The ${said} is broken.`, 'Since Monday.'], {
       displayName: `Call about ${named}`,
@@ -59,7 +59,7 @@ describe('search', () => {
     expect(await found(`${said} ${unique()}`)).toEqual([])
   })
 
-  test('finds a name also where there is no transcript', async () => {
+  test('finds a name without a transcript, too', async () => {
     const word = unique()
     const { id } = await createRecording(client, { displayName: `${word}!` })
     expect(await found(word)).toEqual([id])
@@ -78,7 +78,7 @@ describe('search', () => {
     expect(await found(`${a} or ${b} ${c}`)).toEqual([turned])
   })
 
-  test('finds other forms of a word, and what begins with it', async () => {
+  test('finds other forms of a word, and words that begin with it', async () => {
     const word = unique()
     const id = await completed([`${word}ending The companies were invoiced; we are running Rechnungen`])
     for (const q of [
@@ -93,7 +93,7 @@ describe('search', () => {
       'Rechnung',
     ])
       expect([q, await found(`${word} ${q}`)]).toEqual([q, [id]])
-    // As it stands: in quotation marks, and where it is excluded.
+    // Matches the exact word in quotation marks and when excluding it.
     expect(await found(`${word} "invoice"`)).toEqual([])
     expect(await found(`${word} -invoice`)).toEqual([id])
     expect(await found(`${word} -invoiced`)).toEqual([])
@@ -106,7 +106,7 @@ describe('search', () => {
       expect(await found(`${word} ${q}`)).toEqual([id])
   })
 
-  test('words and phrases stand anywhere in the longest transcript, also in parts far apart', async () => {
+  test('finds words and phrases anywhere in the longest transcript, even in distant parts', async () => {
     const [first, last] = [unique(), unique()]
     const filler = 'so we talked about many things and then about more of them '.repeat(300)
     const id = await completed([first, ...Array.from({ length: 110 }, () => filler), `one ${last} two three`])
@@ -119,8 +119,8 @@ describe('search', () => {
     expect(parts).toBeGreaterThan(10)
   }, 30_000)
 
-  test('takes the worst transcript there can be', async () => {
-    // Many long words with hyphens: each is indexed as a whole and in parts, four bytes a character.
+  test('accepts the worst possible transcript', async () => {
+    // Many long words with hyphens: each is indexed as a whole and in parts, four bytes per character.
     const text = Array.from(
       { length: 40 },
       (_, index) => `${'𝒳'.repeat(248)}-${String.fromCodePoint(0x1d4d0 + index).repeat(248)}`,
@@ -137,7 +137,7 @@ describe('search', () => {
     },
   )
 
-  test('finds nothing of another organization', async () => {
+  test('finds nothing from another organization', async () => {
     const word = unique()
     await completed([word], { displayName: word })
     const stranger = server.as({ apiKey: (await server.createTenant()).apiKey })
@@ -176,12 +176,12 @@ describe('a summary', () => {
     expect(body.data[0].summary).toBe(summary)
   })
 
-  test('given by the caller is never overwritten', async () => {
+  test('from the caller is never overwritten', async () => {
     const id = await completed(SPEECH, { summary: 'As the caller says.' })
     expect(await summaryOf(id)).toBe('As the caller says.')
   })
 
-  test('is none where nothing was said', async () => {
+  test('is missing if nothing was said', async () => {
     expect(await summaryOf(await completed([]))).toBeNull()
   })
 })
@@ -215,7 +215,7 @@ describe('a turn', () => {
     expect(finished).toBe(1)
   }
 
-  test('may run again: parts and summary are replaced', async () => {
+  test('can run again: parts and summary are replaced', async () => {
     const [before, after] = [unique(), unique()]
     const id = await completed([before, 'and'])
     const { sql } = server.database
@@ -226,7 +226,7 @@ describe('a turn', () => {
     expect(await summaryOf(id)).toBe(`${after} and`)
   })
 
-  test('keeps a summary that the caller gave while one was being made', async () => {
+  test('keeps a summary that the caller set meanwhile', async () => {
     const id = await completed(SPEECH)
     await turn(id, async () => {
       expect((await client.patch(`${RECORDINGS}/${id}`, { summary: 'Mine.' })).status).toBe(200)
@@ -235,14 +235,14 @@ describe('a turn', () => {
     expect(await summaryOf(id)).toBe('Mine.')
   })
 
-  test('makes no summary anew where the caller took it away', async () => {
+  test('makes no new summary if the caller removed it', async () => {
     const id = await completed(SPEECH)
     expect((await client.patch(`${RECORDINGS}/${id}`, { summary: null })).status).toBe(200)
     await turn(id, async () => 'Ours.')
     expect(await summaryOf(id)).toBeNull()
   })
 
-  test('ends without a summary where the engine refuses the transcript', async () => {
+  test('ends without a summary if the engine refuses the transcript', async () => {
     const id = await completed(SPEECH)
     await turn(id, async () => {
       throw new AnalyzerError('The analysis server answered 400', false)
@@ -250,7 +250,7 @@ describe('a turn', () => {
     expect(await summaryOf(id)).toBeNull()
   })
 
-  test('fails, to be tried again, where the engine is away; search has learned of the transcript nevertheless', async () => {
+  test('fails and is retried if the engine is away, but search finds the transcript', async () => {
     const word = unique()
     const id = await completed([word])
     await server.database.sql`delete from transcript_search where recording_id = ${id}`

@@ -1,5 +1,5 @@
 /**
- * Requests that follow one another closely share a turn: the message of a session that just had one waits, and the others are left
+ * Requests in quick succession share a turn. The message of a session that just had a turn waits, and later messages are left
  * out meanwhile. A session that rested has its turn at once.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** A session of two events whose messages are gone, as if its last turn had been `ago`. */
+/** Creates a session of two events without messages, as if its last turn had been `ago`. */
 async function sessionAfterTurn(ago: string): Promise<{ agent: Agent; key: string; sessionId: string }> {
   const agent = await openAgent(server)
   const { sessionId } = await agent.accept([userMessage(1), userMessage(2)])
@@ -28,7 +28,7 @@ async function sessionAfterTurn(ago: string): Promise<{ agent: Agent; key: strin
   return { agent, key, sessionId }
 }
 
-/** How long each message of the session waits from the last request on, in milliseconds. */
+/** How long each message of the session waits after the last request, in milliseconds. */
 async function waits(key: string): Promise<readonly number[]> {
   const rows = await sql<{ ms: number }[]>`
     select extract(epoch from m.available_at - s.updated_at)::float8 * 1000 as ms
@@ -50,8 +50,8 @@ for (const [what, event] of WAYS) {
     expect(await waits(key)).toEqual([0])
   })
 
-  test(`${what} soon after a turn waits for company, and others send no message of their own`, async () => {
-    // A turn that is still to come by its time is one of a clock that went back: the wait is no longer for that.
+  test(`${what} soon after a turn is delayed, and later requests send no message of their own`, async () => {
+    // The time of the last turn is in the future if the clock went back. The wait must not become longer by that.
     const { agent, key } = await sessionAfterTurn('-1 hour')
     await agent.accept([event])
     expect(await waits(key)).toEqual([TURN_PAUSE_MS])
@@ -69,7 +69,7 @@ test('the first event of a new session is due at once', async () => {
   expect(await waits(`session:${sessionId}`)).toEqual([0])
 })
 
-test('every turn is noted, and what waited for company is done without anybody asking', async () => {
+test('every turn is recorded, and a delayed message runs without a further request', async () => {
   const { agent, sessionId } = await sessionAfterTurn('-1 hour')
   const runtime = createRuntime(server.deps, server.features.actors, { sweepMs: 60_000 })
   await runtime.start()

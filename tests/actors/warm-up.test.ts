@@ -1,10 +1,10 @@
-/** The conversation that a process has for practice: it leaves statements behind that are ready, and no row. */
+/** The practice conversation of a process prepares statements and leaves no row. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 beforeAll(async () => {
-  // As many connections as are warmed up: whichever is asked, it is one of them.
+  // The pool has only as many connections as are warmed up, so every query uses one of them.
   server = await startTestServer({ env: { DATABASE_POOL_SIZE: '2' } })
 })
 afterAll(() => server.stop())
@@ -36,7 +36,7 @@ const OF_TURNS = [
   'update agent_response r set state =',
 ]
 
-test('of requests readies the statements that store one, and leaves nothing behind', async () => {
+test('of requests prepares the statements that store a request, and leaves nothing behind', async () => {
   const before = await rowsByTable()
   for (const statement of OF_REQUESTS) expect(await prepared(statement)).toBe(0)
   await server.features.warmUp.requests()
@@ -45,7 +45,7 @@ test('of requests readies the statements that store one, and leaves nothing behi
   expect(await rowsByTable()).toEqual(before)
 })
 
-test('of turns readies the statements of a turn and of an analysis, and leaves nothing behind', async () => {
+test('of turns prepares the statements of a turn and of an analysis, and leaves nothing behind', async () => {
   const before = await rowsByTable()
   for (const statement of OF_TURNS) expect(await prepared(statement)).toBe(0)
   await server.features.warmUp.turns()
