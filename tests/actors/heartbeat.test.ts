@@ -43,7 +43,7 @@ test('a worker ends if its statements neither succeed nor fail any more', async 
 
 for (const [what, answer] of [
   ['fail', () => Promise.reject(new Error('the database is away'))],
-  ['are answered late, but are', () => Bun.sleep(3 * OPTIONS.heartbeatMs)],
+  ['succeed late', () => Bun.sleep(3 * OPTIONS.heartbeatMs)],
 ] as const) {
   test(`a worker continues if its statements ${what}`, async () => {
     const stopping = new AbortController()

@@ -84,7 +84,7 @@ describe('claimAndRead', () => {
     expect(claimed).toEqual([{ key, epoch: 2, mailbox: null }])
   })
 
-  test('returns no mailbox of an actor that had an owner, even the same worker', async () => {
+  test('returns no mailbox of an actor that already had an owner, even if it was the same worker', async () => {
     const [key, worker] = [await actorWithMail(sql, 1), await liveWorker(sql)]
     await claimOne(sql, worker, key)
     expect(await claimAndRead(sql, worker, [key], 20)).toEqual([{ key, epoch: 2, mailbox: null }])

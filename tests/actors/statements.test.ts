@@ -202,7 +202,7 @@ describe('fence', () => {
     await fence(sql, second, [held])
   })
 
-  test('and a message is removed once: the second removal is refused', async () => {
+  test('and removal together refuse to remove a message twice', async () => {
     const key = await actorWithMail(sql)
     const worker = await liveWorker(sql)
     const held = await claimOne(sql, worker, key)

@@ -36,7 +36,7 @@ const OF_TURNS = [
   'update agent_response r set state =',
 ]
 
-test('of requests prepares the statements that store a request, and leaves nothing behind', async () => {
+test('a warm-up of requests prepares the statements that store a request, and leaves nothing behind', async () => {
   const before = await rowsByTable()
   for (const statement of OF_REQUESTS) expect(await prepared(statement)).toBe(0)
   await server.features.warmUp.requests()
@@ -45,7 +45,7 @@ test('of requests prepares the statements that store a request, and leaves nothi
   expect(await rowsByTable()).toEqual(before)
 })
 
-test('of turns prepares the statements of a turn and of an analysis, and leaves nothing behind', async () => {
+test('a warm-up of turns prepares the statements of a turn and of an analysis, and leaves nothing behind', async () => {
   const before = await rowsByTable()
   for (const statement of OF_TURNS) expect(await prepared(statement)).toBe(0)
   await server.features.warmUp.turns()

@@ -1,6 +1,6 @@
 /**
- * How an actor comes into the hands of a worker, and what is seen of its mailbox: sweep, claim, takeover and head, a
- * statement each, or claim and head in one.
+ * How a worker gets an actor and reads its mailbox: sweep, claim, takeover and mailbox read, one statement each, or
+ * claim and mailbox read in one (`claimAndRead`).
  */
 import type { Step } from './explorer.ts'
 import {
@@ -35,7 +35,7 @@ export function sweep({ mistake }: ProtocolOptions, state: State, me: number): r
   ]
 }
 
-/** Claim, or take over; the look at the mailbox is another statement. */
+/** Claims or takes over; another statement reads the mailbox. */
 export function claim(state: State, me: number): Step<State> {
   const { owner, epoch } = state.database
   const { flag: fromDead } = state.workers[me - 1]!
@@ -55,16 +55,16 @@ export function claim(state: State, me: number): Step<State> {
   }
 }
 
-/** The look at an actor that somebody had in hands. No epoch is the next one. */
+/** Marks a mailbox read of an actor that had an owner. It matches no epoch. */
 const NOT_TRUSTED = -1
 
-/** Claim and head in one statement: it takes its snapshot, and looks at the mailbox with it. */
+/** Claim and mailbox read in one statement: it takes its snapshot and reads the mailbox with it. */
 export function beginClaim({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
   const { owner, epoch, lastSeq } = state.database
   if (owner !== 0 && owner !== me)
     return [{ label: `worker ${me} claims: not free`, next: leave(state, me, 0) }]
   const { head, isLast } = dueHead(state)
-  const isTrusted = owner === 0 || mistake === 'claim trusts its look at what is in hands'
+  const isTrusted = owner === 0 || mistake === 'claim trusts its read of an owned actor'
   const seen = { epoch: isTrusted ? epoch : NOT_TRUSTED, lastSeq, head, flag: isLast }
   return [
     {
@@ -74,7 +74,7 @@ export function beginClaim({ mistake }: ProtocolOptions, state: State, me: numbe
   ]
 }
 
-/** Then it locks the row as it is now. What it saw is good for nothing where somebody had the actor then, or in between. */
+/** Then it locks the current row. It discards what it read if another worker had the actor then or in between. */
 export function claimAndRead({ mistake }: ProtocolOptions, state: State, me: number): Step<State> {
   const { owner, epoch, lastSeq } = state.database
   const seen = state.workers[me - 1]!
@@ -84,7 +84,7 @@ export function claimAndRead({ mistake }: ProtocolOptions, state: State, me: num
   const claimed = setDatabase(state, { owner: me, epoch: next })
   if (seen.epoch !== epoch)
     return {
-      label: `worker ${me} claims: epoch ${next}, has to look again`,
+      label: `worker ${me} claims: epoch ${next}, has to read the mailbox again`,
       next: setWorker(claimed, me, { place: 'held', epoch: next, lastSeq: 0, head: 0, flag: false }),
     }
   return {
@@ -98,7 +98,7 @@ export function claimAndRead({ mistake }: ProtocolOptions, state: State, me: num
   }
 }
 
-/** The head, or 0 where none is due. */
+/** The head, or 0 if none is due. */
 function dueHead({ database }: State, skipsWaiting = false) {
   const { present, waiting } = database
   const head = lowest(skipsWaiting ? present & ~waiting : present)
@@ -115,17 +115,17 @@ export function readHead({ mistake }: ProtocolOptions, state: State, me: number)
       next: setWorker(state, me, { place: 'releasing', lastSeq }),
     }
   if (!isOurs(state, me))
-    return { label: `worker ${me} looks at the head: not its own any more`, next: leave(state, me, 0) }
-  const { head, isLast } = dueHead(state, mistake === 'head skips what waits for its retry')
+    return { label: `worker ${me} reads the head: no longer its own`, next: leave(state, me, 0) }
+  const { head, isLast } = dueHead(state, mistake === 'head skips messages that wait for their retry')
   if (head === 0) {
     const place = mistake === 'head in two statements' ? 'half read' : 'releasing'
     return {
-      label: `worker ${me} looks at the head: nothing is due`,
+      label: `worker ${me} reads the head: nothing is due`,
       next: setWorker(state, me, { place, lastSeq }),
     }
   }
   return {
-    label: `worker ${me} looks at the head: message ${head}`,
+    label: `worker ${me} reads the head: message ${head}`,
     next: setWorker(state, me, { place: 'turn', lastSeq, head, flag: isLast }),
   }
 }

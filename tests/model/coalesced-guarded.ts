@@ -1,6 +1,6 @@
 /**
- * The guarded way of a request in the model: decided by memory or by what is read, written by one statement, noted. What is left
- * out by memory is read; what is left out after that takes the way with locks.
+ * The guarded way of a request in the model. It is decided by memory or by a read, written by one statement, and remembered. A
+ * write by memory that is refused is read; a write that is refused after a read takes the way with locks.
  */
 import {
   type CoalescedOptions,
@@ -15,7 +15,7 @@ import {
 } from './coalesced-state.ts'
 import type { Step } from './explorer.ts'
 
-/** Null where the sender is not on this way. */
+/** Null if the sender is not on this way. */
 export function guardedSteps(
   options: CoalescedOptions,
   state: State,
@@ -39,7 +39,7 @@ export function guardedSteps(
   }
 }
 
-/** By memory where that is allowed, else by a look. */
+/** Decides by memory if that is allowed, otherwise by a read. */
 function decide(options: CoalescedOptions, state: State, sender: Sender, index: number): Step<State> {
   const { process } = options.senders[index]!
   const known = state.known[process] ?? null
@@ -63,8 +63,8 @@ function decide(options: CoalescedOptions, state: State, sender: Sender, index: 
 }
 
 /**
- * The one statement, from where it asks for the row. The version, the watermark and `not exists (… actor_message …)` are those of the
- * snapshot, however long the row was waited for; which write made the row is looked at again.
+ * The one statement, from its request for the row lock. The version, the watermark and `not exists (… actor_message …)` come from the
+ * snapshot, however long it waited for the row. Only the write that made the row is checked again.
  */
 function write(
   options: CoalescedOptions,
@@ -75,9 +75,9 @@ function write(
   const { mistake } = options
   const me = index + 1
   const { database } = state
-  if (seen === null || snapshot === null) throw new Error('a write that has not begun')
+  if (seen === null || snapshot === null) throw new Error('this write has not begun')
   const away: Step<State> = {
-    label: `sender ${me} does not find the session as it was: ${remembered ? 'reads it' : 'takes the way with locks'}`,
+    label: `sender ${me} finds the session changed, and ${remembered ? 'reads it' : 'takes the way with locks'}`,
     next: leftOut(options, state, index, remembered ? 'new' : 'to lock'),
   }
   const creates = seen.version === 0
@@ -91,7 +91,7 @@ function write(
   const tells = creates || snapshot.messages === 0
   return [
     {
-      label: `sender ${me} locks the session and ${tells ? 'sends a message' : 'leaves its message out'}`,
+      label: `sender ${me} locks the session and ${tells ? 'sends a message' : 'leaves out its message'}`,
       next: { ...set(state, index, { place: 'open', tells, snapshot: null }), locked: me },
       ...(seen.events === database.events ? {} : { broken: RULES.stale }),
     },
@@ -109,7 +109,7 @@ function isAsInSnapshot(
   return snapshot.writer === database.writer
 }
 
-/** Goes on in another way: what the process remembers is not to be trusted. */
+/** Continues in another way, because the process can no longer trust what it remembers. */
 export function leftOut(
   { senders, neverDoubts, mistake }: CoalescedOptions,
   state: State,
@@ -118,7 +118,7 @@ export function leftOut(
 ): State {
   const { process } = senders[index]!
   const known = state.known[process] ?? null
-  const isBlind = mistake === 'what was remembered wrongly is remembered again'
+  const isBlind = mistake === 'a wrong memory is trusted again'
   const doubts = known !== null && neverDoubts !== true && !isBlind
   return {
     ...set(state, index, { ...NEW, place, reads: place === 'new' && !isBlind }),
@@ -126,7 +126,7 @@ export function leftOut(
   }
 }
 
-/** The answer is there: what was stored is remembered. Nobody else of this process wrote to the session meanwhile. */
+/** After the answer: remembers what was stored. No other request of this process wrote to the session meanwhile. */
 function note(
   { senders }: CoalescedOptions,
   state: State,
@@ -143,7 +143,7 @@ function note(
     doubted: before?.doubted === true && before.version !== seen.version,
   }
   return {
-    label: `sender ${index + 1} notes what it stored`,
+    label: `sender ${index + 1} remembers what it stored`,
     next: { ...set(state, index, { ...NEW, place: 'done' }), known: state.known.with(process, known) },
   }
 }

@@ -1,33 +1,33 @@
 /**
- * What there is in the model of guarded writes and of messages that are left out.
+ * The state of the model of guarded writes and of left-out messages.
  *
- * The rule: states are values; every helper returns a new one. Sets of events and messages are bit masks. Each request has one
+ * States are values; every helper returns a new one. Sets of events and messages are bit masks. Each request has one
  * event, whose sequence is the number of the request.
  */
 
-/** Every way in which it can be got wrong; none of them is what the service does. */
+/** The mistakes that the model can make. The service makes none of them. */
 export type CoalescedMistake =
-  | 'the message is looked for before the row is locked'
+  | 'the sender looks for a message before it locks the row'
   | 'the version is not compared'
   | 'nothing is compared again under the lock'
   | 'only the version is compared again under the lock'
   | 'the watermark is not compared'
-  | 'the locked way leaves the version as it was'
+  | 'the locked way does not change the version'
   | 'the version is the clock alone, which may stand still'
-  | 'what was remembered wrongly is remembered again'
+  | 'a wrong memory is trusted again'
   | 'a request does not wait for the disk'
   | 'the turn reads before it locks'
   | 'the turn reads in the statement that locks'
-  | 'a turn without news leaves the row as it was'
+  | 'a turn without news does not write the row'
   | 'the message of a session that just had a turn is not sent'
-  | 'the long turn does not look at what came in meanwhile'
+  | 'the long turn does not check what arrived meanwhile'
 
-/** `guarded`: one statement on condition of what was read or is remembered; `locked`: a transaction that starts with the row lock. */
+/** `guarded`: one statement, conditional on what was read or remembered. `locked`: a transaction that begins with the row lock. */
 export type Way = 'guarded' | 'locked'
 
 export interface SenderOptions {
   readonly way: Way
-  /** Requests of one process for one session are done one after another, and share what is remembered. */
+  /** Requests of one process for one session run one after another and share one memory. */
   readonly process: number
 }
 
@@ -36,44 +36,44 @@ export interface CoalescedOptions {
   readonly workers: number
   /** How many faults may happen in one run, in any combination. */
   readonly faults: number
-  /** `short`: locks, then reads. `long`: reads and asks somebody else without a lock, then locks and looks at what is left. */
+  /** `short`: locks, then reads. `long`: reads and does its I/O without a lock, then locks and checks what is left. */
   readonly turns: 'short' | 'long'
   /** Turns commit without waiting for the disk, and the server may crash and lose them. */
   readonly serverCrashes?: boolean
-  /** What was remembered wrongly is trusted again at once. Slow where processes take turns, and no mistake. */
+  /** A wrong memory is replaced and trusted again at once. This is slow if processes alternate, but not a mistake. */
   readonly neverDoubts?: boolean
-  /** A message that is sent after a turn is not due at once. */
+  /** A message that is sent soon after a turn is not due at once. */
   readonly pauses?: boolean
   readonly mistake?: CoalescedMistake
 }
 
-/** What a request is decided by. */
+/** The state that a request is decided by. */
 export interface Seen {
-  /** Of the session as ingestion left it; 0: there is none. */
+  /** The version of the session as ingestion left it; 0: there is no session. */
   readonly version: number
   readonly events: number
-  /** The highest sequence that a turn has walked. */
+  /** The highest sequence that a turn has passed. */
   readonly watermark: number
 }
 
-/** What is committed. */
+/** The committed state. */
 export interface Database extends Seen {
-  /** Which write made the row as it is. */
+  /** The write that made the current row. */
   readonly writer: number
-  /** Events that came below the watermark: turns go back for them. */
+  /** Events that arrived below the watermark; turns go back for them. */
   readonly revisits: number
-  /** Events that a turn has dealt with. */
+  /** Events that a turn has handled. */
   readonly read: number
   readonly messages: number
-  /** Those of them that wait for company: they were sent soon after a turn. */
+  /** Those messages that are delayed because they were sent soon after a turn. */
   readonly early: number
   readonly lastSeq: number
-  /** Of the actor: 0 is nobody. */
+  /** The owner of the actor; 0: none. */
   readonly owner: number
   readonly epoch: number
 }
 
-/** What a process remembers of the session. */
+/** A process's memory of the session. */
 export interface Known extends Seen {
   readonly doubted: boolean
 }
@@ -90,15 +90,15 @@ export interface Sender {
     | 'stored'
     | 'done'
   readonly seen: Seen | null
-  /** It was not read but remembered. */
+  /** `seen` comes from memory and not from a read. */
   readonly remembered: boolean
-  /** It is not to be decided by memory (again). */
+  /** The request must not be decided by memory (again). */
   readonly reads: boolean
-  /** What the statement that is under way sees. */
+  /** The snapshot of the running statement. */
   readonly snapshot: Database | null
   readonly looked: boolean
   readonly tells: boolean
-  /** The version that its statement has returned. */
+  /** The version that its statement returned. */
   readonly version: number
 }
 
@@ -106,29 +106,29 @@ export interface Worker {
   readonly place: 'idle' | 'held' | 'turn' | 'asked' | 'waits' | 'locked' | 'ready'
   readonly epoch: number
   readonly head: number
-  /** Events that the turn deals with. */
+  /** Events that the turn handles. */
   readonly seen: number
-  /** The long turn writes to itself. */
+  /** The long turn sends a message to its own actor. */
   readonly more: boolean
 }
 
 export interface State {
   readonly database: Database
-  /** What a crash of the server cannot take back. */
+  /** The state that a crash of the server cannot undo. */
   readonly durable: Database
-  /** Who holds the row of the session: 0 nobody, a sender by its number, a worker by its number below zero. */
+  /** The holder of the lock on the session's row: 0 for none, a sender by its number, a worker by its negative number. */
   readonly locked: number
-  /** How often the row has been written, also by transactions that a crash has taken back. */
+  /** How often the row was written, including by transactions that a crash has undone. */
   readonly writes: number
   readonly faults: number
   readonly senders: readonly Sender[]
   readonly workers: readonly Worker[]
-  /** By process. */
+  /** The memory of each process. */
   readonly known: readonly (Known | null)[]
 }
 
 export const RULES = {
-  stale: 'a decision is written that was made from an earlier state of the session',
+  stale: 'a decision is written that was made on an earlier state of the session',
 } as const
 
 export const START: Database = {
@@ -164,7 +164,7 @@ export function setWorker(state: State, index: number, change: Partial<Worker>):
   return { ...state, workers: state.workers.with(index, { ...state.workers[index]!, ...change }) }
 }
 
-/** COMMIT of whoever holds the row. A new version of the row is there, or it is left as it was. */
+/** COMMIT of the transaction that holds the row. It writes a new version of the row, or leaves it unchanged. */
 export function commit(
   state: State,
   change: Partial<Database>,
@@ -184,12 +184,12 @@ export function commit(
   }
 }
 
-/** The highest sequence among events; -1: there are none. */
+/** The highest sequence among events; -1 if there are none. */
 export function highestOf(events: number): number {
   return 31 - Math.clz32(events)
 }
 
-/** Equal for states that differ in the names of versions and writers and in epochs only: all that counts is which are equal. */
+/** Equal for states that differ only in epochs and in the names of versions and writers: it only matters which are equal. */
 export function canonicalCoalesced(state: State): string {
   const names = new Map<number, number>([[0, 0]])
   const name = (write: number) => {
@@ -207,7 +207,7 @@ export function canonicalCoalesced(state: State): string {
       ? '-'
       : `${name(snapshot.version)},${snapshot.watermark},${name(snapshot.writer)},${snapshot.messages === 0}`
   const { database, durable, locked, faults } = state
-  // Epochs of the crashed past may come again; those are compared, too.
+  // After a crash, epochs may come again, so they are compared as well.
   const epochs = [database.epoch, durable.epoch, ...state.workers.map(({ epoch }) => epoch)]
   const lowest = Math.min(...epochs)
   return [

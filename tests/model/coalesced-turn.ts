@@ -1,6 +1,6 @@
 /**
- * The turns in the model of messages that are left out. Claims, fence and removal are those of the protocol, which has a
- * model of its own (protocol.ts); here they are as short as they may be.
+ * The turns in the model of left-out messages. Claim, fence and removal follow the protocol, which has its own model
+ * (protocol.ts); here they are as short as possible.
  */
 import {
   type CoalescedOptions,
@@ -29,7 +29,7 @@ function act(options: CoalescedOptions, state: State, index: number): readonly S
   })
   switch (worker.place) {
     case 'idle':
-      // Whoever claims before the message is due gives the actor back: nothing but the epoch changes.
+      // A worker that claims before the message is due releases the actor again: only the epoch changes.
       return dueHead(database) !== 0 && (database.owner === 0 || database.owner === index + 1)
         ? [claim(state, index)]
         : []
@@ -43,7 +43,7 @@ function act(options: CoalescedOptions, state: State, index: number): readonly S
       return [go('locks the session', { place: worker.place === 'waits' ? 'ready' : 'locked' }, true)]
     case 'locked':
       if (options.turns === 'short') return [go('reads', { place: 'ready', seen: waitingOf(database) })]
-      return [go('looks at what is left', { place: 'ready', more: isLeft(options, state, worker) })]
+      return [go('checks what is left', { place: 'ready', more: isLeft(options, state, worker) })]
     case 'ready':
       return [finish(options, state, index)]
   }
@@ -56,7 +56,7 @@ function beginTurn(
   go: (label: string, change: Partial<Worker>) => Step<State>,
 ): readonly Step<State>[] {
   if (turns === 'long')
-    return [go('reads without a lock, and asks', { place: 'asked', seen: state.database.events })]
+    return [go('reads without a lock, and does its I/O', { place: 'asked', seen: state.database.events })]
   const seen = waitingOf(state.database)
   switch (mistake) {
     case 'the turn reads before it locks':
@@ -64,24 +64,24 @@ function beginTurn(
     case 'the turn reads in the statement that locks':
       return [go('begins to lock: the snapshot is taken', { place: 'waits', seen })]
     default:
-      // Nothing but the row itself comes of the statement that locks, so its snapshot is of no interest.
+      // The locking statement returns only the row itself, so its snapshot does not matter.
       return [go('asks for the session', { place: 'asked' })]
   }
 }
 
-/** What a turn goes by: events above the watermark, whatever is missing between them, and those to go back for. */
+/** The events that a turn handles: those above the watermark, gaps or not, and those to go back for. */
 function waitingOf({ events, watermark, revisits }: Database): number {
   return (events & ~((1 << (watermark + 1)) - 1)) | revisits
 }
 
 function isLeft({ mistake }: CoalescedOptions, { database }: State, { seen }: Worker): boolean {
   return (
-    mistake !== 'the long turn does not look at what came in meanwhile' &&
+    mistake !== 'the long turn does not check what arrived meanwhile' &&
     (database.events & ~database.read & ~seen) !== 0
   )
 }
 
-/** The first message. One that is not due yet is no reason to keep the actor, and hides what is behind it: 0. */
+/** The first message; 0 if it is not due yet. Then it hides the messages behind it, and the worker releases the actor. */
 function dueHead({ messages, early }: State['database']): number {
   const first = messages & -messages
   return (first & early) === 0 ? first : 0
@@ -111,7 +111,7 @@ function lookAtHead(state: State, index: number): Step<State> {
   }
 }
 
-/** Fence, removal and COMMIT. The turn's update of the row needs no more than the lock that it has. */
+/** Fence, removal and COMMIT. The turn already has the lock that its update of the row needs. */
 function finish({ mistake, turns }: CoalescedOptions, state: State, index: number): Step<State> {
   const { head, seen, more } = state.workers[index]!
   const { database } = state
@@ -125,7 +125,7 @@ function finish({ mistake, turns }: CoalescedOptions, state: State, index: numbe
   const messages = more ? rest | (1 << database.lastSeq) : rest
   const lastSeq = database.lastSeq + (more ? 1 : 0)
   const hasNews = (seen & ~database.read) !== 0
-  const writesRow = hasNews || mistake !== 'a turn without news leaves the row as it was'
+  const writesRow = hasNews || mistake !== 'a turn without news does not write the row'
   const walked =
     turns === 'short'
       ? { watermark: Math.max(database.watermark, highestOf(seen)), revisits: database.revisits & ~seen }

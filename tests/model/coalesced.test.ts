@@ -1,14 +1,14 @@
 /**
- * Guarded writes, what they remember, and messages that are left out because one is waiting: every interleaving of requests and
- * turns, statement by statement, with PostgreSQL's snapshots. A wake-up that is lost this way would be made good by the next event
- * only, which may never come.
+ * Guarded writes, what they remember, and messages that are left out because one is waiting. Explores every interleaving of requests and
+ * turns, statement by statement, with PostgreSQL's snapshots. Only the next event would repair a message that is wrongly left out,
+ * and it may never come.
  */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { coalesced } from './coalesced.ts'
 import { type CoalescedMistake, type CoalescedOptions, RULES, type SenderOptions } from './coalesced-state.ts'
 import { explore, STUCK } from './explorer.ts'
 
-// A busy machine takes its time.
+// A busy machine needs longer.
 setDefaultTimeout(120_000)
 
 const guarded = (process: number): SenderOptions => ({ way: 'guarded', process })
@@ -34,35 +34,35 @@ const LONG: CoalescedOptions = {
 }
 
 const REAL: readonly (readonly [string, CoalescedOptions])[] = [
-  ['guarded writes of three processes and a turn that is lost', GUARDED],
-  ['a process that remembers, and another that writes between', REMEMBERED],
+  ['guarded writes of three processes, and a lost turn', GUARDED],
+  ['a process that remembers, and another that writes in between', REMEMBERED],
   ['a process that remembers and may lose its memory, a connection or a turn', IN_TURN],
-  ['a process that remembers, and doubts nothing', { ...IN_TURN, neverDoubts: true }],
-  ['a process that remembers, and a transaction beside it', LOCKED_BESIDE],
-  ['guarded writes beside transactions, two workers and two faults', MIXED],
-  ['a crash of the server that takes turns back', CRASHES],
-  ['messages that wait for company after a turn', PAUSES],
-  ['long turns, which read without a lock and look again under it', LONG],
+  ['a process that remembers and never doubts', { ...IN_TURN, neverDoubts: true }],
+  ['a process that remembers, and a concurrent transaction', LOCKED_BESIDE],
+  ['guarded writes with concurrent transactions, two workers and two faults', MIXED],
+  ['a crash of the server that undoes turns', CRASHES],
+  ['messages that are delayed after a turn', PAUSES],
+  ['long turns, which read without a lock and check again under the lock', LONG],
 ]
 
 const MISTAKES: readonly (readonly [CoalescedMistake, CoalescedOptions, string])[] = [
-  ['the message is looked for before the row is locked', MIXED, STUCK],
+  ['the sender looks for a message before it locks the row', MIXED, STUCK],
   ['the version is not compared', GUARDED, RULES.stale],
   ['nothing is compared again under the lock', GUARDED, RULES.stale],
   ['only the version is compared again under the lock', GUARDED, STUCK],
   ['the watermark is not compared', GUARDED, STUCK],
-  ['the locked way leaves the version as it was', LOCKED_BESIDE, RULES.stale],
+  ['the locked way does not change the version', LOCKED_BESIDE, RULES.stale],
   ['the version is the clock alone, which may stand still', REMEMBERED, RULES.stale],
-  ['what was remembered wrongly is remembered again', REMEMBERED, STUCK],
+  ['a wrong memory is trusted again', REMEMBERED, STUCK],
   ['a request does not wait for the disk', CRASHES, STUCK],
   ['the turn reads before it locks', MIXED, STUCK],
   ['the turn reads in the statement that locks', MIXED, STUCK],
-  ['a turn without news leaves the row as it was', MIXED, STUCK],
+  ['a turn without news does not write the row', MIXED, STUCK],
   ['the message of a session that just had a turn is not sent', PAUSES, STUCK],
-  ['the long turn does not look at what came in meanwhile', LONG, STUCK],
+  ['the long turn does not check what arrived meanwhile', LONG, STUCK],
 ]
 
-describe('a decision counts for what it was made from, and a message that is left out is one whose turn has not read yet', () => {
+describe('a write is refused if its decision is stale, and a message is left out only if the turn of the waiting one has not read yet', () => {
   for (const [title, options] of REAL) {
     test(title, () => {
       const { states, violation } = explore(coalesced(options))

@@ -1,10 +1,10 @@
 /**
- * Guarded writes (`src/agents/ingest/guarded.store.ts`) by what was read or is remembered (`src/agents/ingest/remembered-sessions.ts`), beside
- * transactions and turns, and messages that are left out where one is waiting (`sendUnlessWaiting` in `src/actors/mailbox.ts`), as
- * a model to be explored: one session, its senders, its turns, and PostgreSQL at READ COMMITTED.
+ * The model of guarded writes (`src/agents/ingest/guarded.store.ts`), decided by a read or by memory (`src/agents/ingest/remembered-sessions.ts`),
+ * with concurrent transactions and turns, and of messages that are left out if one is waiting (`sendUnlessWaiting` in `src/actors/mailbox.ts`).
+ * It has one session, its senders, its turns, and PostgreSQL at READ COMMITTED.
  *
- * The rule: a statement sees what was committed when it began, also after it has waited for a lock; only the row that it waited for
- * is looked at again, as it is then. Every step below is one statement, or half of one that waits.
+ * A statement sees what was committed when it began, even after it has waited for a lock. It re-reads only the row that it waited
+ * for. Every step below is one statement, or half of one that waits.
  */
 import { guardedSteps, leftOut } from './coalesced-guarded.ts'
 import {
@@ -95,27 +95,32 @@ function lockedSteps(
   })
   switch (sender.place) {
     case 'to lock': {
-      if (options.mistake === 'the message is looked for before the row is locked' && !sender.looked)
+      if (options.mistake === 'the sender looks for a message before it locks the row' && !sender.looked)
         return [go('looks for a message', { looked: true, tells: database.messages === 0 })]
       if (database.version === 0) return [go('finds no session', { place: 'to create' })]
       return isFree ? [go('locks the session', { place: sender.looked ? 'open' : 'locking done' }, true)] : []
     }
     case 'to create':
-      if (!isFree) return [] // on the row that somebody else has inserted
+      if (!isFree) return [] // waits for the row that another sender has inserted
       return database.version === 0
-        ? [go('makes the session, with a message', { place: 'open', tells: true }, true)]
-        : [go('finds it made by somebody else, and starts over', { place: 'to lock', looked: false })]
+        ? [go('creates the session, with a message', { place: 'open', tells: true }, true)]
+        : [
+            go('finds the session created by another sender, and starts again', {
+              place: 'to lock',
+              looked: false,
+            }),
+          ]
     case 'locking done': {
       if ((database.events & (1 << index)) !== 0)
         return [
           {
-            label: `sender ${me} finds its event stored`,
+            label: `sender ${me} finds its event already stored`,
             next: { ...set(state, index, { ...NEW, place: 'done' }), locked: 0 },
           },
         ]
       const tells = database.messages === 0
       return [
-        go(tells ? 'finds no message and sends one' : 'leaves its message out', { place: 'open', tells }),
+        go(tells ? 'finds no message and sends one' : 'leaves out its message', { place: 'open', tells }),
       ]
     }
     case 'open':
@@ -125,7 +130,7 @@ function lockedSteps(
   }
 }
 
-/** COMMIT of either way. */
+/** COMMIT of both ways. */
 function commitRequest(
   { mistake, pauses = false }: CoalescedOptions,
   state: State,
@@ -135,14 +140,14 @@ function commitRequest(
   const { database } = state
   const bit = 1 << index
   const wasGuarded = seen !== null
-  // The guarded statement does not know of revisits: it is for events beyond the watermark.
+  // The guarded statement handles only events above the watermark, so it never makes a turn go back.
   const isLate = !wasGuarded && index <= database.watermark
   const hadTurn = pauses && database.read !== 0
   const sends = tells && !(hadTurn && mistake === 'the message of a session that just had a turn is not sent')
   const message = sends ? 1 << database.lastSeq : 0
   const stored = {
     messages: database.messages | message,
-    // Which turns count as lately is a matter of time: the message may become due at once.
+    // How long ago a turn was is a matter of time, so the message may become due at any moment.
     early: hadTurn ? database.early | message : database.early,
     lastSeq: database.lastSeq + (sends ? 1 : 0),
     events: database.events | bit,
@@ -151,11 +156,11 @@ function commitRequest(
   const isNew = database.version === 0
   const standsStill =
     mistake === 'the version is the clock alone, which may stand still' ||
-    (mistake === 'the locked way leaves the version as it was' && !wasGuarded)
+    (mistake === 'the locked way does not change the version' && !wasGuarded)
   const committed = commit(state, stored, { movesVersion: isNew || !standsStill })
   const { version } = committed.database
   const next = set(committed, index, wasGuarded ? { place: 'stored', version } : { ...NEW, place: 'done' })
-  // Its COMMIT waits for the disk, and so for every commit before it.
+  // Its COMMIT waits for the disk, and so for every earlier commit.
   const durable = mistake === 'a request does not wait for the disk' ? state.durable : next.database
   return { label: `sender ${index + 1} commits`, next: { ...next, durable } }
 }
@@ -171,7 +176,7 @@ function senderFaults(
   const locked = state.locked === index + 1 ? 0 : state.locked
   const next = { ...set(state, index, NEW), locked, faults: state.faults - 1 }
   const step = (label: string, known: State['known']): Step<State> => ({
-    label: `FAULT: ${label}, and the client of sender ${index + 1} asks again`,
+    label: `FAULT: ${label}, and the client of sender ${index + 1} retries`,
     next: { ...next, known },
     isFault: true,
   })
@@ -179,7 +184,7 @@ function senderFaults(
     step('a connection is lost', state.known),
     ...(state.known[process] === null
       ? []
-      : [step(`process ${process + 1} ends and begins anew`, state.known.with(process, null))]),
+      : [step(`process ${process + 1} restarts`, state.known.with(process, null))]),
   ]
 }
 
@@ -198,7 +203,7 @@ function serverSteps({ serverCrashes }: CoalescedOptions, state: State): readonl
     })
   if (faults > 0 && database.version !== 0 && database.messages === 0 && database.lastSeq < 6)
     steps.push({
-      label: 'FAULT: an operator sends the message again',
+      label: 'FAULT: an operator retries the message',
       next: { ...state, database: resent, durable: resent, faults: faults - 1 },
       isFault: true,
     })
@@ -214,7 +219,7 @@ function serverSteps({ serverCrashes }: CoalescedOptions, state: State): readonl
   return steps
 }
 
-/** Open transactions are rolled back, commits that nobody waited for are gone; what processes have read they keep. */
+/** Open transactions are rolled back and commits not yet on disk are undone. Processes keep what they have read. */
 function crash(state: State): State {
   const { durable } = state
   return {

@@ -1,17 +1,17 @@
 /**
- * A small model checker: visits every state that a system can reach, breadth first, and says where a rule is broken
- * with the shortest way there.
+ * A small model checker. It visits every state that a system can reach, breadth first, and reports a broken rule
+ * with the shortest path to it.
  *
- * Two kinds of rules: what must never happen (a step reports it), and what must stay possible: from every state that
- * faults can lead to, the goal can be reached without any further fault. The second one finds lost wake-ups, and needs
- * no time: what can only be stuck is stuck.
+ * There are two kinds of rules. Some things must never happen; a step reports them. And the goal must stay possible: from every
+ * state that faults can lead to, it can be reached without any further fault. The second kind finds lost wake-ups without
+ * modelling time.
  */
 
 /** One step that a state allows. */
 export interface Step<S> {
   readonly label: string
   readonly next: S
-  /** A step that only bad luck takes: nothing may depend on it to reach the goal. */
+  /** A fault. The goal must be reachable without it. */
   readonly isFault?: boolean
   /** The rule that this step breaks. */
   readonly broken?: string
@@ -20,14 +20,14 @@ export interface Step<S> {
 export interface Model<S> {
   readonly initial: S
   steps(state: S): readonly Step<S>[]
-  /** Equal for states that differ in nothing that matters, such as the names of the workers. */
+  /** Equal for states that differ only in irrelevant details, such as the names of the workers. */
   keyOf(state: S): string
   isGoal(state: S): boolean
 }
 
 export interface Violation {
   readonly rule: string
-  /** The labels of the steps that lead there, from the initial state on. */
+  /** The labels of the steps from the initial state to the violation. */
   readonly trace: readonly string[]
 }
 
@@ -36,7 +36,7 @@ export interface Exploration {
   readonly violation: Violation | null
 }
 
-/** Thrown where the model is larger than it should be: a check must end in seconds. */
+/** Thrown if the model has too many states: a check must end in seconds. */
 export class TooManyStates extends Error {
   override readonly name = 'TooManyStates'
 }
@@ -60,7 +60,7 @@ class Graph<S> {
   readonly #ids = new Map<string, number>()
   readonly #states: (S | null)[] = []
   readonly #parents: number[] = []
-  /** Steps that are no faults, as pairs: from, to. */
+  /** Steps that are not faults, as pairs: from, to. */
   readonly #edges: number[] = []
   readonly #goals: number[] = []
 
@@ -72,7 +72,7 @@ class Graph<S> {
     return this.#states.length
   }
 
-  /** Adds what follows a state. @returns the rule that a step out of it breaks, or null */
+  /** Adds the successors of a state. @returns the rule that a step from it breaks, or null */
   expand(id: number): string | null {
     const state = this.#states[id] as S
     for (const { next, isFault = false, broken } of this.model.steps(state)) {
@@ -80,7 +80,7 @@ class Graph<S> {
       const to = this.#idOf(next, id)
       if (!isFault) this.#edges.push(id, to)
     }
-    this.#states[id] = null // only its key is needed from here on
+    this.#states[id] = null // only its key is needed from now on
     return null
   }
 
@@ -102,7 +102,7 @@ class Graph<S> {
     return stuck === -1 ? null : stuck
   }
 
-  /** The way to a state, walked again from the start, so that names stay the same along it. */
+  /** The path to a state. It is walked again from the start, so that names stay the same along it. */
   trace(id: number, rule: string | null): readonly string[] {
     const keys = [...this.#ids.keys()]
     const path: number[] = []
@@ -132,7 +132,7 @@ class Graph<S> {
     return id
   }
 
-  /** The edges turned around, grouped by where they lead: `list[first[id] … first[id + 1]]` lead to `id`. */
+  /** The reversed edges, grouped by their target: `list[first[id] … first[id + 1]]` lead to `id`. */
   #predecessors() {
     const first = new Uint32Array(this.size + 1)
     for (let at = 1; at < this.#edges.length; at += 2) first[this.#edges[at]! + 1]! += 1

@@ -1,16 +1,16 @@
 /**
- * The protocol of `src/actors/README.md`, explored exhaustively: every interleaving of the statements of three workers
- * and their senders, with every fault at every moment. And each known mistake is found, or the model would prove nothing.
+ * Explores the protocol of `src/actors/README.md` exhaustively: every interleaving of the statements of three workers
+ * and their senders, with every fault at every moment. The model must also find each known mistake; otherwise it proves nothing.
  */
 import { describe, expect, test } from 'bun:test'
 import { explore, STUCK } from './explorer.ts'
 import { protocol } from './protocol.ts'
 import { type Mistake, type ProtocolOptions, RULES } from './state.ts'
 
-/** Seconds where nothing else runs on the machine. */
+/** On an idle machine each test takes seconds. */
 const TIMEOUT_MS = 60_000
 
-/** Notifiers alone: what a sweep would repair is not repaired. */
+/** Notifiers alone, without the repairs of a sweep. */
 const NOTIFIERS: ProtocolOptions = {
   workers: 3,
   messages: 3,
@@ -22,15 +22,15 @@ const NOTIFIERS: ProtocolOptions = {
 /** Sweeps alone, and two faults in any combination. */
 const SWEEPS: ProtocolOptions = { ...NOTIFIERS, messages: 2, faults: 2, sweeps: true, notifiers: false }
 const EVERYTHING: ProtocolOptions = { ...SWEEPS, faults: 1, notifiers: true }
-/** Workers commit without waiting for the disk, and the server crashes. */
+/** Workers commit without waiting for the disk, and the server may crash. */
 const CRASHES: ProtocolOptions = { ...SWEEPS, workers: 2, faults: 1, serverCrashes: true }
 const LONG = { long: true } as const
 
 const REAL: readonly (readonly [string, ProtocolOptions])[] = [
-  ['without faults, no wake-up is lost although nobody sweeps', NOTIFIERS],
+  ['without faults, no wake-up is lost even without sweeps', NOTIFIERS],
   ['three workers, sweeps and two faults', SWEEPS],
   ['three workers, notifiers, sweeps and a fault', EVERYTHING],
-  ['two workers and a crash of the server that takes commits back', CRASHES],
+  ['two workers and a crash of the server that undoes commits', CRASHES],
 ]
 
 const MISTAKES: readonly (readonly [Mistake, ProtocolOptions, string])[] = [
@@ -42,13 +42,13 @@ const MISTAKES: readonly (readonly [Mistake, ProtocolOptions, string])[] = [
   ['removed without being the head', CRASHES, RULES.order],
   ['removed without being the head', { ...CRASHES, ...LONG }, RULES.order],
   ['claim reads last_seq from the locked row', NOTIFIERS, STUCK],
-  ['claim trusts its look at what is in hands', SWEEPS, RULES.over],
-  ['claim trusts its look at what is in hands', { ...SWEEPS, ...LONG }, RULES.over],
-  ['release where no message exists', NOTIFIERS, STUCK],
-  ['release without looking', NOTIFIERS, STUCK],
+  ['claim trusts its read of an owned actor', SWEEPS, RULES.over],
+  ['claim trusts its read of an owned actor', { ...SWEEPS, ...LONG }, RULES.over],
+  ['release if no message exists', NOTIFIERS, STUCK],
+  ['release without a check', NOTIFIERS, STUCK],
   ['head in two statements', NOTIFIERS, STUCK],
-  ['head skips what waits for its retry', SWEEPS, RULES.order],
-  ['notifiers in hand are forgotten', NOTIFIERS, STUCK],
+  ['head skips messages that wait for their retry', SWEEPS, RULES.order],
+  ['wake-ups for an actor in hand are forgotten', NOTIFIERS, STUCK],
   ['sweep overlooks dead owners', SWEEPS, STUCK],
   ['sweep overlooks its own actors', { ...SWEEPS, faults: 1 }, STUCK],
 ]

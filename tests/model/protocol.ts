@@ -2,8 +2,8 @@
  * The actor protocol of `src/actors/statements.ts` as a model to be explored, at the granularity of statements and row
  * locks.
  *
- * The rule: what a transaction wrote is seen by others when it commits, and not before; a statement that waits for a row lock
- * looks at the row again when it gets it (but not at its subqueries); `skip locked` does not wait.
+ * Others see the writes of a transaction only after it commits. A statement that waits for a row lock re-reads the row when it
+ * gets the lock, but does not repeat its subqueries. `skip locked` does not wait.
  */
 import type { Model, Step } from './explorer.ts'
 import {
@@ -77,7 +77,7 @@ function senderSteps(options: ProtocolOptions, state: State, index: number): rea
     case 'open': {
       const { database } = state
       const after = { ...database, lastSeq: seq, present: database.present | bit(seq) }
-      // Its COMMIT waits for the disk, and so for every commit before it.
+      // Its COMMIT waits for the disk, and so for every earlier commit.
       const next = {
         ...set({ place: 'committed', seq }),
         database: after,
@@ -89,10 +89,10 @@ function senderSteps(options: ProtocolOptions, state: State, index: number): rea
       const done = set({ place: 'done', seq })
       if (!options.notifiers) return [{ label: `${who} ends`, next: done }]
       const wakeUps = {
-        label: `${who} wakeUps for message ${seq}`,
+        label: `${who} sends the wake-up for message ${seq}`,
         next: { ...done, notifiers: done.notifiers | bit(seq) },
       }
-      const lost = fault(state, `the notifier for message ${seq} is lost`, () => done)
+      const lost = fault(state, `the wake-up for message ${seq} is lost`, () => done)
       return [wakeUps, ...lost]
     }
     case 'done':
@@ -113,12 +113,12 @@ function serverSteps({ serverCrashes }: ProtocolOptions, state: State): readonly
     ...(serverCrashes && !isFlushed ? [flushed] : []),
     ...(state.notifiers === 0
       ? []
-      : fault(state, 'Redis forgets everything', () => ({ ...state, notifiers: 0 }))),
+      : fault(state, 'Redis loses its data', () => ({ ...state, notifiers: 0 }))),
     ...(serverCrashes ? fault(state, 'the server crashes', () => crash(state)) : []),
   ]
 }
 
-/** Open transactions are rolled back, commits that nobody waited for are gone; what workers remember stays. */
+/** Open transactions are rolled back and commits not yet on disk are undone. Workers keep what they remember. */
 function crash(state: State): State {
   let after: State = { ...state, database: state.durable, ghost: null }
   for (const [index, { place }] of state.workers.entries())

@@ -1,11 +1,11 @@
 /**
- * What there is in the model of the actor protocol: one key, its senders, its workers, and PostgreSQL at READ COMMITTED.
+ * The state of the actor protocol's model: one key, its senders, its workers, and PostgreSQL at READ COMMITTED.
  *
- * The rule: states are values; every helper returns a new one.
+ * States are values; every helper returns a new one.
  */
 import type { Step } from './explorer.ts'
 
-/** Every way in which the protocol can be got wrong; none of them is the protocol itself. */
+/** The mistakes that the model can make. The protocol makes none of them. */
 export type Mistake =
   | 'no fence'
   | 'no fence, and the removed rows are not counted'
@@ -13,12 +13,12 @@ export type Mistake =
   | 'fence without the owner'
   | 'removed without being the head'
   | 'claim reads last_seq from the locked row'
-  | 'claim trusts its look at what is in hands'
-  | 'release where no message exists'
-  | 'release without looking'
+  | 'claim trusts its read of an owned actor'
+  | 'release if no message exists'
+  | 'release without a check'
   | 'head in two statements'
-  | 'head skips what waits for its retry'
-  | 'notifiers in hand are forgotten'
+  | 'head skips messages that wait for their retry'
+  | 'wake-ups for an actor in hand are forgotten'
   | 'sweep overlooks dead owners'
   | 'sweep overlooks its own actors'
 
@@ -30,7 +30,7 @@ export interface ProtocolOptions {
   /** Long turns commit in steps. */
   readonly long: boolean
   readonly sweeps: boolean
-  /** False: every notifier is lost. */
+  /** False: every wake-up is lost. */
   readonly notifiers: boolean
   /** The server may crash and lose commits that did not wait for the disk. */
   readonly serverCrashes?: boolean
@@ -41,10 +41,10 @@ export interface ProtocolOptions {
 export interface Database {
   readonly lastSeq: number
   readonly epoch: number
-  /** 0: nobody; else number of the worker. */
+  /** 0: no owner; otherwise the number of the worker. */
   readonly owner: number
   readonly present: number
-  /** Of those, the ones that wait for their retry. */
+  /** Those present messages that wait for their retry. */
   readonly waiting: number
   readonly applied: number
 }
@@ -82,7 +82,7 @@ export const PLACES: readonly Place[] = [
   'failing',
 ]
 
-/** Places inside a transaction, or a statement that has looked. */
+/** Places inside a transaction, or inside a statement that has taken its snapshot. */
 export const IN_TRANSACTION: ReadonlySet<Place> = new Set([
   'claiming',
   'step fenced',
@@ -94,13 +94,13 @@ export interface Worker {
   readonly place: Place
   readonly alive: boolean
   readonly lease: boolean
-  /** What it remembers. */
+  /** The epoch that it remembers. */
   readonly epoch: number
   readonly lastSeq: number
   readonly head: number
-  /** The newest message that a notifier notified of while the actor was in hand. */
+  /** The newest message that a wake-up announced while the actor was in hand. */
   readonly notified: number
-  /** `called`: from a dead worker; until `settled`: nothing else is due, from there on: released; `release waits`: saw none. */
+  /** `called`: the owner is dead. Until `settled`: nothing else is due; from then on: released. `release waits`: it saw no message. */
   readonly flag: boolean
 }
 
@@ -116,14 +116,14 @@ export interface Ghost {
 
 export interface State {
   readonly database: Database
-  /** What a crash of the server cannot take back. */
+  /** The state that a crash of the server cannot undo. */
   readonly durable: Database
   /** Locks of open transactions on the row of the actor: `exclusive` is a worker, or a sender as a negative number. */
   readonly exclusive: number
   readonly shared: number
   /** The worker whose transaction has deleted the head. */
   readonly deleting: number
-  /** A COMMIT that is on its way to the server, whose worker has lost the connection and will not hear the outcome. */
+  /** A COMMIT on its way to the server. Its worker has lost the connection and will not learn the outcome. */
   readonly ghost: Ghost | null
   readonly notifiers: number
   readonly faults: number
@@ -150,8 +150,8 @@ export const bit = (message: number) => 1 << (message - 1)
 export const lowest = (messages: number) => (messages === 0 ? 0 : 32 - Math.clz32(messages & -messages))
 
 /**
- * Equal for states that differ in the numbers of workers and senders only, or in epochs that will never be compared: as
- * long as they only rise, all that counts is whose epoch is the newest.
+ * Equal for states that differ only in the numbers of workers and senders, or in epochs that are never compared. As
+ * long as epochs only rise, it only matters which worker has the newest one.
  */
 export function canonicalKey(state: State, epochsFall: boolean): string {
   const { database, durable, notifiers, faults, ghost } = state
@@ -165,7 +165,7 @@ export function canonicalKey(state: State, epochsFall: boolean): string {
     return SENDER_PLACES[place] + seq * 4 + (state.exclusive === -index - 1 ? 1024 : 0)
   })
   units.push(...sorted(senders))
-  // One flat string, since it is made, hashed and compared for every step of every state.
+  // One flat string, because it is built, hashed and compared for every step of every state.
   return String.fromCharCode(...units)
 }
 
@@ -175,7 +175,7 @@ const PLACE_NUMBERS = Object.fromEntries(PLACES.map((place, index) => [place, in
   number
 >
 
-/** `newest` is null where epochs count as they are. */
+/** `newest` is null if epochs count as they are. */
 const epochUnit = (epoch: number, newest: number | null) =>
   newest === null ? epoch : epoch === newest ? 1 : 0
 
@@ -202,7 +202,7 @@ function workerNumber(state: State, index: number, newest: number | null): numbe
   )
 }
 
-/** A list of two or three, in place: faster than `sort`, which is called for every step of every state. */
+/** Sorts a list of two or three in place. It runs for every step of every state, and is faster than `sort`. */
 function sorted(list: number[]): number[] {
   for (let end = 1; end < list.length; end++) {
     const value = list[end]!
@@ -221,7 +221,7 @@ export function setDatabase(state: State, change: Partial<Database>): State {
   return { ...state, database: { ...state.database, ...change } }
 }
 
-/** True where somebody else's transaction holds a lock that `no key update` waits for. */
+/** True if another transaction holds a lock that `no key update` waits for. */
 export function isLockedFor(state: State, me: number): boolean {
   const others = me > 0 ? state.shared & ~(1 << (me - 1)) : state.shared
   return others !== 0 || (state.exclusive !== 0 && state.exclusive !== me)

@@ -1,7 +1,7 @@
 /**
- * The steps of a worker: one statement each, as in `src/actors/statements.ts`, and what can befall it.
+ * The steps of a worker, one statement each as in `src/actors/statements.ts`, and its faults.
  *
- * Whoever takes no step is paused. A lease may run out at any moment, and its worker may go on none the less.
+ * A worker that takes no step is paused. Its lease may run out at any moment, and the worker may still continue.
  */
 import { beginClaim, claim, claimAndRead, readHead, sweep } from './claim.ts'
 import type { Step } from './explorer.ts'
@@ -42,20 +42,21 @@ export function workerSteps(options: ProtocolOptions, state: State, me: number):
   ]
 }
 
-/** Takes a notifier from the stream. */
+/** Takes a wake-up from the stream. */
 function hear({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
   const seq = lowest(state.notifiers)
   if (seq === 0) return []
   const { place, notified } = state.workers[me - 1]!
   const taken = { ...state, notifiers: state.notifiers & ~bit(seq) }
-  const remembered = mistake === 'notifiers in hand are forgotten' ? notified : Math.max(notified, seq)
+  const remembered =
+    mistake === 'wake-ups for an actor in hand are forgotten' ? notified : Math.max(notified, seq)
   const change: Partial<Worker> = place === 'idle' ? { place: 'called' } : { notified: remembered }
-  return [{ label: `worker ${me} hears the notifier for message ${seq}`, next: setWorker(taken, me, change) }]
+  return [{ label: `worker ${me} reads the wake-up for message ${seq}`, next: setWorker(taken, me, change) }]
 }
 
 function beat(state: State, me: number): readonly Step<State>[] {
   if (state.workers[me - 1]!.lease) return []
-  return [{ label: `worker ${me} beats again`, next: setWorker(state, me, { lease: true }) }]
+  return [{ label: `worker ${me} sends a heartbeat again`, next: setWorker(state, me, { lease: true }) }]
 }
 
 function workerFaults(state: State, me: number): readonly Step<State>[] {
@@ -79,7 +80,7 @@ function workerFaults(state: State, me: number): readonly Step<State>[] {
   ]
 }
 
-/** The next statement of a worker; none where it waits for a lock. */
+/** The next statement of a worker; empty if it waits for a lock. */
 function act(options: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
   const { place, flag } = state.workers[me - 1]!
   switch (place) {
@@ -109,7 +110,7 @@ function act(options: ProtocolOptions, state: State, me: number): readonly Step<
     case 'leaving':
       return [
         {
-          label: `worker ${me} puts the actor out of its hands`,
+          label: `worker ${me} forgets the actor`,
           next: leave(state, me, state.workers[me - 1]!.lastSeq),
         },
       ]
@@ -136,44 +137,47 @@ function isLeftOut(mistake: Mistake | undefined): boolean {
   return mistake === 'no fence' || mistake === 'no fence, and the removed rows are not counted'
 }
 
-/** The end of a turn: fence and release in one statement, both decided on the row that it has locked. */
+/** The end of a turn: fences and releases in one statement, and decides both on the locked row. */
 function settle({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
   if (isLeftOut(mistake)) {
     const kept = { place: 'settled', flag: false } as const
-    return [{ label: `worker ${me} goes on without a fence`, next: setWorker(state, me, kept) }]
+    return [{ label: `worker ${me} continues without a fence`, next: setWorker(state, me, kept) }]
   }
   if (isLockedFor(state, me)) return []
   if (!isOurs(state, me, mistake === 'fence without the owner'))
-    return [{ label: `worker ${me} settles: fenced off, rolls back`, next: leave(state, me, 0) }]
+    return [{ label: `worker ${me} ends its turn: fenced off, rolls back`, next: leave(state, me, 0) }]
   const { flag: isLast, lastSeq } = state.workers[me - 1]!
   const released = isLast && state.database.lastSeq === lastSeq
   return [
     {
-      label: `worker ${me} settles, and ${released ? 'releases' : 'keeps'} the actor`,
+      label: `worker ${me} ends its turn and ${released ? 'releases' : 'keeps'} the actor`,
       next: setWorker({ ...state, exclusive: me }, me, { place: 'settled', flag: released }),
     },
   ]
 }
 
-/** A crash of the server may take back the turn before, and leave the claim as it is. */
+/** A crash of the server may undo the previous turn and keep the claim. */
 function isHead(mistake: Mistake | undefined, { database, workers }: State, me: number): boolean {
   const { head } = workers[me - 1]!
   const isThere = (database.present & bit(head)) !== 0
-  if (mistake === 'removed without being the head' || mistake === 'head skips what waits for its retry')
+  if (
+    mistake === 'removed without being the head' ||
+    mistake === 'head skips messages that wait for their retry'
+  )
     return isThere
   return isThere && lowest(database.present) === head
 }
 
 function notTheHead(state: State, me: number): Step<State> {
   return {
-    label: `worker ${me} finds that its message is gone, or an earlier one back: rolls back`,
+    label: `worker ${me} finds its message gone, or an earlier one back: rolls back`,
     next: leave(state, me, 0),
   }
 }
 
 function commitStep({ mistake }: ProtocolOptions, state: State, me: number): Step<State> {
   const { head } = state.workers[me - 1]!
-  // One mistake shows what happens to messages; that two owners commit is what the other one without a fence shows.
+  // This mistake shows what happens to messages; the other mistake without a fence shows that two owners commit.
   const onlyMessages = mistake === 'no fence, and the removed rows are not counted'
   const broken = onlyMessages
     ? undefined
@@ -187,7 +191,7 @@ function commitStep({ mistake }: ProtocolOptions, state: State, me: number): Ste
 
 function remove({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
   const { head } = state.workers[me - 1]!
-  if (state.deleting !== 0) return [] // waits for the other's transaction
+  if (state.deleting !== 0) return [] // waits for the other transaction
   const isCounted = mistake !== 'no fence, and the removed rows are not counted'
   if (isCounted && !isHead(mistake, state, me)) return [notTheHead(state, me)]
   return [
@@ -226,7 +230,7 @@ function haunt(state: State, me: number): State {
   }
 }
 
-/** The statement takes its snapshot; then it may wait for the row. */
+/** The statement takes its snapshot, and then may wait for the row. */
 function beginRelease(state: State, me: number): Step<State> {
   const sawNone = (state.database.present & ~state.database.waiting) === 0
   return {
@@ -239,13 +243,13 @@ function release({ mistake }: ProtocolOptions, state: State, me: number): readon
   if (isLockedFor(state, me)) return []
   const { lastSeq, flag: sawNone } = state.workers[me - 1]!
   const isEmpty =
-    mistake === 'release where no message exists'
+    mistake === 'release if no message exists'
       ? sawNone
-      : mistake === 'release without looking' || state.database.lastSeq === lastSeq
+      : mistake === 'release without a check' || state.database.lastSeq === lastSeq
   if (!isOurs(state, me) || !isEmpty)
     return [
       {
-        label: `worker ${me} does not release: looks again`,
+        label: `worker ${me} does not release: reads the mailbox again`,
         next: setWorker(state, me, { place: 'held', flag: false }),
       },
     ]

@@ -1,4 +1,4 @@
-/** Workers for tests: the real runtime on a real database, with quick numbers and a notifier of either kind. */
+/** Workers for tests: the real runtime on a real database, with short times and either notifier. */
 import { createNotifier } from '../../src/actors/notifier.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
 import { createRuntime, type Runtime, type RuntimeDeps } from '../../src/actors/runtime.ts'
@@ -8,7 +8,7 @@ import { createLog } from '../../src/platform/observability/log.ts'
 import { createMetrics } from '../../src/platform/observability/metrics.ts'
 import { openRedis } from '../../src/platform/redis.ts'
 
-/** Everything in seconds that takes minutes in production. */
+/** Times that are minutes in production are seconds here. */
 export const QUICK: Partial<RuntimeOptions> = {
   leaseMs: 2_000,
   heartbeatMs: 400,
@@ -19,7 +19,7 @@ export const QUICK: Partial<RuntimeOptions> = {
   retryCapMs: 200,
 }
 
-/** No sweep that a test could mistake for a notifier. */
+/** Without sweeps, which a test could mistake for wake-ups. */
 export const NO_SWEEP: Partial<RuntimeOptions> = { sweepMs: 3_600_000 }
 
 export interface TestWorker extends Runtime {
@@ -33,7 +33,7 @@ export interface TestDeps extends RuntimeDeps {
   close(): Promise<void>
 }
 
-/** Connections as a process of its own would have them. `redis`: null for the notifier on PostgreSQL. */
+/** Opens the connections that a separate process would have. `redis`: null for the notifier on PostgreSQL. */
 export function testDeps(database: string, redis: string | null, name = 'test-worker'): TestDeps {
   const log = createLog('silent', 'test')
   const sql = connect({ url: database }, { max: 10, applicationName: name })
@@ -75,7 +75,7 @@ export async function startWorker(
   }
 }
 
-/** A definition of session actors with these handlers. */
+/** Defines session actors with these handlers. */
 export function sessions(
   handlers: Readonly<Record<string, ShortHandler | BulkHandler>>,
   more: Partial<Pick<ActorDefinition, 'maxAttempts' | 'giveUp'>> = {},

@@ -1,5 +1,5 @@
 /**
- * Sessions of agent conversations as their actors find them: stored by SQL the way ingestion stores them, and turns
+ * Sessions of agent conversations as their actors find them. They are stored by SQL, the way ingestion stores them, and turns
  * run directly in transactions.
  */
 import { transactionWithOutbox } from '../../src/actors/mailbox.ts'
@@ -82,7 +82,7 @@ export async function createSession(sql: Sql, application: TestApplication): Pro
   return id
 }
 
-/** Stores or revises events, and marks those that the walk has passed. */
+/** Stores or revises events, and marks those that a turn has already passed. */
 export async function storeEvents(sql: Sql, sessionId: string, events: readonly TestEvent[]): Promise<void> {
   const rows = events.map((event) => ({
     ...event,
@@ -123,7 +123,7 @@ function message(key: Message['key'], type: string): Message {
   return { key, id: key.slice(key.indexOf(':') + 1), seq: 1, type, payload: {}, attempts: 0 }
 }
 
-/** Runs turns of sessions, together in one transaction, until all of them say that there is no more to do. */
+/** Runs turns of sessions together in one transaction, until no session has more to do. */
 export async function runSessions(
   sql: Sql,
   definition: ActorDefinition,
@@ -148,12 +148,12 @@ export async function runSessions(
   }
 }
 
-/** Runs a session's turns until one says that there is no more to do. Returns how many there were and what they sent. */
+/** Runs a session's turns until there is no more to do. @returns the number of turns and the messages that they sent */
 export function runSession(sql: Sql, definition: ActorDefinition, sessionId: string, type?: string) {
   return runSessions(sql, definition, [sessionId], type)
 }
 
-/** Runs analysis turns for as long as they write to themselves. */
+/** Runs analysis turns for as long as they send a message to themselves. */
 export async function runAnalysis(sql: Sql, definition: ActorDefinition, sessionId: string): Promise<number> {
   const handler = definition.pool === 'analysis' ? definition.handlers.analyze : undefined
   if (handler === undefined) throw new Error('not an analysis')
@@ -175,7 +175,7 @@ export async function runAnalysis(sql: Sql, definition: ActorDefinition, session
   }
 }
 
-/** Gives an analysis up, as the runtime does after the last attempt. */
+/** Gives up an analysis, as the runtime does after the last attempt. */
 export async function giveUpAnalysis(
   sql: Sql,
   definition: ActorDefinition,
@@ -246,7 +246,7 @@ export async function responseStates(sql: Sql, sessionId: string): Promise<reado
   return rows.map((row) => `${row.event} ${row.state}`)
 }
 
-/** The events that the ledger has a unit for, in order of sequence. */
+/** The events with a unit in the ledger, in order of sequence. */
 export async function ledger(sql: Sql, sessionId: string): Promise<readonly string[]> {
   const rows = await sql<{ event: string }[]>`
     select u.external_event_id as event

@@ -1,4 +1,4 @@
-/** Actors with mail and workers without a runtime, for tests of the statements of the protocol. */
+/** Actors with messages and workers without a runtime, for tests of the protocol's statements. */
 import { send } from '../../src/actors/mailbox.ts'
 import { claim } from '../../src/actors/statements.ts'
 import type { ActorKey } from '../../src/actors/types.ts'
@@ -21,7 +21,7 @@ export async function liveWorker(sql: Sql): Promise<string> {
   return id
 }
 
-/** A worker whose lease has run out. */
+/** Registers a worker whose lease has run out. */
 export async function deadWorker(sql: Sql): Promise<string> {
   const id = await liveWorker(sql)
   await sql`update worker set heartbeat_at = now() - interval '1 minute' where id = ${id}`

@@ -1,4 +1,4 @@
-/** A worker thread whose messages may break it: the entry that the thread tests give to `startThreads`. */
+/** A worker thread that some messages break. The thread tests pass this entry to `startThreads`. */
 import { parentPort } from 'node:worker_threads'
 import { serveThread } from '../../src/actors/thread.ts'
 import type { ActorDefinition } from '../../src/actors/types.ts'
@@ -15,35 +15,35 @@ serveThread(parentPort, ({ config, servers, index }) => {
         await tx`insert into applied (key, seq) values (${message.key}, ${message.seq})`
         return 'done'
       },
-      /** An error outside of any promise that the runtime knows. */
+      /** Throws outside of any promise that the runtime knows. */
       async explode(message, tx) {
         const { key, seq, attempts } = message
         await tx`insert into applied (key, seq, attempts) values (${key}, ${seq}, ${attempts})`
         if (attempts > 0) return 'done'
         setTimeout(() => {
-          throw new Error('nobody handles this')
+          throw new Error('no code handles this')
         })
         await tx`select pg_sleep(60)`
         return 'done'
       },
       async reject(message, tx) {
         if (message.attempts > 0) return 'done'
-        void Promise.reject(new Error('nobody handles this either'))
+        void Promise.reject(new Error('no code handles this either'))
         await tx`select pg_sleep(60)`
         return 'done'
       },
-      /** Never gives the event loop back. */
+      /** Blocks the event loop for ever. */
       async spin(message) {
         if (message.attempts > 0) return 'done'
         for (;;);
       },
-      /** Hangs its thread so often, each time after an answer of the database. */
+      /** Hangs its thread this often, each time after an answer of the database. */
       async 'spin thrice'(message, tx) {
         await tx`select pg_sleep(0.2)`
         if (message.attempts >= 3) return 'done'
         for (;;);
       },
-      /** In hand for a while. */
+      /** Stays in hand for a while. */
       async wait(message, tx) {
         await tx`select pg_sleep(3)`
         await tx`
@@ -71,7 +71,7 @@ serveThread(parentPort, ({ config, servers, index }) => {
         if (turn.message.attempts === 0) for (;;);
         await turn.finish(async () => {})
       },
-      /** An error outside of any promise that the runtime knows, while nothing is marked. */
+      /** Throws outside of any promise that the runtime knows, while no message is marked. */
       async explode(turn) {
         const { key, seq, attempts } = turn.message
         if (attempts > 0)
@@ -79,12 +79,12 @@ serveThread(parentPort, ({ config, servers, index }) => {
             await tx`insert into applied (key, seq, attempts) values (${key}, ${seq}, ${attempts})`
           })
         setTimeout(() => {
-          throw new Error('nobody handles this')
+          throw new Error('no code handles this')
         }, 300)
         await Bun.sleep(60_000)
       },
     },
   }
-  // A lease that does not run out during a test: what is taken over was reported by the main thread.
+  // The lease does not run out during a test, so every takeover follows a report of the main thread.
   return { container, actors: [actor, long], maintenance: [], options: { ...QUICK, leaseMs: 3_600_000 } }
 })

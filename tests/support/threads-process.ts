@@ -1,4 +1,4 @@
-/** One worker thread of the thread tests in a process of its own. Argument: the URL of the database. */
+/** Runs one worker thread of the thread tests in a separate process. Argument: the URL of the database. */
 import { startThreads } from '../../src/actors/threads.ts'
 import { loadConfig } from '../../src/config.ts'
 import { connect } from '../../src/platform/db/pool.ts'

@@ -161,7 +161,7 @@ async function auditMailboxes(sql: Sql): Promise<readonly Rule[]> {
       (select count(*) from actor_message) as waiting,
       (select count(*) from actor_dead_letter where type not like 'poison%') as innocent`
   return [
-    { kind: 'lost', name: 'newMessages left in their mailboxes', broken: row?.waiting ?? 0 },
-    { kind: 'lost', name: 'dead letters that are no poison', broken: row?.innocent ?? 0 },
+    { kind: 'lost', name: 'messages left in their mailboxes', broken: row?.waiting ?? 0 },
+    { kind: 'lost', name: 'dead letters of messages other than poison', broken: row?.innocent ?? 0 },
   ]
 }

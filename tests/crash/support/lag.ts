@@ -19,13 +19,13 @@ export function measureLag(sql: Sql): LagMeter {
   let peakMessages = 0
   const running = (async () => {
     while (!stopped) {
-      const [row] = await sql<{ age: number | null; newMessages: number }[]>`
+      const [row] = await sql<{ age: number | null; waiting: number }[]>`
         select
           extract(epoch from now() - min(available_at) filter (where available_at <= now()))::float8 as age,
-          count(*) as newMessages
+          count(*) as waiting
         from actor_message`.catch(() => [])
       peakSeconds = Math.max(peakSeconds, row?.age ?? 0)
-      peakMessages = Math.max(peakMessages, row?.newMessages ?? 0)
+      peakMessages = Math.max(peakMessages, row?.waiting ?? 0)
       await Bun.sleep(EVERY_MS)
     }
   })()
@@ -49,7 +49,7 @@ export async function drained(sql: Sql, deadlineMs: number): Promise<number> {
   await eventually(
     async () => {
       const rows = await sql`select key, type, attempts, last_error from actor_message limit 5`
-      if (rows.length > 0) throw new Error(`newMessages wait: ${JSON.stringify(rows)}`)
+      if (rows.length > 0) throw new Error(`messages wait: ${JSON.stringify(rows)}`)
     },
     { deadlineMs, everyMs: 100 },
   )
