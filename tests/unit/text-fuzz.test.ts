@@ -371,6 +371,7 @@ function attempt(read: () => unknown): void {
 
 /** Exported functions of files of rules that read no text, or only what was checked before, or hand it on to one that is here. */
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
+  'assets/rules.ts': ['keepsUrl'],
   'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
   'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'isPerson'],
   'agents/ingest/event.rules.ts': ['decide', 'idsToLoad', 'revisionKey'],
@@ -391,7 +392,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'agents/sessions/turn.rules.ts': ['effectsOf', 'processingStatusOf', 'statusByCount'],
   'agents/sessions/progress.rules.ts': ['advance', 'signalOf'],
   'feedback/mapping.rules.ts': ['checkHeader', 'mergeMappings', 'parseMappingFile'],
-  'feedback/rules.ts': ['personIdOf', 'recordDraft'],
+  'feedback/rules.ts': ['orderOfRecords', 'personIdOf', 'recordDraft'],
   'media/deadline.rules.ts': ['deadlineMs'],
   'media/encode.rules.ts': [
     'encodeArguments',
