@@ -3,7 +3,7 @@
  * same inserts.
  *
  * The plain routes are a child process, too, with the same driver, the same number of connections and the same database. What is
- * between them and the service is what the service does beyond inserting: credentials, its rules, the order of failures, the doorbell.
+ * between them and the service is what the service does beyond inserting: credentials, its rules, the order of failures, the notifier.
  * The service runs no workers, so that nobody's mails are counted.
  */
 import { loadConfig } from '../src/config.ts'

@@ -106,12 +106,12 @@ async function untilVisible(baseUrl: string, { agentSecret, apiKey }: Tenant): P
 export async function benchIngest(): Promise<void> {
   await using environment = await openEnvironment(CALLERS)
   const tenant = await createTenant(environment)
-  for (const [doorbell, REDIS_URL] of [
+  for (const [notifier, REDIS_URL] of [
     ['Redis', environment.redisUrl],
     ['LISTEN/NOTIFY', ''],
   ] as const) {
     await using service = await startService(environment, { REDIS_URL })
-    await printLatency(tenant, service.baseUrl, doorbell)
+    await printLatency(tenant, service.baseUrl, notifier)
   }
   // Without workers last: what it leaves to be done would be done beside the other.
   for (const role of ['all', 'api']) {
@@ -157,10 +157,10 @@ async function printRates(
   console.log(table(['events a request', 'callers', 'service', 'PostgreSQL', 'sum'], costs))
 }
 
-async function printLatency(tenant: Tenant, baseUrl: string, doorbell: string): Promise<void> {
+async function printLatency(tenant: Tenant, baseUrl: string, notifier: string): Promise<void> {
   const times = await untilVisible(baseUrl, tenant)
   const at = (share: number) => (times[Math.floor(times.length * share)] ?? Number.NaN).toFixed(1)
   console.log(
-    `\nFrom the request to its signal in the list, by ${doorbell}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (${SIGNALS} in turn)`,
+    `\nFrom the request to its signal in the list, by ${notifier}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (${SIGNALS} in turn)`,
   )
 }

@@ -5,7 +5,7 @@
  * by the statements of the runtime among few and among many. Pairs are measured in turns, round after round.
  */
 import { MIGRATIONS } from '../sql/migrations.ts'
-import { readMailboxes } from '../src/actors/head.ts'
+import { readMailboxes } from '../src/actors/mailbox-reads.ts'
 import { claim, release } from '../src/actors/statements.ts'
 import { migrate } from '../src/platform/db/migrate.ts'
 import { connect, type Sql } from '../src/platform/db/pool.ts'

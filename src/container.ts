@@ -3,8 +3,8 @@
  * command line each build their own and close it.
  */
 
-import { createDoorbell } from './actors/doorbell.ts'
-import type { Doorbell } from './actors/types.ts'
+import { createNotifier } from './actors/notifier.ts'
+import type { Notifier } from './actors/types.ts'
 import { createTextProcesses, type TextProcesses } from './analyze/text-process.ts'
 import type { TextWork } from './analyze/text-work.ts'
 import type { Config } from './config.ts'
@@ -31,7 +31,7 @@ export interface Deps {
   /** For reads that are shown to a caller. Its connections prefer index plans and cannot write. */
   readonly reads: Query
   readonly redis: Redis | null
-  readonly doorbell: Doorbell
+  readonly notifier: Notifier
   readonly storage: ObjectStore
   readonly textWork: TextWork
   readonly requestWork: RequestWork
@@ -80,7 +80,7 @@ export function createContainer(
   })
   const redis = servers.redis === null ? null : openRedis(servers.redis, log)
   const metrics = createMetrics()
-  const doorbell = createDoorbell({ sql, redis, log, metrics })
+  const notifier = createNotifier({ sql, redis, log, metrics })
   const storage = createStorage(config)
   const requestWork = createRequestWork()
   return {
@@ -89,7 +89,7 @@ export function createContainer(
     sql,
     reads,
     redis,
-    doorbell,
+    notifier,
     storage,
     textWork,
     requestWork,
@@ -99,7 +99,7 @@ export function createContainer(
     log,
     metrics,
     async close() {
-      await doorbell.close()
+      await notifier.close()
       storage.close()
       textWork.close()
       requestWork.close()

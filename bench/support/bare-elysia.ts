@@ -1,7 +1,7 @@
 /**
  * What `bench/http` measures the service against: two routes of plain Elysia that validate their body and make the same inserts.
  *
- * They do nothing else: no credentials, no limits, no request ids, no rules beyond the schema, no bell for the workers. Settings come
+ * They do nothing else: no credentials, no limits, no request ids, no rules beyond the schema, no notifier for the workers. Settings come
  * from the same variables as the service's.
  */
 import { Elysia, t } from 'elysia'

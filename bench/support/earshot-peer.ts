@@ -1,6 +1,7 @@
 /** Our actors as a peer: the runtime of one worker thread with its own options, on handlers that do nothing. */
-import { createDoorbell } from '../../src/actors/doorbell.ts'
+
 import { send, transactionWithOutbox } from '../../src/actors/mailbox.ts'
+import { createNotifier } from '../../src/actors/notifier.ts'
 import { createRuntime } from '../../src/actors/runtime.ts'
 import type { ActorDefinition, ActorKey, Message, ShortHandler } from '../../src/actors/types.ts'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
@@ -17,7 +18,7 @@ export interface EarshotOptions {
   readonly name: string
   readonly about: string
   readonly databaseUrl: string
-  /** null: LISTEN and NOTIFY are the doorbell. */
+  /** null: LISTEN and NOTIFY are the notifier. */
   readonly redisUrl: string | null
   /** As worker threads of the service are: a turn that a crash of the database takes back is done over. */
   readonly redoable: boolean
@@ -25,7 +26,7 @@ export interface EarshotOptions {
 
 const keyOf = (key: number): ActorKey => `session:${key}`
 
-/** The rate of `drain` counts letters that are gone from the table, whatever handlers were called. */
+/** The rate of `drain` counts messages that are gone from the table, whatever handlers were called. */
 export async function createEarshot(options: EarshotOptions): Promise<Peer> {
   const { databaseUrl, redisUrl, redoable } = options
   const log = createLog('warn', 'bench')
@@ -36,8 +37,8 @@ export async function createEarshot(options: EarshotOptions): Promise<Peer> {
   const sender = connect(database, { max: 16, applicationName: 'bench' })
   const redis = redisUrl === null ? null : openRedis(redisUrl, log)
   if (redis?.status === 'connecting') await new Promise((ready) => redis.once('ready', ready))
-  const doorbell = createDoorbell({ sql, redis, log, metrics })
-  const deps = { sql, redis, log, metrics, doorbell, servers: { database, redis: redisUrl } }
+  const notifier = createNotifier({ sql, redis, log, metrics })
+  const deps = { sql, redis, log, metrics, notifier, servers: { database, redis: redisUrl } }
 
   const startRuntime = async (message: ShortHandler) => {
     const definition: ActorDefinition = {
@@ -57,14 +58,14 @@ export async function createEarshot(options: EarshotOptions): Promise<Peer> {
       for (let round = 0; round < perKey; round++) {
         for (let first = 0; first < keys; first += BULK) {
           const amount = Math.min(BULK, keys - first)
-          const letters = Array.from({ length: amount }, (_, index) => ({
+          const newMessages = Array.from({ length: amount }, (_, index) => ({
             key: keyOf(first + index),
             type: 'message',
           }))
-          doorbell.ring(await send(sender, letters))
+          notifier.notify(await send(sender, newMessages))
         }
       }
-      await doorbell.close()
+      await notifier.close()
       // As the server does by itself within a minute.
       await sender`analyze actor, actor_message`
     },
@@ -93,7 +94,7 @@ export async function createEarshot(options: EarshotOptions): Promise<Peer> {
         if (told) await tx`select pg_notify(${APPLIED}, ${String(id)})`
         return 'done'
       })
-      const deliver = { sql: sender, doorbell }
+      const deliver = { sql: sender, notifier }
       return {
         send: (key, id, told) =>
           transactionWithOutbox(deliver, (_tx, outbox) =>
@@ -106,14 +107,14 @@ export async function createEarshot(options: EarshotOptions): Promise<Peer> {
       }
     },
     async [Symbol.asyncDispose]() {
-      await doorbell.close()
+      await notifier.close()
       redis?.disconnect()
       await Promise.all([sql.end({ timeout: 5 }), sender.end({ timeout: 5 })])
     },
   }
 }
 
-/** Waits until no letter is left, or for the deadline. @returns how many are. */
+/** Waits until no message is left, or for the deadline. @returns how many are. */
 async function untilCommitted(sql: Sql, deadline: number): Promise<number> {
   for (;;) {
     const late = performance.now() > deadline

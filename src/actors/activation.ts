@@ -6,8 +6,8 @@
  * shared one is rolled back, counts for nobody, and is done over alone.
  */
 import type { Context, Handover } from './context.ts'
-import { claimAndRead, type Mailbox, readMailboxes, type WaitingMessage } from './head.ts'
-import { givingUp, isSpent, shortHandler } from './perform.ts'
+import { givingUp, isSpent, shortHandler } from './handlers.ts'
+import { claimAndRead, type Mailbox, readMailboxes, type WaitingMessage } from './mailbox-reads.ts'
 import { errorText, retryDelayMs } from './retry.ts'
 import { abandon, claim, type Held, recordFailure, release, takeOver } from './statements.ts'
 import { commitTurns, TurnFailed, type Work } from './turn.ts'
@@ -34,7 +34,7 @@ export async function runTogether(
     if (works.length === 0) continue
     try {
       const { released } = await commitTurns(context, works, context.options.batchPatienceMs)
-      group.settle(works, released)
+      group.complete(works, released)
       failures = 0
     } catch (error) {
       failures += 1
@@ -105,7 +105,7 @@ export class Group {
   }
 
   /** After COMMIT. */
-  settle(works: readonly Work[], released: ReadonlySet<ActorKey>): void {
+  complete(works: readonly Work[], released: ReadonlySet<ActorKey>): void {
     for (const work of works) {
       const state = this.#held.get(work.key)
       if (state !== undefined) state.turns += work.messages.length
@@ -123,7 +123,7 @@ export class Group {
   async doAlone(some: readonly Held[]): Promise<void> {
     await abandon(this.context.sql, this.context.worker, some)
     for (const { key } of some) {
-      // Whatever has rung meanwhile is looked for there: it must not bring them together again.
+      // Whatever has notified meanwhile is looked for there: it must not bring them together again.
       this.#leave(key, Number.POSITIVE_INFINITY)
       this.handover.later(key, 0)
     }
@@ -168,7 +168,7 @@ export class Group {
     for (const one of idle) if (released.has(one.key)) this.#leave(one.key, one.lastSeq)
     await abandon(sql, worker, tired)
     for (const one of tired) this.#leave(one.key, 0)
-    if (tired.length > 0) this.handover.ringAgain(tired.map(({ head }) => head))
+    if (tired.length > 0) this.handover.notifyAgain(tired.map(({ head }) => head))
     await this.doAlone(suspect)
   }
 
@@ -232,7 +232,7 @@ export function aloneWork(context: Context, held: Held, mailbox: Mailbox, head: 
   }
 }
 
-/** Fairness: the actor is given back with work waiting, and its bell rings behind all others. */
+/** Fairness: the actor is given back with work waiting, and its notifier wake-ups behind all others. */
 export async function goToTheEnd(
   context: Context,
   held: Held,
@@ -240,7 +240,7 @@ export async function goToTheEnd(
   handover: Handover,
 ): Promise<void> {
   await abandon(context.sql, context.worker, [held])
-  handover.ringAgain([head])
+  handover.notifyAgain([head])
 }
 
 /** Counts the failure, gives the actor back, and comes back to it when the waiting time is over. */

@@ -5,13 +5,13 @@ import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import type { RuntimeOptions } from './options.ts'
 import type { RunningMark } from './running.ts'
-import type { ActorDefinition, ActorKey, ActorKind, Doorbell, Message } from './types.ts'
+import type { ActorDefinition, ActorKey, ActorKind, Message, Notifier } from './types.ts'
 
 export interface Context {
   readonly sql: Sql
   readonly log: Log
   readonly metrics: Metrics
-  readonly doorbell: Doorbell
+  readonly notifier: Notifier
   /** Says which message this worker runs at this moment. */
   readonly running: RunningMark
   /** This worker's id: unique for ever. */
@@ -26,7 +26,7 @@ export interface Context {
 
 /**
  * Tells the dispatcher that a key is not in hand any more. `seen` is the newest message that was looked at (0: none):
- * a doorbell that rang meanwhile for a later one starts the key again.
+ * a notifier that notified meanwhile for a later one starts the key again.
  */
 export type Leave = (key: ActorKey, seen: number) => void
 
@@ -35,6 +35,6 @@ export interface Handover {
   readonly leave: Leave
   /** Starts `key` alone, at once or after a delay. */
   later(key: ActorKey, delayMs: number): void
-  /** Rings for actors that go to the end of the line, of which these are the heads. */
-  ringAgain(heads: readonly Message[]): void
+  /** Wake-ups for actors that go to the end of the line, of which these are the heads. */
+  notifyAgain(heads: readonly Message[]): void
 }

@@ -3,11 +3,11 @@
  *
  * A retried message goes back under its own number. So it runs before everything that still waits for its actor: what
  * has not run yet runs in the order it was sent. (Sent anew, at the end, it would be overtaken by all of that.) What
- * ran while it was parked has run: that is the price of not stopping the actor.
+ * ran while it was a dead letter has run: that is the price of not stopping the actor.
  */
 import type { Json, Query, Sql } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
-import type { ActorKey, Doorbell } from './types.ts'
+import type { ActorKey, Notifier } from './types.ts'
 
 export interface DeadLetter {
   readonly key: ActorKey
@@ -33,23 +33,23 @@ export async function listDeadLetters(
 }
 
 /**
- * Puts a dead letter back into its mailbox, under its number, with no attempts counted, and rings.
+ * Puts a dead letter back into its mailbox, under its number, with no attempts counted, and wake-ups.
  * @returns false where there is no such dead letter.
  */
 export async function retryDeadLetter(
-  deps: { readonly sql: Sql; readonly doorbell: Doorbell },
+  deps: { readonly sql: Sql; readonly notifier: Notifier },
   key: string,
   seq: number,
 ): Promise<boolean> {
-  const envelope = await transaction(deps.sql, async (tx) => {
-    const [parked] = await tx<{ key: ActorKey; type: string; payload: Json }[]>`
+  const wakeUp = await transaction(deps.sql, async (tx) => {
+    const [dead] = await tx<{ key: ActorKey; type: string; payload: Json }[]>`
       delete from actor_dead_letter
       where key = ${key} and seq = ${seq}
       returning key, type, payload`
-    if (parked === undefined) return null
+    if (dead === undefined) return null
     await tx`
       insert into actor_message (key, seq, type, payload, organization_id)
-      select key, ${seq}, ${parked.type}, ${tx.json(parked.payload)}, organization_id
+      select key, ${seq}, ${dead.type}, ${tx.json(dead.payload)}, organization_id
       from actor_mailbox
       where key = ${key}`
     // The number of the newest message rises although none has it: an owner that is about to release looks again.
@@ -58,14 +58,14 @@ export async function retryDeadLetter(
       where key = ${key}
       returning last_seq as "lastSeq", organization_id as organization`
     return {
-      key: parked.key,
+      key: dead.key,
       seq: actor?.lastSeq ?? seq,
-      type: parked.type,
+      type: dead.type,
       ...(actor && { organization: actor.organization }),
     }
   })
-  if (envelope === null) return false
-  deps.doorbell.ring([envelope])
+  if (wakeUp === null) return false
+  deps.notifier.notify([wakeUp])
   return true
 }
 
@@ -75,29 +75,29 @@ export async function retryDeadLetter(
  * @returns false where there is no such message.
  */
 export async function skipMessage(
-  deps: { readonly sql: Sql; readonly doorbell: Doorbell },
+  deps: { readonly sql: Sql; readonly notifier: Notifier },
   key: string,
   seq: number,
 ): Promise<boolean> {
-  const envelope = await transaction(deps.sql, async (tx) => {
+  const wakeUp = await transaction(deps.sql, async (tx) => {
     // The actor's row first, as in every turn. Its mail rises, so that an owner that is about to release looks again.
     const [actor] = await tx<{ key: ActorKey; lastSeq: number; organization: string }[]>`
       update actor_mailbox set last_seq = last_seq + 1
       where key = ${key}
       returning key, last_seq as "lastSeq", organization_id as organization`
     const [skipped] = await tx<{ type: string }[]>`
-      with parked as (
+      with dead as (
         delete from actor_dead_letter where key = ${key} and seq = ${seq} returning type
       ), waiting as (
         delete from actor_message where key = ${key} and seq = ${seq} returning type
       )
-      select type from parked union all select type from waiting`
+      select type from dead union all select type from waiting`
     if (actor === undefined || skipped === undefined) return null
     const { lastSeq: newest, organization } = actor
     return { key: actor.key, seq: newest, type: skipped.type, organization }
   })
-  if (envelope === null) return false
-  deps.doorbell.ring([envelope])
+  if (wakeUp === null) return false
+  deps.notifier.notify([wakeUp])
   return true
 }
 

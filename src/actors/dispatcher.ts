@@ -8,17 +8,17 @@
  *
  * Within a lane, organizations take turns (`lane.ts`).
  *
- * The rules: an actor is in one place at a time; a doorbell that rings while its actor is in hand is not lost, unless
+ * The rules: an actor is in one place at a time; a notifier that wake-ups while its actor is in hand is not lost, unless
  * the activation has seen a mailbox at least as new.
  */
 import { runAlone, runTogether } from './activation.ts'
 import type { Context, Handover } from './context.ts'
-import type { Ring } from './doorbell.ts'
 import type { Queued } from './fair-queue.ts'
 import { runGroup } from './group-turn.ts'
+import { isGrouped } from './handlers.ts'
 import { Lane } from './lane.ts'
 import { runLong } from './long-turn.ts'
-import { isGrouped } from './perform.ts'
+import type { Hint } from './notifier.ts'
 import {
   ACTOR_POOLS,
   type ActorKey,
@@ -36,11 +36,11 @@ const GUESTS = 1
 /** At most so many retries are remembered by this worker; the sweep finds the others. */
 const MAX_TIMERS = 10_000
 
-/** An actor in hand: by which activation, and the newest message that a doorbell rang for meanwhile. */
+/** An actor in hand: by which activation, and the newest message that a notifier notified of meanwhile. */
 interface InHand {
   readonly activation: object
   readonly organization: string
-  rung: number
+  notified: number
 }
 
 export class Dispatcher {
@@ -91,19 +91,19 @@ export class Dispatcher {
   }
 
   /**
-   * A doorbell, or the sweep, says that message `seq` waits for `key`. Kinds that this version has no definition for
+   * A notifier, or the sweep, says that message `seq` waits for `key`. Kinds that this version has no definition for
    * are left to others. `dead`: its owner is.
    */
-  offer({ key, seq, organization }: Ring, dead = false): void {
+  offer({ key, seq, organization }: Hint, dead = false): void {
     const kind = kindOf(key)
     if (kind === null || !this.context.definitions.has(kind)) return
-    const ring = { key, seq, organization }
+    const hint = { key, seq, organization }
     const pool = ACTOR_POOLS[kind]
-    if (!dead) this.#enqueue(ring, this.#laneOf(pool))
-    else if (pool === 'short') this.#enqueue(ring, this.#dead)
+    if (!dead) this.#enqueue(hint, this.#laneOf(pool))
+    else if (pool === 'short') this.#enqueue(hint, this.#dead)
     else {
       if (!this.#inHand.has(key) && this.#grouped.get(pool)?.queue.has(key) !== true) this.#deadLong.add(key)
-      this.#enqueue(ring, this.#long[pool])
+      this.#enqueue(hint, this.#long[pool])
     }
   }
 
@@ -167,11 +167,11 @@ export class Dispatcher {
     return pool === 'short' ? this.#alone : this.#long[pool]
   }
 
-  #enqueue({ key, seq, organization }: Ring, to: Lane): void {
+  #enqueue({ key, seq, organization }: Hint, to: Lane): void {
     if (this.#stopped) return
     const inHand = this.#inHand.get(key)
     if (inHand !== undefined) {
-      inHand.rung = Math.max(inHand.rung, seq)
+      inHand.notified = Math.max(inHand.notified, seq)
       return
     }
     if (this.#lanes.some((one) => one.queue.has(key))) return
@@ -183,7 +183,8 @@ export class Dispatcher {
   #pump(one: Lane): void {
     for (let actors = one.next(); actors.length > 0; actors = one.next()) {
       const activation = {}
-      for (const { key, organization } of actors) this.#inHand.set(key, { activation, organization, rung: 0 })
+      for (const { key, organization } of actors)
+        this.#inHand.set(key, { activation, organization, notified: 0 })
       void this.#activate(one, actors, activation)
     }
   }
@@ -216,8 +217,8 @@ export class Dispatcher {
     return {
       leave: (key, seen) => this.#leave(key, seen, activation),
       later: (key, delayMs) => this.#later({ key, seq: 0, organization: organizationOf(key) }, delayMs),
-      ringAgain: (heads) =>
-        this.context.doorbell.ring(
+      notifyAgain: (heads) =>
+        this.context.notifier.notify(
           heads.map(({ key, seq, type }) => ({ key, seq, type, organization: organizationOf(key) })),
         ),
     }
@@ -228,12 +229,12 @@ export class Dispatcher {
     const inHand = this.#inHand.get(key)
     if (inHand?.activation !== activation) return
     this.#inHand.delete(key)
-    const { organization, rung } = inHand
-    if (rung > seen) this.offer({ key, seq: rung, organization })
+    const { organization, notified } = inHand
+    if (notified > seen) this.offer({ key, seq: notified, organization })
   }
 
-  #later(ring: Ring, delayMs: number): void {
-    const start = () => this.#enqueue(ring, this.#aloneLaneOf(kindOf(ring.key)))
+  #later(hint: Hint, delayMs: number): void {
+    const start = () => this.#enqueue(hint, this.#aloneLaneOf(kindOf(hint.key)))
     if (delayMs === 0) {
       start()
     } else if (!this.#stopped && this.#timers.size < MAX_TIMERS) {

@@ -1,7 +1,7 @@
 /**
  * The sweep for fairness: looks for organizations that wait while this worker is full of the work of others.
  *
- * Doorbells are read in the order in which they rang: behind ten thousand rings of one organization, that of another would be
+ * Notifiers are read in the order in which they notified: behind ten thousand wake-ups of one organization, that of another would be
  * heard after minutes. So a worker without a free place asks the table which organizations have work, and takes some of each
  * into its queue, where they take turns. It asks for a few rows by index, and only while it is full.
  */

@@ -1,10 +1,10 @@
-/** What operators alert on: how long work has been waiting, how far the bell is behind, and what was given up. */
+/** What operators alert on: how long work has been waiting, how far the notifier is behind, and what was given up. */
 import { Gauge } from 'prom-client'
 import type { Sql } from '../platform/db/pool.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import type { Redis } from '../platform/redis.ts'
-import { streamLag } from './doorbell-redis.ts'
 import { countDeadLetters, countDue, oldestDueSeconds } from './gauge-statements.ts'
+import { streamLag } from './notifier-redis.ts'
 import { POOLS } from './types.ts'
 
 /** Counting costs time with every row: beyond this it is a large backlog anyway. */
@@ -42,7 +42,7 @@ export function registerActorGauges(deps: {
   if (redis === null) return
   new Gauge({
     name: 'earshot_stream_lag',
-    help: 'Envelopes on the stream that no worker has read yet',
+    help: 'WakeUps on the stream that no worker has read yet',
     labelNames: ['pool'],
     registers,
     collect: orNothing(async (gauge) => {

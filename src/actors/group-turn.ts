@@ -6,8 +6,8 @@
  */
 import { Group } from './activation.ts'
 import type { Context, Handover } from './context.ts'
+import { groupHandler } from './handlers.ts'
 import { runTurn } from './long-turn.ts'
-import { groupHandler } from './perform.ts'
 import type { Work } from './turn.ts'
 import { type ActorKey, Fenced, type GroupHandler, kindOf } from './types.ts'
 
@@ -41,7 +41,7 @@ async function takeTurn(
       handler.together(turn),
     )
     // Broken off: what is left is given back at the next look, because the worker stops.
-    if (released !== 'broken_off') group.settle(works, released)
+    if (released !== 'broken_off') group.complete(works, released)
   } catch (error) {
     if (stopping.aborted) return
     const kind = kindOf(works[0]!.key) ?? ''

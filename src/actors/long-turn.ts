@@ -8,19 +8,25 @@ import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { aloneWork, failTurn, goToTheEnd } from './activation.ts'
 import type { Context, Handover } from './context.ts'
-import { type Claimed, claimAndRead, type Mailbox, readMailboxes, type WaitingMessage } from './head.ts'
-import { isSpent, longHandler, longTurnTimeoutMs } from './perform.ts'
+import { isSpent, longHandler, longTurnTimeoutMs } from './handlers.ts'
+import {
+  type Claimed,
+  claimAndRead,
+  type Mailbox,
+  readMailboxes,
+  type WaitingMessage,
+} from './mailbox-reads.ts'
 import { markResumes } from './running.ts'
-import { assertHead, fence, type Held, release, remove, settle, takeOver } from './statements.ts'
+import { assertHead, fence, fenceAndRelease, type Held, release, remove, takeOver } from './statements.ts'
 import { commitTurns, limitStatements, sendAll, TurnFailed, TurnTimeout, within } from './turn.ts'
 import {
   type ActorKey,
   Fenced,
   type GroupTurn,
   kindOf,
-  type Letter,
   type LongTurn,
   type Message,
+  type NewMessage,
   type Send,
 } from './types.ts'
 
@@ -178,7 +184,7 @@ class Turn implements LongTurn, GroupTurn {
     if (this.#state !== 'open') throw new Fenced('the turn is over, or was finished before')
     this.#state = 'finishing'
     try {
-      const value = await this.#commit(work, (tx) => this.#settle(tx))
+      const value = await this.#commit(work, (tx) => this.#fenceAndRelease(tx))
       this.#state = 'finished'
       this.watchNoMore()
       this.#resumed()
@@ -224,10 +230,10 @@ class Turn implements LongTurn, GroupTurn {
   }
 
   /** Fence, removal and, where nothing else is due, release. */
-  async #settle(tx: Tx): Promise<void> {
+  async #fenceAndRelease(tx: Tx): Promise<void> {
     const { works, messages, context } = this
     const [released] = await Promise.all([
-      settle(
+      fenceAndRelease(
         tx,
         context.worker,
         works.map(({ key, epoch, lastSeq, complete }) => ({
@@ -243,16 +249,16 @@ class Turn implements LongTurn, GroupTurn {
 
   /** `check`: what has to hold of the actor, asked after everything else. */
   async #commit<T>(work: (tx: Tx, send: Send) => Promise<T>, check: (tx: Tx) => Promise<void>): Promise<T> {
-    const { sql, doorbell, options } = this.context
-    const { value, envelopes } = await transaction(sql, async (tx) => {
-      const letters: Letter[] = []
+    const { sql, notifier, options } = this.context
+    const { value, wakeUps } = await transaction(sql, async (tx) => {
+      const newMessages: NewMessage[] = []
       limitStatements(tx, this.context, options.turnTimeoutMs)
-      const result = await work(this.#marked(tx), async (more) => void letters.push(...more))
-      const sent = await sendAll(tx, letters)
+      const result = await work(this.#marked(tx), async (more) => void newMessages.push(...more))
+      const sent = await sendAll(tx, newMessages)
       await check(tx)
-      return { value: result, envelopes: sent }
+      return { value: result, wakeUps: sent }
     })
-    if (envelopes.length > 0) doorbell.ring(envelopes)
+    if (wakeUps.length > 0) notifier.notify(wakeUps)
     return value
   }
 }

@@ -1,23 +1,23 @@
 /**
- * The runtime of one worker: it registers, listens to the doorbells, sweeps, beats, and runs actors until stopped.
+ * The runtime of one worker: it registers, listens to the notifiers, sweeps, beats, and runs actors until stopped.
  *
  * See README.md for the protocol. Several runtimes may live in one process; each has an id of its own.
  */
 import { hostname } from 'node:os'
 import type { Context } from './context.ts'
 import { Dispatcher } from './dispatcher.ts'
-import { createEnvelopeSources, type EnvelopeSource, type SourceDeps } from './doorbell.ts'
 import { keepSharing } from './fair-sweep.ts'
 import { keepBeating } from './heartbeat.ts'
+import { createWakeUpSources, type SourceDeps, type WakeUpSource } from './notifier.ts'
 import { DEFAULT_OPTIONS, type RuntimeOptions } from './options.ts'
 import { pause } from './pause.ts'
 import { createRunningMark, type RunningMark } from './running.ts'
 import { keepSweeping } from './sweeper.ts'
-import { ACTOR_POOLS, type ActorDefinition, type Doorbell, POOLS, type Pool } from './types.ts'
+import { ACTOR_POOLS, type ActorDefinition, type Notifier, POOLS, type Pool } from './types.ts'
 import { beat, giveBack, removeWorker } from './worker-statements.ts'
 
 export interface RuntimeDeps extends SourceDeps {
-  readonly doorbell: Doorbell
+  readonly notifier: Notifier
   /** Absent where nobody reads it. */
   readonly running?: RunningMark
 }
@@ -40,14 +40,14 @@ export function createRuntime(
   definitions: readonly ActorDefinition[],
   options: Partial<RuntimeOptions> = {},
 ): Runtime {
-  return new Worker(deps, definitions, { ...DEFAULT_OPTIONS, ...options })
+  return new ActorWorker(deps, definitions, { ...DEFAULT_OPTIONS, ...options })
 }
 
-class Worker implements Runtime {
+class ActorWorker implements Runtime {
   readonly worker = `${hostname()}:${process.pid}:${crypto.randomUUID()}`
   readonly #context: Context
   readonly #dispatcher: Dispatcher
-  #sources: ReadonlyMap<Pool, EnvelopeSource> = new Map()
+  #sources: ReadonlyMap<Pool, WakeUpSource> = new Map()
   readonly #stopping = new AbortController()
   /** Later than `stopping`: the lease must hold until the last turn is over. */
   readonly #stopped = new AbortController()
@@ -61,12 +61,12 @@ class Worker implements Runtime {
     for (const { kind, pool } of definitions) {
       if (ACTOR_POOLS[kind] !== pool) throw new Error(`${kind} belongs to the pool ${ACTOR_POOLS[kind]}`)
     }
-    const { sql, log, metrics, doorbell, running = createRunningMark() } = deps
+    const { sql, log, metrics, notifier, running = createRunningMark() } = deps
     this.#context = {
       sql,
       log: log.child({ worker: this.worker }),
       metrics,
-      doorbell,
+      notifier,
       running,
       worker: this.worker,
       options,
@@ -81,7 +81,7 @@ class Worker implements Runtime {
     await beat(this.#context.sql, this.worker)
     const pools = new Set([...this.#context.definitions.values()].map((definition) => definition.pool))
     const listening = POOLS.filter((pool) => pools.has(pool))
-    this.#sources = await createEnvelopeSources(this.deps, listening, this.worker)
+    this.#sources = await createWakeUpSources(this.deps, listening, this.worker)
     this.#loops = Promise.all([
       keepBeating(this.#context, this.#stopped.signal),
       keepSweeping(this.#context, this.#dispatcher),
@@ -106,7 +106,7 @@ class Worker implements Runtime {
     }
   }
 
-  async #listen(pool: Pool, source: EnvelopeSource): Promise<void> {
+  async #listen(pool: Pool, source: WakeUpSource): Promise<void> {
     const { stopping, options } = this.#context
     while (!stopping.aborted) {
       const free = this.#dispatcher.free(pool)
@@ -115,8 +115,8 @@ class Worker implements Runtime {
         continue
       }
       // No more than one activation at a time: what is left is for workers that have nothing to do.
-      const rings = await source.take(Math.min(free, options.batchKeys))
-      for (const ring of rings) this.#dispatcher.offer(ring)
+      const wakeUps = await source.take(Math.min(free, options.batchKeys))
+      for (const hint of wakeUps) this.#dispatcher.offer(hint)
     }
   }
 }

@@ -28,7 +28,7 @@ export const MAX_DEATH_PAUSE_S = 300
 /**
  * Claim: takes the actors that nobody owns, or that this worker owns already. A key without a row back is not ours.
  *
- * A locked row is skipped, not waited for: whoever holds the lock is its owner, or a sender who rings after COMMIT.
+ * A locked row is skipped, not waited for: whoever holds the lock is its owner, or a sender who wake-ups after COMMIT.
  * `no key update` is the weakest lock that keeps claims apart and lets foreign-key checks pass.
  */
 export async function claim(sql: Query, worker: string, keys: readonly ActorKey[]): Promise<readonly Held[]> {
@@ -111,7 +111,7 @@ export async function takeOver(
 }
 
 /**
- * Fence: after the domain's statements and the letters in the middle of a long turn; `settle` is that of the end of turns.
+ * Fence: after the domain's statements and the messages in the middle of a long turn; `fenceAndRelease` is that of the end of turns.
  *
  * `for share` conflicts with the update of a claim: a takeover waits for a commit in flight, and a late commit finds
  * a newer epoch. (`for key share` would not do: changing `epoch` does not conflict with it.)
@@ -129,28 +129,28 @@ export async function fence(tx: Query, worker: string, held: readonly Held[]): P
 }
 
 /** An actor at the end of its turns. */
-export interface Settled extends Held {
+export interface Releasing extends Held {
   /** The newest message that was seen: released unless there is a newer one. Null: kept. */
   readonly lastSeq: number | null
 }
 
 /**
  * Fence and release in one statement, and so with one lock, after the domain's statements in every transaction that ends
- * turns. A letter that goes to the actor itself and was sent before keeps it; one that is sent after rings for it.
+ * turns. A message that goes to the actor itself and was sent before keeps it; one that is sent after notifies of it.
  * `no key update` is what a release takes, and conflicts with a claim as `share` does.
  * @returns the actors that were released
- * @throws Fenced unless all of `settled` are still ours.
+ * @throws Fenced unless all of `releasing` are still ours.
  */
-export async function settle(
+export async function fenceAndRelease(
   tx: Query,
   worker: string,
-  settled: readonly Settled[],
+  releasing: readonly Releasing[],
 ): Promise<ReadonlySet<ActorKey>> {
   const rows = await tx<{ key: ActorKey; idle: boolean | null }[]>`
     with mine as (
       select a.key, a.last_seq = s.last_seq as idle
       from unnest(
-        ${keysOf(settled)}::text[], ${epochsOf(settled)}::bigint[], ${settled.map((s) => s.lastSeq)}::bigint[]
+        ${keysOf(releasing)}::text[], ${epochsOf(releasing)}::bigint[], ${releasing.map((s) => s.lastSeq)}::bigint[]
       ) as s (key, epoch, last_seq)
       join actor_mailbox a on a.key = s.key and a.epoch = s.epoch
       where a.owner = ${worker}
@@ -162,7 +162,7 @@ export async function settle(
       where a.key = mine.key and mine.idle
     )
     select key, idle from mine`
-  assertAll(rows.length, settled)
+  assertAll(rows.length, releasing)
   return new Set(rows.filter(({ idle }) => idle).map(({ key }) => key))
 }
 
@@ -303,7 +303,7 @@ export async function recordFailure(
 }
 
 /** Copies a message that is given up to the dead letters; `remove` and `fence` follow in the same transaction. */
-export async function park(tx: Query, message: Message): Promise<void> {
+export async function deadLetter(tx: Query, message: Message): Promise<void> {
   await tx`
     insert into actor_dead_letter (key, seq, type, payload, attempts, last_error)
     select key, seq, type, payload, attempts, last_error

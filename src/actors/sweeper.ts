@@ -1,14 +1,14 @@
 /**
- * The sweep: what makes a lost doorbell, a dead worker and a failed clean-up cost seconds instead of messages.
+ * The sweep: what makes a lost notifier, a dead worker and a failed clean-up cost seconds instead of messages.
  *
- * Every worker sweeps. It takes what it has room for itself and rings for the rest. Where a sweep has found as much as it
- * may, the next one comes as soon as this worker has little left to do: so a backlog that no bell has rung for, such as
+ * Every worker sweeps. It takes what it has room for itself and notifies of the rest. Where a sweep has found as much as it
+ * may, the next one comes as soon as this worker has little left to do: so a backlog that no notifier has notified of, such as
  * that of a night without workers, drains at the pace of the workers and not at that of the sweeps.
  */
 import type { Context } from './context.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import { jittered, pause } from './pause.ts'
-import { ACTOR_POOLS, type Envelope, kindOf } from './types.ts'
+import { ACTOR_POOLS, kindOf, type WakeUp } from './types.ts'
 import { type Due, removeLostWorkers, sweep, sweepByKind } from './worker-statements.ts'
 
 /** A sweep may use this part of a connection's time at most: a large backlog makes sweeps rarer. */
@@ -20,10 +20,10 @@ const MAX_REST = 10
 
 /** How often a worker with a backlog looks whether it will soon have nothing to do. */
 const HUNGRY_POLL_MS = 2
-/** So often in a row: between two activations there is room for a moment, until the bell has been heard. */
+/** So often in a row: between two activations there is room for a moment, until the notifier has been heard. */
 const HUNGRY_POLLS = 3
 
-/** Sweeps until the context stops; the first time at once, for what was rung when nobody listened. */
+/** Sweeps until the context stops; the first time at once, for what was notified when nobody listened. */
 export async function keepSweeping(context: Context, dispatcher: Dispatcher): Promise<void> {
   const { stopping, options, log } = context
   while (!stopping.aborted) {
@@ -49,7 +49,7 @@ export async function keepSweeping(context: Context, dispatcher: Dispatcher): Pr
 }
 
 /**
- * One sweep: takes what fits, rings for the rest. Where the oldest heads are as many as it may take, it asks once more for
+ * One sweep: takes what fits, notifies of the rest. Where the oldest heads are as many as it may take, it asks once more for
  * the kinds that had less than their share of them and have room: a backlog of one pool hides none of another.
  * @returns true where it has found short turns, taken or not, and there may be more.
  */
@@ -74,14 +74,14 @@ export async function sweepOnce(context: Context, dispatcher: Dispatcher): Promi
 }
 
 /**
- * What does not fit is rung for. In a pool of long turns only when its bell must be lost: there messages wait in a queue for seconds,
- * and a second ring for one of them is a claim for nothing.
+ * What does not fit is notified of. In a pool of long turns only when its notifier must be lost: there messages wait in a queue for seconds,
+ * and a second notify of one of them is a claim for nothing.
  *
- * @returns how many short turns are among them. Those that did not fit count: what was rung for them may have filled this
+ * @returns how many short turns are among them. Those that did not fit count: what was notified of them may have filled this
  * worker before the sweep did, and there is more of the same behind them.
  */
 function take(context: Context, dispatcher: Dispatcher, due: readonly Due[]): number {
-  const rest: Envelope[] = []
+  const rest: WakeUp[] = []
   let found = 0
   for (const { key, seq, type, organization, state, isOverdue } of due) {
     const kind = kindOf(key)
@@ -92,6 +92,6 @@ function take(context: Context, dispatcher: Dispatcher, due: readonly Due[]): nu
       dispatcher.offer({ key, seq, organization }, state === 'dead')
     } else if (isOverdue || pool === 'short') rest.push({ key, seq, type, organization })
   }
-  if (rest.length > 0) context.doorbell.ring(rest)
+  if (rest.length > 0) context.notifier.notify(rest)
   return found
 }

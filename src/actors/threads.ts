@@ -65,18 +65,24 @@ export async function startThreads(
   options: Partial<ThreadsOptions> = {},
 ): Promise<Threads> {
   const all = { ...DEFAULTS, ...options }
-  const seats = Array.from({ length: deps.config.workerThreads }, (_, index) => new Seat(deps, all, index))
+  const supervisors = Array.from(
+    { length: deps.config.workerThreads },
+    (_, index) => new ThreadSupervisor(deps, all, index),
+  )
   return {
-    ready: async () => void (await Promise.all(seats.map((seat) => seat.ready))),
-    warm: async () => void (await Promise.all(seats.map((seat) => seat.warm))),
-    stop: async (budgetMs) => void (await Promise.all(seats.map((seat) => seat.stop(budgetMs)))),
+    ready: async () => void (await Promise.all(supervisors.map((supervisor) => supervisor.ready))),
+    warm: async () => void (await Promise.all(supervisors.map((supervisor) => supervisor.warm))),
+    stop: async (budgetMs) =>
+      void (await Promise.all(supervisors.map((supervisor) => supervisor.stop(budgetMs)))),
     metricsJson: async () =>
-      (await Promise.all(seats.map((seat) => seat.metrics()))).filter((json) => json !== null),
+      (await Promise.all(supervisors.map((supervisor) => supervisor.metrics()))).filter(
+        (json) => json !== null,
+      ),
   }
 }
 
 /** The place of one thread, whichever thread sits there at the moment. */
-class Seat {
+class ThreadSupervisor {
   readonly #ready = Promise.withResolvers<void>()
   readonly #warm = Promise.withResolvers<void>()
   readonly #metricsRequests = new Map<number, (json: object) => void>()

@@ -1,5 +1,5 @@
 /**
- * The transaction of short turns: handlers, letters, fence and release, removal, for one actor or many.
+ * The transaction of short turns: handlers, messages, fence and release, removal, for one actor or many.
  *
  * The rule: all of it commits or none. Handlers of different actors run at the same time on the one connection, so
  * their statements travel in one go; within an actor, messages are handled one after another. Actors whose messages have a
@@ -11,15 +11,15 @@ import { transaction } from '../platform/db/transaction.ts'
 import type { Context } from './context.ts'
 import { send } from './mailbox.ts'
 import { markResumes, type RunningMark } from './running.ts'
-import { type Held, remove, settle } from './statements.ts'
+import { fenceAndRelease, type Held, remove } from './statements.ts'
 import {
   type ActorKey,
   type BulkHandler,
-  type Envelope,
   Fenced,
-  type Letter,
   type Message,
+  type NewMessage,
   type ShortHandler,
+  type WakeUp,
 } from './types.ts'
 
 /** The turns of one actor in a transaction. */
@@ -54,7 +54,7 @@ export class TurnTimeout extends Error {
 }
 
 /**
- * Performs `works` (sorted by key) in one transaction and rings for the letters they sent.
+ * Performs `works` (sorted by key) in one transaction and notifies of the messages they sent.
  * @throws Fenced where an actor was taken away, TurnFailed for everything else.
  */
 export async function commitTurns(
@@ -68,11 +68,11 @@ export async function commitTurns(
     const result = await transaction(context.sql, async (tx) => {
       failed.length = 0 // a retried transaction starts over
       limitStatements(tx, context, timeoutMs)
-      const letters: Letter[] = []
-      const done = await performAll(context, works, tx, letters, timeoutMs, failed)
-      const [envelopes, released] = await Promise.all([
-        sendAll(tx, letters),
-        settle(
+      const newMessages: NewMessage[] = []
+      const done = await performAll(context, works, tx, newMessages, timeoutMs, failed)
+      const [wakeUps, released] = await Promise.all([
+        sendAll(tx, newMessages),
+        fenceAndRelease(
           tx,
           context.worker,
           done.map(({ work, finished }) => ({ ...work, lastSeq: finished ? work.lastSeq : null })),
@@ -82,9 +82,9 @@ export async function commitTurns(
           done.flatMap((turns) => turns.messages),
         ),
       ])
-      return { envelopes, released, messages: done.reduce((sum, turns) => sum + turns.messages.length, 0) }
+      return { wakeUps, released, messages: done.reduce((sum, turns) => sum + turns.messages.length, 0) }
     })
-    if (result.envelopes.length > 0) context.doorbell.ring(result.envelopes)
+    if (result.wakeUps.length > 0) context.notifier.notify(result.wakeUps)
     observe(context, works, result.messages, (performance.now() - started) / 1_000)
     return result
   } catch (error) {
@@ -122,14 +122,14 @@ interface Turns {
 /** One call of a handler after the other, or one of a bulk handler. `key`: who has failed where it fails; null: unknown. */
 interface Run {
   readonly key: ActorKey | null
-  perform(tx: Tx, letters: Letter[]): Promise<readonly Turns[]>
+  perform(tx: Tx, newMessages: NewMessage[]): Promise<readonly Turns[]>
 }
 
 async function performAll(
   { running }: Context,
   works: readonly Work[],
   tx: Tx,
-  letters: Letter[],
+  newMessages: NewMessage[],
   timeoutMs: number,
   failed: (ActorKey | null)[],
 ): Promise<readonly Turns[]> {
@@ -141,7 +141,7 @@ async function performAll(
   const reasons: unknown[] = []
   const runs = runsOf(works, running).map(async ({ key, perform }) => {
     try {
-      return await perform(handle, letters)
+      return await perform(handle, newMessages)
     } catch (error) {
       failed.push(key)
       reasons.push(error)
@@ -165,12 +165,15 @@ function runsOf(works: readonly Work[], running: RunningMark): readonly Run[] {
   for (const [bulk, members] of Map.groupBy(works, (work) => bulkOf(work, work.messages[0]))) {
     const alone = members.length === 1 ? (members[0]?.key ?? null) : null
     if (bulk !== null)
-      runs.push({ key: alone, perform: (tx, letters) => visitAll(bulk, members, running, tx, letters) })
+      runs.push({
+        key: alone,
+        perform: (tx, newMessages) => visitAll(bulk, members, running, tx, newMessages),
+      })
     else
       for (const work of members)
         runs.push({
           key: work.key,
-          perform: async (tx, letters) => [await performOne(work, running, tx, letters)],
+          perform: async (tx, newMessages) => [await performOne(work, running, tx, newMessages)],
         })
   }
   return runs
@@ -186,13 +189,18 @@ function bulkOf(work: Work, message: Message | undefined): BulkHandler | null {
   }
 }
 
-async function performOne(work: Work, running: RunningMark, tx: Tx, letters: Letter[]): Promise<Turns> {
+async function performOne(
+  work: Work,
+  running: RunningMark,
+  tx: Tx,
+  newMessages: NewMessage[],
+): Promise<Turns> {
   const messages: Message[] = []
   for (const message of work.messages) {
     const handler = work.handlerOf(message)
     if (typeof handler !== 'function') return { work, messages, finished: false }
     running.set(message)
-    const perform = () => handler(message, tx, async (more) => void letters.push(...more))
+    const perform = () => handler(message, tx, async (more) => void newMessages.push(...more))
     const outcome = await running.inNameOf(message, perform)
     if (outcome === 'again') return { work, messages, finished: false }
     messages.push(message)
@@ -206,7 +214,7 @@ async function visitAll(
   works: readonly Work[],
   running: RunningMark,
   tx: Tx,
-  letters: Letter[],
+  newMessages: NewMessage[],
 ): Promise<readonly Turns[]> {
   const visits = works.map((work) => {
     const stop = work.messages.findIndex((message) => bulkOf(work, message) !== bulk)
@@ -221,7 +229,7 @@ async function visitAll(
   })
   const [alone, ...others] = visits
   const only = others.length === 0 ? alone?.messages[0] : undefined
-  const visit = () => bulk.visit(visits, tx, async (more) => void letters.push(...more))
+  const visit = () => bulk.visit(visits, tx, async (more) => void newMessages.push(...more))
   if (only !== undefined) running.set(only)
   const again = await (only === undefined ? visit() : running.inNameOf(only, visit))
   return visits.map(({ work, messages, complete }) =>
@@ -239,21 +247,21 @@ function withoutSavepoints(tx: Tx): Tx {
   })
 }
 
-/** `send` takes one letter per key, so letters to one actor go out in rounds, in their order. */
-export async function sendAll(tx: Tx, letters: readonly Letter[]): Promise<readonly Envelope[]> {
-  const envelopes: Envelope[] = []
-  let rest = letters
+/** `send` takes one message per key, so messages to one actor go out in rounds, in their order. */
+export async function sendAll(tx: Tx, newMessages: readonly NewMessage[]): Promise<readonly WakeUp[]> {
+  const wakeUps: WakeUp[] = []
+  let rest = newMessages
   while (rest.length > 0) {
-    const round = new Map<ActorKey, Letter>()
-    const next: Letter[] = []
-    for (const letter of rest) {
-      if (round.has(letter.key)) next.push(letter)
-      else round.set(letter.key, letter)
+    const round = new Map<ActorKey, NewMessage>()
+    const next: NewMessage[] = []
+    for (const newMessage of rest) {
+      if (round.has(newMessage.key)) next.push(newMessage)
+      else round.set(newMessage.key, newMessage)
     }
-    envelopes.push(...(await send(tx, [...round.values()])))
+    wakeUps.push(...(await send(tx, [...round.values()])))
     rest = next
   }
-  return envelopes
+  return wakeUps
 }
 
 /** @throws TurnTimeout where `work` takes longer; it is not waited for any more. */

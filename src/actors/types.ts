@@ -1,7 +1,7 @@
 /**
  * The vocabulary of the actor runtime. See README.md in this folder for the protocol.
  *
- * A *letter* is what a use case sends; an *envelope* is what travels on the stream (a hint, no promise); a *turn* is
+ * A *message* is what a use case sends; an *wake-up* is what travels on the stream (a hint, no promise); a *turn* is
  * one message in the hands of the one worker thread that owns its actor at that moment.
  */
 import type { Json, Tx } from '../platform/db/pool.ts'
@@ -39,26 +39,26 @@ function isKind(kind: string): kind is ActorKind {
   return Object.hasOwn(ACTOR_POOLS, kind)
 }
 
-export interface Letter {
+export interface NewMessage {
   readonly key: ActorKey
   readonly type: string
   /** Ids and decisions; large bodies stay in their own tables. */
   readonly payload?: Json
   /** It is due so long after it was sent, and until then hides what is sent to the same actor after it. */
   readonly delayMs?: number
-  /** Whose work it is. Null: that of the actor's earlier letters, or the service's own (`NO_ORGANIZATION`). */
+  /** Whose work it is. Null: that of the actor's earlier messages, or the service's own (`NO_ORGANIZATION`). */
   readonly organizationId?: string | null
-  /** Left out where a letter of the same type waits for the actor. When that is safe: `sendUnlessWaiting`. */
+  /** Left out where a message of the same type waits for the actor. When that is safe: `sendUnlessWaiting`. */
   readonly unlessWaiting?: boolean
 }
 
-export interface Envelope {
+export interface WakeUp {
   readonly key: ActorKey
   readonly seq: number
   readonly type: string
-  /** As in the letter: the doorbell rings no earlier. */
+  /** As in the message: the notifier wake-ups no earlier. */
   readonly delayMs?: number
-  /** Whose work it is. Absent in envelopes of older versions. */
+  /** Whose work it is. Absent in wake-ups of older versions. */
   readonly organization?: string
 }
 
@@ -66,10 +66,10 @@ export interface Envelope {
 export const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Sends letters in the turn's transaction; they leave if and only if it commits. They are stored when the handler has
+ * Sends messages in the turn's transaction; they leave if and only if it commits. They are stored when the handler has
  * ended, with those of the turns that share its transaction, because `actor` rows are locked last.
  */
-export type Send = (letters: readonly Letter[]) => Promise<void>
+export type Send = (newMessages: readonly NewMessage[]) => Promise<void>
 
 export interface Message {
   readonly key: ActorKey
@@ -135,7 +135,7 @@ interface AnyLongTurn {
 /** A long turn of one message. */
 export interface LongTurn extends AnyLongTurn {
   readonly message: Message
-  /** Whose work it is, as in the letter. */
+  /** Whose work it is, as in the message. */
   readonly organization: string
   /** An intermediate, fenced transaction. @throws Fenced where another worker has taken over. */
   step<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T>
@@ -194,11 +194,11 @@ export interface MaintenanceTask {
   run(stopping: AbortSignal): Promise<void>
 }
 
-/** Tells workers that letters are waiting. Called after COMMIT; a lost ring costs a sweep interval, never a message. */
-export interface Doorbell {
+/** Tells workers that messages are waiting. Called after COMMIT; a lost wake-up costs a sweep interval, never a message. */
+export interface Notifier {
   readonly name: 'redis' | 'postgres'
-  /** Returns at once and never throws; rings of one moment travel together. */
-  ring(envelopes: readonly Envelope[]): void
-  /** Resolves when what was rung before has left, or could not. */
+  /** Returns at once and never throws; wake-ups of one moment travel together. */
+  notify(wakeUps: readonly WakeUp[]): void
+  /** Resolves when what was notified before has left, or could not. */
   close(): Promise<void>
 }

@@ -3,11 +3,11 @@
  * a connection whose statements are parsed and planned as turns have them, and code that has run.
  */
 import type { Tx } from '../platform/db/pool.ts'
-import { claimAndRead } from './head.ts'
+import { claimAndRead } from './mailbox-reads.ts'
 import { DEFAULT_OPTIONS } from './options.ts'
-import { remove, settle } from './statements.ts'
+import { fenceAndRelease, remove } from './statements.ts'
 import { limitStatements, sendAll } from './turn.ts'
-import type { ActorKey, Letter, Message, Send } from './types.ts'
+import type { ActorKey, Message, NewMessage, Send } from './types.ts'
 
 const WORKER = 'warm-up'
 
@@ -25,11 +25,11 @@ export async function practiseTurn(
   const message = claimed?.mailbox?.due[0]
   if (claimed == null || message === undefined) throw new Error(`no message for ${key}`)
   limitStatements(tx, { options: DEFAULT_OPTIONS }, batchPatienceMs)
-  const letters: Letter[] = []
-  await handle(message, async (more) => void letters.push(...more))
+  const newMessages: NewMessage[] = []
+  await handle(message, async (more) => void newMessages.push(...more))
   await Promise.all([
-    sendAll(tx, letters),
-    settle(tx, WORKER, [{ ...claimed, lastSeq: claimed.mailbox?.lastSeq ?? null }]),
+    sendAll(tx, newMessages),
+    fenceAndRelease(tx, WORKER, [{ ...claimed, lastSeq: claimed.mailbox?.lastSeq ?? null }]),
     remove(tx, [message]),
   ])
 }

@@ -68,11 +68,11 @@ export interface Due {
   readonly organization: string
   /** `idle`: nobody owns it. `mine`: this worker does, but is not running it. `dead`: its owner's lease has run out. */
   readonly state: 'idle' | 'mine' | 'dead'
-  /** Due for so long that its bell is taken for lost. */
+  /** Due for so long that its notifier is taken for lost. */
   readonly isOverdue: boolean
 }
 
-/** A message that is due for less waits in a queue, which its bell has reached. Seconds. */
+/** A message that is due for less waits in a queue, which its notifier has reached. Seconds. */
 const BELL_LOST_AFTER = 10
 
 const isOverdue = (sql: Query) => sql`m.available_at < now() - make_interval(secs => ${BELL_LOST_AFTER})`
@@ -145,7 +145,7 @@ export async function sweepByKind(sql: Query, options: SweepOptions): Promise<re
     ) due`
 }
 
-/** After all keys of a kind, by any collation: the last letter is the next one. What follows the colon is not relied on. */
+/** After all keys of a kind, by any collation: the last message is the next one. What follows the colon is not relied on. */
 function endOf(kind: ActorKind): string {
   return kind.slice(0, -1) + String.fromCharCode(kind.charCodeAt(kind.length - 1) + 1)
 }

@@ -23,7 +23,7 @@ import { createUserTokens, type UserTokens } from './user-tokens.ts'
 export type { ApiKey, Credential } from './credentials.store.ts'
 export type { Organization, User } from './store.ts'
 
-export type IdentityDeps = Pick<Deps, 'sql' | 'doorbell' | 'config' | 'clock' | 'newId' | 'log'>
+export type IdentityDeps = Pick<Deps, 'sql' | 'notifier' | 'config' | 'clock' | 'newId' | 'log'>
 
 export interface Identity extends Authentication, UserTokens {
   /** Drops a user from the caches of this process at once. The caller that changes a user notifies the other processes. */

@@ -5,7 +5,7 @@
  * requests lead to one retry. If the message of running work was deleted, it is sent again.
  */
 import { isWaiting, transactionWithOutbox } from '../actors/mailbox.ts'
-import type { ActorKey, Letter } from '../actors/types.ts'
+import type { ActorKey, NewMessage } from '../actors/types.ts'
 import * as assets from '../assets/service.ts'
 import type { Deps } from '../container.ts'
 import type { Tx } from '../platform/db/pool.ts'
@@ -18,7 +18,7 @@ import { recordingsToFetchAgain } from './store.ts'
  */
 export type Retried = 'queued' | 'under_way' | 'unknown' | 'completed' | 'awaited' | 'gone'
 
-type RetryDeps = Pick<Deps, 'sql' | 'doorbell'>
+type RetryDeps = Pick<Deps, 'sql' | 'notifier'>
 
 /** Retries the media of one recording. */
 export function retryMedia(deps: RetryDeps, recording: assets.Subject): Promise<Retried> {
@@ -49,7 +49,7 @@ async function nextMessage(
   tx: Tx,
   recording: assets.Subject,
   asset: assets.LockedAsset,
-): Promise<Letter | Exclude<Retried, 'queued'>> {
+): Promise<NewMessage | Exclude<Retried, 'queued'>> {
   switch (asset.status) {
     case 'completed':
       return asset.hasUrl
@@ -68,14 +68,14 @@ async function nextMessage(
 /**
  * An upload that was to replace the media, and was given up or is being processed. The current media stays meanwhile.
  */
-async function replacement(tx: Tx, recording: assets.Subject): Promise<Letter | 'under_way' | null> {
+async function replacement(tx: Tx, recording: assets.Subject): Promise<NewMessage | 'under_way' | null> {
   const underWay = await findProcessed(tx, recording)
   if (underWay !== null) return unlessQueued(tx, processing(recording, underWay))
   const uploadId = await processAgain(tx, recording)
   return uploadId === null ? null : processing(recording, uploadId)
 }
 
-async function startAgain(tx: Tx, recording: assets.Subject): Promise<Letter | null> {
+async function startAgain(tx: Tx, recording: assets.Subject): Promise<NewMessage | null> {
   const uploadId = await processAgain(tx, recording)
   if (uploadId !== null) {
     await assets.moveAsset(tx, recording, 'processAgain')
@@ -89,25 +89,25 @@ async function resendIfMissing(
   tx: Tx,
   recording: assets.Subject,
   { hasUrl }: assets.LockedAsset,
-): Promise<Letter | 'under_way' | 'awaited'> {
+): Promise<NewMessage | 'under_way' | 'awaited'> {
   const uploadId = await findProcessed(tx, recording)
   if (uploadId === null && !hasUrl) return 'awaited'
   return unlessQueued(tx, uploadId === null ? fetching(recording) : processing(recording, uploadId))
 }
 
-async function unlessQueued(tx: Tx, message: Letter): Promise<Letter | 'under_way'> {
+async function unlessQueued(tx: Tx, message: NewMessage): Promise<NewMessage | 'under_way'> {
   return (await isWaiting(tx, message.key, message.type)) ? 'under_way' : message
 }
 
 const actorOf = ({ recordingId }: assets.Subject): ActorKey => `recording:${recordingId}`
 
-const fetching = (recording: assets.Subject): Letter => ({
+const fetching = (recording: assets.Subject): NewMessage => ({
   key: actorOf(recording),
   type: 'ingest_url',
   organizationId: recording.organizationId,
 })
 
-const processing = (recording: assets.Subject, uploadId: string): Letter => ({
+const processing = (recording: assets.Subject, uploadId: string): NewMessage => ({
   key: actorOf(recording),
   type: 'process_upload',
   payload: { uploadId },

@@ -24,7 +24,7 @@ export type Directory = ReturnType<typeof createDirectory>
 /** Erases the references of one feature to a person. @returns how many there were */
 export type Eraser = (tx: Tx, organizationId: string, personId: number) => Promise<number>
 
-export type DirectoryDeps = Pick<Deps, 'sql' | 'reads' | 'newId' | 'log' | 'doorbell'> & {
+export type DirectoryDeps = Pick<Deps, 'sql' | 'reads' | 'newId' | 'log' | 'notifier'> & {
   /** Keyed by the name under which the receipt counts the erased references. */
   readonly erasers: Readonly<Partial<Record<ErasureKind, Eraser>>>
   /** Recordings that the person took part in. */
@@ -32,7 +32,7 @@ export type DirectoryDeps = Pick<Deps, 'sql' | 'reads' | 'newId' | 'log' | 'door
 }
 
 export function createDirectory(deps: DirectoryDeps) {
-  const { sql, reads, newId, log, doorbell, erasers, recordingsOf } = deps
+  const { sql, reads, newId, log, notifier, erasers, recordingsOf } = deps
   return {
     /** Finds by address (case-insensitively) or inserts. An absent member keeps its value, null clears it. @throws AppError 400 */
     async put(organizationId: string, body: PutPerson): Promise<store.PersonRow> {
@@ -60,7 +60,7 @@ export function createDirectory(deps: DirectoryDeps) {
      * @throws AppError 404 `person_not_found`
      */
     async erase(organizationId: string, id: number): Promise<Erasure> {
-      const erasure = await transactionWithOutbox({ sql, doorbell }, async (tx, outbox) => {
+      const erasure = await transactionWithOutbox({ sql, notifier }, async (tx, outbox) => {
         const person = await store.lockPerson(tx, organizationId, id)
         if (person === null) return noPerson()
         const recordingIds = await recordingsOf(tx, organizationId, id)

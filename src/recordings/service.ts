@@ -43,7 +43,7 @@ export { orderOfList } from './list.store.ts'
 export { deleteParticipationsOf, insertFolders, recordingsOfPerson } from './store.ts'
 export type Recordings = ReturnType<typeof createRecordings>
 
-export type RecordingsDeps = Pick<Deps, 'sql' | 'reads' | 'doorbell' | 'newId' | 'log' | 'storage'> & {
+export type RecordingsDeps = Pick<Deps, 'sql' | 'reads' | 'notifier' | 'newId' | 'log' | 'storage'> & {
   readonly folders: Folders
   readonly people: People
   readonly metadata: Metadata

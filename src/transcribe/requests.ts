@@ -49,7 +49,7 @@ export async function requestTranscription(
 
 /** For an operator: queues media that was published before a transcriber was configured, and failed transcripts. */
 export async function requestAgain(
-  deps: Pick<Deps, 'sql' | 'doorbell'>,
+  deps: Pick<Deps, 'sql' | 'notifier'>,
   recording: Subject,
 ): Promise<boolean> {
   return transactionWithOutbox(
@@ -62,7 +62,7 @@ export async function requestAgain(
 
 /** Calls `requestAgain` for every recording of the organization in these states. @returns the number queued */
 export async function requestAll(
-  deps: Pick<Deps, 'sql' | 'doorbell'>,
+  deps: Pick<Deps, 'sql' | 'notifier'>,
   organizationId: string,
   statuses: readonly Untranscribed[],
 ): Promise<number> {

@@ -52,7 +52,7 @@ export interface ReceiveRequest {
   readonly checksum?: Checksum
 }
 
-export type UploadReceiverDeps = Pick<Deps, 'sql' | 'doorbell' | 'storage' | 'newId' | 'log'>
+export type UploadReceiverDeps = Pick<Deps, 'sql' | 'notifier' | 'storage' | 'newId' | 'log'>
 
 export interface UploadReceiverLimits {
   /** A slower client is disconnected and may resume. Otherwise one byte a minute would keep a connection open. */

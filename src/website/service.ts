@@ -17,7 +17,7 @@ export interface Website {
   submit(form: Form, body: Readonly<Record<string, unknown>>): Promise<void>
 }
 
-export function createWebsite(deps: Pick<Deps, 'sql' | 'doorbell' | 'newId' | 'config'>): Website {
+export function createWebsite(deps: Pick<Deps, 'sql' | 'notifier' | 'newId' | 'config'>): Website {
   return {
     submit(form, body) {
       const { email = '', ...fields } = givenFields(Object.keys(form.body.properties), body)

@@ -74,15 +74,15 @@ async function walked(application: TestApplication, events: readonly TestEvent[]
 
 const said = (text: string) => [user(0), assistant(1), user(2, text)]
 
-/** Rings once for the analysis of all sessions, and waits until nothing is left. */
+/** Wake-ups once for the analysis of all sessions, and waits until nothing is left. */
 async function analyse(ids: readonly string[]): Promise<TestWorker> {
   const worker = await startWorker(testDeps(database.url, null), [analysisActor(deps)], {
     ...NO_SWEEP,
     batchPatienceMs: 60_000, // the first job loads the language model
   })
   workers.push(worker)
-  const letters = ids.map((id) => ({ key: `analysis:${id}` as ActorKey, type: 'analyze' }))
-  worker.deps.doorbell.ring(await send(database.sql, letters))
+  const newMessages = ids.map((id) => ({ key: `analysis:${id}` as ActorKey, type: 'analyze' }))
+  worker.deps.notifier.notify(await send(database.sql, newMessages))
   await eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
   return worker
 }

@@ -1,6 +1,6 @@
 /** What becomes due by time: gap time-outs, credits that arrived, retention. And deletion, which leaves nothing behind. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { Envelope } from '../../src/actors/types.ts'
+import type { WakeUp } from '../../src/actors/types.ts'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
@@ -17,7 +17,7 @@ import {
   ledger,
   runAnalysis,
   runSession,
-  sendLetters,
+  sendMessages,
   storeEvents,
   type TestApplication,
   user,
@@ -34,16 +34,20 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** Runs one task and returns the envelopes that it rang for. */
-async function runTask(name: string): Promise<readonly Envelope[]> {
-  const rung: Envelope[] = []
+/** Runs one task and returns the wake-ups that it notified of. */
+async function runTask(name: string): Promise<readonly WakeUp[]> {
+  const notified: WakeUp[] = []
   const tasks = agentMaintenance({
     sql: database.sql,
-    doorbell: { name: 'postgres', ring: (envelopes) => void rung.push(...envelopes), close: async () => {} },
+    notifier: {
+      name: 'postgres',
+      notify: (wakeUps) => void notified.push(...wakeUps),
+      close: async () => {},
+    },
     log: createLog('silent', 'test'),
   })
   await tasks.find((task) => task.name === name)!.run(new AbortController().signal)
-  return rung
+  return notified
 }
 
 const age = (id: string, days: number) =>
@@ -68,7 +72,7 @@ async function fullSession(application: TestApplication): Promise<string> {
       organization_id, session_id, external_event_id, revision, final, occurred_at, body, fingerprint,
       settings_version, created_at
     ) values (${organizationId}, ${id}, 'a1', 1, true, now(), '{}', '', 1, now())`
-  await sendLetters(sql, [
+  await sendMessages(sql, [
     { key: `session:${id}`, type: 'events_stored' },
     { key: `analysis:${id}`, type: 'analyze' },
   ])
@@ -165,7 +169,7 @@ test('retention works through more sessions than one batch', async () => {
   expect(left).toHaveLength(0)
 })
 
-test('a session whose wait at a gap is over gets one letter, however often the task runs', async () => {
+test('a session whose wait at a gap is over gets one message, however often the task runs', async () => {
   const { sql } = database
   const application = await createApplication(sql)
   const [due, waiting] = [await createSession(sql, application), await createSession(sql, application)]
@@ -183,7 +187,7 @@ test('a session whose wait at a gap is over gets one letter, however often the t
   expect(await runTask('agent_gap_timeouts')).toEqual([])
 })
 
-test('sessions whose responses wait for credits get a letter once there are credits', async () => {
+test('sessions whose responses wait for credits get a message once there are credits', async () => {
   const { sql } = database
   const application = await createApplication(sql, { credits: 0 })
   const id = await createSession(sql, application)

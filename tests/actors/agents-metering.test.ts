@@ -90,7 +90,7 @@ test('credits that run out block the later responses, and explicit feedback is p
     user(0),
     feedback(6, 'a5'),
   ])
-  const { letters } = await run(id)
+  const { newMessages } = await run(id)
   expect(await responseStates(sql, id)).toEqual([
     'a1 metered',
     'a2 metered',
@@ -98,7 +98,7 @@ test('credits that run out block the later responses, and explicit feedback is p
     'a4 billing_blocked',
     'a5 billing_blocked',
   ])
-  expect(letters).toHaveLength(1)
+  expect(newMessages).toHaveLength(1)
   expect(await creditsOf(sql, application)).toBe(0)
   expect((await sessionRow(sql, id)).processingStatus).toBe('billing_blocked')
   expect(await signalRows(sql, id)).toHaveLength(1)
@@ -177,9 +177,9 @@ test('credits added while a blocked session is being deleted leave no actor behi
     await storeEvents(sql, session, [user(0), assistant(1)])
     await run(session)
   }
-  const doorbell = { name: 'postgres', ring: () => {}, close: async () => {} } as const
+  const notifier = { name: 'postgres', notify: () => {}, close: async () => {} } as const
   const log = createLog('silent', 'test')
-  const identity = createIdentity({ sql, doorbell, config: loadConfig({}), clock: systemClock, newId, log })
+  const identity = createIdentity({ sql, notifier, config: loadConfig({}), clock: systemClock, newId, log })
   await transaction(sql, async (tx) => {
     await deleteSessions(tx, organizationId, [id])
     await identity.addCredits(organizationId, 1)
@@ -194,8 +194,8 @@ test('content capture switched off: no metering, no analysis, but feedback', asy
   const application = await createApplication(sql, { credits: 5, settings: { captureContent: false } })
   const id = await createSession(sql, application)
   await storeEvents(sql, id, [user(0), assistant(1), feedback(2, 'a1')])
-  const { letters } = await run(id)
-  expect(letters).toEqual([])
+  const { newMessages } = await run(id)
+  expect(newMessages).toEqual([])
   expect(await ledger(sql, id)).toEqual([])
   expect(await creditsOf(sql, application)).toBe(5)
   expect((await sessionRow(sql, id)).processingStatus).toBe('capture_disabled')

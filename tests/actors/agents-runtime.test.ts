@@ -68,7 +68,7 @@ const conversation: readonly TestEvent[] = [
   feedback(10, 'a9', { rating: 'positive', comment: 'Good.' }),
 ]
 
-/** Sends a conversation piece by piece, each with a letter, as ingestion does. */
+/** Sends a conversation piece by piece, each with a message, as ingestion does. */
 async function tell(id: string, events: readonly TestEvent[]): Promise<void> {
   for (const event of events) {
     await storeEvents(database.sql, id, [event])

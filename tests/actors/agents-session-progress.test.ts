@@ -10,7 +10,7 @@ import {
   feedback,
   ledger,
   runSession,
-  sendLetters,
+  sendMessages,
   sessionRow,
   signalRows,
   storeEvents,
@@ -112,27 +112,27 @@ describe('the walk', () => {
           : user(sequence),
     )
     const id = await sessionWith(...events)
-    const { turns, letters } = await run(id)
+    const { turns, newMessages } = await run(id)
     expect(turns).toBe(3)
     expect((await session(id)).watermark).toBe(2_499)
     expect(await signalRows(database.sql, id)).toHaveLength(500)
     expect(await ledger(database.sql, id)).toHaveLength(500)
-    expect(letters[0]).toMatchObject({ key: `analysis:${id}`, type: 'analyze' })
+    expect(newMessages[0]).toMatchObject({ key: `analysis:${id}`, type: 'analyze' })
   })
 
   test('lets the analysis of an open session wait for more responses, and that of an ended one begin at once', async () => {
-    const letter = { type: 'analyze', unlessWaiting: true, organizationId: expect.any(String) }
+    const newMessage = { type: 'analyze', unlessWaiting: true, organizationId: expect.any(String) }
     const open = await sessionWith(user(0), assistant(1))
-    expect((await run(open)).letters).toEqual([
-      { ...letter, key: `analysis:${open}`, delayMs: expect.any(Number) },
+    expect((await run(open)).newMessages).toEqual([
+      { ...newMessage, key: `analysis:${open}`, delayMs: expect.any(Number) },
     ])
     const ended = await sessionWith(user(0), assistant(1))
     await setStatus(ended, 'ended')
-    expect((await run(ended)).letters).toEqual([{ ...letter, key: `analysis:${ended}` }])
+    expect((await run(ended)).newMessages).toEqual([{ ...newMessage, key: `analysis:${ended}` }])
   })
 
   test('of a deleted session is done', async () => {
-    expect(await run(crypto.randomUUID())).toEqual({ turns: 1, letters: [] })
+    expect(await run(crypto.randomUUID())).toEqual({ turns: 1, newMessages: [] })
   })
 })
 
@@ -259,15 +259,15 @@ test('a turn that is repeated changes nothing', async () => {
   expect(await signalRows(database.sql, id)).toEqual(signals)
 })
 
-test('a turn sends no letter for analysis while one is waiting', async () => {
+test('a turn sends no message for analysis while one is waiting', async () => {
   const id = await sessionWith(user(0), assistant(1))
   const first = await run(id)
-  expect(first.letters).toHaveLength(1)
-  await sendLetters(database.sql, first.letters)
+  expect(first.newMessages).toHaveLength(1)
+  await sendMessages(database.sql, first.newMessages)
   await store(id, assistant(2))
-  await sendLetters(database.sql, (await run(id)).letters)
-  const letters = await database.sql`select 1 from actor_message where key = ${`analysis:${id}`}`
-  expect(letters).toHaveLength(1)
+  await sendMessages(database.sql, (await run(id)).newMessages)
+  const newMessages = await database.sql`select 1 from actor_message where key = ${`analysis:${id}`}`
+  expect(newMessages).toHaveLength(1)
 })
 
 test('a session whose turn was given up says that it failed, and its message becomes a dead letter', async () => {

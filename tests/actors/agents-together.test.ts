@@ -49,12 +49,12 @@ test('sessions of different organizations and applications, with and without cre
   const free = await createApplication(sql)
   const silent = await createApplication(sql, { settings: { captureContent: false } })
   const ids = await sessionsOf([paying, paying, free, silent, free])
-  const { turns, letters } = await runSessions(sql, actor, ids)
+  const { turns, newMessages } = await runSessions(sql, actor, ids)
   expect(turns).toBe(1)
   const statuses = await Promise.all(ids.map(async (id) => (await sessionRow(sql, id)).processingStatus))
   expect(statuses.slice(0, 2).toSorted()).toEqual(['billing_blocked', 'processing'])
   expect(statuses.slice(2)).toEqual(['processing', 'capture_disabled', 'processing'])
-  expect(letters).toHaveLength(3)
+  expect(newMessages).toHaveLength(3)
   expect(await creditsOf(sql, paying)).toBe(0)
   const units = await Promise.all(ids.map((id) => ledger(sql, id)))
   expect(units.map(({ length }) => length).slice(2)).toEqual([1, 0, 1])
@@ -67,14 +67,14 @@ test('a long session among short ones takes several turns, and the short ones on
   const [long = ''] = await sessionsOf([application], 2_500)
   const short = await sessionsOf(Array.from({ length: 7 }, () => application))
   const gone = crypto.randomUUID()
-  const { turns, letters } = await runSessions(sql, actor, [long, ...short, gone])
+  const { turns, newMessages } = await runSessions(sql, actor, [long, ...short, gone])
   expect(turns).toBeGreaterThan(2)
   expect((await sessionRow(sql, long)).watermark).toBe(2_499)
   expect(await ledger(sql, long)).toHaveLength(833)
   expect(await signalRows(sql, long)).toHaveLength(833)
   for (const id of short) {
     expect((await sessionRow(sql, id)).watermark).toBe(2)
-    expect(letters.filter(({ key }) => key === `analysis:${id}`)).toHaveLength(1)
+    expect(newMessages.filter(({ key }) => key === `analysis:${id}`)).toHaveLength(1)
   }
 })
 
@@ -113,8 +113,8 @@ test('one session that cannot be done among many fails alone, and the others are
     create trigger on_turn before update of watermark on agent_session for each row execute function on_turn()`)
   const worker = await startWorker(testDeps(database.url, null), [actor], NO_SWEEP)
   try {
-    const letters = ids.map((id) => ({ key: `session:${id}` as const, type: 'events_stored' }))
-    worker.deps.doorbell.ring(await transaction(sql, (tx) => send(tx, letters)))
+    const newMessages = ids.map((id) => ({ key: `session:${id}` as const, type: 'events_stored' }))
+    worker.deps.notifier.notify(await transaction(sql, (tx) => send(tx, newMessages)))
     const attempts = async () =>
       (await sql`select attempts from actor_message where key = ${`session:${poisoned}`}`)[0]?.attempts
     await eventually(async () => (await attempts()) >= 2)

@@ -1,7 +1,7 @@
 /** Bulk handlers: many actors are visited at once, and what holds for each of them is what holds for one alone. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
-import type { ActorKey, BulkHandler, Letter, ShortHandler, Visit } from '../../src/actors/types.ts'
+import type { ActorKey, BulkHandler, NewMessage, ShortHandler, Visit } from '../../src/actors/types.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { NO_SWEEP, sessions, startWorker, type TestWorker, testDeps } from '../support/actors.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -26,10 +26,10 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Starts a worker, then rings once for all letters. */
+/** Starts a worker, then wake-ups once for all messages. */
 async function run(
   handlers: Readonly<Record<string, ShortHandler | BulkHandler>>,
-  rounds: readonly (readonly Letter[])[],
+  rounds: readonly (readonly NewMessage[])[],
   options = {},
 ) {
   const worker = await startWorker(testDeps(database.url, null), [sessions(handlers)], {
@@ -38,11 +38,11 @@ async function run(
   })
   workers.push(worker)
   const sent = await transaction(database.sql, async (tx) => {
-    const envelopes = []
-    for (const letters of rounds) envelopes.push(...(await send(tx, letters)))
-    return envelopes
+    const wakeUps = []
+    for (const newMessages of rounds) wakeUps.push(...(await send(tx, newMessages)))
+    return wakeUps
   })
-  worker.deps.doorbell.ring(sent)
+  worker.deps.notifier.notify(sent)
   await eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
   return worker
 }
@@ -70,9 +70,9 @@ async function appliedTo(key: ActorKey): Promise<readonly number[]> {
   return rows.map(({ seq }) => seq)
 }
 
-const ticks = (type = 'tick'): readonly Letter[] => KEYS.map((key) => ({ key, type }))
+const ticks = (type = 'tick'): readonly NewMessage[] => KEYS.map((key) => ({ key, type }))
 
-test('all due messages of all actors that are rung for at once are one visit', async () => {
+test('all due messages of all actors that are notified of at once are one visit', async () => {
   const visited: (readonly Visit[])[] = []
   await run({ tick: applying(visited) }, [ticks(), ticks(), ticks()])
   expect(visited).toHaveLength(1)
@@ -123,7 +123,7 @@ test('a visit that fails is nobody’s fault: each is visited alone, and only th
   expect({ done: count('done'), failed: count('failed') }).toEqual({ done: KEYS.length, failed: 1 })
 })
 
-test('a bell that rings while a visit fails does not bring its actors together again', async () => {
+test('a notifier that wake-ups while a visit fails does not bring its actors together again', async () => {
   const visited: (readonly Visit[])[] = []
   const other: ActorKey = `session:${crypto.randomUUID()}`
   const worker = await startWorker(testDeps(database.url, null), [sessions({ tick: failing() })], NO_SWEEP)
@@ -132,28 +132,28 @@ test('a bell that rings while a visit fails does not bring its actors together a
   function failing(): BulkHandler {
     return applying(visited, async (visits) => {
       if (visits.length === 1) return
-      // Rings of one sender are heard in their order.
-      worker.deps.doorbell.ring([...sent, ...(await send(database.sql, [{ key: other, type: 'tick' }]))])
+      // Wake-ups of one sender are heard in their order.
+      worker.deps.notifier.notify([...sent, ...(await send(database.sql, [{ key: other, type: 'tick' }]))])
       await eventually(async () => (await appliedTo(other)).length === 1)
       throw new Error('broken')
     })
   }
-  worker.deps.doorbell.ring(sent)
+  worker.deps.notifier.notify(sent)
   await eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
   for (const key of KEYS) expect(await appliedTo(key)).toEqual([1])
   expect(visited.filter(({ length }) => length > 1)).toHaveLength(1)
 })
 
 test('a message of an unknown type fails by itself, behind those that were before it', async () => {
-  const letters: readonly Letter[] = [...ticks().slice(1), { key: FIRST, type: 'tick' }]
-  await run({ tick: applying([]) }, [letters, [{ key: FIRST, type: 'unknown' }], ticks()])
+  const newMessages: readonly NewMessage[] = [...ticks().slice(1), { key: FIRST, type: 'tick' }]
+  await run({ tick: applying([]) }, [newMessages, [{ key: FIRST, type: 'unknown' }], ticks()])
   expect(await appliedTo(FIRST)).toEqual([1, 3])
-  const parked = await database.sql`select key, seq, type from actor_dead_letter`
-  expect([...parked]).toEqual([{ key: FIRST, seq: 2, type: 'unknown' }])
+  const dead = await database.sql`select key, seq, type from actor_dead_letter`
+  expect([...dead]).toEqual([{ key: FIRST, seq: 2, type: 'unknown' }])
   for (const key of KEYS.slice(1)) expect(await appliedTo(key)).toEqual([1, 2])
 })
 
-test('letters of a visit leave if and only if it commits', async () => {
+test('messages of a visit leave if and only if it commits', async () => {
   let attempts = 0
   const bulk: BulkHandler = {
     async visit(visits, _, sending) {

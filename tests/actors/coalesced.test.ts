@@ -1,6 +1,6 @@
 /**
- * A letter that is left out because one is waiting, on a real database: requests and turns that meet at the row of their session, in
- * the orders that the model of it (tests/model/coalesced.ts) shows to matter. Whatever was stored, a turn reads it or a letter waits.
+ * A message that is left out because one is waiting, on a real database: requests and turns that meet at the row of their session, in
+ * the orders that the model of it (tests/model/coalesced.ts) shows to matter. Whatever was stored, a turn reads it or a message waits.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type ActorKey, type LongTurn, type Message, NO_ORGANIZATION } from '../../src/actors/types.ts'
@@ -13,7 +13,7 @@ import type { Sql, Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
-import { sendLetters } from '../support/agent-sessions.ts'
+import { sendMessages } from '../support/agent-sessions.ts'
 import {
   type Agent,
   assistantMessage,
@@ -41,18 +41,18 @@ afterAll(async () => {
 
 const session = sessionActor({ newId })
 
-/** What a turn does, in the order of the runtime: the handler, then the removal of its letter. */
+/** What a turn does, in the order of the runtime: the handler, then the removal of its message. */
 async function turn(tx: Tx, key: ActorKey): Promise<void> {
-  const [letter] = await tx<
+  const [newMessage] = await tx<
     Message[]
   >`select key, seq, type from actor_message where key = ${key} order by seq limit 1`
-  if (letter === undefined || session.pool !== 'short') throw new Error('nothing to do')
-  const message = { ...letter, id: key.slice(key.indexOf(':') + 1), payload: {}, attempts: 0 }
-  const handler = session.handlers[letter.type]
+  if (newMessage === undefined || session.pool !== 'short') throw new Error('nothing to do')
+  const message = { ...newMessage, id: key.slice(key.indexOf(':') + 1), payload: {}, attempts: 0 }
+  const handler = session.handlers[newMessage.type]
   if (handler === undefined || typeof handler === 'function') throw new Error('not a bulk handler')
   const again = await handler.visit([{ ...message, messages: [message] }], tx, async () => {})
   expect(again.size).toBe(0)
-  await tx`delete from actor_message where key = ${key} and seq = ${letter.seq}`
+  await tx`delete from actor_message where key = ${key} and seq = ${newMessage.seq}`
 }
 
 /** Resolves when so many statements wait for locks of other transactions. */
@@ -71,7 +71,7 @@ async function isSettled(sessionId: string, sequence: number): Promise<boolean> 
   return row !== undefined && (row.waiting || row.watermark >= sequence)
 }
 
-/** A session with one event, and the letter for it. The first process remembers it, the second one does not. */
+/** A session with one event, and the message for it. The first process remembers it, the second one does not. */
 async function openSession(): Promise<{ agent: Agent; sessionId: string; key: ActorKey }> {
   const agent = await openAgent(server)
   const { sessionId } = await agent.accept([userMessage(1)])
@@ -97,7 +97,7 @@ const REQUESTS: readonly (readonly [string, Accept, SentEvent])[] = [
 ]
 
 for (const [what, accept, event] of REQUESTS) {
-  test(`${what} that comes while a turn is about to commit leaves a letter, although the turn's is still there to be seen`, async () => {
+  test(`${what} that comes while a turn is about to commit leaves a newMessage, although the turn's is still there to be seen`, async () => {
     const { agent, sessionId, key } = await openSession()
     let answer: Promise<unknown> | null = null
     await transaction(sql, async (tx) => {
@@ -112,10 +112,10 @@ for (const [what, accept, event] of REQUESTS) {
   })
 }
 
-test('an event that comes while a turn without news is about to commit leaves a letter', async () => {
+test('an event that comes while a turn without news is about to commit leaves a message', async () => {
   const { agent, key } = await openSession()
   await transaction(sql, (tx) => turn(tx, key))
-  await sendLetters(sql, [{ key, type: 'events_stored' }])
+  await sendMessages(sql, [{ key, type: 'events_stored' }])
   let answer: Promise<unknown> | null = null
   await transaction(sql, async (tx) => {
     await turn(tx, key)
@@ -126,7 +126,7 @@ test('an event that comes while a turn without news is about to commit leaves a 
   expect(await sql`select 1 from actor_message where key = ${key}`).toHaveLength(1)
 })
 
-/** Runs `work` while nobody can write to the session's actor, and so ends no request that has a letter for it. */
+/** Runs `work` while nobody can write to the session's actor, and so ends no request that has a message for it. */
 async function whileActorIsHeld(key: ActorKey, work: () => Promise<void>): Promise<void> {
   await sql`delete from actor_message where key = ${key}`
   await transaction(sql, async (tx) => {
@@ -165,7 +165,7 @@ for (const [what, event] of [
   })
 }
 
-test('a request by memory that waits for who deletes the session makes it anew, with a letter', async () => {
+test('a request by memory that waits for who deletes the session makes it anew, with a message', async () => {
   const { agent, sessionId } = await openSession()
   let answer: ReturnType<Agent['accept']> | null = null
   await transaction(sql, async (tx) => {
@@ -189,7 +189,7 @@ test('a write that was decided before a turn walked beyond its event is left out
   expect(await sql`select 1 from agent_late_event where session_id = ${sessionId}`).toHaveLength(1)
 })
 
-test('an event that comes while a turn is being rolled back needs no letter of its own', async () => {
+test('an event that comes while a turn is being rolled back needs no message of its own', async () => {
   const { agent, key } = await openSession()
   let answer: Promise<unknown> | null = null
   const fails = transaction(sql, async (tx) => {
@@ -203,7 +203,7 @@ test('an event that comes while a turn is being rolled back needs no letter of i
   expect(await sql`select 1 from actor_message where key = ${key}`).toHaveLength(1)
 })
 
-test('a turn that has to wait for a request reads what the request stores without a letter', async () => {
+test('a turn that has to wait for a request reads what the request stores without a message', async () => {
   const first = await openSession()
   const second = await openSession()
   const writes = await Promise.all([first, second].map((one) => writeOf(one.agent, 2)))
@@ -253,17 +253,19 @@ async function writeOf(agent: Agent, sequence: number) {
   }
 }
 
-test('an analysis that has to wait for a turn sees the responses for which the turn left its letter out', async () => {
+test('an analysis that has to wait for a turn sees the responses for which the turn left its message out', async () => {
   const { agent, sessionId, key } = await openSession()
   const analysisKey: ActorKey = `analysis:${sessionId}`
-  await sendLetters(sql, [{ key: analysisKey, type: 'analyze' }])
+  await sendMessages(sql, [{ key: analysisKey, type: 'analyze' }])
   await agent.accept([assistantMessage(2)])
   const actor = analysisActor(server.deps)
   const handler = actor.pool === 'short' ? undefined : actor.handlers.analyze
   if (typeof handler !== 'object') throw new Error('not a shared turn')
-  const letters: string[] = []
+  const newMessages: string[] = []
   const step: LongTurn['step'] = (work) =>
-    transaction(sql, (tx) => work(tx, async (sent) => void letters.push(...sent.map((letter) => letter.key))))
+    transaction(sql, (tx) =>
+      work(tx, async (sent) => void newMessages.push(...sent.map((newMessage) => newMessage.key))),
+    )
   let analysis: Promise<void> | null = null
   await transaction(sql, async (tx) => {
     await turn(tx, key)
@@ -279,5 +281,5 @@ test('an analysis that has to wait for a turn sees the responses for which the t
     await whenWaiting()
   })
   await analysis
-  expect(letters).toEqual([analysisKey])
+  expect(newMessages).toEqual([analysisKey])
 })

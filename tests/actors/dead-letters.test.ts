@@ -59,7 +59,7 @@ async function start(options: Partial<RuntimeOptions> = {}, maxAttempts = 2) {
 }
 
 async function post(key: ActorKey, type: string) {
-  deps.doorbell.ring(await send(database.sql, [{ key, type }]))
+  deps.notifier.notify(await send(database.sql, [{ key, type }]))
 }
 
 const empty = () => eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
@@ -77,8 +77,8 @@ test('retry puts a dead letter back in its place: before everything that still w
   await Promise.all(workers.splice(0).map((worker) => worker.close()))
   await post(key, 'tick')
   await post(key, 'tick')
-  const [letter] = await listDeadLetters(database.sql)
-  expect(letter).toMatchObject({ key, seq: 1, type: 'fragile', attempts: 2, lastError: 'Error: broken' })
+  const [newMessage] = await listDeadLetters(database.sql)
+  expect(newMessage).toMatchObject({ key, seq: 1, type: 'fragile', attempts: 2, lastError: 'Error: broken' })
   broken = false
   expect(await retryDeadLetter(deps, key, 1)).toBe(true)
   expect(await retryDeadLetter(deps, key, 1)).toBe(false)
@@ -88,15 +88,15 @@ test('retry puts a dead letter back in its place: before everything that still w
   expect(await listDeadLetters(database.sql)).toEqual([])
 })
 
-test('retry starts with no attempts, and rings: the sweep is not waited for', async () => {
+test('retry starts with no attempts, and wake-ups: the sweep is not waited for', async () => {
   const key = newKey()
   await start(NO_SWEEP)
   await post(key, 'fragile')
   await eventually(async () => (await listDeadLetters(database.sql, { key })).length === 1)
   await retryDeadLetter(deps, key, 1)
   const [again] = await eventually(async () => {
-    const letters = await listDeadLetters(database.sql, { key })
-    return letters.length === 1 && letters
+    const newMessages = await listDeadLetters(database.sql, { key })
+    return newMessages.length === 1 && newMessages
   })
   expect(again?.attempts).toBe(2)
 })

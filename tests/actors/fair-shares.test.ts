@@ -1,4 +1,4 @@
-/** Organizations take turns: what one of them has waiting does not hold up another, in any pool and with either doorbell. */
+/** Organizations take turns: what one of them has waiting does not hold up another, in any pool and with either notifier. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import {
@@ -14,13 +14,13 @@ import { eventually } from '../support/eventually.ts'
 
 const keyOf = (kind: ActorKind): ActorKey => `${kind}:${crypto.randomUUID()}`
 
-describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) => {
+describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifier) => {
   let database: TestDatabase
   let sender: TestDeps
   const workers: TestWorker[] = []
   const [quiet, noisy] = [crypto.randomUUID(), crypto.randomUUID()]
 
-  const deps = () => testDeps(database.url, bell === 'redis' ? testServer('TEST_REDIS_URL') : null)
+  const deps = () => testDeps(database.url, notifier === 'redis' ? testServer('TEST_REDIS_URL') : null)
 
   beforeAll(async () => {
     database = await createTestDatabase()
@@ -45,7 +45,7 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
   async function post(organizationId: string | null, keys: readonly ActorKey[]) {
     for (let first = 0; first < keys.length; first += 1_000) {
       const some = keys.slice(first, first + 1_000)
-      sender.doorbell.ring(
+      sender.notifier.notify(
         await send(
           sender.sql,
           some.map((key) => ({ key, type: 'work', organizationId })),
@@ -124,7 +124,7 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
     expect(order.length).toBeLessThan(4_500)
   })
 
-  test('what is sent without an organization is a class of its own, until a letter says whose it is', async () => {
+  test('what is sent without an organization is a class of its own, until a message says whose it is', async () => {
     const key = keyOf('session')
     // As a process of an older version sends.
     await database.sql`insert into actor_mailbox (key, last_seq) values (${key}, 1)`
@@ -134,8 +134,8 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
         await database.sql<{ id: string }[]>`select organization_id as id from actor_message order by seq`
       ).map(({ id }) => id)
     expect(await organizations()).toEqual([NO_ORGANIZATION])
-    const [envelope] = await send(database.sql, [{ key, type: 'work', organizationId: quiet }])
-    expect(envelope).toMatchObject({ key, seq: 2, organization: quiet })
+    const [wakeUp] = await send(database.sql, [{ key, type: 'work', organizationId: quiet }])
+    expect(wakeUp).toMatchObject({ key, seq: 2, organization: quiet })
     await send(database.sql, [{ key, type: 'work' }])
     expect(await organizations()).toEqual([NO_ORGANIZATION, quiet, quiet])
     await startTwo([sessions({ work: async () => 'done' })])

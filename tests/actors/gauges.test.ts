@@ -37,7 +37,7 @@ const active = async (pool: string) => {
 
 async function post(kind: ActorKind, type: string, count: number): Promise<void> {
   const keys = Array.from({ length: count }, (): ActorKey => `${kind}:${crypto.randomUUID()}`)
-  sender.doorbell.ring(
+  sender.notifier.notify(
     await send(
       sender.sql,
       keys.map((key) => ({ key, type })),

@@ -5,12 +5,12 @@ import type { RuntimeOptions } from '../../src/actors/options.ts'
 import type {
   ActorDefinition,
   ActorKey,
-  Envelope,
   GroupHandler,
   GroupTurn,
-  Letter,
   LongTurn,
   Message,
+  NewMessage,
+  WakeUp,
 } from '../../src/actors/types.ts'
 import type { Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
@@ -44,7 +44,7 @@ type AnyTurn = Pick<LongTurn, 'finish' | 'signal' | 'read'>
 /** Writes its messages down. `before` comes between the look and the end of the turn. */
 function applying(
   before: (messages: readonly Message[], turn: AnyTurn) => Promise<void> | void = () => {},
-  letters: (messages: readonly Message[]) => readonly Letter[] = () => [],
+  newMessages: (messages: readonly Message[]) => readonly NewMessage[] = () => [],
 ): GroupHandler {
   const handle = async (turn: AnyTurn, messages: readonly Message[]) => {
     begun.push(messages.map(({ key }) => key))
@@ -52,7 +52,7 @@ function applying(
     await before(messages, turn)
     await turn.finish(async (tx, sending) => {
       await apply(tx, messages)
-      await sending(letters(messages))
+      await sending(newMessages(messages))
     })
   }
   return {
@@ -72,16 +72,16 @@ async function start(work: GroupHandler, options: Partial<RuntimeOptions> = {}, 
   return worker
 }
 
-/** Sends round after round, then rings once for all. */
-async function post(worker: TestWorker, ...rounds: readonly (readonly Letter[])[]): Promise<void> {
-  const sent: Envelope[] = []
+/** Sends round after round, then wake-ups once for all. */
+async function post(worker: TestWorker, ...rounds: readonly (readonly NewMessage[])[]): Promise<void> {
+  const sent: WakeUp[] = []
   await transaction(database.sql, async (tx) => {
-    for (const letters of rounds) sent.push(...(await send(tx, letters)))
+    for (const newMessages of rounds) sent.push(...(await send(tx, newMessages)))
   })
-  worker.deps.doorbell.ring(sent)
+  worker.deps.notifier.notify(sent)
 }
 
-const letters = (type = 'work'): readonly Letter[] => KEYS.map((key) => ({ key, type }))
+const newMessages = (type = 'work'): readonly NewMessage[] => KEYS.map((key) => ({ key, type }))
 const empty = () => eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
 
 async function applied(): Promise<ReadonlyMap<string, readonly number[]>> {
@@ -102,9 +102,9 @@ async function outcomes(worker: TestWorker) {
 
 const shared = () => begun.filter(({ length }) => length > 1)
 
-test('actors that are rung for together share a turn, and are given back with its end', async () => {
+test('actors that are notified of together share a turn, and are given back with its end', async () => {
   const worker = await start(applying())
-  await post(worker, letters())
+  await post(worker, newMessages())
   await empty()
   expect(begun).toEqual([KEYS])
   await expectEach(1)
@@ -113,26 +113,26 @@ test('actors that are rung for together share a turn, and are given back with it
 
 test('a turn takes one message of each; the others come in their order', async () => {
   const worker = await start(applying())
-  await post(worker, letters(), letters(), letters())
+  await post(worker, newMessages(), newMessages(), newMessages())
   await empty()
   await expectEach(1, 2, 3)
 })
 
 test('no more actors share a turn than may', async () => {
   const worker = await start(applying(), { groupKeys: 3 })
-  await post(worker, letters())
+  await post(worker, newMessages())
   await empty()
   expect(Math.max(...begun.map(({ length }) => length))).toBe(3)
   await expectEach(1)
 })
 
-test('letters of a shared turn leave with it', async () => {
+test('messages of a shared turn leave with it', async () => {
   const worker = await start(
     applying(undefined, (messages) =>
       messages.filter(({ seq }) => seq === 1).map(({ key }) => ({ key, type: 'work' })),
     ),
   )
-  await post(worker, letters())
+  await post(worker, newMessages())
   await eventually(async () => [...(await applied()).values()].every((seqs) => seqs.length === 2))
   await empty()
   await expectEach(1, 2)
@@ -147,7 +147,7 @@ test('a shared turn that fails is nobody’s fault: each is done alone, and only
       throw new Error('broken')
     }),
   )
-  await post(worker, letters())
+  await post(worker, newMessages())
   await empty()
   await expectEach(1)
   expect(shared()).toHaveLength(1)
@@ -160,12 +160,12 @@ test('a message that fails for good is given up alone, after its own attempts', 
       if (messages.some(({ key }) => key === FIRST)) throw new Error('always broken')
     }),
   )
-  await post(worker, letters())
+  await post(worker, newMessages())
   await empty()
   expect([...(await applied()).keys()].toSorted()).toEqual(KEYS.slice(1))
   expect(begun.filter((keys) => keys.length === 1 && keys[0] === FIRST)).toHaveLength(3)
-  const parked = await database.sql`select key, attempts from actor_dead_letter`
-  expect([...parked]).toEqual([{ key: FIRST, attempts: 3 }])
+  const dead = await database.sql`select key, attempts from actor_dead_letter`
+  expect([...dead]).toEqual([{ key: FIRST, attempts: 3 }])
 })
 
 test('a shared turn that hangs is told to end, and each is done alone', async () => {
@@ -180,7 +180,7 @@ test('a shared turn that hangs is told to end, and each is done alone', async ()
     }),
     { batchPatienceMs: 200 },
   )
-  await post(worker, letters())
+  await post(worker, newMessages())
   await empty()
   expect(await told.promise).toBeInstanceOf(Error)
   await expectEach(1)
@@ -196,7 +196,7 @@ test('an actor that is taken away meanwhile takes the whole turn with it, and th
     { leaseMs: 3_600_000 },
   )
   await database.sql`insert into worker (id, heartbeat_at) values ('another', now())`
-  await post(worker, letters())
+  await post(worker, newMessages())
   await eventually(async () => (await database.sql`select 1 from actor_message`).length === 1)
   expect([...(await applied())].toSorted()).toEqual(
     KEYS.filter((key) => key !== SECOND).map((key) => [key, [1]]),
@@ -221,12 +221,12 @@ test('messages that have failed before, and those that cannot share a turn, run 
   const worker = await startWorker(testDeps(database.url, null), [definition], NO_SWEEP)
   workers.push(worker)
   const sent = await send(database.sql, [
-    ...letters().slice(2),
+    ...newMessages().slice(2),
     { key: FIRST, type: 'own' },
     { key: SECOND, type: 'work' },
   ])
   await database.sql`update actor_message set attempts = 1 where key = ${SECOND}`
-  worker.deps.doorbell.ring(sent)
+  worker.deps.notifier.notify(sent)
   await empty()
   await expectEach(1)
   expect(ran).toEqual([FIRST])
@@ -235,11 +235,11 @@ test('messages that have failed before, and those that cannot share a turn, run 
 
 test('a message of an unknown type fails by itself', async () => {
   const worker = await start(applying(), {}, 1)
-  await post(worker, [...letters().slice(1), { key: FIRST, type: 'unknown' }])
+  await post(worker, [...newMessages().slice(1), { key: FIRST, type: 'unknown' }])
   await empty()
   expect([...(await applied()).keys()].toSorted()).toEqual(KEYS.slice(1))
-  const parked = await database.sql`select key, type from actor_dead_letter`
-  expect([...parked]).toEqual([{ key: FIRST, type: 'unknown' }])
+  const dead = await database.sql`select key, type from actor_dead_letter`
+  expect([...dead]).toEqual([{ key: FIRST, type: 'unknown' }])
 })
 
 test('stopping breaks a shared turn off, gives its actors back and counts no attempt', async () => {
@@ -252,7 +252,7 @@ test('stopping breaks a shared turn off, gives its actors back and counts no att
       await promise
     }),
   )
-  await post(worker, letters())
+  await post(worker, newMessages())
   await began.promise
   await worker.stop(5_000)
   const rows = await database.sql`

@@ -1,7 +1,7 @@
 /** Turns that do I/O: fenced steps, an abort signal, and a finish that counts. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { streamName } from '../../src/actors/doorbell-redis.ts'
 import { send } from '../../src/actors/mailbox.ts'
+import { streamName } from '../../src/actors/notifier-redis.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
 import {
   type ActorDefinition,
@@ -78,11 +78,11 @@ test('steps commit one by one, and finish removes the message', async () => {
   expect(await notes()).toEqual(['begun', 'done', 'begun', 'done'])
 })
 
-test('letters of a step leave with it', async () => {
+test('messages of a step leave with it', async () => {
   const [from, to] = [newKey(), newKey()]
   await start(async (turn) => {
     if (turn.message.key === to) return turn.finish(note(turn, 'received'))
-    await turn.step(async (_tx, sendLetters) => sendLetters([{ key: to, type: 'work' }]))
+    await turn.step(async (_tx, sendMessages) => sendMessages([{ key: to, type: 'work' }]))
     await turn.finish(note(turn, 'sent'))
   })
   await post(from)
@@ -94,14 +94,14 @@ test('the actor is given back with the end of its turn, unless more is due', asy
   const key = newKey()
   const owned: boolean[] = []
   await start(async (turn) => {
-    await turn.finish(async (_tx, sendLetters) => {
-      if (turn.message.seq === 2) await sendLetters([{ key, type: 'work' }])
+    await turn.finish(async (_tx, sendMessages) => {
+      if (turn.message.seq === 2) await sendMessages([{ key, type: 'work' }])
     })
     const [actor] = await database.sql`select owner from actor_mailbox where key = ${key}`
     owned.push(actor?.owner !== null)
   })
   await transaction(database.sql, async (tx) => {
-    for (let letter = 1; letter <= 2; letter++) await send(tx, [{ key, type: 'work' }])
+    for (let newMessage = 1; newMessage <= 2; newMessage++) await send(tx, [{ key, type: 'work' }])
   })
   await eventually(() => owned.length === 3)
   expect(owned).toEqual([true, true, false])
@@ -122,8 +122,8 @@ test('a handler that ends without finish has failed', async () => {
   await start(async () => {}, {}, 1)
   await post(newKey())
   await empty()
-  const [letter] = await database.sql`select last_error from actor_dead_letter`
-  expect(letter?.last_error).toBe('Error: the handler ended without finish')
+  const [newMessage] = await database.sql`select last_error from actor_dead_letter`
+  expect(newMessage?.last_error).toBe('Error: the handler ended without finish')
 })
 
 test('finish counts once: an error after it is no failure, a second one is refused', async () => {
@@ -206,8 +206,8 @@ test('a turn that takes too long is aborted and has failed', async () => {
   )
   await post(newKey())
   await empty()
-  const [letter] = await database.sql`select last_error from actor_dead_letter`
-  expect(letter?.last_error).toBe('TurnTimeout: took longer than 100 ms')
+  const [newMessage] = await database.sql`select last_error from actor_dead_letter`
+  expect(newMessage?.last_error).toBe('TurnTimeout: took longer than 100 ms')
 })
 
 test('a message type may have a time of its own', async () => {
@@ -273,7 +273,7 @@ describe('pools of long turns', () => {
     return worker
   }
 
-  const letters = (type: string, keys: readonly ActorKey[]) =>
+  const newMessages = (type: string, keys: readonly ActorKey[]) =>
     transaction(database.sql, (tx) =>
       send(
         tx,
@@ -285,9 +285,9 @@ describe('pools of long turns', () => {
   async function expectNotHeldUp(taken: readonly ActorKey[], others: readonly ActorKey[]) {
     const proceed = Promise.withResolvers<void>()
     await startAll(proceed.promise)
-    await letters('hang', taken)
+    await newMessages('hang', taken)
     await eventually(async () => (await notes()).length === 2)
-    await letters('work', others)
+    await newMessages('work', others)
     await eventually(async () => (await notes()).length === 2 + others.length)
     expect((await notes()).slice(2).toSorted()).toEqual(others.toSorted())
     proceed.resolve()
@@ -309,12 +309,12 @@ describe('pools of long turns', () => {
       [keyOf('form'), keyOf('recording')],
     ))
 
-  test('each pool has a bell, and media and analysis that an older version rings for at another are heard', async () => {
+  test('each pool has a notifier, and media and analysis that an older version notifies of at another are heard', async () => {
     const worker = await startAll(Promise.resolve(), NO_SWEEP)
     const [recording, ...old] = (
-      await letters('work', [keyOf('recording'), keyOf('recording'), keyOf('analysis')])
+      await newMessages('work', [keyOf('recording'), keyOf('recording'), keyOf('analysis')])
     ).toSorted((a, b) => (a.key < b.key ? 1 : -1))
-    worker.deps.doorbell.ring([recording!])
+    worker.deps.notifier.notify([recording!])
     for (const { key, seq, type } of old) {
       const fields = ['key', key, 'seq', seq, 'type', type]
       await worker.deps.redis!.xadd(streamName(database.sql, 'long'), '*', ...fields)

@@ -39,7 +39,7 @@ async function start(definition: ActorDefinition, options: Partial<RuntimeOption
   return worker
 }
 
-/** Stores letters and rings no bell: the sweep has to find them. */
+/** Stores messages and wake-ups no notifier: the sweep has to find them. */
 async function post(keys: readonly ActorKey[], type = 'tick') {
   await transaction(database.sql, (tx) =>
     send(
@@ -67,7 +67,7 @@ async function applied(): Promise<{ key: ActorKey; seq: number }[]> {
   return [...(await database.sql<{ key: ActorKey; seq: number }[]>`select key, seq from applied order by id`)]
 }
 
-test('the sweep finds messages whose doorbell was lost', async () => {
+test('the sweep finds messages whose notifier was lost', async () => {
   const keys = Array.from({ length: 5 }, newKey)
   await start(sessions({ tick: apply }))
   await post(keys)
@@ -75,7 +75,7 @@ test('the sweep finds messages whose doorbell was lost', async () => {
   expect((await applied()).map((row) => row.key).toSorted()).toEqual(keys.toSorted())
 })
 
-test('a backlog larger than a sweep, for which no bell rang, waits for no second interval', async () => {
+test('a backlog larger than a sweep, for which no notifier notified, waits for no second interval', async () => {
   const keys = Array.from({ length: 300 }, newKey)
   await post(keys)
   await start(sessions({ tick: apply }), { ...NO_SWEEP, sweepLimit: 40, batchKeys: 8 })
@@ -134,8 +134,8 @@ test('a message that ends every worker that tries it becomes a dead letter', asy
   await start(sessions({ tick: apply }, { maxAttempts: 3 }))
   await emptyWithoutPauses()
   expect(await applied()).toEqual([{ key: innocent, seq: 1 }])
-  const [letter] = await database.sql`select key, attempts, last_error from actor_dead_letter`
-  expect(letter).toEqual({ key: poison, attempts: 3, last_error: WORKER_ENDED })
+  const [newMessage] = await database.sql`select key, attempts, last_error from actor_dead_letter`
+  expect(newMessage).toEqual({ key: poison, attempts: 3, last_error: WORKER_ENDED })
 })
 
 test('a message that ends its workers is given up long before its attempts are over', async () => {
@@ -147,8 +147,8 @@ test('a message that ends its workers is given up long before its attempts are o
   await start(sessions({ tick: apply }, { maxAttempts: 60 }))
   await emptyWithoutPauses()
   expect(await applied()).toEqual([{ key: unlucky, seq: 1 }])
-  const letters = await database.sql`select key, attempts, last_error from actor_dead_letter`
-  expect([...letters]).toEqual([{ key: poison, attempts: 10, last_error: WORKER_ENDED }])
+  const newMessages = await database.sql`select key, attempts, last_error from actor_dead_letter`
+  expect([...newMessages]).toEqual([{ key: poison, attempts: 10, last_error: WORKER_ENDED }])
 })
 
 test('a turn that lost its actor commits nothing, and the new owner does it over', async () => {
@@ -265,8 +265,8 @@ test('a short turn opens no savepoint: it would take in the statements of others
   )
   await post([key])
   await empty()
-  const [letter] = await database.sql`select last_error from actor_dead_letter`
-  expect(letter?.last_error).toContain('opens no savepoint')
+  const [newMessage] = await database.sql`select last_error from actor_dead_letter`
+  expect(newMessage?.last_error).toContain('opens no savepoint')
 })
 
 test('connections that are terminated during turns lose, double and reorder nothing', async () => {

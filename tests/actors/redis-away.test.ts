@@ -41,7 +41,7 @@ async function start(options = {}) {
 }
 
 async function post(...keys: readonly ActorKey[]) {
-  sender.doorbell.ring(
+  sender.notifier.notify(
     await send(
       database.sql,
       keys.map((key) => ({ key, type: 'tick' })),
@@ -62,16 +62,16 @@ async function untilHeard() {
   })
 }
 
-test('while Redis is away the sweep does the work, and rings that are lost are counted', async () => {
+test('while Redis is away the sweep does the work, and wake-ups that are lost are counted', async () => {
   await start({ batchKeys: 2, batchSlots: 1, sweepMs: 50 })
   await redis.kill()
   await eventually(() => sender.redis?.status !== 'ready')
   await post(...Array.from({ length: 30 }, newKey))
   await empty()
-  await eventually(async () => ((await sender.metrics.lostRings.get()).values[0]?.value ?? 0) === 30)
+  await eventually(async () => ((await sender.metrics.lostWakeUps.get()).values[0]?.value ?? 0) === 30)
 })
 
-test('when Redis is back, empty, the bell rings again', async () => {
+test('when Redis is back, empty, the notifier wake-ups again', async () => {
   await start(NO_SWEEP)
   await post(newKey())
   await empty()
@@ -79,7 +79,7 @@ test('when Redis is back, empty, the bell rings again', async () => {
   await untilHeard()
 })
 
-test('when everything was flushed away, the bell rings again', async () => {
+test('when everything was flushed away, the notifier wake-ups again', async () => {
   await start(NO_SWEEP)
   await redis.command('FLUSHALL')
   await untilHeard()

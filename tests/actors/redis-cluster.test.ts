@@ -1,6 +1,6 @@
-/** A Redis that is a cluster of one, as some services are: bells of all pools ring, also those that ring at one moment. */
+/** A Redis that is a cluster of one, as some services are: notifiers of all pools wake-up, also those that wake-up at one moment. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { createRedisDoorbell, streamName } from '../../src/actors/doorbell-redis.ts'
+import { createRedisNotifier, streamName } from '../../src/actors/notifier-redis.ts'
 import { POOLS } from '../../src/actors/types.ts'
 import { type TestDeps, testDeps } from '../support/actors.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -25,16 +25,16 @@ afterAll(async () => {
   await database.drop()
 })
 
-test('each bell is on the stream of its pool', async () => {
-  const doorbell = createRedisDoorbell({ ...deps, redis: deps.redis! })
-  doorbell.ring([
+test('each notifier is on the stream of its pool', async () => {
+  const notifier = createRedisNotifier({ ...deps, redis: deps.redis! })
+  notifier.notify([
     { key: 'session:1', seq: 1, type: 'tick' },
     { key: 'form:1', seq: 1, type: 'tick' },
     { key: 'recording:1', seq: 1, type: 'tick' },
     { key: 'analysis:1', seq: 1, type: 'tick' },
     { key: 'session:2', seq: 1, type: 'tick' },
   ])
-  await doorbell.close()
+  await notifier.close()
   const lengths = await Promise.all(
     POOLS.map((pool) => redis.command('XLEN', streamName(database.sql, pool))),
   )

@@ -1,8 +1,8 @@
-/** What holds whichever doorbell rings: order, one at a time, wake-ups, retries, dead letters. */
+/** What holds whichever notifier wake-ups: order, one at a time, wake-ups, retries, dead letters. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
-import type { ActorDefinition, ActorKey, Letter } from '../../src/actors/types.ts'
+import type { ActorDefinition, ActorKey, NewMessage } from '../../src/actors/types.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import {
   NO_SWEEP,
@@ -17,7 +17,7 @@ import { eventually } from '../support/eventually.ts'
 
 const newKey = (): ActorKey => `session:${crypto.randomUUID()}`
 
-describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) => {
+describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifier) => {
   let database: TestDatabase
   let sender: TestDeps
   const workers: TestWorker[] = []
@@ -39,7 +39,7 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
   })
 
   function deps() {
-    return testDeps(database.url, bell === 'redis' ? testServer('TEST_REDIS_URL') : null)
+    return testDeps(database.url, notifier === 'redis' ? testServer('TEST_REDIS_URL') : null)
   }
 
   async function start(definition: ActorDefinition, options: Partial<RuntimeOptions> = {}) {
@@ -48,8 +48,8 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
     return worker
   }
 
-  async function post(letters: readonly Letter[]) {
-    sender.doorbell.ring(await transaction(sender.sql, (tx) => send(tx, letters)))
+  async function post(newMessages: readonly NewMessage[]) {
+    sender.notifier.notify(await transaction(sender.sql, (tx) => send(tx, newMessages)))
   }
 
   const waiting = async () =>
@@ -94,7 +94,7 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
     expect(overlaps).toBe(0)
   })
 
-  test('a bell is enough: nothing waits for the sweep, however sends and releases meet', async () => {
+  test('a notifier is enough: nothing waits for the sweep, however sends and releases meet', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     await start(
       sessions({
@@ -115,7 +115,7 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
     await empty()
   })
 
-  test('a letter with a delay is not run before it is due, and then without waiting for the sweep', async () => {
+  test('a message with a delay is not run before it is due, and then without waiting for the sweep', async () => {
     const early: boolean[] = []
     const definition = sessions({
       async tick(message, tx) {
@@ -137,13 +137,13 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
     expect(early).toEqual([false, false])
   })
 
-  test('a bell that rings after the release, but before the worker knows of it, is heard', async () => {
+  test('a notifier that wake-ups after the release, but before the worker knows of it, is heard', async () => {
     const [key, other] = [newKey(), newKey()]
     const own = deps()
     let afterCommit = async () => {
       afterCommit = async () => {}
       await post([{ key, type: 'tick' }])
-      // Bells arrive in order: when this one was heard, so was the one before.
+      // Notifiers arrive in order: when this one was heard, so was the one before.
       await post([{ key: other, type: 'tick' }])
       await eventually(async () => (await appliedSeqs(other)).length === 1)
     }
@@ -173,13 +173,13 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
     expect(await appliedSeqs(key)).toEqual([1])
   })
 
-  test('letters of a turn leave if and only if it commits, and are rung for', async () => {
+  test('messages of a turn leave if and only if it commits, and are notified of', async () => {
     const [from, to] = [newKey(), newKey()]
     await start(
       sessions({
-        async forward(message, tx, sendLetters) {
-          await sendLetters([{ key: to, type: 'tick' }])
-          await sendLetters([{ key: to, type: 'tick' }])
+        async forward(message, tx, sendMessages) {
+          await sendMessages([{ key: to, type: 'tick' }])
+          await sendMessages([{ key: to, type: 'tick' }])
           if (message.attempts === 0) throw new Error('the first try fails')
           return applying.tick(message, tx)
         },
@@ -227,9 +227,9 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
     await post([{ key, type: 'tick' }])
     await empty()
     expect(await appliedSeqs(key)).toEqual([2])
-    const [letter] =
+    const [newMessage] =
       await database.sql`select key, seq, type, payload, attempts, last_error from actor_dead_letter`
-    expect(letter).toEqual({
+    expect(newMessage).toEqual({
       key,
       seq: 1,
       type: 'poison',
@@ -267,8 +267,8 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
     const key = newKey()
     await post([{ key, type: 'constructor' }])
     await empty()
-    const [letter] = await database.sql`select last_error from actor_dead_letter where key = ${key}`
-    expect(letter?.last_error).toBe('Error: no handler for messages of type "constructor"')
+    const [newMessage] = await database.sql`select last_error from actor_dead_letter where key = ${key}`
+    expect(newMessage?.last_error).toBe('Error: no handler for messages of type "constructor"')
   })
 
   test('again keeps the message at the head and commits what was done', async () => {
@@ -306,7 +306,7 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
       }),
       { ...NO_SWEEP, batchSlots: 1, batchKeys: 1, batchMessages: 2, fairShare: 4 },
     )
-    sender.doorbell.ring([{ key: busy, seq: 40, type: 'tick' }])
+    sender.notifier.notify([{ key: busy, seq: 40, type: 'tick' }])
     await empty()
     const order = await database.sql<{ key: ActorKey }[]>`select key from applied order by id`
     expect(order.findIndex((row) => row.key === modest)).toBeLessThan(40)

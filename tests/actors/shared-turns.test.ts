@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
-import type { ActorDefinition, ActorKey, Envelope, Letter } from '../../src/actors/types.ts'
+import type { ActorDefinition, ActorKey, NewMessage, WakeUp } from '../../src/actors/types.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { NO_SWEEP, sessions, startWorker, type TestWorker, testDeps } from '../support/actors.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -27,11 +27,11 @@ async function start(definition: ActorDefinition, options: Partial<RuntimeOption
   worker = await startWorker(testDeps(database.url, null), [definition], { ...NO_SWEEP, ...options })
 }
 
-/** @returns what has to be rung for */
-const post = (letters: readonly Letter[]): Promise<readonly Envelope[]> =>
-  transaction(database.sql, (tx) => send(tx, letters))
+/** @returns what has to be notified of */
+const post = (newMessages: readonly NewMessage[]): Promise<readonly WakeUp[]> =>
+  transaction(database.sql, (tx) => send(tx, newMessages))
 
-test('letters of a turn that was fenced off do not leave, however many are for one actor', async () => {
+test('messages of a turn that was fenced off do not leave, however many are for one actor', async () => {
   const receiver = newKey()
   const lost = new Set<ActorKey>()
   const tell = {
@@ -49,7 +49,7 @@ test('letters of a turn that was fenced off do not leave, however many are for o
   const keys = Array.from({ length: 8 }, newKey)
   for (const key of keys) {
     await post([{ key, type: 'tell' }])
-    worker.deps.doorbell.ring(await post([{ key, type: 'tell' }]))
+    worker.deps.notifier.notify(await post([{ key, type: 'tell' }]))
     await eventually(() => lost.has(key))
   }
   await worker.stop(5_000)
@@ -57,7 +57,7 @@ test('letters of a turn that was fenced off do not leave, however many are for o
   expect(actor?.lastSeq).toBe(4 * keys.length)
 })
 
-test('an actor that always fails is given up although its bell never stops', async () => {
+test('an actor that always fails is given up although its notifier never stops', async () => {
   const [poison, ...others] = Array.from({ length: 10 }, newKey) as [ActorKey, ...ActorKey[]]
   let ringing = true
   const handlers = {
@@ -71,11 +71,11 @@ test('an actor that always fails is given up although its bell never stops', asy
     },
   } satisfies Parameters<typeof sessions>[0]
   await start(sessions(handlers, { maxAttempts: 1 }))
-  worker.deps.doorbell.ring(
+  worker.deps.notifier.notify(
     await post([{ key: poison, type: 'bad' }, ...others.map((key) => ({ key, type: 'good' }))]),
   )
-  const bell = (async () => {
-    for (; ringing; await Bun.sleep(1)) worker.deps.doorbell.ring([{ key: poison, seq: 1, type: 'bad' }])
+  const notifier = (async () => {
+    for (; ringing; await Bun.sleep(1)) worker.deps.notifier.notify([{ key: poison, seq: 1, type: 'bad' }])
   })()
   try {
     await eventually(
@@ -84,11 +84,11 @@ test('an actor that always fails is given up although its bell never stops', asy
     await eventually(async () => (await database.sql`select 1 from actor_message`).length === 0)
   } finally {
     ringing = false
-    await bell
+    await notifier
   }
 })
 
-test('what rings at one moment is shared with a worker that has nothing to do', async () => {
+test('what wake-ups at one moment is shared with a worker that has nothing to do', async () => {
   const redis = await startPrivateRedis()
   const ticked = [new Set<ActorKey>(), new Set<ActorKey>()]
   const [first, second] = await Promise.all(
@@ -111,7 +111,7 @@ test('what rings at one moment is shared with a worker that has nothing to do', 
     )
     // As many as one worker has places for.
     const keys = Array.from({ length: 16 }, newKey)
-    worker.deps.doorbell.ring(await post(keys.map((key) => ({ key, type: 'tick' }))))
+    worker.deps.notifier.notify(await post(keys.map((key) => ({ key, type: 'tick' }))))
     await eventually(() => ticked.reduce((sum, { size }) => sum + size, 0) === keys.length)
     expect(ticked.map(({ size }) => size)).toEqual([8, 8])
   } finally {

@@ -1,8 +1,8 @@
 /** The statements that save turns a trip: claim and head in one, fence and release in one. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { claimAndRead, readMailboxes } from '../../src/actors/head.ts'
 import { send } from '../../src/actors/mailbox.ts'
-import { abandon, claim, release, settle, stillHeld, takeOver } from '../../src/actors/statements.ts'
+import { claimAndRead, readMailboxes } from '../../src/actors/mailbox-reads.ts'
+import { abandon, claim, fenceAndRelease, release, stillHeld, takeOver } from '../../src/actors/statements.ts'
 import { type ActorKey, Fenced, NO_ORGANIZATION } from '../../src/actors/types.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
@@ -123,14 +123,14 @@ describe('claim and head in one', () => {
   }
 })
 
-describe('settle', () => {
+describe('fenceAndRelease', () => {
   test('refuses the whole transaction where one of its actors was taken away', async () => {
     const [kept, lost] = [await actorWithMail(sql), await actorWithMail(sql)]
     const worker = await deadWorker(sql)
     const held = await claim(sql, worker, [kept, lost])
     await takeOver(sql, await liveWorker(sql), lost, LEASE_MS)
     const settled = held.map((one) => ({ ...one, lastSeq: 1 }))
-    const turn = transaction(sql, (tx) => settle(tx, worker, settled))
+    const turn = transaction(sql, (tx) => fenceAndRelease(tx, worker, settled))
     await expect(turn).rejects.toBeInstanceOf(Fenced)
     expect(await stillHeld(sql, worker, held)).toEqual(new Set([kept]))
   })
@@ -144,7 +144,7 @@ describe('settle', () => {
     const worker = await liveWorker(sql)
     const held = await claim(sql, worker, [idle, busy, unfinished])
     await send(sql, [{ key: busy, type: 'tick' }])
-    const released = await settle(
+    const released = await fenceAndRelease(
       sql,
       worker,
       held.map((one) => ({ ...one, lastSeq: one.key === unfinished ? null : 1 })),
@@ -159,7 +159,7 @@ describe('settle', () => {
     const held = await claimOne(sql, owner, key)
     const worker = await liveWorker(sql)
     await transaction(sql, async (tx) => {
-      await settle(tx, owner, [{ ...held, lastSeq: null }])
+      await fenceAndRelease(tx, owner, [{ ...held, lastSeq: null }])
       expect(await takeOver(sql, worker, key, LEASE_MS)).toBeNull()
     })
     expect(await takeOver(sql, worker, key, LEASE_MS)).not.toBeNull()
@@ -173,7 +173,7 @@ describe('settle', () => {
     await transaction(sql, async (tx) => {
       const [{ pid } = { pid: 0 }] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
       await send(tx, [{ key, type: 'tick' }])
-      released = settle(sql, worker, [{ ...held, lastSeq: 1 }])
+      released = fenceAndRelease(sql, worker, [{ ...held, lastSeq: 1 }])
       await waitUntilBlockedBy(sql, pid)
     })
     expect(await released).toEqual(new Set())
@@ -185,7 +185,7 @@ describe('settle', () => {
     const lost = await claimOne(sql, first, key)
     await sql`update actor_mailbox set owner = null, epoch = epoch - 1 where key = ${key}`
     const held = await claimOne(sql, second, key)
-    await expect(settle(sql, first, [{ ...lost, lastSeq: 1 }])).rejects.toBeInstanceOf(Fenced)
-    expect(await settle(sql, second, [{ ...held, lastSeq: 1 }])).toEqual(new Set([key]))
+    await expect(fenceAndRelease(sql, first, [{ ...lost, lastSeq: 1 }])).rejects.toBeInstanceOf(Fenced)
+    expect(await fenceAndRelease(sql, second, [{ ...held, lastSeq: 1 }])).toEqual(new Set([key]))
   })
 })

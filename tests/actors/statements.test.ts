@@ -1,7 +1,7 @@
 /** The statements of the protocol, one rule at a time, in the interleavings that matter. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { readMailboxes } from '../../src/actors/head.ts'
 import { send } from '../../src/actors/mailbox.ts'
+import { readMailboxes } from '../../src/actors/mailbox-reads.ts'
 import {
   assertHead,
   claim,

@@ -74,7 +74,7 @@ const BEYOND_THE_WINDOW = `
     .map((element) => element.tagName + '.' + element.getAttribute('class'))`
 
 /** In the page: texts of which hardly more than a letter stands in a line. */
-const COLUMNS_OF_LETTERS = `
+const MESSAGE_COLUMNS = `
   const texts = document.createTreeWalker(document.querySelector('#swagger-ui'), NodeFilter.SHOW_TEXT);
   const found = [];
   for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
@@ -105,7 +105,7 @@ test('/docs fits a window of 390 pixels: nothing wider, no column of single lett
   }
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
   expect(await page.evaluate(BEYOND_THE_WINDOW)).toEqual([])
-  expect(await page.evaluate(COLUMNS_OF_LETTERS)).toEqual([])
+  expect(await page.evaluate(MESSAGE_COLUMNS)).toEqual([])
   await page.close()
 }, 300_000)
 

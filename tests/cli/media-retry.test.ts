@@ -50,7 +50,7 @@ async function store(asset: string | null, phase: string | null, organization = 
   return id
 }
 
-const lettersOf = async (id: string) =>
+const messagesOf = async (id: string) =>
   (await database.sql`select type from actor_message where key = ${`recording:${id}`}`).map(
     ({ type }) => type,
   )
@@ -61,7 +61,7 @@ test('retries one recording whose bytes were kept, without a new upload', async 
   expect(first).toEqual({ code: 0, out: { organizationId, recordingId: id, queued: true } })
   const second = await earshot('recording', 'retry', id)
   expect(second).toEqual({ code: 0, out: { organizationId, recordingId: id, queued: false } })
-  expect(await lettersOf(id)).toEqual(['process_upload'])
+  expect(await messagesOf(id)).toEqual(['process_upload'])
 })
 
 test('a refused retry names the reason', async () => {
@@ -77,7 +77,7 @@ test('a refused retry names the reason', async () => {
     const answer = await earshot('recording', 'retry', id)
     expect([answer.code, answer.out.error.code]).toEqual([1, code])
     expect(answer.out.error.message).toContain(message)
-    expect(await lettersOf(id)).toEqual([])
+    expect(await messagesOf(id)).toEqual([])
   }
 })
 
@@ -88,6 +88,6 @@ test('retries all retryable failures of one organization', async () => {
   const lost = await store('failed', 'cancelled')
   const all = async () => (await earshot('recording', 'retry-all', '--org', organizationId)).out.queued
   expect([await all(), await all()]).toEqual([2, 0])
-  for (const id of kept) expect(await lettersOf(id)).toEqual(['process_upload'])
-  for (const id of [foreign, lost]) expect(await lettersOf(id)).toEqual([])
+  for (const id of kept) expect(await messagesOf(id)).toEqual(['process_upload'])
+  for (const id of [foreign, lost]) expect(await messagesOf(id)).toEqual([])
 })

@@ -48,7 +48,7 @@ async function store({ transcript, source, asset = 'completed', organization = o
 
 const statusOf = async (id: string) =>
   (await database.sql`select transcript_status as status from recording where id = ${id}`)[0]?.status
-const lettersOf = async (id: string) =>
+const messagesOf = async (id: string) =>
   (await database.sql`select type from actor_message where key = ${`transcription:${id}`}`).map(
     ({ type }) => type,
   )
@@ -58,7 +58,7 @@ test('transcribes one recording whose transcription is waiting or has failed', a
     const id = await store({ transcript })
     const { out, code } = await earshot('recording', 'transcribe', id)
     expect([code, JSON.parse(out)]).toEqual([0, { organizationId, recordingId: id, queued: true }])
-    expect([await statusOf(id), await lettersOf(id)]).toEqual(['queued', ['transcribe']])
+    expect([await statusOf(id), await messagesOf(id)]).toEqual(['queued', ['transcribe']])
   }
 })
 
@@ -73,7 +73,7 @@ test('refuses a recording with a transcript, a running transcription, or no medi
   for (const recording of stored) {
     const id = await store(recording)
     expect((await earshot('recording', 'transcribe', id)).code).toBe(1)
-    expect([await statusOf(id), await lettersOf(id)]).toEqual([recording.transcript, []])
+    expect([await statusOf(id), await messagesOf(id)]).toEqual([recording.transcript, []])
   }
   expect((await earshot('recording', 'transcribe', 'nonsense')).code).toBe(1)
 })

@@ -152,7 +152,7 @@ async function sendMessages(deadline: number): Promise<number> {
         // Towards the front of the list, so that some keys are hot.
         const key = keys[Math.floor(random.next() ** 2 * KEYS)]!
         const type = key.startsWith('session') && random.next() < 0.002 ? 'poison' : 'tick'
-        sender.doorbell.ring(await transaction(sender.sql, (tx) => send(tx, [{ key, type }])))
+        sender.notifier.notify(await transaction(sender.sql, (tx) => send(tx, [{ key, type }])))
         sent += 1
         const due = deadline - TROUBLE_MS + started * pace
         if (performance.now() < due) await Bun.sleep(due - performance.now())

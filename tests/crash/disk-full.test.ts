@@ -92,7 +92,7 @@ async function send(service: Service, { agentKey, agentSecret }: Demo, session: 
   return response.status
 }
 
-/** Everything accepted is stored, once, and its letters were worked off. */
+/** Everything accepted is stored, once, and its messages were worked off. */
 async function expectKept(dataDir: string, accepted: ReadonlySet<string>): Promise<void> {
   const socketDir = postgresFolders(dataDir).socket
   const sql = connect(

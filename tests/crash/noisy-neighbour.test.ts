@@ -37,7 +37,7 @@ const ROUNDS = 8
 /** Messages that the noisy one has waiting when the measuring begins, and how many of its requests are under way at any moment. */
 const [BACKLOG, REQUESTS] = [{ session: 30_000, analysis: 3_000 }, 8]
 
-describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) => {
+describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifier) => {
   let programs: string
   let redis: PrivateRedis | null = null
   /** A database and its tenants; it has neither workers nor callers. */
@@ -58,7 +58,7 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
 
   beforeAll(async () => {
     programs = mkdtempSync(join(tmpdir(), 'earshot-programs-'))
-    redis = bell === 'redis' ? await startPrivateRedis() : null
+    redis = notifier === 'redis' ? await startPrivateRedis() : null
     server = await startTestServer(redis === null ? {} : { redis: redis.url })
     await server.database.sql`create table death (organization_id uuid not null)`
     await server.database.sql.unsafe(`
@@ -172,10 +172,10 @@ describe.each(['redis', 'postgres'] as const)('with the doorbell on %s', (bell) 
   async function backlog(kind: 'session' | 'analysis', type: string): Promise<void> {
     const { organizationId } = noisy
     for (let first = 0; first < BACKLOG[kind]; first += 1_000) {
-      const letters = Array.from({ length: 1_000 }, () => {
+      const newMessages = Array.from({ length: 1_000 }, () => {
         return { key: `${kind}:${crypto.randomUUID()}` as const, type, organizationId }
       })
-      server.deps.doorbell.ring(await send(server.database.sql, letters))
+      server.deps.notifier.notify(await send(server.database.sql, newMessages))
     }
   }
 

@@ -78,7 +78,7 @@ async function soak(cluster: Cluster): Promise<Report> {
     ...last,
     drainSeconds,
     peakLagSeconds: lag.peakSeconds,
-    peakLetters: lag.peakLetters,
+    peakMessages: lag.peakMessages,
   }
 }
 

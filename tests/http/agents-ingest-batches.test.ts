@@ -168,8 +168,8 @@ test('two processes at one new session, which a user deletes meanwhile: no answe
     const mine = answers.filter(({ body }) => body.sessionId === present?.id)
     expect(await eventRows(sql, present?.id ?? crypto.randomUUID())).toHaveLength(mine.length)
     if (present !== undefined) {
-      const letters = await sql`select 1 from actor_message where key = ${`session:${present.id}`}`
-      expect(letters.length).toBeGreaterThan(0)
+      const newMessages = await sql`select 1 from actor_message where key = ${`session:${present.id}`}`
+      expect(newMessages.length).toBeGreaterThan(0)
     }
     expect(await sql`select 1 from actor_mailbox where key = ${`session:${sessionId}`}`).toHaveLength(0)
   }

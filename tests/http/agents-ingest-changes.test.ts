@@ -111,8 +111,8 @@ test('a write whose session was changed, deleted or made since it was read is le
   await agent.accept([userMessage(1)], { externalSessionId: 'made' })
   const { done, sent } = await writeGuarded(sql, writes, 'events_stored')
   expect([...done.keys()].map((index) => names[index]).toSorted()).toEqual(['kept', 'new'])
-  // The other actor has a letter waiting since its first event.
-  expect(sent.map((envelope) => envelope.key)).toEqual([`session:${writes[4]?.id}`])
+  // The other actor has a message waiting since its first event.
+  expect(sent.map((wakeUp) => wakeUp.key)).toEqual([`session:${writes[4]?.id}`])
   const stored = await sql<{ name: string }[]>`
     select distinct s.external_session_id as name
     from agent_event e

@@ -142,12 +142,12 @@ test('the actor is told of new events, once until it has read them', async () =>
   const agent = await openAgent(server)
   const { sql } = server.database
   const { sessionId } = await agent.accept([userMessage(1)])
-  const letters = () => sql`select 1 from actor_message where key = ${`session:${sessionId}`}`
+  const newMessages = () => sql`select 1 from actor_message where key = ${`session:${sessionId}`}`
   await agent.accept([userMessage(2)])
-  expect(await letters()).toHaveLength(1)
+  expect(await newMessages()).toHaveLength(1)
   await sql`delete from actor_message where key = ${`session:${sessionId}`}`
   await agent.accept([userMessage(3)])
-  expect(await letters()).toHaveLength(1)
+  expect(await newMessages()).toHaveLength(1)
 })
 
 test('environments that are allowed, and participants, are judged by what is stored of the session', async () => {

@@ -22,7 +22,7 @@ afterAll(() => server.stop())
 
 const row = (sessionId: string) => sessionRow(server.database.sql, sessionId)
 
-const lettersTo = async (sessionId: string) =>
+const messagesTo = async (sessionId: string) =>
   server.database.sql`select type from actor_message where key = ${`session:${sessionId}`}`
 
 describe('status', () => {
@@ -59,7 +59,7 @@ describe('status', () => {
     const { sessionId } = await agent.accept([userMessage(1)], { status: 'ended' })
     await server.database.sql`delete from actor_message`
     expect(await agent.accept([assistantMessage(2)])).toMatchObject({ acceptedEventCount: 1 })
-    expect(await lettersTo(sessionId)).toHaveLength(1)
+    expect(await messagesTo(sessionId)).toHaveLength(1)
   })
 
   test('an event that was walked already and then revised is gone back for', async () => {
@@ -81,7 +81,7 @@ describe('status', () => {
       processingStatus: 'pending',
     })
     expect((await row(sessionId)).status).toBe('ended')
-    expect(await lettersTo(sessionId)).toHaveLength(1)
+    expect(await messagesTo(sessionId)).toHaveLength(1)
   })
 })
 
@@ -143,7 +143,7 @@ describe('processingStatus', () => {
     const { sessionId } = await agent.accept([userMessage(1)])
     await server.database.sql`delete from actor_message`
     await agent.accept([userMessage(1)], { status: 'open' })
-    expect(await lettersTo(sessionId)).toHaveLength(0)
+    expect(await messagesTo(sessionId)).toHaveLength(0)
   })
 })
 

@@ -120,7 +120,7 @@ describe('a token of the issuer about a user', () => {
   const seconds = () => Math.floor(Date.now() / 1000)
   const join = (email: string) => service.identity.createUser(organizationId, { email, name: 'Ben' })
 
-  test('who was removed is refused, whenever it was issued', async () => {
+  test('who was removed is refused, regardless of its issue time', async () => {
     const { id } = await join('ben@example.com')
     const [older, newer] = await Promise.all(
       [seconds() - 30, seconds() + 30].map((iat) => token({ email: 'ben@example.com', iat })),
@@ -136,7 +136,7 @@ describe('a token of the issuer about a user', () => {
     expect(await service.identity.byToken(newer as string, null)).toMatchObject({ userId: id })
   })
 
-  test('whose tokens were revoked is refused where it was issued before, or does not say when', async () => {
+  test('whose tokens were revoked is refused if issued before, or without an issue time', async () => {
     const { id } = await join('cem@example.com')
     const [older, newer, silent] = await Promise.all(
       [seconds() - 30, seconds() + 30, undefined].map((iat) => token({ email: 'cem@example.com', iat })),
@@ -149,7 +149,7 @@ describe('a token of the issuer about a user', () => {
   })
 })
 
-test('keys that cannot be read are 503 and not the caller’s fault', async () => {
+test('unreadable issuer keys are 503, not an error of the caller', async () => {
   failing = true
   const unreachable = open(`http://127.0.0.1:${keyServer.port}/jwks`)
   await expect(unreachable.identity.byToken(await token({}), null)).rejects.toMatchObject({
@@ -164,7 +164,7 @@ test('keys that cannot be read are 503 and not the caller’s fault', async () =
   await gone.close()
 })
 
-test('with an issuer this service signs no tokens', async () => {
+test('with an issuer configured the service signs no tokens', async () => {
   await expect(service.identity.createUserToken(userId, 60)).rejects.toThrow('OIDC_ISSUER')
   await expect(service.identity.createMemberToken(organizationId, { userId })).rejects.toMatchObject({
     status: 409,
@@ -172,7 +172,7 @@ test('with an issuer this service signs no tokens', async () => {
   })
 })
 
-test('and says so to whoever asks for one: 409 external_token_issuer', async () => {
+test('and asking for one is 409 external_token_issuer', async () => {
   const server = await startTestServer({
     env: { OIDC_ISSUER: ISSUER, OIDC_AUDIENCE: AUDIENCE, OIDC_JWKS_URL: `${ISSUER}/keys` },
   })

@@ -71,8 +71,8 @@ async function expectFree(): Promise<void> {
   })
 }
 
-describe('JSON bodies that are being read', () => {
-  test('beyond the room of the process are refused with 503 and Retry-After, small ones are taken', async () => {
+describe('JSON bodies in flight', () => {
+  test('beyond the budget of the process are refused with 503 and Retry-After; small ones are accepted', async () => {
     const [first, second] = await nearlySent(2)
     await whenFull()
     const refused = await agent.post(bodyOf(LARGE).toString())
@@ -88,13 +88,13 @@ describe('JSON bodies that are being read', () => {
     await expectFree()
   })
 
-  test.each([LARGE, MB / 8])('take no room before they are there: of %d bytes', async (bytes) => {
+  test.each([LARGE, MB / 8])('of %d bytes use no budget before they arrive', async (bytes) => {
     const announced = Array.from({ length: 40 }, () => slowly(bodyOf(bytes)))
     for (let round = 0; round < 20; round++) expect(await statusOf(LARGE)).toBe(200)
     for (const request of announced) request.reset()
   })
 
-  test('give their room back when they are refused, or cut off', async () => {
+  test('release their budget when refused or interrupted', async () => {
     for (let round = 0; round < 5; round++) {
       const answer = await agent.post(bodyOf(LARGE).fill('x', 0, 1).toString())
       expect(answer.body).toMatchObject({ code: 'malformed_json' })
@@ -107,7 +107,7 @@ describe('JSON bodies that are being read', () => {
     }
   })
 
-  test('of one caller leave as much room as they take', async () => {
+  test('of one caller leave half of the budget to others', async () => {
     const requests = await nearlySent(2)
     await whenFull()
     expect(await statusOf(LARGE, neighbour)).toBe(200)
@@ -115,7 +115,7 @@ describe('JSON bodies that are being read', () => {
     await expectFree()
   })
 
-  test('are refused with 408 when they have not come as a whole by the deadline', async () => {
+  test('are refused with 408 if incomplete at the deadline', async () => {
     const begun = performance.now()
     const requests = [slowly(bodyOf(SMALL)), slowly(bodyOf(LARGE))]
     const dripping = setInterval(() => {
@@ -130,7 +130,7 @@ describe('JSON bodies that are being read', () => {
     for (const request of requests) request.reset()
   })
 
-  test('are small, slow and many: they keep no other caller out, and their own caller only for a while', async () => {
+  test('many small and slow ones block no other caller, and their own caller only for a while', async () => {
     const requests = Array.from({ length: 700 }, () => slowly(bodyOf(SMALL)))
     await Promise.all(requests.map((request) => request.write(Buffer.from('{'))))
     // The service notices only after a second that they are slow.
@@ -143,7 +143,7 @@ describe('JSON bodies that are being read', () => {
     for (const request of requests) request.reset()
   })
 
-  test('many at once: each is stored or told to come again, and all are stored in the end', async () => {
+  test('many at once are stored or told to retry, and all are stored in the end', async () => {
     const bodies = Array.from({ length: 16 }, () => bodyOf(LARGE).toString())
     const seen = new Set<number>()
     await Promise.all(
@@ -163,7 +163,7 @@ describe('the budget', () => {
   const never = () => new Promise<never>(() => {})
   const budgetOf = (maxBytes: number) => createBodyBudget({ maxBytes, deadlineMs: 60_000 })
 
-  test('is counted over all requests, and free again when each is over, however it ends', async () => {
+  test('is shared by all requests and released when each ends, however it ends', async () => {
     const budget = budgetOf(100)
     const held = Promise.withResolvers<void>()
     const first = budget.lease('a', async (lease) => {
@@ -180,7 +180,7 @@ describe('the budget', () => {
     await attempt(100)
   })
 
-  test('has place for one request alone, however large', async () => {
+  test('admits a single request of any size', async () => {
     const budget = budgetOf(100)
     await budget.lease('a', async (lease) => lease.take(1_000))
     void budget.lease('a', async (lease) => {
@@ -192,7 +192,7 @@ describe('the budget', () => {
     })
   })
 
-  test('is looked at, and not taken, for what is only announced', async () => {
+  test('is checked but not taken for an announced length', async () => {
     const budget = budgetOf(100)
     void budget.lease('a', async (lease) => {
       lease.check(100)

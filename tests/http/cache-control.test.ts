@@ -52,7 +52,7 @@ describe('Cache-Control', () => {
     expect(await cacheControl(method, path)).toBe('private, no-store')
   })
 
-  test.each(['/openapi.json', '/llms.txt'])('what everybody may read is not private: %s', async (path) => {
+  test.each(['/openapi.json', '/llms.txt'])('a public document is not private: %s', async (path) => {
     expect(await cacheControl('GET', path)).toBe('no-cache')
   })
 })

@@ -29,7 +29,7 @@ const post = (body: Uint8Array | string, headers: Record<string, string> = {}, p
   organization.post(path, body, { 'content-encoding': 'gzip', ...headers })
 
 describe('a request body in gzip', () => {
-  test('is read like a plain one', async () => {
+  test('is read like a plain body', async () => {
     const answer = await post(gzipSync(JSON.stringify({ displayName: 'Grüße' })))
     expect([answer.status, answer.body.displayName]).toEqual([201, 'Grüße'])
   })
@@ -53,7 +53,7 @@ describe('a request body in gzip', () => {
     expect(answer.status).toBe(200)
   })
 
-  test('the limit holds for what comes out: one byte more is 400 payload_too_large', async () => {
+  test('the limit applies to the decompressed size: one byte more is 400 payload_too_large', async () => {
     const withBytes = (bytes: number) => {
       const text = JSON.stringify({ agentKey: agent.agentKey, padding: '' })
       return gzipSync(text.replace('"padding":""', `"padding":"${'x'.repeat(bytes - text.length)}"`))
@@ -65,7 +65,7 @@ describe('a request body in gzip', () => {
     expect([more.status, more.body.code, more.body.limitBytes]).toEqual([400, 'payload_too_large', 2 * MiB])
   })
 
-  test('a bomb costs nothing: 20 of 1 GiB each at once are 400, and the process does not grow', async () => {
+  test('20 concurrent bombs of 1 GiB are 400, and memory does not grow', async () => {
     const bomb = await gzipOfZeros(1024)
     expect(bomb.byteLength).toBeLessThan(2 * MiB)
     Bun.gc(true)
@@ -78,7 +78,7 @@ describe('a request body in gzip', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(400 * MiB)
   })
 
-  test('compressed bytes that stand for nothing do not go on for ever', async () => {
+  test('an endless stream of empty compressed blocks is ended', async () => {
     // Members of a gzip file that are empty.
     const nothing = Buffer.concat(Array.from({ length: 150_000 }, () => gzipSync('')))
     const answer = await rawPost(server.baseUrl, {
@@ -101,7 +101,7 @@ describe('a request body in gzip', () => {
   })
 
   test.each(['br', 'zstd', 'deflate', 'compress', 'gzip, gzip', 'gzip,br'])(
-    'another coding is 415, with what is taken: %s',
+    'another coding is 415 and names the accepted one: %s',
     async (name) => {
       const answer = await post('{}', { 'content-encoding': name })
       expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type'])
@@ -109,7 +109,7 @@ describe('a request body in gzip', () => {
     },
   )
 
-  test('a client that leaves in the middle of it is 499, and no error', async () => {
+  test('a client that disconnects midway is 499, not an error', async () => {
     const lines: { readonly status?: number }[] = []
     const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) })
     const app = createApp({ ...server.deps, log }).listen({ hostname: '127.0.0.1', port: 0 })
@@ -178,21 +178,21 @@ describe('an answer', () => {
     expect(answer.headers.get('content-type')).toBe('application/json')
   })
 
-  test('of text too, and by q-values', async () => {
+  test('is compressed for text, too, and respects q-values', async () => {
     const path = `${await transcriptOf(60)}?format=vtt`
     const answer = await get(path, 'zstd;q=0.1, gzip;q=0.8, br;q=0')
     expect(answer.headers.get('content-encoding')).toBe('gzip')
     expect(Buffer.from(gunzipSync(answer.bytes)).toString()).toStartWith('WEBVTT')
   })
 
-  test('of at most 1 KiB, or to who takes no coding, comes as it is', async () => {
+  test('is not compressed up to 1 KiB, or for clients that accept no coding', async () => {
     const path = await transcriptOf(40)
     for (const accepted of [null, 'identity', 'deflate', 'gzip;q=0, br;q=0, zstd;q=0'])
       expect((await get(path, accepted)).headers.get('content-encoding')).toBeNull()
     expect((await get(`${RECORDINGS}?limit=1&q=nothing`, 'gzip')).headers.get('content-encoding')).toBeNull()
   })
 
-  test('HEAD tells the same headers', async () => {
+  test('to HEAD has the same headers', async () => {
     const path = await transcriptOf(40)
     const head = await fetch(`${server.baseUrl}${path}`, {
       method: 'HEAD',
@@ -203,7 +203,7 @@ describe('an answer', () => {
     expect(head.headers.get('content-length')).toBe(String(bytes.byteLength))
   })
 
-  test('that creates something is never compressed: it may hold a secret beside the caller’s own text', async () => {
+  test('that creates something is never compressed: it may hold a secret next to text of the caller', async () => {
     const response = await fetch(`${server.baseUrl}${RECORDINGS}`, {
       method: 'POST',
       headers: {
@@ -217,7 +217,7 @@ describe('an answer', () => {
   })
 
   test.each(['/docs/swagger-ui-bundle.js', '/openapi.json', '/metrics'])(
-    'of %s comes compressed too',
+    'of %s is compressed, too',
     async (path) => {
       const answer = await get(path, 'zstd')
       expect([answer.headers.get('content-encoding'), answer.headers.get('vary')?.toLowerCase()]).toEqual([

@@ -40,7 +40,7 @@ describe('POST /api/assistant', () => {
     expect(body.sources[0].slug).toBe(slug)
   })
 
-  test('every source is a page that can be read, and its excerpt stands in it', async () => {
+  test('every source is a readable page that contains the excerpt', async () => {
     const { body } = await ask('How do I run my own PostgreSQL and Redis?')
     expect(body.sources.length).toBeWithin(1, 4)
     for (const { slug, title, excerpt } of body.sources) {
@@ -72,7 +72,7 @@ describe('POST /api/assistant', () => {
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1)
   })
 
-  test('a question has 1 to 1000 characters, counted as code points, that are not all blank', async () => {
+  test('a question has 1 to 1000 code points, not all blank', async () => {
     expect((await ask('é')).status).toBe(200)
     expect((await ask('🦻'.repeat(1000))).status).toBe(200)
     for (const question of ['', '   ', 'a'.repeat(1001), '🦻'.repeat(1001), 7, null, undefined])
@@ -94,7 +94,7 @@ describe('POST /api/assistant', () => {
   })
 })
 
-test('30 questions and 300 reads a minute, counted apart; then 429 with Retry-After', async () => {
+test('30 questions and 300 reads a minute, counted separately; then 429 with Retry-After', async () => {
   const { assistant, websiteReads } = loadConfig({}).rateLimits
   expect([assistant, websiteReads]).toEqual([30, 300])
   const env = { RATE_LIMIT_ASSISTANT: String(assistant), RATE_LIMIT_WEBSITE_READS: String(websiteReads) }
@@ -149,7 +149,7 @@ describe('with a chat server', () => {
 
   const QUESTION = 'Which version of PostgreSQL do I need?'
 
-  test('it writes the answer from excerpts, and the sources are those that it names', async () => {
+  test('it writes the answer from excerpts, and the sources are the pages it cites', async () => {
     reply = ({ question, excerpts }) => {
       expect(question).toBe(QUESTION)
       const used = excerpts.find(({ text }) => text.includes('version 15 or newer'))!
@@ -178,7 +178,7 @@ describe('with a chat server', () => {
     expect((await ask(QUESTION, own)).body).toEqual(UNKNOWN)
   })
 
-  test('it is not asked where no page says anything about it', async () => {
+  test('it is not asked if no page matches the question', async () => {
     const before = asked.length
     expect((await ask('What is the capital of France?', own)).body).toEqual(UNKNOWN)
     expect(asked.length).toBe(before)

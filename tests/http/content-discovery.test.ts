@@ -27,7 +27,7 @@ async function expectLive(urls: readonly string[]): Promise<void> {
 }
 
 describe('GET /api', () => {
-  test('lists every operation of the website API, itself included, with its limit', async () => {
+  test('lists every operation of the website API with its limit, including itself', async () => {
     const { operations } = await discover()
     const mounted = server.features.website.map(({ id, method, path, summary, limit }) => ({
       id,
@@ -124,7 +124,7 @@ describe('/.well-known/api-catalog', () => {
     }
   })
 
-  test('has no dead link, and targets of the types that it says', async () => {
+  test('has no dead link, and its targets have the stated types', async () => {
     const { linkset } = (await catalog()) as { linkset: Record<string, unknown>[] }
     const targets = linkset.flatMap(({ anchor: _, ...relations }) =>
       Object.values(relations).flatMap((list) => list as { href: string; type: string }[]),
@@ -147,7 +147,7 @@ describe('/.well-known/api-catalog', () => {
 })
 
 describe('/llms.txt', () => {
-  test('has one title, a summary and lists of links, as llmstxt.org has it', async () => {
+  test('has one title, a summary and lists of links, as llmstxt.org specifies', async () => {
     const response = await read('/llms.txt')
     expect([response.status, response.headers.get('content-type')]).toEqual([
       200,

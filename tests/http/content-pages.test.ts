@@ -46,7 +46,7 @@ describe('GET /api/content', () => {
     )
   })
 
-  test('400 with a parameter that it does not know', async () => {
+  test('400 for an unknown parameter', async () => {
     expectProblem(await get('/api/content?page=1'), 400, 'unknown_member', '/api/content')
   })
 
@@ -58,7 +58,7 @@ describe('GET /api/content', () => {
 })
 
 describe('GET /api/content/{slug}', () => {
-  test('every listed page is read with its text, without front matter', async () => {
+  test('returns every listed page with its text, without front matter', async () => {
     for (const page of (await get('/api/content')).body.data) {
       const { status, body } = await get(`/api/content/${page.slug}`)
       expect([status, body]).toEqual([200, { ...page, markdown: expect.any(String) }])
@@ -74,7 +74,7 @@ describe('GET /api/content/{slug}', () => {
     },
   )
 
-  test('HEAD answers as GET does, without a body', async () => {
+  test('HEAD responds like GET, without a body', async () => {
     const response = await fetch(`${server.baseUrl}/api/content/about`, { method: 'HEAD' })
     expect([response.status, await response.text()]).toEqual([200, ''])
     expect(response.headers.get('api-version')).toBe('1')
@@ -90,7 +90,7 @@ describe('CONTENT_DIR', () => {
   }
   const PAGE = '---\ntitle: Prices\ndescription: What it costs.\n---\nA horse costs 10 crowns.'
 
-  test('takes the place of the embedded pages, for the assistant too', async () => {
+  test('replaces the embedded pages, also for the assistant', async () => {
     contentOf('good', { 'prices.md': PAGE, 'notes.txt': 'no page' })
     const own = await startTestServer({ env: { CONTENT_DIR: join(folder, 'good') } })
     try {
@@ -119,7 +119,7 @@ describe('CONTENT_DIR', () => {
     expect(() => content.pages()).toThrow(/^CONTENT_DIR is "[^\n]+$/)
   })
 
-  test('that does not exist ends the start, too', () => {
+  test('that does not exist ends the start', () => {
     const content = createContent({ config: loadConfig({ CONTENT_DIR: join(folder, 'missing') }) })
     expect(() => content.pages()).toThrow('CONTENT_DIR is')
   })

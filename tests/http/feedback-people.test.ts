@@ -19,7 +19,7 @@ afterAll(() => server?.stop())
 const address = () => `${crypto.randomUUID()}@example.com`
 
 describe('PUT people', () => {
-  test('200 also when it creates, with the members of the specification', async () => {
+  test('200 even when it creates, with the specified members', async () => {
     const email = address()
     const { status, body } = await key.put(PEOPLE, {
       first_name: 'Ada',
@@ -42,7 +42,7 @@ describe('PUT people', () => {
     expect((await key.get(`${PEOPLE}/${body.id}`)).body).toEqual(body)
   })
 
-  test('the same person by e-mail, by case or not and with spaces around it', async () => {
+  test('matches the person by e-mail, ignoring case and surrounding spaces', async () => {
     const email = address()
     const first = await putPerson(key, { email })
     const second = await putPerson(key, { email: ` ${email.toUpperCase()} `, first_name: 'Ann' })
@@ -74,18 +74,18 @@ describe('PUT people', () => {
     })
   })
 
-  test('the uuid is what a recording takes as personId', async () => {
+  test('the uuid can be used as personId of a recording', async () => {
     const { uuid } = await putPerson(key, { email: address(), first_name: 'Uma' })
     const recording = await createRecording(key, { participants: [{ speaker: 0, personId: uuid }] })
     expect(recording.participants).toMatchObject([{ speaker: 0, personId: uuid, firstName: 'Uma' }])
   })
 
-  test('boundary is external unless told', async () => {
+  test('boundary defaults to external', async () => {
     expect((await putPerson(key, { email: address() })).boundary).toBe('external')
     expect((await putPerson(key, { email: address(), boundary: 'internal' })).boundary).toBe('internal')
   })
 
-  test('a person whom a recording made is the same person', async () => {
+  test('finds a person that a recording created', async () => {
     const email = address()
     await createRecording(key, {
       transcript: [utterance(0, 1)],
@@ -97,7 +97,7 @@ describe('PUT people', () => {
     })
   })
 
-  test('other organizations have people of their own', async () => {
+  test('other organizations have their own people', async () => {
     const email = address()
     const other = server.as(await server.createTenant())
     const { id } = await putPerson(key, { email, first_name: 'Ours' })
@@ -152,14 +152,14 @@ describe('a company', () => {
     return { ...row }
   }
 
-  test('is matched by domain, by case or not; another name renames it', async () => {
+  test('is matched by domain in any case; another name renames it', async () => {
     const id = await companyOf({ name: 'Dom', domain: 'Dom.example' })
     expect(await companyOf({ name: 'Dom Ltd', domain: 'dom.EXAMPLE' })).toBe(id)
     expect(await companyOf({ domain: 'dom.example' })).toBe(id)
     expect(await stored(id)).toEqual({ name: 'Dom Ltd', domain: 'dom.example' })
   })
 
-  test('is else matched by name, and then has the domain', async () => {
+  test('is otherwise matched by name and gets the domain', async () => {
     const id = await companyOf({ name: 'Nam' })
     expect(await companyOf({ name: 'Nam' })).toBe(id)
     expect(await companyOf({ name: 'Nam', domain: 'nam.example' })).toBe(id)
@@ -167,7 +167,7 @@ describe('a company', () => {
     expect(await stored(id)).toEqual({ name: 'Nam', domain: 'nam.example' })
   })
 
-  test('with another domain is another company, whatever its name', async () => {
+  test('with another domain is another company, even with the same name', async () => {
     expect(await companyOf({ name: 'Two', domain: 'one.example' })).not.toBe(
       await companyOf({ name: 'Two', domain: 'two.example' }),
     )
@@ -209,7 +209,7 @@ describe('erasure of a person', () => {
     return { email, person, sourceId, recordId, recordingId: recording.id }
   }
 
-  test('202: the person, their records and participations are gone, the recording stays', async () => {
+  test('202: deletes the person, their records and participations, and keeps the recording', async () => {
     const { email, person, sourceId, recordId, recordingId } = await personWithTraces()
     const other = await createRecord(key, sourceId, { fields: [field()] })
     const { status, body } = await key.delete(`${PEOPLE}/${person.id}`)
@@ -228,7 +228,7 @@ describe('erasure of a person', () => {
     expect((await putPerson(key, { email })).id).not.toBe(person.id)
   })
 
-  test('leaves a receipt in the log that counts what was erased and names nobody', async () => {
+  test('logs a receipt with counts and without names', async () => {
     const { email, person } = await personWithTraces()
     const info = spyOn(server.deps.log, 'info')
     try {
@@ -260,7 +260,7 @@ describe('erasure of a person', () => {
     expect((await key.get(`${RECORDINGS}/${recordingId}`)).body.participants).toHaveLength(1)
   })
 
-  test('beside records that arrive: each is erased with the person or answered with 404', async () => {
+  test('while records arrive: each is erased with the person or gets 404', async () => {
     const { person, sourceId } = await personWithTraces()
     const [erased, ...answers] = await Promise.all([
       key.delete(`${PEOPLE}/${person.id}`),

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => server?.stop())
 
 describe('POST records', () => {
-  test('201 with exactly the members of the specification, and where the record is', async () => {
+  test('201 with exactly the specified members, and Location', async () => {
     const { id: personId } = await putPerson(key, { email: 'ada@example.com' })
     const { status, body, headers } = await key.post(records, {
       person_id: personId,
@@ -38,7 +38,7 @@ describe('POST records', () => {
     expect((await key.get(`${records}/${body.id}`)).body).toEqual({ ...body, fields: [field()] })
   })
 
-  test('only fields is required; display_ts is now where it is absent or null', async () => {
+  test('only fields is required; display_ts defaults to the present time', async () => {
     const before = Date.now() - 1000
     const nothing = { person_id: null, external_id: null, display_ts: null }
     for (const more of [{}, nothing]) {
@@ -57,7 +57,7 @@ describe('POST records', () => {
   })
 
   test.each(['content', 'created_at', 'identifier', 'identity', 'metadata'])(
-    'the category %s is taken',
+    'accepts the category %s',
     async (category) => {
       const fields = [field({ category })]
       const { id } = await createRecord(key, sourceId, { fields })
@@ -134,7 +134,7 @@ describe('POST records', () => {
     expect(body.details).toMatchObject([{ path: 'fields[0].value', code: 'length' }])
   })
 
-  test('200 fields at their limits are taken, 201 fields are 400', async () => {
+  test('accepts 200 fields at their limits; 201 fields are 400', async () => {
     const full = (count: number) =>
       Array.from({ length: count }, (_, n) => field({ name: `f_${n}`, value: 'x'.repeat(10_240) }))
     const { id } = await createRecord(key, sourceId, { fields: full(200) })
@@ -148,7 +148,7 @@ describe('POST records', () => {
   })
 
   test.each(['a', 'nps_score', 'priority__c', '2fa', 'x'.repeat(255)])(
-    'the name %s is taken',
+    'accepts the name %s',
     async (name) => {
       await createRecord(key, sourceId, { fields: [field({ name })] })
     },
@@ -183,7 +183,7 @@ describe('POST records', () => {
     expect([answer.status, answer.body.code]).toEqual([400, 'validation_failed'])
   })
 
-  test('a person that does not exist, or is of another organization, is 404 person_not_found', async () => {
+  test('an unknown person, or one of another organization, is 404 person_not_found', async () => {
     const stranger = server.as(await server.createTenant())
     const { id } = await putPerson(stranger, { email: 'ada@example.com' })
     for (const person_id of [id, 9007199254740991]) {
@@ -194,7 +194,7 @@ describe('POST records', () => {
 })
 
 describe('external_id', () => {
-  test('409 external_id_exists carries the id of the record that has it, and changes nothing', async () => {
+  test('409 external_id_exists carries the id of the existing record and changes nothing', async () => {
     const first = await createRecord(key, sourceId, { external_id: 'taken' })
     const { status, body } = await key.post(records, {
       external_id: 'taken',
@@ -205,12 +205,12 @@ describe('external_id', () => {
     expect((await key.get(`${records}/${first.id}`)).body.fields).toEqual([field()])
   })
 
-  test('is unique within its source: another source may have it', async () => {
+  test('is unique within its source; another source may use it', async () => {
     await createRecord(key, sourceId, { external_id: 'shared' })
     await createRecord(key, await createSource(key), { external_id: 'shared' })
   })
 
-  test('of 64 at once exactly one is 201, the others 409 with its id', async () => {
+  test('exactly one of 64 concurrent requests gets 201; the others get 409 with its id', async () => {
     const answers = await Promise.all(
       Array.from({ length: 64 }, () => key.post(records, { external_id: 'rush', fields: [field()] })),
     )
@@ -220,7 +220,7 @@ describe('external_id', () => {
       if (status !== 201) expect([status, body.id]).toEqual([409, ids[0]])
   })
 
-  test('is free again when its record is deleted', async () => {
+  test('can be reused after its record is deleted', async () => {
     const { id } = await createRecord(key, sourceId, { external_id: 'again' })
     expect((await key.delete(`${records}/${id}`)).status).toBe(204)
     expect((await key.get(`${records}/${id}`)).body.code).toBe('feedback_record_not_found')
@@ -232,7 +232,7 @@ describe('external_id', () => {
 describe('failures', () => {
   const good = { fields: [field()] }
 
-  test('401 without a key, with a wrong one, and for a user token alone', async () => {
+  test('401 without a key, with a wrong key, and for a user token alone', async () => {
     const { userToken } = await server.createTenant()
     for (const caller of ['nobody', { apiKey: 'esk_wrong' }, { userToken }] as const) {
       const { status, body, headers } = await server.as(caller).post(recordsOf(0), 'nonsense')
@@ -241,7 +241,7 @@ describe('failures', () => {
     }
   })
 
-  test('404 of the source comes before anything about the body', async () => {
+  test('404 of the source comes before any error in the body', async () => {
     for (const id of ['x', '0', '9007199254740991', '1.0']) {
       for (const [body, headers] of [
         [good],
@@ -284,7 +284,7 @@ describe('failures', () => {
     expect((await key.delete(`${recordsOf(other)}/${id}`)).body.code).toBe('feedback_record_not_found')
   })
 
-  test('400 malformed_json and 415 unsupported_media_type of a known source', async () => {
+  test('400 malformed_json and 415 unsupported_media_type for a known source', async () => {
     expect((await key.post(records, '{')).body.code).toBe('malformed_json')
     expect((await key.post(records, '{}', { 'content-type': 'text/plain' })).body.code).toBe(
       'unsupported_media_type',
@@ -332,7 +332,7 @@ describe('GET records', () => {
     expect((await key.get(`${recordsOf(9007199254740991)}?colour=red`)).status).toBe(404)
   })
 
-  test('the cursor of another list is refused', async () => {
+  test('rejects the cursor of another list', async () => {
     await createRecord(key, sourceId)
     await createRecord(key, sourceId)
     const { next_cursor } = (await key.get(`${records}?limit=1`)).body

@@ -30,7 +30,7 @@ const create = async (client: Client, body: object = {}): Promise<string> =>
   (await client.post(FOLDERS, { name: newId(), ...body })).body.id
 
 describe('creating a folder', () => {
-  test('is 201 with Location and the folder, shared unless told', async () => {
+  test('is 201 with Location and the folder, shared by default', async () => {
     for (const client of [tenant.key, tenant.user]) {
       const { status, headers, body } = await client.post(FOLDERS, { name: '  Interviews ' })
       expect(status).toBe(201)
@@ -72,7 +72,7 @@ describe('creating a folder', () => {
 })
 
 describe('a private folder', () => {
-  test('is seen by its owner alone: for everybody else it does not exist', async () => {
+  test('is visible to its owner only; for all others it does not exist', async () => {
     const id = await create(tenant.user, { shared: false })
     expect((await tenant.user.get(`${FOLDERS}/${id}`)).status).toBe(200)
     for (const client of [bob, tenant.key, stranger.user, stranger.key]) {
@@ -84,7 +84,7 @@ describe('a private folder', () => {
     }
   })
 
-  test('is seen by nobody who asks with a key beside the token of another user', async () => {
+  test('is hidden from a key together with the token of another user', async () => {
     const id = await create(tenant.user, { shared: false })
     const answer = await bob.get(`${FOLDERS}/${id}`, { 'x-service-api-key': tenant.apiKey })
     expect(answer.status).toBe(404)
@@ -92,7 +92,7 @@ describe('a private folder', () => {
 })
 
 describe('the list of folders', () => {
-  test('shows shared ones and those of the user, newest first, page by page', async () => {
+  test('shows shared folders and those of the user, newest first, page by page', async () => {
     const fresh = await createTenant(server)
     const other = await server.createUser(fresh.organizationId)
     const made: string[] = []
@@ -132,14 +132,14 @@ describe('resolving the folders of a request', () => {
   const resolve = (who: Viewer, ids: readonly string[]) =>
     transaction(server.deps.sql, (tx) => server.features.folders.resolve(tx, who, ids))
 
-  test('gives each once, in their order, in lower case', async () => {
+  test('returns each id once, in order, in lower case', async () => {
     const [shared, own] = [await create(tenant.key), await create(tenant.user, { shared: false })]
     const ids = await resolve(viewer(tenant), [own, shared.toUpperCase(), own, shared])
     expect(ids).toEqual([own, shared])
     expect(await resolve(viewer(tenant), [])).toEqual([])
   })
 
-  test('is 404 folder_not_found where one of them is not visible', async () => {
+  test('is 404 folder_not_found if one of them is not visible', async () => {
     const { organizationId, userId } = tenant
     const [shared, own] = [await create(tenant.key), await create(tenant.user, { shared: false })]
     const foreign = await create(stranger.key)
@@ -163,7 +163,7 @@ describe('resolving the folders of a request', () => {
 })
 
 describe('an upload batch', () => {
-  test('is made by a user: 201 with Location', async () => {
+  test('is created by a user: 201 with Location', async () => {
     const { status, headers, body } = await tenant.user.send('POST', BATCHES)
     expect(status).toBe(201)
     expect(headers.get('location')).toBe(`${BATCHES}/${body.id}`)
@@ -214,7 +214,7 @@ describe('every operation', () => {
 })
 
 describe('changing a folder', () => {
-  test('renames it; a private one only by its owner', async () => {
+  test('renames it; only the owner renames a private folder', async () => {
     const shared = await create(tenant.key)
     expect((await tenant.user.patch(`${FOLDERS}/${shared}`, { name: ' Calls ' })).body.name).toBe('Calls')
     const own = await create(tenant.user, { shared: false })
@@ -231,7 +231,7 @@ describe('changing a folder', () => {
     )
   })
 
-  test('deletes it where no recording is in it, else 409 not_empty, also for recordings that the caller does not see', async () => {
+  test('deletes an empty folder; otherwise 409 not_empty, even if the caller cannot see the recordings', async () => {
     const shared = await create(tenant.key)
     const own = await create(tenant.user, { shared: false })
     const { id } = (await tenant.user.post('/v3/rest/recordings', { folderIds: [shared, own] })).body
@@ -246,7 +246,7 @@ describe('changing a folder', () => {
     expect((await tenant.user.get(`/v3/rest/recordings/${id}`)).body.folderIds).toEqual([own])
   })
 
-  test('deleted while recordings arrive: it holds them, or they are 404', async () => {
+  test('deletion while recordings arrive: either it holds them or they get 404', async () => {
     const folder = await create(tenant.key)
     const [deleted, ...answers] = await Promise.all([
       tenant.key.delete(`${FOLDERS}/${folder}`),

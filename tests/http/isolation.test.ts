@@ -160,7 +160,7 @@ describe('every operation', () => {
     }
   })
 
-  test('has only ids in its path of which this test knows one', () => {
+  test('has only path ids that this test covers', () => {
     const names = new Set(operations.flatMap(({ path }) => path.match(/(?<=\{)\w+(?=\})/g) ?? []))
     expect([...names].filter((name) => !(name in foreign))).toEqual([])
   })

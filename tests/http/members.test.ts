@@ -68,7 +68,7 @@ const issue = async (userId: string, client: Client = admin) =>
   }
 
 describe('a user token', () => {
-  test('is created by the organization, shown once, listed without itself, and opens what users may do', async () => {
+  test('is created by the organization, shown once, listed without its secret, and works', async () => {
     const { userId } = tenant
     const answer = await admin.post(TOKENS, { userId, name: ' Laptop ', expiresInSeconds: 60 })
     expect(answer.status).toBe(201)
@@ -89,7 +89,7 @@ describe('a user token', () => {
     expect(dump?.text).not.toContain(token.split('.')[2])
   })
 
-  test('is good in the organization that issued it, and in no other one of its user', async () => {
+  test('is valid only in the organization that issued it', async () => {
     const other = await server.createTenant()
     const [member] = (await admin.get(MEMBERS)).body.data
     await server.features.identity.createUser(other.organizationId, { email: member.email, name: 'N' })
@@ -98,7 +98,7 @@ describe('a user token', () => {
     expect(await statusOf(token, server, other.organizationId)).toBe(401)
   })
 
-  test('that is revoked is refused in every process; the other one goes on; repeating it is 204', async () => {
+  test('is refused everywhere once revoked; other tokens keep working; revoking again is 204', async () => {
     const [lost, kept] = [await issue(tenant.userId), await issue(tenant.userId)]
     await untilUsed(lost.token)
     await untilUsed(kept.token)
@@ -111,7 +111,7 @@ describe('a user token', () => {
     expect(revoked.map(({ id }: { id: string }) => id)).toEqual([lost.id])
   })
 
-  test('for every organization of its user is refused by one without harm to the others', async () => {
+  test('for every organization of its user can be refused by one without affecting the others', async () => {
     const other = await server.createTenant()
     const [member] = (await admin.get(MEMBERS)).body.data
     await server.features.identity.createUser(other.organizationId, { email: member.email, name: 'N' })
@@ -125,13 +125,13 @@ describe('a user token', () => {
     await eventually(refused, WITHIN)
   })
 
-  test('that this database does not know is refused, however well it is signed', async () => {
+  test('unknown to this database is refused despite a valid signature', async () => {
     const { identity } = server.features
     const { text } = await identity.signUserToken({ id: newId(), userId: tenant.userId, lifetimeSeconds: 60 })
     expect(await statusOf(text)).toBe(401)
   })
 
-  test('of an older version has no id and goes on, until all tokens of its user are revoked', async () => {
+  test('of an older version has no id and works until all tokens of its user are revoked', async () => {
     const { userId } = tenant
     const [legacy, issued] = [await legacyToken(userId), await issue(userId)]
     await untilUsed(legacy)
@@ -156,7 +156,7 @@ describe('a user token', () => {
 })
 
 describe('a member who is removed', () => {
-  test('is refused with every token in every process, and is listed among the former ones', async () => {
+  test('is refused with every token in every process and listed as former', async () => {
     const { userId, userToken } = await server.createUser(tenant.organizationId)
     const [issued, legacy] = [await issue(userId), await legacyToken(userId)]
     for (const token of [userToken, issued.token, legacy]) await untilUsed(token)
@@ -171,7 +171,7 @@ describe('a member who is removed', () => {
     expect((await admin.post(TOKENS, { userId })).body.code).toBe('member_not_found')
   })
 
-  test('stays a member of other organizations, with tokens that are good there', async () => {
+  test('stays a member of other organizations, with working tokens', async () => {
     const other = await server.createTenant()
     const [member] = (await admin.get(MEMBERS)).body.data
     await server.features.identity.createUser(other.organizationId, { email: member.email, name: 'N' })
@@ -180,7 +180,7 @@ describe('a member who is removed', () => {
     expect(await statusOf(tenant.userToken, server, tenant.organizationId)).toBe(401)
   })
 
-  test('and added again is the same user with the same folders, but no old token is good again', async () => {
+  test('and added again keeps user id and folders, but old tokens stay invalid', async () => {
     const { userId } = tenant
     const [member] = (await admin.get(MEMBERS)).body.data
     const [issued, legacy] = [await issue(userId), await legacyToken(userId)]
@@ -198,7 +198,7 @@ describe('a member who is removed', () => {
     expect((await admin.get(`${MEMBERS}?removed=true`)).body.data).toEqual([])
   })
 
-  test('leaves private folders and what is in them to the one who takes them over, at once or later', async () => {
+  test('hands private folders and their content to the successor, at once or later', async () => {
     const { userId, userToken } = await server.createUser(tenant.organizationId)
     const leaver = server.as({ userToken })
     const heir = server.as({ userToken: tenant.userToken })
@@ -219,7 +219,7 @@ describe('a member who is removed', () => {
     expect((await admin.delete(`${MEMBERS}/${userId}`)).body).toMatchObject({ privateFolders: 0 })
   })
 
-  test('is not removed where transferTo is no other member', async () => {
+  test('is not removed if transferTo is not another member', async () => {
     const other = await server.createTenant()
     for (const transferTo of [tenant.userId, other.userId, newId(), 'ada']) {
       const answer = await admin.delete(`${MEMBERS}/${tenant.userId}?transferTo=${transferTo}`)
@@ -229,7 +229,7 @@ describe('a member who is removed', () => {
   })
 })
 
-test('rows of tokens go 30 days after the tokens expired', async () => {
+test('token rows are deleted 30 days after expiry', async () => {
   const { sql } = server.database
   const [old, recent] = [await issue(tenant.userId), await issue(tenant.userId)]
   await sql`update user_token set expires_at = now() - interval '31 days' where id = ${old.id}`

@@ -139,7 +139,7 @@ describe('the order of failures', () => {
 })
 
 describe('every operation', () => {
-  test('is 401 with WWW-Authenticate for a bad credential, also beside a good one', async () => {
+  test('is 401 with WWW-Authenticate for an invalid credential, even next to a valid one', async () => {
     const bad: Record<string, string>[] = [
       {},
       { 'x-service-api-key': 'esk_wrong' },

@@ -65,7 +65,7 @@ describe('creating a field', () => {
     expect(await tenant.key.post(path, { name, type: 'json' })).toMatchObject({ status: 201, body: { name } })
   })
 
-  test('with a name that its source has is 409 whatever the type; in another source it is 201', async () => {
+  test('with a name used in its source is 409, whatever the type; in another source it is 201', async () => {
     await createField(tenant.key, sourceId, { name: 'unique' })
     for (const field of [
       { name: 'unique', type: 'string' },
@@ -84,7 +84,7 @@ describe('creating a field', () => {
     expect(answer).toMatchObject({ status: 200, body: { sourceId: canonical, name: 'deal size' } })
   })
 
-  test('in a source that an integration manages is 403', async () => {
+  test('in an integration-managed source is 403', async () => {
     const integration = await insertIntegration(server.database.sql, tenant.organizationId)
     const answer = await tenant.key.post(`${SOURCES}/${integration.sourceId}/fields`, {
       name: 'x',
@@ -116,7 +116,7 @@ describe('renaming a field', () => {
     expect((await tenant.key.get(`${FIELDS}/${id}`)).body).toEqual(body)
   })
 
-  test('to its own present name is 200 and changes nothing', async () => {
+  test('to its present name is 200 and changes nothing', async () => {
     const id = await createField(tenant.key, sourceId, { name: 'same' })
     const { body: before } = await tenant.key.get(`${FIELDS}/${id}`)
     for (const name of ['same', '  same'])
@@ -150,7 +150,7 @@ describe('renaming a field', () => {
     },
   )
 
-  test('in a source that an integration manages is 403', async () => {
+  test('in an integration-managed source is 403', async () => {
     const { fieldId } = await insertIntegration(server.database.sql, tenant.organizationId)
     const answer = await tenant.key.patch(`${FIELDS}/${fieldId}`, { name: 'mine' })
     expect(answer).toMatchObject({ status: 403, body: { code: 'source_read_only' } })

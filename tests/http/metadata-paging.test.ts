@@ -41,7 +41,7 @@ afterAll(() => server.stop())
 const ids = (body: readonly { id: string }[]) => body.map(({ id }) => id)
 
 describe.each(['sources', 'fields'] as const)('the list of %s', (name) => {
-  test('is a JSON array of the first 10, oldest first, unless told', async () => {
+  test('is a JSON array of the first 10, oldest first, by default', async () => {
     const { path, ids: all } = lists[name]
     const { status, body } = await tenant.key.get(path)
     expect(status).toBe(200)
@@ -50,7 +50,7 @@ describe.each(['sources', 'fields'] as const)('the list of %s', (name) => {
   })
 
   test.each([1, 7, 10, 12, 24, 25, 100])(
-    'read with limit %i until a page holds fewer is whole',
+    'is complete when read with limit %i until a short page',
     async (limit) => {
       const { path, ids: all } = lists[name]
       const found: string[] = []
@@ -64,7 +64,7 @@ describe.each(['sources', 'fields'] as const)('the list of %s', (name) => {
     },
   )
 
-  test('repeats and skips nothing where others are created meanwhile', async () => {
+  test('neither repeats nor skips an item while others are created', async () => {
     const { path, ids: all } = lists[name]
     const first = await tenant.key.get(`${path}?limit=12`)
     const more = await (name === 'sources'
@@ -103,7 +103,7 @@ describe.each(['sources', 'fields'] as const)('the list of %s', (name) => {
   })
 })
 
-test('a page of sources past the first is read after the canonical source exists, too', async () => {
+test('a later page of sources includes the canonical source too', async () => {
   const fresh = await createTenant(server)
   const own = await createSource(fresh.key)
   const { body } = await fresh.key.get(`${SOURCES}?page=2&limit=1`)

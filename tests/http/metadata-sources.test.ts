@@ -77,7 +77,7 @@ describe('creating a source', () => {
     expect(answer).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } })
   })
 
-  test('retried after a success is 409; so is the same name between blanks', async () => {
+  test('repeated after a success is 409, also with blanks around the name', async () => {
     await createSource(tenant.key, 'taken')
     for (const name of ['taken', '  taken\n'])
       expect(await tenant.key.post(SOURCES, { [NAMES]: name })).toMatchObject({
@@ -86,19 +86,19 @@ describe('creating a source', () => {
       })
   })
 
-  test('compares names by case', async () => {
+  test('compares names case-sensitively', async () => {
     await createSource(tenant.key, 'Case')
     expect((await tenant.key.post(SOURCES, { [NAMES]: 'case' })).status).toBe(201)
   })
 
-  test('takes a name that a source of another type or another organization has', async () => {
+  test('accepts the name of a source of another type or organization', async () => {
     const { sourceId } = await insertIntegration(server.database.sql, tenant.organizationId)
     expect((await tenant.key.post(SOURCES, { [NAMES]: sourceId })).status).toBe(201)
     const other = await createTenant(server)
     expect((await other.key.post(SOURCES, { [NAMES]: sourceId })).status).toBe(201)
   })
 
-  test('named recordings is 409 also before the canonical source exists', async () => {
+  test('named recordings is 409 even before the canonical source exists', async () => {
     const fresh = await createTenant(server)
     for (const name of ['recordings', ' recordings '])
       expect(await fresh.key.post(SOURCES, { [NAMES]: name })).toMatchObject({
@@ -123,7 +123,7 @@ describe('creating a source', () => {
 })
 
 describe('the canonical source', () => {
-  test('is made by the first list: recordings, api, service, true', async () => {
+  test('is created by the first list: recordings, api, service, true', async () => {
     const fresh = await createTenant(server)
     const { status, body } = await fresh.key.get(SOURCES)
     expect(status).toBe(200)
@@ -140,7 +140,7 @@ describe('the canonical source', () => {
     ])
   })
 
-  test('is made exactly once by 50 lists at once, and every one of them shows it', async () => {
+  test('is created exactly once by 50 concurrent lists, which all include it', async () => {
     const fresh = await createTenant(server)
     const answers = await Promise.all(Array.from({ length: 50 }, () => fresh.key.get(SOURCES)))
     const ids = answers.flatMap(({ body }) => body.map((source: { id: string }) => source.id))
@@ -164,7 +164,7 @@ describe('the canonical source', () => {
     expect(await version()).toEqual(before)
   })
 
-  test('comes first, even where others are older', async () => {
+  test('comes first, even if others are older', async () => {
     const fresh = await createTenant(server)
     const older = await createSource(fresh.key, 'older')
     const { body } = await fresh.key.get(SOURCES)
@@ -192,7 +192,7 @@ describe('renaming a source', () => {
     expect((await tenant.key.post(SOURCES, { [NAMES]: 'before' })).status).toBe(201)
   })
 
-  test('to its own present name is 200 and changes nothing', async () => {
+  test('to its present name is 200 and changes nothing', async () => {
     const id = await createSource(tenant.key, 'same')
     const { body: before } = await tenant.key.get(`${SOURCES}/${id}`)
     for (const name of ['same', ' same '])
@@ -237,7 +237,7 @@ describe('renaming a source', () => {
     },
   )
 
-  test('of what an integration manages is 403', async () => {
+  test('of an integration-managed source is 403', async () => {
     const { sourceId } = await insertIntegration(server.database.sql, tenant.organizationId)
     const answer = await tenant.user.patch(`${SOURCES}/${sourceId}`, { [NAMES]: 'mine' })
     expect(answer).toMatchObject({ status: 403, body: { code: 'source_read_only' } })

@@ -32,7 +32,7 @@ describe.each(READ_ONLY)('%s', (path) => {
     ])
   })
 
-  test('HEAD has the status and the headers of GET, Date among them', async () => {
+  test('HEAD has the status and headers of GET, including Date', async () => {
     const head = await fetch(`${server.baseUrl}${path}`, { method: 'HEAD' })
     const get = await fetch(`${server.baseUrl}${path}`)
     expect(head.status).toBe(get.status)

@@ -143,7 +143,7 @@ describe('after the erasure of a person', () => {
     expect((await key.get('/v3/rest/recordings?q=erased')).body.data).toHaveLength(1)
   })
 
-  test('a retry of everything is recognised, stores nothing and brings nothing back', async () => {
+  test('retried requests are recognised and restore nothing', async () => {
     const { id } = await person()
     const { events, members } = conversation('retried', 3)
     const { sessionId } = await agent.accept(events, members)
@@ -166,7 +166,7 @@ describe('after the erasure of a person', () => {
     await server.database.sql`delete from agent_event where session_id = ${sessionId}`
   })
 
-  test('a process that remembers the session does not bring them back either', async () => {
+  test('a process with the session in its cache does not restore them either', async () => {
     const { id } = await person()
     const { events, members } = conversation('remembered', 1)
     const other = worker.as({ agentSecret: agent.agentSecret })
@@ -184,7 +184,7 @@ describe('after the erasure of a person', () => {
     expect(await namings()).toEqual([])
   })
 
-  test('others stay as they are: of the same name, and of another organization', async () => {
+  test('people of the same name and of other organizations are unchanged', async () => {
     const { id } = await person()
     const namesake = await agent.accept([userMessage(1, { content: 'I am Zephyrine, too.' })], {
       externalSessionId: 'namesake',
@@ -208,7 +208,7 @@ describe('after the erasure of a person', () => {
   })
 })
 
-test('an analysis that has read the conversation before is not accepted', async () => {
+test('an analysis that read the conversation before is discarded', async () => {
   const { id } = await person()
   const { sql } = server.database
   const { organizationId, applicationId } = agent
@@ -233,7 +233,7 @@ test('an analysis that has read the conversation before is not accepted', async 
   })
 })
 
-test('an erasure whose process ends goes on where it was, and is done once', async () => {
+test('an interrupted erasure resumes and completes once', async () => {
   const alone = await startTestServer()
   try {
     const own = await openAgent(alone)

@@ -222,7 +222,7 @@ test('a caller who disconnected before the response learns the recording id by r
   expect(body).toMatchObject({ record: { externalId: EXTERNAL_ID }, transcript: { status: 'completed' } })
 })
 
-/** Meanwhile a create comes as far as its last row, the letter to the actor, and waits there. */
+/** Meanwhile a create comes as far as its last row, the message to the actor, and waits there. */
 async function whileStuck<T>(work: () => Promise<T>): Promise<T> {
   const release = Promise.withResolvers<void>()
   const locked = Promise.withResolvers<void>()
@@ -240,7 +240,7 @@ async function whileStuck<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The backend of the create that waits for the letter's table. */
+/** The backend of the create that waits for the message's table. */
 const stuckBackend = () =>
   eventually(async () => {
     const [row] = await sql<{ pid: number }[]>`

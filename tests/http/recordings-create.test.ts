@@ -206,7 +206,7 @@ describe('rules of create', () => {
     })
     const [written] = await server.database.sql`
       select r.xmin::text as recording, f.xmin::text as folder, p.xmin::text as participant,
-        m.xmin::text as record, v.xmin::text as value, u.xmin::text as utterance, a.xmin::text as letter
+        m.xmin::text as record, v.xmin::text as value, u.xmin::text as utterance, a.xmin::text as message
       from recording r
       join recording_folder f on f.recording_id = r.id
       join recording_participant p on p.recording_id = r.id
@@ -233,7 +233,7 @@ describe('rules of create', () => {
     expect((await acme.user.post(RECORDINGS, { folderIds: [good, ofUser] })).status).toBe(201)
   })
 
-  test('rule 3: 409 recording_external_id_exists carries the id of the recording that has it; nothing changes', async () => {
+  test('rule 3: 409 recording_external_id_exists carries the id of the existing recording and changes nothing', async () => {
     const externalId = newId()
     const first = await createRecording(acme.key, { name: 'first', record: { externalId } })
     const { body } = await refused(
@@ -245,7 +245,7 @@ describe('rules of create', () => {
     expect((await acme.key.get(`${RECORDINGS}/${first.id}`)).body).toEqual(first)
   })
 
-  test('rule 3: another organization may use the same record.externalId; case makes another one', async () => {
+  test('rule 3: another organization may use the same record.externalId; ids are case-sensitive', async () => {
     const externalId = `x${newId()}`
     for (const [tenant, id] of [
       [acme, externalId],
@@ -255,7 +255,7 @@ describe('rules of create', () => {
       expect((await tenant.key.post(RECORDINGS, { record: { externalId: id } })).status).toBe(201)
   })
 
-  test('rule 3: of 50 concurrent creates with one record.externalId one is 201, forty-nine are 409 with its id', async () => {
+  test('rule 3: 50 concurrent creates with one record.externalId: one 201 and 49 409 with its id', async () => {
     // The first use of an organization also makes its canonical source.
     const fresh = await createTenant(server)
     const body = {
@@ -291,7 +291,7 @@ describe('rules of create', () => {
     await refused({ assetUrl }, 400, 'url_not_allowed', 'assetUrl')
   })
 
-  test('rule 4: assetUrl is not looked up: the recording is there at once, its asset queued', async () => {
+  test('rule 4: create does not fetch assetUrl: the recording exists at once with its asset queued', async () => {
     const { asset } = await createRecording(acme.key, { assetUrl: 'http://no-such-host.example/a.mp3' })
     expect(asset).toMatchObject({ status: 'queued', url: null, urlExpiresAt: null, errorCode: null })
   })
@@ -317,7 +317,7 @@ describe('rules of create', () => {
     expect((await create({ transcript, participants: participants.slice(0, 1) })).status).toBe(201)
   })
 
-  test('rule 6: a speaker is not several people', async () => {
+  test('rule 6: one speaker cannot be several people', async () => {
     const participants = [
       { speaker: 1, email: 'a@example.com' },
       { speaker: 1, email: 'b@example.com' },
@@ -325,7 +325,7 @@ describe('rules of create', () => {
     await refused({ participants }, 400, 'validation_failed', 'participants[1].speaker')
   })
 
-  test('rule 6: a person is not several speakers, however the person is named', async () => {
+  test('rule 6: one person, by id or address, cannot be several speakers', async () => {
     const email = `${newId()}@example.com`
     const { participants } = await createRecording(acme.key, { participants: [{ speaker: 0, email }] })
     const [{ personId }] = participants
@@ -355,7 +355,7 @@ describe('rules of create', () => {
     }
   })
 
-  test('rule 7: a field of another source, of another organization or of none is 422 metadata_field_not_canonical', async () => {
+  test('rule 7: a field of another source or organization, or an unknown one, is 422 metadata_field_not_canonical', async () => {
     const good = await createCanonicalField(acme.key)
     const elsewhere = await createField(acme.key, await createSource(acme.key))
     const foreign = await createCanonicalField(stranger.key)
@@ -368,7 +368,7 @@ describe('rules of create', () => {
     }
   })
 
-  test('rule 7: a value of another type is 422 metadata_value_type_mismatch, a field twice metadata_field_duplicate', async () => {
+  test('rule 7: a value of the wrong type is 422 metadata_value_type_mismatch; a repeated field is metadata_field_duplicate', async () => {
     const fieldId = await createCanonicalField(acme.key, 'integer')
     const path = 'record.values[0].value'
     await refused(
@@ -386,7 +386,7 @@ describe('rules of create', () => {
 })
 
 describe('record', () => {
-  test('no sourceId is accepted; another member that is not known is ignored', async () => {
+  test('rejects sourceId and ignores other unknown members', async () => {
     const sourceId = await createSource(acme.key)
     await refused({ record: { sourceId } }, 400, 'unknown_member', 'record.sourceId')
     expect((await create({ record: { note: 'x' } })).status).toBe(201)
@@ -394,7 +394,7 @@ describe('record', () => {
 })
 
 describe('participants', () => {
-  test('a known person is found by id or by address, in whatever case; absent names are kept', async () => {
+  test('a known person is found by id or by address in any case; absent names are kept', async () => {
     const email = `${newId()}@example.com`
     const first = await createRecording(acme.key, {
       participants: [{ speaker: 0, email, firstName: 'Ada', lastName: 'Byron' }],

@@ -46,7 +46,7 @@ describe('playback of a recording', () => {
     return body.data.find((item: { id: string }) => item.id === id)
   }
 
-  test('asset.url of completed media plays it, without a credential, under the name of the recording', async () => {
+  test('asset.url plays completed media without a credential, under the recording name', async () => {
     const { url, urlExpiresAt } = await assetOf(await withMedia())
     expect(url).toStartWith(`${server.baseUrl}/media/`)
     const left = Date.parse(urlExpiresAt) - Date.now()
@@ -60,7 +60,7 @@ describe('playback of a recording', () => {
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  test('Range is answered 206, HEAD with the headers alone', async () => {
+  test('Range gets 206, and HEAD gets only the headers', async () => {
     const { url } = await assetOf(await withMedia())
     const part = await fetch(url, { headers: { range: 'bytes=3-5' } })
     expect([part.status, await part.text(), part.headers.get('content-range')]).toEqual([
@@ -73,7 +73,7 @@ describe('playback of a recording', () => {
     expect([head.status, await head.text(), head.headers.get('content-length')]).toEqual([200, '', '10'])
   })
 
-  test('the log says what the client got: parts, the whole, and what cannot be had', async () => {
+  test('the log records what was sent: parts, the whole file, and failed requests', async () => {
     const { url } = await assetOf(await withMedia())
     const lines: { readonly path: string; readonly status: number }[] = []
     const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) })
@@ -109,14 +109,14 @@ describe('playback of a recording', () => {
     expect(lines.map(({ status }) => status)).toEqual(statuses)
   })
 
-  test('asset_url of the list is a playback URL; asset_uri is never there', async () => {
+  test('asset_url of the list is a playback URL; asset_uri is never returned', async () => {
     const item = await itemOf(await withMedia())
     expect(await (await fetch(item.asset_url)).text()).toBe(CONTENT)
     expect(item).not.toHaveProperty('asset_uri')
   })
 
   test.each(['queued', 'processing', 'failed', 'cancelled'])(
-    'there is no URL while the asset is %s, whatever is stored',
+    'there is no URL while the asset is %s, even if media is stored',
     async (status) => {
       const id = await withMedia(status)
       expect(await assetOf(id)).toMatchObject({ status, url: null, urlExpiresAt: null })
@@ -124,7 +124,7 @@ describe('playback of a recording', () => {
     },
   )
 
-  test('an altered URL is 403 playback_url_invalid, one of what is gone 404', async () => {
+  test('an altered URL is 403 playback_url_invalid; a URL of deleted media is 404', async () => {
     const id = await withMedia('completed', null)
     const { url } = await assetOf(id)
     const altered = await fetch(url.replace(/expires=\d+/, 'expires=9999999999'))
@@ -137,7 +137,7 @@ describe('playback of a recording', () => {
     expect((await fetch(url)).status).toBe(404)
   })
 
-  test('a URL of a deleted recording is 404 at once, and its file is gone', async () => {
+  test('a URL of a deleted recording is 404 at once, and the file is deleted', async () => {
     const id = await withMedia()
     const { url } = await assetOf(id)
     expect((await fetch(url)).status).toBe(200)
@@ -146,7 +146,7 @@ describe('playback of a recording', () => {
     expect(await server.deps.storage.head(`recordings/${id}/1/source`)).toBeNull()
   })
 
-  test('a URL of an object that its recording shows no longer is 404, although the file is still there', async () => {
+  test('a URL of replaced media is 404 even while the file still exists', async () => {
     const id = await withMedia()
     const { url } = await assetOf(id)
     await server.deps.sql`delete from recording where organization_id = ${organizationId} and id = ${id}`
@@ -159,7 +159,7 @@ describe('playback of a recording', () => {
     expect(await server.deps.storage.head(`recordings/${id}/1/source`)).not.toBeNull()
   })
 
-  test('PUBLIC_BASE_URL is where playback URLs lead, whatever the request says of its host', async () => {
+  test('playback URLs start with PUBLIC_BASE_URL, regardless of the Host header', async () => {
     const id = await withMedia()
     const publicBaseUrl = 'https://calls.example.com/earshot'
     await using proxied = listening({ ...server.deps, config: { ...server.deps.config, publicBaseUrl } })
@@ -172,7 +172,7 @@ describe('playback of a recording', () => {
     expect(await behindProxy.text()).toBe(CONTENT)
   })
 
-  test('what grants access is in no log line', async () => {
+  test('no log line contains a signature or token', async () => {
     const { url } = await assetOf(await withMedia())
     const signature = new URL(url).searchParams.get('signature') ?? ''
     expect(signature.length).toBeGreaterThan(40)

@@ -80,7 +80,7 @@ test('folderIds shows the folders that the caller sees', async () => {
   expect(await foldersOf(bob)).toEqual([shared, ofBob].toSorted())
 })
 
-test('a page is filled with what the caller sees, however much the caller does not', async () => {
+test('a page is filled with visible recordings, however many are hidden', async () => {
   const fresh = await createTenant(server)
   const other = server.as({ userToken: (await server.createUser(fresh.organizationId)).userToken })
   const hidden = await createFolder(other, false)
@@ -96,7 +96,7 @@ test('a page is filled with what the caller sees, however much the caller does n
   expect([first.has_more, second.has_more]).toEqual([true, false])
 })
 
-describe('a private recording is not published by what is deleted behind the interface', () => {
+describe('deletions in the database do not publish a private recording', () => {
   /** A tenant whose only user has a private folder with one recording. */
   async function privately() {
     const tenant = await createTenant(server)
@@ -116,7 +116,7 @@ describe('a private recording is not published by what is deleted behind the int
     expect((await tenant.user.get(path)).status).toBe(200)
   })
 
-  test('its owner leaves the organization, and nobody sees it', async () => {
+  test('its owner leaves the organization: it becomes invisible to all', async () => {
     const { tenant, path } = await privately()
     await server.database.sql`delete from membership where user_id = ${tenant.userId}`
     expect((await tenant.key.get(path)).status).toBe(404)
@@ -131,7 +131,7 @@ describe('a private recording is not published by what is deleted behind the int
     expect(await sql`delete from folder where id = ${folderId}`).toMatchObject({ count: 1 })
   })
 
-  test('its organization goes with everything, and then its owner may', async () => {
+  test('an organization is deleted with everything, and then its owner can be', async () => {
     const { tenant, folderId } = await privately()
     const { sql } = server.database
     await sql`delete from organization where id = ${tenant.organizationId}`

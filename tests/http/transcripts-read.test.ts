@@ -41,7 +41,7 @@ const CONVERSATION = [
 ]
 
 describe('type', () => {
-  test('utterance is the default: type, recordingId and the entries in stored order, and nothing else', async () => {
+  test('utterance is the default: exactly type, recordingId and the entries in stored order', async () => {
     const id = await recordingOf(CONVERSATION)
     const expected = {
       type: 'utterance',
@@ -85,7 +85,7 @@ describe('type', () => {
 })
 
 describe('a known recording is always 200', () => {
-  test('with nothing where there is no transcript yet', async () => {
+  test('with no entries while there is no transcript', async () => {
     const { id, transcript } = await createRecording(client)
     expect(transcript).toEqual({ status: 'waiting', source: null, waitingFor: 'media' })
     expect((await client.get(pathOf(id))).body).toEqual({
@@ -98,7 +98,7 @@ describe('a known recording is always 200', () => {
     expect((await textOf(id, '?format=vtt')).text).toBe('WEBVTT\n')
   })
 
-  test('with the utterances of an object, and with an empty transcript', async () => {
+  test('with the utterances of a supplied transcript, also of an empty one', async () => {
     const id = await recordingOf({ utterances: CONVERSATION })
     expect((await client.get(pathOf(id))).body.utterances).toHaveLength(CONVERSATION.length)
     const { id: empty, transcript } = await createRecording(client, { transcript: [] })
@@ -107,7 +107,7 @@ describe('a known recording is always 200', () => {
   })
 })
 
-describe('what was supplied comes back unchanged', () => {
+describe('a supplied transcript comes back unchanged', () => {
   test.each([
     ['tabs, newlines and carriage returns', 'a\tb\nc\r\nd'],
     ['backslashes', '\\N \\\\ \\. \\t {"a\\"b"} \\'],
@@ -146,7 +146,7 @@ describe('what was supplied comes back unchanged', () => {
   }, 30_000)
 })
 
-describe('limits answer 400 with a stable code, limit and actual number', () => {
+describe('exceeding a limit is 400 with a stable code, the limit and the actual number', () => {
   const many = (count: number, text: string) =>
     Array.from({ length: count }, (_, index) => utterance(index, index + 1, 0, text))
 
@@ -168,7 +168,7 @@ describe('limits answer 400 with a stable code, limit and actual number', () => 
     expect(body).toMatchObject({ code, ...extra })
   })
 
-  test('a finding names its place', async () => {
+  test('an error names its place', async () => {
     const { status, body } = await client.post(RECORDINGS, { transcript: [utterance(0, 1), utterance(3, 2)] })
     expect([status, body.code]).toEqual([400, 'validation_failed'])
     expect(body.details).toEqual([
@@ -196,7 +196,7 @@ describe('formats', () => {
     expect(answer.text).toMatch(text)
   })
 
-  test('format goes before Accept, and joins with type', async () => {
+  test('format takes precedence over Accept and combines with type', async () => {
     const id = await recordingOf(CONVERSATION)
     const answer = await textOf(id, '?format=vtt&type=monologue', 'application/json')
     expect(answer.type).toBe(VTT)
@@ -207,7 +207,7 @@ describe('formats', () => {
     expect((await textOf(id, '?format=txt')).text).toStartWith('[00:00:00] ')
   })
 
-  test('subtitles and text call a speaker by the name of the participant', async () => {
+  test('subtitles and text use the participant name for a speaker', async () => {
     const { id } = await createRecording(client, {
       transcript: CONVERSATION,
       participants: [{ speaker: 1, email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace' }],
@@ -218,13 +218,13 @@ describe('formats', () => {
     expect((await textOf(id, '?format=txt')).text).toContain('] Speaker 0: Good.')
   })
 
-  test('a failure is JSON, whatever was asked for', async () => {
+  test('an error is JSON whatever format was requested', async () => {
     const { status, type } = await textOf(newId(), '', 'text/vtt')
     expect([status, type]).toEqual([404, 'application/json'])
   })
 })
 
-describe('who sees it', () => {
+describe('visibility', () => {
   const status = async (caller: Client, id: string, search = '') => {
     const { status, body } = await caller.get(`${pathOf(id)}${search}`)
     return status === 200 ? status : `${status} ${body.code}`
@@ -234,7 +234,7 @@ describe('who sees it', () => {
     expect(await status(server.as('nobody'), newId(), '?type=x')).toBe('401 unauthenticated')
   })
 
-  test('404 for an unknown or malformed id, before a wrong type is 400', async () => {
+  test('404 for an unknown or malformed id comes before 400 for a wrong type', async () => {
     expect(await status(client, newId(), '?type=x')).toBe('404 recording_not_found')
     expect(await status(client, 'not-an-id')).toBe('404 recording_not_found')
   })
@@ -246,7 +246,7 @@ describe('who sees it', () => {
     expect(await status(server.as({ userToken: stranger.userToken }), id)).toBe('404 recording_not_found')
   })
 
-  test('404 for a recording in a private folder of somebody else', async () => {
+  test('404 for a recording in a private folder of another user', async () => {
     const owner = server.as({ userToken: tenant.userToken })
     const folderId = await createFolder(owner, false)
     const { id } = await createRecording(owner, { transcript: CONVERSATION, folderIds: [folderId] })
@@ -256,7 +256,7 @@ describe('who sees it', () => {
     expect(await status(client, id)).toBe('404 recording_not_found')
   })
 
-  test('a deleted recording has no transcript, and nothing of it stays', async () => {
+  test('deleting a recording deletes its transcript completely', async () => {
     const id = await recordingOf(CONVERSATION)
     expect((await client.delete(`${RECORDINGS}/${id}`)).status).toBe(204)
     expect(await status(client, id)).toBe('404 recording_not_found')

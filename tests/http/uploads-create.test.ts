@@ -135,7 +135,7 @@ describe('the body', () => {
     expect((await create(byKey, { ...BODY, source: 'web' })).status).toBe(409)
   })
 
-  test('folderId must be visible, else 404; the recording is put into that folder, too', async () => {
+  test('folderId must be visible, else 404; the recording is added to that folder', async () => {
     const [first, second, hidden] = [
       await createFolder(key),
       await createFolder(key),
@@ -155,7 +155,7 @@ describe('the body', () => {
     expect((await create(recordingId, { ...BODY, folderId: second })).status).toBe(201)
   })
 
-  test('batchId is one of the user, else 404', async () => {
+  test('batchId must belong to the user, else 404', async () => {
     const other = server.as({ userToken: (await server.createUser(tenant.organizationId)).userToken })
     const foreign = (await other.post('/v3/rest/upload-batches', {})).body.id
     const recordingId = await newRecording()
@@ -186,7 +186,7 @@ describe('Origin', () => {
     expect((await create(await newRecording())).status).toBe(201)
   })
 
-  test('of a page without one, and of apps, is taken', async () => {
+  test('of opaque pages and of apps is accepted', async () => {
     for (const origin of ['null', 'capacitor://localhost', 'http://localhost:5173'])
       expect((await create(await newRecording(), BODY, user, { origin })).status).toBe(201)
   })
@@ -216,7 +216,7 @@ describe('the identical request', () => {
     expect((await key.get(`${RECORDINGS}/${recordingId}`)).body.folderIds).toEqual([])
   })
 
-  test('sent twenty times at once is one upload', async () => {
+  test('sent twenty times at once creates one upload', async () => {
     const recordingId = await newRecording()
     const answers = await Promise.all(Array.from({ length: 20 }, () => create(recordingId)))
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201))
@@ -224,7 +224,7 @@ describe('the identical request', () => {
     expect(await rowsOf(recordingId)).toHaveLength(1)
   })
 
-  test('is given the same uploadUrl by another process with the same keys', async () => {
+  test('gets the same uploadUrl from another process with the same keys', async () => {
     const recordingId = await newRecording()
     const first = await create(recordingId)
     const app = createApp(server.deps).listen({ hostname: '127.0.0.1', port: 0 })
@@ -237,7 +237,7 @@ describe('the identical request', () => {
     }
   })
 
-  test('finds an upload that its URL leads to also where the key of the service was lost', async () => {
+  test('returns a working upload even after the service key was lost', async () => {
     const recordingId = await newRecording()
     await create(recordingId)
     await server.database.sql`update upload set token_hash = 'other' where recording_id = ${recordingId}`
@@ -246,7 +246,7 @@ describe('the identical request', () => {
     expect(head.status).toBe(200)
   })
 
-  test('creates a new upload where the one before has ended', async () => {
+  test('creates a new upload after the previous one has ended', async () => {
     const recordingId = await newRecording()
     const first = (await create(recordingId)).body
     await key.delete(`${RECORDINGS}/${recordingId}/uploads/${first.uploadId}`)
@@ -256,7 +256,7 @@ describe('the identical request', () => {
     expect(await assetOf(recordingId)).toMatchObject({ status: 'waiting' })
   })
 
-  test('creates a new upload where the one before is overdue', async () => {
+  test('creates a new upload if the previous one is overdue', async () => {
     const recordingId = await newRecording()
     const first = (await create(recordingId)).body
     await server.database.sql`update upload set expires_at = now() where recording_id = ${recordingId}`
@@ -289,7 +289,7 @@ describe('one active media ingestion', () => {
     },
   )
 
-  test('of different requests at once exactly one is 201, the others are 409', async () => {
+  test('exactly one of different concurrent requests gets 201; the others get 409', async () => {
     const recordingId = await newRecording()
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, index) => create(recordingId, { ...BODY, fileSize: index + 1 })),
@@ -299,7 +299,7 @@ describe('one active media ingestion', () => {
   })
 
   test.each(['processing', 'encoding'])(
-    'also the identical one is 409 while the upload is %s',
+    'an identical request is 409, too, while the upload is %s',
     async (phase) => {
       const recordingId = await newRecording()
       await create(recordingId)
@@ -309,7 +309,7 @@ describe('one active media ingestion', () => {
     },
   )
 
-  test('assetUrl is not combined with uploads: 409 while its media is on the way', async () => {
+  test('an upload is 409 while media from assetUrl is being fetched', async () => {
     const recordingId = await newRecording({ assetUrl: 'https://media.example.com/a.mp3' })
     for (const status of ['queued', 'uploading', 'processing']) {
       await setAsset(recordingId, status)
@@ -318,7 +318,7 @@ describe('one active media ingestion', () => {
     expect(await rowsOf(recordingId)).toHaveLength(0)
   })
 
-  test('a recording that has its media takes an upload that replaces it, and keeps its asset meanwhile', async () => {
+  test('an upload replaces existing media; the asset stays available meanwhile', async () => {
     const recordingId = await newRecording()
     await setAsset(recordingId, 'completed')
     const before = await assetOf(recordingId)
@@ -331,7 +331,7 @@ describe('one active media ingestion', () => {
     expect(await assetOf(recordingId)).toEqual(before)
   })
 
-  test.each(['failed', 'cancelled'])('an upload is welcome when the media has %s', async (status) => {
+  test.each(['failed', 'cancelled'])('a new upload is accepted after the media has %s', async (status) => {
     const recordingId = await newRecording({ assetUrl: 'https://media.example.com/a.mp3' })
     await server.database.sql`
       update recording set asset_status = ${status}, asset_error_code = 'media_empty' where id = ${recordingId}`
@@ -344,7 +344,7 @@ describe('one active media ingestion', () => {
 })
 
 describe('visibility', () => {
-  test('a recording of a private folder that the caller does not see is 404', async () => {
+  test('a recording in an invisible private folder is 404', async () => {
     const hidden = await createRecording(user, { folderIds: [await createFolder(user, false)] })
     expect((await create(hidden.id)).body.code).toBe('recording_not_found')
     const { uploadId } = (await createAsUser(hidden.id)).body

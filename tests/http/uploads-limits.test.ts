@@ -83,7 +83,7 @@ const request = (body: ReadableStream<Uint8Array>, more = {}) => ({
   ...more,
 })
 
-describe('a client that sends a byte now and then', () => {
+describe('a slow client', () => {
   test.each([
     ['with Content-Length', { 'content-length': String(SIZE) }],
     ['in chunks', { 'transfer-encoding': 'chunked' }],
@@ -115,12 +115,12 @@ describe('a client that sends a byte now and then', () => {
     expect((await patch(uploadUrl, offset ?? 0, CONTENT.subarray(offset ?? 0))).status).toBe(204)
   })
 
-  test('is ended even if it sends nothing at all', async () => {
+  test('is disconnected even if it sends nothing at all', async () => {
     const upload = await newUpload()
     expect(await outcome(receiverWith().receive(upload, request(feed().body)))).toBeInstanceOf(TooSlow)
   })
 
-  test('loses the bytes that a checksum covers', async () => {
+  test('loses the bytes of a request with a checksum', async () => {
     const upload = await newUpload()
     const { body, push } = feed()
     push(0, 500)
@@ -129,7 +129,7 @@ describe('a client that sends a byte now and then', () => {
     expect(await offsetOf(upload.uploadUrl)).toBe(0)
   })
 
-  test('and has sent the last one has sent the file', async () => {
+  test('completes the file once its last byte arrives', async () => {
     const upload = await newUpload()
     const { body, push } = feed()
     push(0, SIZE - 1)
@@ -137,7 +137,7 @@ describe('a client that sends a byte now and then', () => {
     expect(await receiverWith().receive(upload, request(body))).toMatchObject({ phase: 'processing' })
   })
 
-  test('is not a client that keeps the pace, however long it takes', async () => {
+  test('is tolerated at the minimum pace, however long it takes', async () => {
     const upload = await newUpload()
     const { body, push } = feed()
     const pace = { bytes: 1_000, ms: 1_000 }
@@ -153,7 +153,7 @@ describe('a client that sends a byte now and then', () => {
     expect(await running).toMatchObject({ phase: 'processing', offset: SIZE })
   })
 
-  test('is not one that waits for the store', async () => {
+  test('is not blamed for waiting for the store', async () => {
     const [upload, ...silent] = await Promise.all([newUpload(), newUpload(), newUpload()])
     const { body, push } = feed()
     const { incoming } = server.deps.storage
@@ -281,7 +281,7 @@ describe('uploads that wait for their bytes', () => {
     expect(created.filter(({ status }) => status === 429)).toHaveLength(12 - MAX_WAITING)
   })
 
-  test('are not limited where the setting is 0, and 1000 where there is none', async () => {
+  test('are unlimited if the setting is 0; the default is 1000', async () => {
     expect(loadConfig({}).maxWaitingUploads).toBe(1_000)
     const deps = { ...server.deps, config: { ...server.deps.config, maxWaitingUploads: 0 } }
     const baseUrl = serve(deps)
@@ -293,7 +293,7 @@ describe('uploads that wait for their bytes', () => {
 describe('a file that the store cannot hold', () => {
   const MAX_BYTES = 5 * 1024 ** 4
 
-  test('is refused before a byte of it is sent: 413 upload_too_large', async () => {
+  test('is refused before any byte is sent: 413 upload_too_large', async () => {
     const baseUrl = serve({ ...server.deps, storage: { ...server.deps.storage, maxBytes: MAX_BYTES } })
     const client = clientOf(baseUrl, { apiKey: (await server.createTenant()).apiKey })
     const { id } = await createRecording(client)

@@ -47,7 +47,7 @@ describe('a service that stops', () => {
       socket.write(CONTENT.subarray(0, SIZE / 2), () => resolve({ answer }))
     })
 
-  test('has stored the received bytes, and another one continues from there', async () => {
+  test('has stored the received bytes, and another process continues from there', async () => {
     const { dataDir } = server.deps.config
     const env = { DATABASE_URL: server.database.url, DATA_DIR: dataDir, ROLE: 'api' }
     const service = await services.start({ env })

@@ -250,7 +250,7 @@ describe('the deadline', () => {
   })
 })
 
-describe('what ended uploads leave', () => {
+describe('data of ended uploads', () => {
   const garbage = () => server.database.sql`select object_key, again from upload_garbage`
 
   test('is deleted a second time, because a request may still have been writing, and then forgotten', async () => {

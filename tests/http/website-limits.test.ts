@@ -63,7 +63,7 @@ describe('two API processes on one Redis', () => {
     expect(row?.count).toBe(LIMIT)
   })
 
-  test('count the forms together, and reads apart from them', async () => {
+  test('count the forms together and reads separately', async () => {
     const client = newClient()
     for (const url of urls) await submit(url, client)
     const paths = ['/api/contact', '/api/mobile-reminder']
@@ -80,7 +80,7 @@ describe('two API processes on one Redis', () => {
 
 describe('a window', () => {
   test.each(['without Redis', 'with Redis'])(
-    'ends when it says: who waits for Retry-After succeeds, %s',
+    'ends when announced: a client that waits for Retry-After succeeds, %s',
     async (how) => {
       const server = await startTestServer({
         env: { ...BEHIND_PROXY, RATE_LIMIT_FORMS: '2' },
@@ -104,7 +104,7 @@ describe('a window', () => {
 })
 
 describe('Redis', () => {
-  test('that is away: the process counts by itself, and with the others again when it is back', async () => {
+  test('that is down: the process counts locally and rejoins the others once it is back', async () => {
     const own = await startPrivateRedis()
     let server: TestServer | null = null
     try {
@@ -134,7 +134,7 @@ describe('clients', () => {
   const remaining = async (baseUrl: string, headers: Record<string, string>) =>
     standingOf((await submit(baseUrl, headers)).headers).remaining
 
-  test('behind a trusted proxy are told apart by the address that it names', async () => {
+  test('behind a trusted proxy are distinguished by the forwarded address', async () => {
     const server = await startTestServer({ env: { ...BEHIND_PROXY, RATE_LIMIT_FORMS: '20' } })
     const from = (address: string) => remaining(server.baseUrl, { 'x-forwarded-for': address })
     try {
@@ -149,7 +149,7 @@ describe('clients', () => {
     }
   })
 
-  test('of one IPv6 /64 are one client', async () => {
+  test('of one IPv6 /64 count as one client', async () => {
     const server = await startTestServer({ env: { ...BEHIND_PROXY, RATE_LIMIT_FORMS: '20' } })
     const from = (address: string) => remaining(server.baseUrl, { 'x-forwarded-for': address })
     try {
@@ -160,7 +160,7 @@ describe('clients', () => {
     }
   })
 
-  test('cannot choose their address where no proxy is trusted', async () => {
+  test('cannot choose their address without a trusted proxy', async () => {
     const server = await startTestServer({ env: { RATE_LIMIT_FORMS: '20' } })
     try {
       const seen: number[] = []

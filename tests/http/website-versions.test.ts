@@ -42,7 +42,7 @@ const post = (headers: Record<string, string>, body: unknown = submission(['emai
   server.as('nobody').post('/api/csdemo', body, { ...newClient(), ...headers })
 
 describe('API-Version', () => {
-  test('is that of the current version, pinned or not, and nothing is deprecated', async () => {
+  test('is the current version, pinned or not, without deprecation headers', async () => {
     for (const pinned of [null, '1', ' 1 ']) {
       const answer = await post(pinned === null ? {} : { 'api-version': pinned })
       expect([answer.status, answer.headers.get('api-version')]).toEqual([200, '1'])
@@ -54,7 +54,7 @@ describe('API-Version', () => {
     expectProblem(await post({ 'api-version': version }), 400, 'unsupported_api_version', '/api/csdemo')
   })
 
-  test('of a superseded version goes on working, and says until when', async () => {
+  test('of a superseded version keeps working and announces its sunset', async () => {
     const answer = await post({ 'api-version': '0' })
     expect([answer.status, answer.body]).toEqual([200, { success: true }])
     const { headers } = answer
@@ -71,7 +71,7 @@ describe('API-Version', () => {
       expect(headers.get('link')).toContain(`<${GUIDE}>; rel="${relation}"`)
   })
 
-  test('of a superseded version: so do its errors, whatever their status', async () => {
+  test('of a superseded version announces its sunset in errors, too', async () => {
     const client = newClient()
     const old = { 'api-version': '0' }
     const answers = [
@@ -88,7 +88,7 @@ describe('API-Version', () => {
     }
   })
 
-  test('of a version after its sunset is not supported', async () => {
+  test('of a version past its sunset is not supported', async () => {
     expectProblem(await post({ 'api-version': '-1' }), 400, 'unsupported_api_version', '/api/csdemo')
   })
 
@@ -115,7 +115,7 @@ describe('API-Version', () => {
   })
 })
 
-describe('an address under /api that nothing has', () => {
+describe('an unknown address under /api', () => {
   test.each(['/api/nothing', '/api/contact/more', '/api/%ff'])(
     '%s is a 404 with every header',
     async (path) => {
@@ -134,7 +134,7 @@ describe('an address under /api that nothing has', () => {
     expect(standingOf(headers).remaining).toBe(298)
   })
 
-  test('outside of it errors keep the shape of the REST API', async () => {
+  test('outside /api errors keep the format of the REST API', async () => {
     const { status, body } = await server.as('nobody').get('/apiary')
     expect([status, body.statusCode, body.code]).toEqual([404, 404, 'not_found'])
   })
@@ -153,7 +153,7 @@ describe('CORS', () => {
     'X-RateLimit-Reset',
   ]
 
-  test('an origin on the list may read answers, errors too, and their headers', async () => {
+  test('an allowed origin may read responses, errors and their headers', async () => {
     for (const answer of [await post({ origin: ORIGIN }), await post({ origin: ORIGIN }, '{')]) {
       expect(answer.headers.get('access-control-allow-origin')).toBe(ORIGIN)
       expect(answer.headers.get('vary')).toBe('Origin')
@@ -174,7 +174,7 @@ describe('CORS', () => {
       },
     })
 
-  test('a preflight from the list is answered with 204, and counts for nothing', async () => {
+  test('a preflight from an allowed origin gets 204 and is not counted', async () => {
     const { status, headers } = await preflight(server, ORIGIN)
     expect(status).toBe(204)
     expect(headers.get('access-control-allow-origin')).toBe(ORIGIN)
@@ -196,7 +196,7 @@ describe('CORS', () => {
     for (const { headers } of [answer, asked]) expect(headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  test('by default no origin is on the list', async () => {
+  test('by default no origin is allowed', async () => {
     const closed = await startTestServer()
     try {
       const { status, headers } = await preflight(closed, ORIGIN)
@@ -210,7 +210,7 @@ describe('CORS', () => {
     }
   })
 
-  test('the list holds origins, and nothing else', () => {
+  test('the list accepts only origins', () => {
     const list = (value: string) => loadConfig({ WEBSITE_ORIGINS: value }).websiteOrigins
     expect(list('https://a.example, http://localhost:3000')).toEqual([
       'https://a.example',

@@ -80,8 +80,8 @@ function faults(details: readonly ErrorDetail[] | undefined, message: string): r
   return [...bad, ...codes, ...rules]
 }
 
-describe('a value of a wrong kind', () => {
-  test('in any member of any body is refused in words', async () => {
+describe('a value of the wrong type', () => {
+  test('in any body member gets a readable error', async () => {
     const operations = everyOperation().filter(({ body }) => body !== undefined)
     expect(operations.length).toBeGreaterThan(10)
     const wrong = new Set<string>()
@@ -116,7 +116,7 @@ describe('a value of a wrong kind', () => {
     expect(refused).toBeGreaterThan(500)
   }, 120_000)
 
-  test('in any query parameter is refused in words', async () => {
+  test('in any query parameter gets a readable error', async () => {
     const wrong = new Set<string>()
     let refused = 0
     for (const operation of everyOperation()) {
@@ -153,7 +153,7 @@ describe('a schema', () => {
     for (const one of inner as TSchema[]) yield* schemas(one)
   }
 
-  test('that has a pattern says in words what it means', () => {
+  test('with a pattern explains the pattern in words', () => {
     const silent = everyOperation().flatMap(({ id, body, query }) =>
       [body, query]
         .flatMap((schema) => (schema === undefined ? [] : [...schemas(schema)]))
@@ -164,7 +164,7 @@ describe('a schema', () => {
   })
 })
 
-describe('a member that may be null or of several kinds', () => {
+describe('a member that may be null or of several types', () => {
   test.each([
     [
       'POST',

@@ -182,11 +182,11 @@ describe('credits', () => {
         values (${row.organizationId}, ${row.applicationId}, ${row.session as string}, ${row.event}, 0, 1, ${row.state})`
     await identity.setCredits(mine.organizationId, 0)
     await identity.addCredits(mine.organizationId, 1)
-    const letters = await sql<{ key: string; type: string }[]>`
+    const newMessages = await sql<{ key: string; type: string }[]>`
       select key, type
       from actor_message
       order by key, seq`
-    expect(letters).toEqual(
+    expect(newMessages).toEqual(
       blocked.map((session) => ({ key: `session:${session}`, type: 'credits_added' })) as never,
     )
   })

@@ -204,12 +204,12 @@ describe('the mail server', () => {
       return rows.length > 0 || (await listDeadLetters(server.database.sql, { key })).length > 0
     })
     await idle()
-    const [letter] = await listDeadLetters(server.database.sql, { key })
-    expect(letter).toMatchObject({ type: 'notify_team' })
+    const [newMessage] = await listDeadLetters(server.database.sql, { key })
+    expect(newMessage).toMatchObject({ type: 'notify_team' })
     // What came after it was not held up.
     expect(about(id).map(({ to }) => to)).toEqual([[body.email as string]])
     smtp.unknown.clear()
-    expect(await retryDeadLetter(server.deps, key, letter?.seq ?? 0)).toBe(true)
+    expect(await retryDeadLetter(server.deps, key, newMessage?.seq ?? 0)).toBe(true)
     await eventually(() => about(id).some(({ to }) => to.includes(TEAM)))
   })
 })

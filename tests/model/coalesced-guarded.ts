@@ -88,10 +88,10 @@ function write(
   if (creates && database.version !== 0) return [away] // on conflict do nothing
   if (!creates && !isAsInSnapshot(options, snapshot, database)) return [away]
   if ((database.events & (1 << index)) !== 0) return [away] // a unique index
-  const tells = creates || snapshot.letters === 0
+  const tells = creates || snapshot.messages === 0
   return [
     {
-      label: `sender ${me} locks the session and ${tells ? 'sends a letter' : 'leaves its letter out'}`,
+      label: `sender ${me} locks the session and ${tells ? 'sends a message' : 'leaves its message out'}`,
       next: { ...set(state, index, { place: 'open', tells, snapshot: null }), locked: me },
       ...(seen.events === database.events ? {} : { broken: RULES.stale }),
     },

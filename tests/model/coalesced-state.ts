@@ -1,13 +1,13 @@
 /**
- * What there is in the model of guarded writes and of letters that are left out.
+ * What there is in the model of guarded writes and of messages that are left out.
  *
- * The rule: states are values; every helper returns a new one. Sets of events and letters are bit masks. Each request has one
+ * The rule: states are values; every helper returns a new one. Sets of events and messages are bit masks. Each request has one
  * event, whose sequence is the number of the request.
  */
 
 /** Every way in which it can be got wrong; none of them is what the service does. */
 export type CoalescedMistake =
-  | 'the letter is looked for before the row is locked'
+  | 'the message is looked for before the row is locked'
   | 'the version is not compared'
   | 'nothing is compared again under the lock'
   | 'only the version is compared again under the lock'
@@ -19,7 +19,7 @@ export type CoalescedMistake =
   | 'the turn reads before it locks'
   | 'the turn reads in the statement that locks'
   | 'a turn without news leaves the row as it was'
-  | 'the letter of a session that just had a turn is not sent'
+  | 'the message of a session that just had a turn is not sent'
   | 'the long turn does not look at what came in meanwhile'
 
 /** `guarded`: one statement on condition of what was read or is remembered; `locked`: a transaction that starts with the row lock. */
@@ -42,7 +42,7 @@ export interface CoalescedOptions {
   readonly serverCrashes?: boolean
   /** What was remembered wrongly is trusted again at once. Slow where processes take turns, and no mistake. */
   readonly neverDoubts?: boolean
-  /** A letter that is sent after a turn is not due at once. */
+  /** A message that is sent after a turn is not due at once. */
   readonly pauses?: boolean
   readonly mistake?: CoalescedMistake
 }
@@ -64,7 +64,7 @@ export interface Database extends Seen {
   readonly revisits: number
   /** Events that a turn has dealt with. */
   readonly read: number
-  readonly letters: number
+  readonly messages: number
   /** Those of them that wait for company: they were sent soon after a turn. */
   readonly early: number
   readonly lastSeq: number
@@ -138,7 +138,7 @@ export const START: Database = {
   writer: 0,
   revisits: 0,
   read: 0,
-  letters: 0,
+  messages: 0,
   early: 0,
   lastSeq: 0,
   owner: 0,
@@ -199,13 +199,13 @@ export function canonicalCoalesced(state: State): string {
   const seenText = (seen: Seen | null) =>
     seen === null ? '-' : `${name(seen.version)},${seen.events},${seen.watermark}`
   const text = (database: Database) => {
-    const { writer, revisits, read, letters, early, lastSeq, owner } = database
-    return [seenText(database), name(writer), revisits, read, letters, early, lastSeq, owner].join()
+    const { writer, revisits, read, messages, early, lastSeq, owner } = database
+    return [seenText(database), name(writer), revisits, read, messages, early, lastSeq, owner].join()
   }
   const snapshotText = (snapshot: Database | null) =>
     snapshot === null
       ? '-'
-      : `${name(snapshot.version)},${snapshot.watermark},${name(snapshot.writer)},${snapshot.letters === 0}`
+      : `${name(snapshot.version)},${snapshot.watermark},${name(snapshot.writer)},${snapshot.messages === 0}`
   const { database, durable, locked, faults } = state
   // Epochs of the crashed past may come again; those are compared, too.
   const epochs = [database.epoch, durable.epoch, ...state.workers.map(({ epoch }) => epoch)]

@@ -1,5 +1,5 @@
 /**
- * The turns in the model of letters that are left out. Claims, fence and removal are those of the protocol, which has a
+ * The turns in the model of messages that are left out. Claims, fence and removal are those of the protocol, which has a
  * model of its own (protocol.ts); here they are as short as they may be.
  */
 import {
@@ -29,7 +29,7 @@ function act(options: CoalescedOptions, state: State, index: number): readonly S
   })
   switch (worker.place) {
     case 'idle':
-      // Whoever claims before the letter is due gives the actor back: nothing but the epoch changes.
+      // Whoever claims before the message is due gives the actor back: nothing but the epoch changes.
       return dueHead(database) !== 0 && (database.owner === 0 || database.owner === index + 1)
         ? [claim(state, index)]
         : []
@@ -81,9 +81,9 @@ function isLeft({ mistake }: CoalescedOptions, { database }: State, { seen }: Wo
   )
 }
 
-/** The first letter. One that is not due yet is no reason to keep the actor, and hides what is behind it: 0. */
-function dueHead({ letters, early }: State['database']): number {
-  const first = letters & -letters
+/** The first message. One that is not due yet is no reason to keep the actor, and hides what is behind it: 0. */
+function dueHead({ messages, early }: State['database']): number {
+  const first = messages & -messages
   return (first & early) === 0 ? first : 0
 }
 
@@ -106,7 +106,7 @@ function lookAtHead(state: State, index: number): Step<State> {
     return { label: `worker ${index + 1} releases the actor`, next: setWorker(released, index, OVER) }
   }
   return {
-    label: `worker ${index + 1} takes the letter`,
+    label: `worker ${index + 1} takes the message`,
     next: setWorker(state, index, { place: 'turn', head }),
   }
 }
@@ -115,14 +115,14 @@ function lookAtHead(state: State, index: number): Step<State> {
 function finish({ mistake, turns }: CoalescedOptions, state: State, index: number): Step<State> {
   const { head, seen, more } = state.workers[index]!
   const { database } = state
-  const isHead = head === (database.letters & -database.letters)
+  const isHead = head === (database.messages & -database.messages)
   if (!isOurs(state, index) || !isHead)
     return {
       label: `worker ${index + 1} is fenced off`,
       next: { ...setWorker(state, index, OVER), locked: 0 },
     }
-  const rest = database.letters & ~head
-  const letters = more ? rest | (1 << database.lastSeq) : rest
+  const rest = database.messages & ~head
+  const messages = more ? rest | (1 << database.lastSeq) : rest
   const lastSeq = database.lastSeq + (more ? 1 : 0)
   const hasNews = (seen & ~database.read) !== 0
   const writesRow = hasNews || mistake !== 'a turn without news leaves the row as it was'
@@ -130,9 +130,9 @@ function finish({ mistake, turns }: CoalescedOptions, state: State, index: numbe
     turns === 'short'
       ? { watermark: Math.max(database.watermark, highestOf(seen)), revisits: database.revisits & ~seen }
       : {}
-  const next = commit(state, { letters, lastSeq, read: database.read | seen, ...walked }, { writesRow })
+  const next = commit(state, { messages, lastSeq, read: database.read | seen, ...walked }, { writesRow })
   return {
-    label: `worker ${index + 1} commits${more ? ', with a letter to itself' : ''}`,
+    label: `worker ${index + 1} commits${more ? ', with a message to itself' : ''}`,
     next: setWorker(next, index, { ...OVER, place: 'held' }),
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Guarded writes, what they remember, and letters that are left out because one is waiting: every interleaving of requests and
+ * Guarded writes, what they remember, and messages that are left out because one is waiting: every interleaving of requests and
  * turns, statement by statement, with PostgreSQL's snapshots. A wake-up that is lost this way would be made good by the next event
  * only, which may never come.
  */
@@ -41,12 +41,12 @@ const REAL: readonly (readonly [string, CoalescedOptions])[] = [
   ['a process that remembers, and a transaction beside it', LOCKED_BESIDE],
   ['guarded writes beside transactions, two workers and two faults', MIXED],
   ['a crash of the server that takes turns back', CRASHES],
-  ['letters that wait for company after a turn', PAUSES],
+  ['messages that wait for company after a turn', PAUSES],
   ['long turns, which read without a lock and look again under it', LONG],
 ]
 
 const MISTAKES: readonly (readonly [CoalescedMistake, CoalescedOptions, string])[] = [
-  ['the letter is looked for before the row is locked', MIXED, STUCK],
+  ['the message is looked for before the row is locked', MIXED, STUCK],
   ['the version is not compared', GUARDED, RULES.stale],
   ['nothing is compared again under the lock', GUARDED, RULES.stale],
   ['only the version is compared again under the lock', GUARDED, STUCK],
@@ -58,11 +58,11 @@ const MISTAKES: readonly (readonly [CoalescedMistake, CoalescedOptions, string])
   ['the turn reads before it locks', MIXED, STUCK],
   ['the turn reads in the statement that locks', MIXED, STUCK],
   ['a turn without news leaves the row as it was', MIXED, STUCK],
-  ['the letter of a session that just had a turn is not sent', PAUSES, STUCK],
+  ['the message of a session that just had a turn is not sent', PAUSES, STUCK],
   ['the long turn does not look at what came in meanwhile', LONG, STUCK],
 ]
 
-describe('a decision counts for what it was made from, and a letter that is left out is one whose turn has not read yet', () => {
+describe('a decision counts for what it was made from, and a message that is left out is one whose turn has not read yet', () => {
   for (const [title, options] of REAL) {
     test(title, () => {
       const { states, violation } = explore(coalesced(options))

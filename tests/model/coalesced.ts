@@ -1,6 +1,6 @@
 /**
  * Guarded writes (`src/agents/ingest/guarded.store.ts`) by what was read or is remembered (`src/agents/ingest/remembered-sessions.ts`), beside
- * transactions and turns, and letters that are left out where one is waiting (`sendUnlessWaiting` in `src/actors/mailbox.ts`), as
+ * transactions and turns, and messages that are left out where one is waiting (`sendUnlessWaiting` in `src/actors/mailbox.ts`), as
  * a model to be explored: one session, its senders, its turns, and PostgreSQL at READ COMMITTED.
  *
  * The rule: a statement sees what was committed when it began, also after it has waited for a lock; only the row that it waited for
@@ -95,15 +95,15 @@ function lockedSteps(
   })
   switch (sender.place) {
     case 'to lock': {
-      if (options.mistake === 'the letter is looked for before the row is locked' && !sender.looked)
-        return [go('looks for a letter', { looked: true, tells: database.letters === 0 })]
+      if (options.mistake === 'the message is looked for before the row is locked' && !sender.looked)
+        return [go('looks for a message', { looked: true, tells: database.messages === 0 })]
       if (database.version === 0) return [go('finds no session', { place: 'to create' })]
       return isFree ? [go('locks the session', { place: sender.looked ? 'open' : 'locking done' }, true)] : []
     }
     case 'to create':
       if (!isFree) return [] // on the row that somebody else has inserted
       return database.version === 0
-        ? [go('makes the session, with a letter', { place: 'open', tells: true }, true)]
+        ? [go('makes the session, with a message', { place: 'open', tells: true }, true)]
         : [go('finds it made by somebody else, and starts over', { place: 'to lock', looked: false })]
     case 'locking done': {
       if ((database.events & (1 << index)) !== 0)
@@ -113,8 +113,10 @@ function lockedSteps(
             next: { ...set(state, index, { ...NEW, place: 'done' }), locked: 0 },
           },
         ]
-      const tells = database.letters === 0
-      return [go(tells ? 'finds no letter and sends one' : 'leaves its letter out', { place: 'open', tells })]
+      const tells = database.messages === 0
+      return [
+        go(tells ? 'finds no message and sends one' : 'leaves its message out', { place: 'open', tells }),
+      ]
     }
     case 'open':
       return [commitRequest(options, state, sender, index)]
@@ -136,12 +138,12 @@ function commitRequest(
   // The guarded statement does not know of revisits: it is for events beyond the watermark.
   const isLate = !wasGuarded && index <= database.watermark
   const hadTurn = pauses && database.read !== 0
-  const sends = tells && !(hadTurn && mistake === 'the letter of a session that just had a turn is not sent')
-  const letter = sends ? 1 << database.lastSeq : 0
+  const sends = tells && !(hadTurn && mistake === 'the message of a session that just had a turn is not sent')
+  const message = sends ? 1 << database.lastSeq : 0
   const stored = {
-    letters: database.letters | letter,
-    // Which turns count as lately is a matter of time: the letter may become due at once.
-    early: hadTurn ? database.early | letter : database.early,
+    messages: database.messages | message,
+    // Which turns count as lately is a matter of time: the message may become due at once.
+    early: hadTurn ? database.early | message : database.early,
     lastSeq: database.lastSeq + (sends ? 1 : 0),
     events: database.events | bit,
     revisits: isLate ? database.revisits | bit : database.revisits,
@@ -185,18 +187,18 @@ function serverSteps({ serverCrashes }: CoalescedOptions, state: State): readonl
   const { database, durable, faults } = state
   const resent: Database = {
     ...database,
-    letters: database.letters | (1 << database.lastSeq),
+    messages: database.messages | (1 << database.lastSeq),
     lastSeq: database.lastSeq + 1,
   }
   const steps: Step<State>[] = []
   if (database.early !== 0)
     steps.push({
-      label: 'the letter has waited long enough',
+      label: 'the message has waited long enough',
       next: { ...state, database: { ...database, early: 0 }, durable: { ...durable, early: 0 } },
     })
-  if (faults > 0 && database.version !== 0 && database.letters === 0 && database.lastSeq < 6)
+  if (faults > 0 && database.version !== 0 && database.messages === 0 && database.lastSeq < 6)
     steps.push({
-      label: 'FAULT: an operator sends the letter again',
+      label: 'FAULT: an operator sends the message again',
       next: { ...state, database: resent, durable: resent, faults: faults - 1 },
       isFault: true,
     })

@@ -10,26 +10,26 @@ import { type Mistake, type ProtocolOptions, RULES } from './state.ts'
 /** Seconds where nothing else runs on the machine. */
 const TIMEOUT_MS = 60_000
 
-/** Bells alone: what a sweep would repair is not repaired. */
-const BELLS: ProtocolOptions = {
+/** Notifiers alone: what a sweep would repair is not repaired. */
+const NOTIFIERS: ProtocolOptions = {
   workers: 3,
   messages: 3,
   faults: 0,
   long: false,
   sweeps: false,
-  bells: true,
+  notifiers: true,
 }
 /** Sweeps alone, and two faults in any combination. */
-const SWEEPS: ProtocolOptions = { ...BELLS, messages: 2, faults: 2, sweeps: true, bells: false }
-const EVERYTHING: ProtocolOptions = { ...SWEEPS, faults: 1, bells: true }
+const SWEEPS: ProtocolOptions = { ...NOTIFIERS, messages: 2, faults: 2, sweeps: true, notifiers: false }
+const EVERYTHING: ProtocolOptions = { ...SWEEPS, faults: 1, notifiers: true }
 /** Workers commit without waiting for the disk, and the server crashes. */
 const CRASHES: ProtocolOptions = { ...SWEEPS, workers: 2, faults: 1, serverCrashes: true }
 const LONG = { long: true } as const
 
 const REAL: readonly (readonly [string, ProtocolOptions])[] = [
-  ['without faults, no wake-up is lost although nobody sweeps', BELLS],
+  ['without faults, no wake-up is lost although nobody sweeps', NOTIFIERS],
   ['three workers, sweeps and two faults', SWEEPS],
-  ['three workers, bells, sweeps and a fault', EVERYTHING],
+  ['three workers, notifiers, sweeps and a fault', EVERYTHING],
   ['two workers and a crash of the server that takes commits back', CRASHES],
 ]
 
@@ -41,14 +41,14 @@ const MISTAKES: readonly (readonly [Mistake, ProtocolOptions, string])[] = [
   ['fence without the owner', { ...CRASHES, ...LONG }, RULES.twoOwners],
   ['removed without being the head', CRASHES, RULES.order],
   ['removed without being the head', { ...CRASHES, ...LONG }, RULES.order],
-  ['claim reads last_seq from the locked row', BELLS, STUCK],
+  ['claim reads last_seq from the locked row', NOTIFIERS, STUCK],
   ['claim trusts its look at what is in hands', SWEEPS, RULES.over],
   ['claim trusts its look at what is in hands', { ...SWEEPS, ...LONG }, RULES.over],
-  ['release where no message exists', BELLS, STUCK],
-  ['release without looking', BELLS, STUCK],
-  ['head in two statements', BELLS, STUCK],
+  ['release where no message exists', NOTIFIERS, STUCK],
+  ['release without looking', NOTIFIERS, STUCK],
+  ['head in two statements', NOTIFIERS, STUCK],
   ['head skips what waits for its retry', SWEEPS, RULES.order],
-  ['bells in hand are forgotten', BELLS, STUCK],
+  ['notifiers in hand are forgotten', NOTIFIERS, STUCK],
   ['sweep overlooks dead owners', SWEEPS, STUCK],
   ['sweep overlooks its own actors', { ...SWEEPS, faults: 1 }, STUCK],
 ]

@@ -38,7 +38,7 @@ export function protocol(options: ProtocolOptions): Model<State> {
       shared: 0,
       deleting: 0,
       ghost: null,
-      bells: 0,
+      notifiers: 0,
       faults: options.faults,
       workers: Array.from({ length: options.workers }, () => NEW_WORKER),
       senders: Array.from({ length: options.messages }, () => ({ place: 'new', seq: 0 })),
@@ -87,13 +87,13 @@ function senderSteps(options: ProtocolOptions, state: State, index: number): rea
     }
     case 'committed': {
       const done = set({ place: 'done', seq })
-      if (!options.bells) return [{ label: `${who} ends`, next: done }]
-      const rings = {
-        label: `${who} rings for message ${seq}`,
-        next: { ...done, bells: done.bells | bit(seq) },
+      if (!options.notifiers) return [{ label: `${who} ends`, next: done }]
+      const wakeUps = {
+        label: `${who} wakeUps for message ${seq}`,
+        next: { ...done, notifiers: done.notifiers | bit(seq) },
       }
-      const lost = fault(state, `the bell for message ${seq} is lost`, () => done)
-      return [rings, ...lost]
+      const lost = fault(state, `the notifier for message ${seq} is lost`, () => done)
+      return [wakeUps, ...lost]
     }
     case 'done':
       return []
@@ -111,7 +111,9 @@ function serverSteps({ serverCrashes }: ProtocolOptions, state: State): readonly
     ...(waiting === 0 ? [] : [due]),
     ...ghostSteps(state),
     ...(serverCrashes && !isFlushed ? [flushed] : []),
-    ...(state.bells === 0 ? [] : fault(state, 'Redis forgets everything', () => ({ ...state, bells: 0 }))),
+    ...(state.notifiers === 0
+      ? []
+      : fault(state, 'Redis forgets everything', () => ({ ...state, notifiers: 0 }))),
     ...(serverCrashes ? fault(state, 'the server crashes', () => crash(state)) : []),
   ]
 }

@@ -18,7 +18,7 @@ export type Mistake =
   | 'release without looking'
   | 'head in two statements'
   | 'head skips what waits for its retry'
-  | 'bells in hand are forgotten'
+  | 'notifiers in hand are forgotten'
   | 'sweep overlooks dead owners'
   | 'sweep overlooks its own actors'
 
@@ -30,8 +30,8 @@ export interface ProtocolOptions {
   /** Long turns commit in steps. */
   readonly long: boolean
   readonly sweeps: boolean
-  /** False: every bell is lost. */
-  readonly bells: boolean
+  /** False: every notifier is lost. */
+  readonly notifiers: boolean
   /** The server may crash and lose commits that did not wait for the disk. */
   readonly serverCrashes?: boolean
   readonly mistake?: Mistake
@@ -98,8 +98,8 @@ export interface Worker {
   readonly epoch: number
   readonly lastSeq: number
   readonly head: number
-  /** The newest message that a bell rang for while the actor was in hand. */
-  readonly rung: number
+  /** The newest message that a notifier notified of while the actor was in hand. */
+  readonly notified: number
   /** `called`: from a dead worker; until `settled`: nothing else is due, from there on: released; `release waits`: saw none. */
   readonly flag: boolean
 }
@@ -125,7 +125,7 @@ export interface State {
   readonly deleting: number
   /** A COMMIT that is on its way to the server, whose worker has lost the connection and will not hear the outcome. */
   readonly ghost: Ghost | null
-  readonly bells: number
+  readonly notifiers: number
   readonly faults: number
   readonly workers: readonly Worker[]
   readonly senders: readonly Sender[]
@@ -142,7 +142,7 @@ export const NEW_WORKER: Worker = {
   epoch: 0,
   lastSeq: 0,
   head: 0,
-  rung: 0,
+  notified: 0,
   flag: false,
 }
 
@@ -154,9 +154,9 @@ export const lowest = (messages: number) => (messages === 0 ? 0 : 32 - Math.clz3
  * long as they only rise, all that counts is whose epoch is the newest.
  */
 export function canonicalKey(state: State, epochsFall: boolean): string {
-  const { database, durable, bells, faults, ghost } = state
+  const { database, durable, notifiers, faults, ghost } = state
   const newest = epochsFall ? null : database.epoch
-  const units = [bells, faults, ghost === null ? 0 : ghost.head * 2 + Number(ghost.released) + 1]
+  const units = [notifiers, faults, ghost === null ? 0 : ghost.head * 2 + Number(ghost.released) + 1]
   addRow(units, database, newest)
   addRow(units, durable, newest)
   for (const worker of sorted(state.workers.map((_, index) => workerNumber(state, index, newest))))
@@ -196,7 +196,7 @@ function workerNumber(state: State, index: number, newest: number | null): numbe
     (worker.alive ? 32 : 0) +
     (worker.lease ? 64 : 0) +
     (worker.flag ? 128 : 0)
-  const seen = worker.lastSeq + worker.head * 32 + worker.rung * 1024
+  const seen = worker.lastSeq + worker.head * 32 + worker.notified * 1024
   return (
     (marks + PLACE_NUMBERS[worker.place] * 256) * 2 ** 32 + epochUnit(worker.epoch, newest) * 2 ** 16 + seen
   )
@@ -237,11 +237,11 @@ export function unlock(state: State, me: number): State {
   }
 }
 
-/** Out of hand, with what was rolled back; comes back at once where a bell rang for more than it has seen. */
+/** Out of hand, with what was rolled back; comes back at once where a notifier notified of more than it has seen. */
 export function leave(state: State, me: number, seen: number): State {
-  const { rung } = state.workers[me - 1]!
-  const cleared = { epoch: 0, lastSeq: 0, head: 0, rung: 0, flag: false }
-  return setWorker(unlock(state, me), me, { ...cleared, place: rung > seen ? 'called' : 'idle' })
+  const { notified } = state.workers[me - 1]!
+  const cleared = { epoch: 0, lastSeq: 0, head: 0, notified: 0, flag: false }
+  return setWorker(unlock(state, me), me, { ...cleared, place: notified > seen ? 'called' : 'idle' })
 }
 
 /** A step that uses up one of the faults that are left. */

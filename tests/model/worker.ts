@@ -42,15 +42,15 @@ export function workerSteps(options: ProtocolOptions, state: State, me: number):
   ]
 }
 
-/** Takes a bell from the stream. */
+/** Takes a notifier from the stream. */
 function hear({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
-  const seq = lowest(state.bells)
+  const seq = lowest(state.notifiers)
   if (seq === 0) return []
-  const { place, rung } = state.workers[me - 1]!
-  const taken = { ...state, bells: state.bells & ~bit(seq) }
-  const remembered = mistake === 'bells in hand are forgotten' ? rung : Math.max(rung, seq)
-  const change: Partial<Worker> = place === 'idle' ? { place: 'called' } : { rung: remembered }
-  return [{ label: `worker ${me} hears the bell for message ${seq}`, next: setWorker(taken, me, change) }]
+  const { place, notified } = state.workers[me - 1]!
+  const taken = { ...state, notifiers: state.notifiers & ~bit(seq) }
+  const remembered = mistake === 'notifiers in hand are forgotten' ? notified : Math.max(notified, seq)
+  const change: Partial<Worker> = place === 'idle' ? { place: 'called' } : { notified: remembered }
+  return [{ label: `worker ${me} hears the notifier for message ${seq}`, next: setWorker(taken, me, change) }]
 }
 
 function beat(state: State, me: number): readonly Step<State>[] {

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Letter } from '../../src/actors/types.ts'
+import type { NewMessage } from '../../src/actors/types.ts'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { newId } from '../../src/platform/ids.ts'
 import {
@@ -121,7 +121,7 @@ async function prepare(world: World, { steps, credits }: Round, round: number): 
 }
 
 /** What there is to see of a world, without the ids that differ between two of them. */
-async function stateOf({ applications, sessions }: World, letters: readonly Letter[]) {
+async function stateOf({ applications, sessions }: World, newMessages: readonly NewMessage[]) {
   const { sql } = database
   const ofSessions = await Promise.all(
     sessions.map(async (id) => {
@@ -138,7 +138,7 @@ async function stateOf({ applications, sessions }: World, letters: readonly Lett
         units: await ledger(sql, id),
         revisits: revisits.length,
         // Ids differ from world to world.
-        letters: letters
+        newMessages: newMessages
           .filter(({ key }) => key === `analysis:${id}`)
           .map((one) => ({ ...one, key: '', organizationId: '' })),
       }
@@ -150,10 +150,10 @@ async function stateOf({ applications, sessions }: World, letters: readonly Lett
   }
 }
 
-async function takeTurns(parts: readonly (readonly string[])[]): Promise<readonly Letter[]> {
-  const letters: Letter[] = []
-  for (const ids of parts) letters.push(...(await runSessions(database.sql, actor, ids)).letters)
-  return letters
+async function takeTurns(parts: readonly (readonly string[])[]): Promise<readonly NewMessage[]> {
+  const newMessages: NewMessage[] = []
+  for (const ids of parts) newMessages.push(...(await runSessions(database.sql, actor, ids)).newMessages)
+  return newMessages
 }
 
 test(

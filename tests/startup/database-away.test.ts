@@ -59,7 +59,7 @@ test('processes wait for a database that is away, and migrate it once when it is
     })
     proxy.cut()
   })
-  await Promise.all(waiting.map((service) => says(service, 'the database is there')))
+  await Promise.all(waiting.map((service) => says(service, 'the database is available')))
   await eventually(() => waiting.every((service) => /Address/.test(service.output())))
   const rows = await database.sql`select number from schema_migration order by number`
   expect(rows.map(({ number }) => number)).toEqual(MIGRATIONS.map(({ number }) => number))

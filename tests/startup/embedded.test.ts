@@ -39,7 +39,7 @@ describe('embedded start', () => {
       checks: {
         database: { status: 'ok', kind: 'PostgreSQL (embedded)' },
         migrations: { status: 'ok' },
-        doorbell: { status: 'ok', kind: hasRedis ? 'redis' : 'postgres' },
+        notifier: { status: 'ok', kind: hasRedis ? 'redis' : 'postgres' },
       },
     })
   })

@@ -91,7 +91,7 @@ describe('wrong surroundings', () => {
     await service.kill()
     await database.sql`update schema_migration set breaking = true where number = ${newer}`
     expect(await refusal({ DATABASE_URL: database.url })).toBe(
-      `The database has migration ${newer} (later), which this older version cannot work with\n`,
+      `The database has migration ${newer} (later). This older version does not work with it\n`,
     )
   })
 })

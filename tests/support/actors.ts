@@ -1,5 +1,5 @@
-/** Workers for tests: the real runtime on a real database, with quick numbers and a doorbell of either kind. */
-import { createDoorbell } from '../../src/actors/doorbell.ts'
+/** Workers for tests: the real runtime on a real database, with quick numbers and a notifier of either kind. */
+import { createNotifier } from '../../src/actors/notifier.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
 import { createRuntime, type Runtime, type RuntimeDeps } from '../../src/actors/runtime.ts'
 import type { ActorDefinition, BulkHandler, ShortHandler } from '../../src/actors/types.ts'
@@ -19,7 +19,7 @@ export const QUICK: Partial<RuntimeOptions> = {
   retryCapMs: 200,
 }
 
-/** No sweep that a test could mistake for a doorbell. */
+/** No sweep that a test could mistake for a notifier. */
 export const NO_SWEEP: Partial<RuntimeOptions> = { sweepMs: 3_600_000 }
 
 export interface TestWorker extends Runtime {
@@ -33,22 +33,22 @@ export interface TestDeps extends RuntimeDeps {
   close(): Promise<void>
 }
 
-/** Connections as a process of its own would have them. `redis`: null for the doorbell on PostgreSQL. */
+/** Connections as a process of its own would have them. `redis`: null for the notifier on PostgreSQL. */
 export function testDeps(database: string, redis: string | null, name = 'test-worker'): TestDeps {
   const log = createLog('silent', 'test')
   const sql = connect({ url: database }, { max: 10, applicationName: name })
   const producer = redis === null ? null : openRedis(redis, log)
   const metrics = createMetrics()
-  const doorbell = createDoorbell({ sql, redis: producer, log, metrics })
+  const notifier = createNotifier({ sql, redis: producer, log, metrics })
   return {
     sql,
     redis: producer,
-    doorbell,
+    notifier,
     log,
     metrics,
     servers: { database: { url: database }, redis },
     async close() {
-      await doorbell.close()
+      await notifier.close()
       producer?.disconnect()
       await sql.end({ timeout: 5 })
     },

@@ -6,9 +6,9 @@ import { transactionWithOutbox } from '../../src/actors/mailbox.ts'
 import {
   type ActorDefinition,
   type ActorKey,
-  type Letter,
   type LongTurn,
   type Message,
+  type NewMessage,
   NO_ORGANIZATION,
 } from '../../src/actors/types.ts'
 import { type AgentSettings, DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
@@ -129,19 +129,19 @@ export async function runSessions(
   definition: ActorDefinition,
   sessionIds: readonly string[],
   type = 'events_stored',
-): Promise<{ readonly turns: number; readonly letters: readonly Letter[] }> {
+): Promise<{ readonly turns: number; readonly newMessages: readonly NewMessage[] }> {
   if (definition.pool !== 'short') throw new Error('not a short actor')
   const handler = definition.handlers[type]
   if (handler === undefined || typeof handler === 'function') throw new Error('not a bulk handler')
-  const letters: Letter[] = []
+  const newMessages: NewMessage[] = []
   let keys = sessionIds.map((id): ActorKey => `session:${id}`).toSorted()
   for (let turns = 0; ; turns++) {
-    if (keys.length === 0) return { turns, letters }
+    if (keys.length === 0) return { turns, newMessages }
     const visits = keys.map((key) => ({ ...message(key, type), messages: [message(key, type)] }))
     const again = await transaction(sql, async (tx) => {
-      const sent: Letter[] = []
+      const sent: NewMessage[] = []
       const more = await handler.visit(visits, tx, async (some) => void sent.push(...some))
-      letters.push(...sent)
+      newMessages.push(...sent)
       return more
     })
     keys = keys.filter((key) => again.has(key))
@@ -159,9 +159,9 @@ export async function runAnalysis(sql: Sql, definition: ActorDefinition, session
   if (handler === undefined) throw new Error('not an analysis')
   const alone = typeof handler === 'function' ? handler : handler.alone
   for (let turns = 1; ; turns++) {
-    const letters: Letter[] = []
+    const newMessages: NewMessage[] = []
     const inTransaction: LongTurn['step'] = (work) =>
-      transaction(sql, (tx) => work(tx, async (sent) => void letters.push(...sent)))
+      transaction(sql, (tx) => work(tx, async (sent) => void newMessages.push(...sent)))
     await alone({
       message: message(`analysis:${sessionId}`, 'analyze'),
       organization: NO_ORGANIZATION,
@@ -171,7 +171,7 @@ export async function runAnalysis(sql: Sql, definition: ActorDefinition, session
       step: inTransaction,
       finish: inTransaction,
     })
-    if (letters.length === 0) return turns
+    if (newMessages.length === 0) return turns
   }
 }
 
@@ -180,23 +180,23 @@ export async function giveUpAnalysis(
   sql: Sql,
   definition: ActorDefinition,
   sessionId: string,
-): Promise<readonly Letter[]> {
-  const letters: Letter[] = []
+): Promise<readonly NewMessage[]> {
+  const newMessages: NewMessage[] = []
   await transaction(sql, (tx) =>
     definition.giveUp!(
       message(`analysis:${sessionId}`, 'analyze'),
       tx,
-      async (sent) => void letters.push(...sent),
+      async (sent) => void newMessages.push(...sent),
       'failed',
     ),
   )
-  return letters
+  return newMessages
 }
 
-/** Puts letters into mailboxes, as a use case would. */
-export async function sendLetters(sql: Sql, letters: readonly Letter[]): Promise<void> {
-  const doorbell = { name: 'postgres', ring: () => {}, close: async () => {} } as const
-  await transactionWithOutbox({ sql, doorbell }, (_, outbox) => outbox.send(letters))
+/** Puts messages into mailboxes, as a use case would. */
+export async function sendMessages(sql: Sql, newMessages: readonly NewMessage[]): Promise<void> {
+  const notifier = { name: 'postgres', notify: () => {}, close: async () => {} } as const
+  await transactionWithOutbox({ sql, notifier }, (_, outbox) => outbox.send(newMessages))
 }
 
 export async function sessionRow(sql: Sql, id: string) {

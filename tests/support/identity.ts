@@ -30,12 +30,12 @@ export function openIdentity(options: IdentityProcessOptions): IdentityProcess {
   const config = loadConfig({ DATA_DIR: dataDir, LOG_LEVEL: 'silent', ...options.env })
   const log = createLog('silent', 'test')
   const sql = connect({ url: options.databaseUrl }, { max: 4, applicationName: 'test-identity' })
-  const doorbell = { name: 'postgres' as const, ring: () => {}, close: async () => {} }
+  const notifier = { name: 'postgres' as const, notify: () => {}, close: async () => {} }
   const clock = options.clock ?? systemClock
   return {
     config,
     sql,
-    identity: createIdentity({ sql, doorbell, config, clock, newId, log }),
+    identity: createIdentity({ sql, notifier, config, clock, newId, log }),
     async close() {
       await sql.end({ timeout: 5 })
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })

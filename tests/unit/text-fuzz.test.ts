@@ -383,7 +383,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'resolveEnvironment',
   ],
   'agents/sessions/session.rules.ts': [
-    'analyzeLetter',
+    'analyzeMessage',
     'isTerminal',
     'mergeParticipants',
     'nextStatus',

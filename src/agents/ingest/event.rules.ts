@@ -1,15 +1,15 @@
 /**
- * The verdict on the events of one ingest request: new, retry, revision, or conflict.
+ * Judges the events of one ingest request: each is new, a retry, a revision, or a conflict. Pure.
  *
- * The rule: pure and all or nothing. The same events end in the same stored state whatever their order, batches and
- * repetitions, and every event of a request is counted exactly once. A 400 comes before a 409 (errors about the
- * request itself come first).
+ * A request is accepted or refused as a whole. The same events lead to the same stored state in whatever order, batches and
+ * repetitions they arrive. Every event of a request is counted exactly once. Errors about the request itself (400) come before
+ * conflicts (409).
  */
 import type { AppError, ErrorCode } from '../../platform/errors.ts'
 import { type PreparedEvent, sameFingerprint } from '../events/fingerprint.ts'
 import { eventError } from './request.rules.ts'
 
-/** A fingerprint and the settings version that it was taken under. */
+/** A fingerprint and the settings version that the event was sanitised under. */
 export interface StoredFingerprint {
   readonly fingerprint: Uint8Array
   readonly settingsVersion: number
@@ -27,42 +27,42 @@ export interface DecideInput {
   /** In request order, sanitised under `settingsVersion`. */
   readonly events: readonly PreparedEvent[]
   readonly settingsVersion: number
-  /** Stored events of the session by id: at least those that `events` name or target (see `idsToLoad`). */
+  /** Stored events of the session by id: at least those with an id of `idsToLoad`. */
   readonly stored: ReadonlyMap<string, StoredEvent>
-  /** Who holds the sequences of `events` in the session: sequence → id. */
+  /** Ids of the stored events that have a sequence of `events`, by sequence. */
   readonly occupied: ReadonlyMap<number, string>
   /** Superseded revisions by `revisionKey`: at least those that `events` repeat. */
   readonly history: ReadonlyMap<string, StoredFingerprint>
   /**
-   * The fingerprint of event `index` sanitised under another settings version; null where that version is not known.
-   * Redaction rules that changed between a send and its retry must not make the retry a conflict.
+   * The fingerprint of event `index` sanitised under another settings version; null where that version is unknown.
+   * A change of the redaction settings between an event and its retry must not make the retry a conflict.
    */
   readonly rejudge: (index: number, settingsVersion: number) => Uint8Array | null
-  /** The same as an older release redacted, whose fingerprints are still stored; null where that is not different. */
+  /** The same fingerprint, but redacted as older releases did; null where it is the same. Such fingerprints are still stored. */
   readonly formerly: (index: number, settingsVersion: number) => Uint8Array | null
-  /** Why an event may not be stored by the present settings (400); null: it may. Not asked about what is stored already. */
+  /** The error (400) of an event that the present settings do not allow; null: allowed. Not called for retries. */
   readonly refusal: (index: number) => AppError | null
 }
 
 /** The three counts add up to the number of events of the request. */
 export interface Decision {
-  /** New events, each in the highest revision that the request has of it. */
+  /** New events, each in its highest revision in the request. */
   readonly inserts: readonly PreparedEvent[]
-  /** Stored events in a higher revision, likewise. */
+  /** Higher revisions of stored events, each the highest in the request. */
   readonly revisions: readonly PreparedEvent[]
-  /** Revisions that a higher one of the same request replaces. */
+  /** Revisions that a higher revision of the same request replaces. */
   readonly superseded: readonly PreparedEvent[]
   readonly acceptedEventCount: number
   readonly deduplicatedEventCount: number
   readonly revisedEventCount: number
 }
 
-/** Key of one revision of one event in `DecideInput.history`. */
+/** The key of a revision in `DecideInput.history`. */
 export function revisionKey(externalEventId: string, revision: number): string {
   return `${revision} ${externalEventId}`
 }
 
-/** The ids whose stored events `decide` needs: those sent, and those that feedback is about. */
+/** The ids whose stored events `decide` needs: the events of the request and the targets of its feedback. */
 export function idsToLoad(events: readonly PreparedEvent[]): string[] {
   const ids = new Set<string>()
   for (const { event } of events) {
@@ -74,7 +74,7 @@ export function idsToLoad(events: readonly PreparedEvent[]): string[] {
 }
 
 /**
- * Decides about every event of a request. Revisions of one event are taken in their order, as if each came in a request of its own.
+ * Decides about every event of a request. Revisions of one event are judged in ascending order, as if each came in its own request.
  * @throws AppError 400 of `refusal`, `invalid_feedback_target`; 409 `event_changed`, `event_sequence_moved`, `event_type_changed`,
  * `sequence_occupied`, `event_finalized`
  */
@@ -92,7 +92,7 @@ export function decide(input: DecideInput): Decision {
   return repeats ? decisionOfRepeats(events, verdicts) : decisionOf(events, verdicts)
 }
 
-/** Positions of the events. Those of one id exchange places, so that their revisions ascend; the others keep theirs. */
+/** The positions of the events in the order to judge them: revisions of one id ascend, other events keep their position. */
 function inRevisionOrder(events: readonly PreparedEvent[]): readonly number[] {
   const order = events.map((_, index) => index)
   const byId = Map.groupBy(order, (index) => idAt(events, index))
@@ -108,7 +108,7 @@ const idAt = (events: readonly PreparedEvent[], index: number) =>
 const revisionAt = (events: readonly PreparedEvent[], index: number) =>
   (events[index] as PreparedEvent).event.revision
 
-/** Where every event has an id of its own. */
+/** The decision where all events have different ids. */
 function decisionOf(events: readonly PreparedEvent[], verdicts: readonly Verdict[]): Decision {
   const inserts = events.filter((_, index) => verdicts[index] === 'insert')
   const revisions = events.filter((_, index) => verdicts[index] === 'revise')
@@ -146,11 +146,11 @@ function decisionOfRepeats(events: readonly PreparedEvent[], verdicts: readonly 
 
 type Verdict = 'insert' | 'revise' | 'duplicate' | AppError
 
-/** What the events of the request that were judged already add to what is stored. */
+/** The stored events together with the events of the request that are already judged. */
 interface Seen {
-  /** By id, where it is not what is stored; null: no event of the request comes twice, so nobody asks. */
+  /** Accepted events of the request by id; null where every event has its own id, because then none is looked up. */
   readonly present: Map<string, StoredEvent> | null
-  /** Who holds a sequence. */
+  /** Ids of the events by sequence. */
   readonly sequences: Map<number, string>
 }
 
@@ -187,7 +187,7 @@ function verdictOn(input: DecideInput, index: number, seen: Seen): Verdict {
   return event.revision > stored.revision ? 'revise' : conflict('event_changed')
 }
 
-/** True where the event is what was stored, if need be under the settings, or by the release, that it was stored by. */
+/** True where the event equals the stored one, sanitised under the present settings or as the stored one was. */
 function isRetry(
   input: DecideInput,
   prepared: PreparedEvent,
@@ -208,7 +208,7 @@ function checkAllowed(input: DecideInput, verdicts: readonly Verdict[]): void {
   }
 }
 
-/** A repeated feedback event was judged when it was stored; everything else must name an earlier response. */
+/** Checks that feedback targets an earlier response. A retry was checked when it was stored. */
 function checkTargets(input: DecideInput, verdicts: readonly Verdict[]): void {
   let sent: ReadonlyMap<string, PreparedEvent['event']> | null = null
   for (const [index, { event }] of input.events.entries()) {

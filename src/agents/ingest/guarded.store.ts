@@ -1,14 +1,14 @@
 /**
- * Ingestion without locks that are held from one statement to the next: one statement reads everything the decisions need,
- * one writes everything that was decided, for all requests of a batch, and commits by itself.
+ * The SQL of the guarded write. One statement reads all that the decisions of a batch need. Another statement writes the decisions
+ * and commits. No lock is held between the two.
  *
- * The rule: a decision counts only for what it was made from. The write locks the sessions' rows and leaves out every request
- * whose application, organization or session is not any more as it was judged by. `version` names a session as ingestion left
- * it, its events included, because whatever adds or changes events moves the version in the same transaction. Turns of the
- * actor do not; of what they write, only how far they have walked matters, and the write asks for that.
+ * The write locks the sessions' rows and skips every request whose application, organization or session has changed since it was
+ * read. `version` identifies the state of a session and of its events, because every change of events raises the version in the
+ * same transaction. Turns of the session's actor do not raise it. The only part of a turn that matters here is the watermark, and
+ * the write compares that too.
  */
 import { numberAndStore } from '../../actors/mailbox.ts'
-import type { ActorKey, Envelope } from '../../actors/types.ts'
+import type { ActorKey, WakeUp } from '../../actors/types.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import type {
   EventLookup,
@@ -18,7 +18,7 @@ import type {
   SessionRow,
   SessionWrite,
   StoredEventRow,
-} from './locked.store.ts'
+} from './model.ts'
 import {
   applicationColumns,
   applicationOfKey,
@@ -28,25 +28,25 @@ import {
   insertFrom,
   keyTable,
   lines,
-  sessionTable,
+  sessionWriteTable,
   turnDelay,
   updateFrom,
   versionOf,
 } from './rows.store.ts'
 
-/** What a request is judged by, as it stood. */
+/** The state that a request is judged by. */
 export interface Seen extends SeenApplication {
-  /** null: there is none yet. */
+  /** null: the session does not exist yet. */
   readonly session: SessionRow | null
-  /** Of the session, as ingestion left it. */
+  /** The version of the session (see `versionOf`). */
   readonly version: number | null
-  /** The highest sequence that is stored; -1: none is. */
+  /** The highest stored sequence; -1: no event is stored. */
   readonly highest: number
-  /** The stored events that the request has to do with. */
+  /** The stored events that match the look-up of the request. */
   readonly events: readonly StoredEventRow[]
 }
 
-/** What one request writes, on condition that its session still has this version; null: that it is new. */
+/** The write of one request. It applies only while the session has this version; null: while the session does not exist. */
 export interface GuardedWrite extends SessionWrite, EventWrite {
   readonly version: number | null
   readonly creditsExhausted: boolean
@@ -68,7 +68,7 @@ type StoredEventTuple = readonly [
   settingsVersion: number,
 ]
 
-/** Reads all in one snapshot, by position in the arguments. What is of no application that exists is absent. */
+/** Reads the state of all requests in one snapshot, by position in the arguments. A request without an existing application is absent. */
 export async function readSessions(
   sql: Query,
   keys: readonly SessionKey[],
@@ -126,10 +126,10 @@ function toStoredEvent([
 }
 
 export interface Written {
-  /** Versions of what was done, by position; nothing of the others was. */
+  /** New versions of the written sessions, by position. A request that is missing here wrote nothing. */
   readonly done: ReadonlyMap<number, number>
-  /** Letters to ring for. */
-  readonly sent: readonly Envelope[]
+  /** Messages to notify of. */
+  readonly sent: readonly WakeUp[]
 }
 
 interface WrittenRow {
@@ -142,13 +142,14 @@ interface WrittenRow {
 }
 
 /**
- * Does all writes whose condition holds. Locks session rows in the order of their ids, and actors' rows last. The actor of a
- * session is told where there is news, unless it has a letter of this type waiting; soon after a turn the letter waits for company.
+ * Applies all writes whose condition holds. Locks session rows in the order of their ids, and rows of actors last. Sends the
+ * session's actor a message where it has news, unless a message of this type waits already. A message that follows a turn closely is
+ * due when the pause after the turn is over.
  *
- * A row that somebody wrote between this statement's snapshot and its lock (`seen` against `locked`) is left out as well. So a
- * letter that is seen waiting is one whose turn has not read yet: every turn writes the session's row before it ends, also one
- * that had no news (tests/model/coalesced.ts).
- * @throws where a new event has the id of a stored one: then nothing was done
+ * The statement also skips a row that another transaction wrote between the statement's snapshot and its lock (`seen` compared with
+ * `locked`). So where a waiting message is seen, its turn has not read yet: every turn writes the session's row before it ends,
+ * even without news (tests/model/coalesced.ts).
+ * @throws where a new event has the id of a stored event; then nothing was written
  */
 export async function writeGuarded(
   sql: Query,
@@ -158,7 +159,7 @@ export async function writeGuarded(
   const rows = await sql<WrittenRow[]>`
     with request as materialized (
       select w.*, g.last_activity_at, g.lowest, g.settings, g.creates
-      from ${sessionTable(sql, writes)}
+      from ${sessionWriteTable(sql, writes)}
       join ${guardTable(sql, writes)} using (n)
       cross join lateral (${applicationOf(sql)}) a
       where a.settings_version = g.settings and a.exhausted = g.exhausted
@@ -183,7 +184,7 @@ export async function writeGuarded(
       select m.organization, m.id, e.id, e.seq, e.rev, e.type, e.final, e.at, e.body, e.hash, m.settings
       from ${eventRows(sql, writes)}
       join mine m using (n)
-    ), letter as materialized (
+    ), new_message as materialized (
       select 'session:' || m.id as key, ${type}::text as type, '{}' as payload, m.delay, m.organization
       from mine m
       where m.has_news
@@ -201,7 +202,7 @@ export async function writeGuarded(
   }
 }
 
-/** Everything that is written, as a table `mine`. Most batches have no new session, and are spared its part. */
+/** All written sessions as a table `mine`. Most batches have no new session, so the part that creates one is left out there. */
 function creating(sql: Query, writes: readonly GuardedWrite[]) {
   if (writes.every(({ version }) => version !== null))
     return sql`mine as materialized (select * from updated)`
@@ -222,7 +223,7 @@ function creating(sql: Query, writes: readonly GuardedWrite[]) {
     )`
 }
 
-/** What a decision was made from, as a table `g`: numbered like the sessions. */
+/** The conditions of the writes as a table `g`, numbered like the sessions. */
 function guardTable(sql: Query, writes: readonly GuardedWrite[]) {
   const column = lines(sql, writes)
   const lowest = ({ events }: GuardedWrite) =>
@@ -241,7 +242,7 @@ function guardTable(sql: Query, writes: readonly GuardedWrite[]) {
     ) as g`
 }
 
-/** The application and organization of a row `w`, as they are. `offset 0` has the planner look them up for each row. */
+/** The present application and organization of a row `w`. `offset 0` makes the planner look them up for each row. */
 const applicationOf = (sql: Query) => sql`
   select a.settings_version, coalesce(o.response_credits = 0, false) as exhausted
   from agent_application a

@@ -1,13 +1,20 @@
 /**
- * The SQL of ingestion, for all requests of a transaction at once. They cost two round trips: one that locks the
- * sessions and reads what the decisions need, one that writes. Statements of a trip are sent together and run in the
- * order they are written here; READ COMMITTED gives each its own snapshot, so what follows the lock sees everything
+ * The SQL of storing under locks, for all requests of a transaction at once. It takes two round trips: one locks the sessions
+ * and reads what the decisions need, the other writes. The statements of a trip are sent together and run in the order of the
+ * source text. Under READ COMMITTED each statement has its own snapshot, so a statement after the lock sees everything that was
  * committed before the lock was granted.
  */
 import type { Query } from '../../platform/db/pool.ts'
-import type { PreparedEvent } from '../events/fingerprint.ts'
-import type { Context, Participant, ProcessingStatus, SessionStatus } from '../model.ts'
-import type { StoredEvent } from './event.rules.ts'
+import type {
+  EventLookup,
+  EventWrite,
+  RevisionRow,
+  SeenApplication,
+  SessionKey,
+  SessionRow,
+  SessionWrite,
+  StoredEventRow,
+} from './model.ts'
 import {
   applicationColumns,
   applicationOfKey,
@@ -16,81 +23,15 @@ import {
   insertEventsFrom,
   insertFrom,
   keyTable,
-  sessionTable,
+  sessionWriteTable,
   turnDelay,
   updateFrom,
 } from './rows.store.ts'
 
-export interface SessionKey {
-  readonly organizationId: string
-  readonly applicationId: string
-  readonly externalSessionId: string
-}
-
-export interface SessionRow {
-  readonly id: string
-  readonly status: SessionStatus
-  readonly processingStatus: ProcessingStatus
-  readonly agentVersion: string | null
-  readonly source: { readonly sdk?: string; readonly version?: string } | null
-  readonly context: Context | null
-  readonly environment: string | null
-  readonly participants: readonly Participant[]
-  readonly watermark: number
-  /** Somebody was erased from it. */
-  readonly erased: boolean
-}
-
-/** The members of a session that a request writes. */
-export type SessionValues = Omit<SessionRow, 'id' | 'watermark' | 'erased'>
-
-export interface StoredEventRow extends StoredEvent {
-  readonly externalEventId: string
-}
-
-export interface RevisionRow {
-  readonly externalEventId: string
-  readonly revision: number
-  readonly fingerprint: Uint8Array
-  readonly settingsVersion: number
-}
-
-/** Rows of several requests; `n` is the position of the request in the arguments. */
+/** A row of one of several requests. `n` is the position of the request in the arguments, from 1. */
 type Numbered<T> = T & { readonly n: number }
 
-/** A session and what one request writes into it. */
-export interface SessionWrite {
-  readonly key: SessionKey
-  readonly id: string
-  readonly values: SessionValues
-  /** False: the session has all of them but the processing status. */
-  readonly changesValues: boolean
-  /** False: nothing is new to the session's actor, whose word on the processing status stands. */
-  readonly hasNews: boolean
-}
-
-/** Events of one request for one session. */
-export interface EventWrite {
-  readonly key: SessionKey
-  readonly id: string
-  readonly settingsVersion: number
-  readonly events: readonly PreparedEvent[]
-}
-
-/** What one request needs to see of its session's events. */
-export interface EventLookup {
-  readonly ids: readonly string[]
-  readonly sequences: readonly number[]
-}
-
-/** What a request is judged by of its application and organization. */
-export interface SeenApplication {
-  readonly settingsVersion: number
-  readonly chatsEnabled: boolean
-  readonly creditsExhausted: boolean
-}
-
-/** The application of each request. One that does not exist any more is absent. */
+/** The application of each request, by position. A deleted application is absent. */
 export async function readApplications(
   tx: Query,
   keys: readonly SessionKey[],
@@ -102,17 +43,17 @@ export async function readApplications(
   return new Map(rows.map((row) => [row.n - 1, row]))
 }
 
-/** A session in our hands, and how long a message to its actor waits for company. */
-export interface LockedSession extends SessionRow {
+/** A locked session, and the delay of a message to its actor (see `turnDelay`). */
+export interface LockedSessionRow extends SessionRow {
   readonly turnDelayMs: number
 }
 
-/** Locks the sessions until the transaction ends, in the order of their ids. One that does not exist yet is absent. */
-export async function lockSessions(
+/** Locks the sessions in the order of their ids until the transaction ends. A session that does not exist yet is absent. */
+export async function lockSessionsByKey(
   tx: Query,
   keys: readonly SessionKey[],
-): Promise<ReadonlyMap<number, LockedSession>> {
-  const rows = await tx<Numbered<LockedSession>[]>`
+): Promise<ReadonlyMap<number, LockedSessionRow>> {
+  const rows = await tx<Numbered<LockedSessionRow>[]>`
     select
       k.n::int, s.id, s.status, s.processing_status as "processingStatus", s.agent_version as "agentVersion", s.source,
       s.context, s.environment, s.participants, s.watermark, s.erased_at is not null as erased,
@@ -124,7 +65,7 @@ export async function lockSessions(
   return new Map(rows.map((row) => [row.n - 1, row]))
 }
 
-/** The stored events that have one of the ids, or sit on one of the sequences, of each request's session. */
+/** The stored events of each request's session that have one of the ids or one of the sequences of its look-up. */
 export async function readStoredEvents(
   tx: Query,
   keys: readonly SessionKey[],
@@ -146,7 +87,7 @@ export async function readStoredEvents(
   return Map.groupBy(rows, (row) => row.n - 1)
 }
 
-/** Superseded revisions of the given events: a late retry of one is a duplicate, not a conflict. */
+/** The superseded revisions of the given events. A late retry of such a revision is a duplicate, not a conflict. */
 export async function readRevisions(
   tx: Query,
   organizationId: string,
@@ -162,14 +103,14 @@ export async function readRevisions(
       and external_event_id = any(${ids as string[]}::text[])`
 }
 
-/** @returns the ids that were created; the others were created by somebody else meanwhile. */
+/** @returns the ids that were created. Another transaction created the other sessions in the meantime. */
 export async function insertSessions(
   tx: Query,
   writes: readonly SessionWrite[],
 ): Promise<ReadonlySet<string>> {
   if (writes.length === 0) return new Set()
   const rows = await tx<{ id: string }[]>`
-    ${insertFrom(tx, sessionTable(tx, writes))}
+    ${insertFrom(tx, sessionWriteTable(tx, writes))}
     order by application, external_id
     on conflict (application_id, external_session_id) do nothing
     returning s.id`
@@ -179,7 +120,7 @@ export async function insertSessions(
 export async function updateSessions(tx: Query, writes: readonly SessionWrite[]): Promise<void> {
   if (writes.length === 0) return
   await tx`
-    ${updateFrom(tx, sessionTable(tx, writes))}
+    ${updateFrom(tx, sessionWriteTable(tx, writes))}
     where s.organization_id = w.organization and s.id = w.id`
 }
 
@@ -192,7 +133,7 @@ export async function insertEvents(tx: Query, writes: readonly EventWrite[]): Pr
     from ${eventTable(tx, writes)}`
 }
 
-/** Replaces events by a higher revision and keeps what they were. */
+/** Replaces events by a higher revision and keeps the present revision as a superseded one. */
 export async function reviseEvents(tx: Query, writes: readonly EventWrite[]): Promise<void> {
   if (writes.length === 0) return
   await tx`
@@ -217,7 +158,7 @@ export async function reviseEvents(tx: Query, writes: readonly EventWrite[]): Pr
     where e.organization_id = i.organization_id and e.session_id = i.session_id and e.external_event_id = i.id`
 }
 
-/** Keeps revisions that came together with the one that replaces them. */
+/** Stores revisions that arrived together with the revision that replaces them. */
 export async function insertRevisions(tx: Query, writes: readonly EventWrite[]): Promise<void> {
   if (writes.length === 0) return
   await tx`
@@ -229,7 +170,7 @@ export async function insertRevisions(tx: Query, writes: readonly EventWrite[]):
     from ${eventTable(tx, writes)}`
 }
 
-/** Events with their session's columns. */
+/** Events with the columns of their session. */
 function eventTable(tx: Query, writes: readonly EventWrite[]) {
   return tx`
     ${eventRows(tx, writes)}
@@ -240,7 +181,7 @@ function eventTable(tx: Query, writes: readonly EventWrite[]) {
     ) with ordinality as s (organization_id, session_id, version, n) using (n)`
 }
 
-/** Events at or below the watermark that changed: the session's actor goes back for them. */
+/** Marks late events. The session's actor processes them in its next turn. */
 export async function insertLateEvents(
   tx: Query,
   late: readonly (Pick<EventWrite, 'key' | 'id'> & { readonly externalEventId: string })[],

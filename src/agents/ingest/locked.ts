@@ -1,8 +1,6 @@
 /**
- * The transaction of ingestion: any number of requests for different sessions, each with its own verdict.
- *
- * The rule: lock, read, decide in memory, write. A request that is refused writes nothing; the others of the
- * transaction do not notice.
+ * Stores requests under locks, in one transaction: it locks the sessions, reads, decides in memory, and writes. The requests are
+ * for different sessions, and each has its own outcome. A refused request writes nothing and does not affect the others.
  */
 import type { Outbox } from '../../actors/mailbox.ts'
 import type { Outcome } from '../../platform/concurrency/group-commit.ts'
@@ -10,6 +8,7 @@ import type { Tx } from '../../platform/db/pool.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { IngestResponse } from '../model.ts'
 import * as store from './locked.store.ts'
+import type { EventWrite, SessionWrite } from './model.ts'
 import {
   assertAsJudged,
   type Job,
@@ -22,7 +21,7 @@ import {
   StaleApplication,
 } from './plan.ts'
 
-/** The letter that tells a session's actor to walk on. */
+/** The type of the message that makes a session's actor advance. */
 export const EVENTS_STORED = 'events_stored'
 
 /** Decides and stores `jobs`, which are for different sessions. Outcomes in their order. */
@@ -34,7 +33,7 @@ export async function storeJobs(
 ): Promise<readonly Outcome<IngestResponse>[]> {
   const keys = jobs.map((job) => job.key)
   const [sessions, applications, stored] = await Promise.all([
-    store.lockSessions(tx, keys),
+    store.lockSessionsByKey(tx, keys),
     store.readApplications(tx, keys),
     store.readStoredEvents(tx, keys, jobs.map(lookupOf)),
   ])
@@ -43,7 +42,8 @@ export async function storeJobs(
   for (const [index, job] of jobs.entries()) {
     try {
       const session = sessions.get(index) ?? null
-      // A session that another process made this moment is not locked, so its events decide nothing: done again.
+      // Another process may have created the session after our lock statement. Then it is not locked, so its events are ignored.
+      // The insert of the session finds it and writes nothing, and the request is tried again.
       const events = session === null ? [] : (stored.get(index) ?? [])
       const application = applications.get(index)
       assertAsJudged(job, application)
@@ -62,8 +62,8 @@ export async function storeJobs(
 }
 
 /**
- * Writes what was decided. Domain rows first, the actors' rows last.
- * @returns the plans whose session somebody else created meanwhile; nothing of them was written.
+ * Writes the plans: rows of sessions and events first, rows of actors last.
+ * @returns the plans whose session another transaction created in the meantime; they wrote nothing
  */
 async function writePlans(
   tx: Tx,
@@ -72,7 +72,7 @@ async function writePlans(
   delayOf: (plan: Plan) => number,
 ): Promise<readonly Plan[]> {
   const fresh = plans.filter((plan) => plan.isNew)
-  // Before the events: which session they belong to depends on it.
+  // Sessions come before the events, because a plan whose session was not created here must not write events.
   const created = await store.insertSessions(tx, fresh.map(sessionWrite))
   const lost = fresh.filter((plan) => !created.has(plan.id))
   const mine = plans.filter((plan) => !lost.includes(plan))
@@ -96,15 +96,15 @@ async function writePlans(
   return lost
 }
 
-/** The session's row of a plan. */
-export function sessionWrite({ job, id, values, changesValues, hasNews }: Plan): store.SessionWrite {
+/** The write of a plan into its session's row. */
+export function sessionWrite({ job, id, values, changesValues, hasNews }: Plan): SessionWrite {
   return { key: job.key, id, values, changesValues, hasNews }
 }
 
 function eventWrites(
   plans: readonly Plan[],
   part: 'inserts' | 'revisions' | 'superseded',
-): readonly store.EventWrite[] {
+): readonly EventWrite[] {
   return plans
     .filter((plan) => plan.decision[part].length > 0)
     .map(({ job, id, decision }) => ({

@@ -1,10 +1,10 @@
 /**
- * Stores a batch of requests in one or two round trips: read what is not remembered, decide in memory, write what still holds.
+ * Stores a batch of requests in one or two round trips: reads the sessions that are not remembered, decides in memory, and writes
+ * where the session has not changed in the meantime. README.md shows the three ways that a request can take.
  *
- * The rule: what is remembered and turns out not to hold is read (remembered-sessions.ts). What cannot be written that way is done
- * under locks, in a transaction of its own (locked.ts): revised and late events, whose earlier state has to be kept or
- * gone back for, and requests whose session was changed by somebody else between the read and the write. A client that sends
- * partial events and finalizes them takes that way with each of those.
+ * Where a remembered session is outdated, the batch reads it and decides again (remembered-sessions.ts). Other requests are stored
+ * under locks, in a separate transaction (locked.ts): requests with revised or late events, and requests whose session changed
+ * between the read and the write. So a client that sends partial events and finalizes them later takes the locked way each time.
  */
 import { transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { Deps } from '../../container.ts'
@@ -27,22 +27,22 @@ import {
 } from './plan.ts'
 import type { RememberedSession, RememberedSessions } from './remembered-sessions.ts'
 
-export interface BatchDeps extends PlanDeps, Pick<Deps, 'sql' | 'doorbell'> {
+export interface BatchDeps extends PlanDeps, Pick<Deps, 'sql' | 'notifier'> {
   readonly known: RememberedSessions
 }
 
-/** By the position of their job in the batch. */
+/** Outcomes by the position of their job in the batch. */
 type Outcomes = Outcome<IngestResponse>[]
 
 interface Draft extends Pick<RememberedSession, 'highest'> {
   readonly plan: Plan
-  /** Of the session that it was decided by; null: there was none. */
+  /** The version of the session that the plan was decided by; null: the session did not exist. */
   readonly version: number | null
-  /** The session was not read: it is as this process stored it last. */
+  /** True where the plan was decided by a remembered session, without a read. */
   readonly remembered: boolean
 }
 
-/** Stores `jobs`, which are for different sessions. Outcomes in their order. */
+/** Stores `jobs`, which must be for different sessions. @returns the outcomes in the order of the jobs */
 export async function storeBatch(
   deps: BatchDeps,
   jobs: readonly Job[],
@@ -53,7 +53,7 @@ export async function storeBatch(
   const others = [...jobs.keys()].filter((index) => !recalled.has(index))
   const drafts = [...remembered, ...(await read(deps, jobs, others, outcomes))]
   const left = await store(deps, drafts, outcomes)
-  // From here on others of the batch may be stored: what fails now fails alone.
+  // Some requests of the batch may be stored by now, so a failure from here on concerns only the requests it happens to.
   const stale = left.filter((draft) => draft.remembered)
   const unsettled = [
     ...left.filter((draft) => !draft.remembered),
@@ -63,7 +63,7 @@ export async function storeBatch(
   return outcomes
 }
 
-/** Decides what can be decided by memory: requests with nothing but events beyond all that are stored. None is refused here. */
+/** Decides requests by remembered sessions where all their events are beyond the stored ones. Refuses no request. */
 async function recall(deps: BatchDeps, jobs: readonly Job[]): Promise<readonly Draft[]> {
   const drafts: Draft[] = []
   for (const [index, job] of jobs.entries()) {
@@ -81,9 +81,9 @@ async function recall(deps: BatchDeps, jobs: readonly Job[]): Promise<readonly D
 }
 
 /**
- * True where no stored event has to be looked at: all sequences are higher, and feedback is about messages that come with it.
- * Should an event be stored all the same, as its id may be under another sequence, a unique index refuses the write and the
- * batch is read after all.
+ * True where the request concerns no stored event: all its sequences are higher, and its feedback is about messages of the same
+ * request. The id of an event may still be stored under another sequence. Then a unique index refuses the write, and the batch
+ * is read and decided again.
  */
 function isBeyond({ prepared: { events } }: Job, highest: number): boolean {
   let sent: ReadonlySet<string> | null = null
@@ -95,7 +95,7 @@ function isBeyond({ prepared: { events } }: Job, highest: number): boolean {
   })
 }
 
-/** Reads and decides the jobs at `positions`; those that are refused have their outcome then. */
+/** Reads the sessions of the jobs at `positions` and decides. Refused jobs get their outcome here. @returns the other jobs' drafts */
 async function read(
   deps: BatchDeps,
   jobs: readonly Job[],
@@ -123,7 +123,7 @@ async function read(
   return drafts
 }
 
-/** Writes what needs no locks. @returns the drafts that are left */
+/** Writes the drafts that need no locks. @returns the drafts that are not stored */
 async function store(
   deps: BatchDeps,
   drafts: readonly Draft[],
@@ -132,7 +132,7 @@ async function store(
   const easy = drafts.filter(({ plan }) => !needsLocks(plan))
   const writes = easy.filter(({ plan }) => plan.changesSession)
   const { done, sent } = await write(deps, writes)
-  if (sent.length > 0) deps.doorbell.ring(sent)
+  if (sent.length > 0) deps.notifier.notify(sent)
   for (const [n, draft] of writes.entries()) {
     const version = done.get(n)
     if (version !== undefined) remember(deps, draft, version)
@@ -144,7 +144,7 @@ async function store(
   return drafts.filter(({ plan }) => outcomes[plan.index] === undefined)
 }
 
-/** Reads, decides and writes what was remembered wrongly. Does not reject. @returns the drafts that are left */
+/** Reads, decides and writes again where the remembered session was outdated. Does not reject. @returns the drafts that are not stored */
 async function storeAgain(
   deps: BatchDeps,
   jobs: readonly Job[],
@@ -161,7 +161,7 @@ async function storeAgain(
   }
 }
 
-/** Does not reject. `batchSize` is the number of jobs of the batch. */
+/** Stores the drafts under locks. Does not reject. `batchSize` is the number of jobs of the batch. */
 async function storeLocked(
   deps: BatchDeps,
   batchSize: number,
@@ -177,7 +177,7 @@ async function storeLocked(
   for (const [n, { plan }] of drafts.entries()) outcomes[plan.index] = settled[n] as Outcome<IngestResponse>
 }
 
-/** The application of a new session was deleted between the look at it and the write. */
+/** True where the application of a new session was deleted between the read and the write. */
 const isOrphaned = (error: unknown) => isForeignKeyViolation(error, 'agent_session_application_id_fkey')
 
 function failure(batchSize: number, error: unknown): Outcome<IngestResponse> {
@@ -192,7 +192,7 @@ function needsLocks(plan: Plan): boolean {
 
 const NOTHING: Written = { done: new Map(), sent: [] }
 
-/** A deadlock, and an id that is stored already, which nobody looked for, leave everything to be done in another way. */
+/** Returns `NOTHING` after a deadlock, or where an unread event id is stored already: then the drafts take another way. */
 async function write({ sql }: BatchDeps, drafts: readonly Draft[]): Promise<Written> {
   if (drafts.length === 0) return NOTHING
   try {

@@ -1,8 +1,7 @@
 /**
- * What a request writes, decided in memory from its session and the stored events that it has to do with.
+ * Plans what a request writes, in memory, from its session and the stored events that concern it.
  *
- * The rule: nothing here locks or writes. What was read must still hold when the plan is written; whoever writes it sees
- * to that.
+ * Nothing here locks or writes. The caller ensures that the session is unchanged when it writes the plan.
  */
 import type { Query } from '../../platform/db/pool.ts'
 import type { NewId } from '../../platform/ids.ts'
@@ -12,33 +11,42 @@ import type { IngestResponse } from '../model.ts'
 import { mergeParticipants, nextStatus, processingStatusFor } from '../sessions/session.rules.ts'
 import { type Decision, decide, idsToLoad, revisionKey } from './event.rules.ts'
 import * as store from './locked.store.ts'
+import type {
+  EventLookup,
+  RevisionRow,
+  SeenApplication,
+  SessionKey,
+  SessionRow,
+  SessionValues,
+  StoredEventRow,
+} from './model.ts'
 import type { Fingerprints, PreparedRequest, SettingsVersion } from './prepare.ts'
 import { environmentRefusal } from './request.rules.ts'
 
-/** Everything about one request that storing it needs. */
+/** Everything that storing one request needs. */
 export interface Job {
-  readonly key: store.SessionKey
+  readonly key: SessionKey
   readonly prepared: PreparedRequest
   readonly current: SettingsVersion
-  /** The fingerprints of its events under versions of the settings; none under a version that does not exist. */
+  /** Fingerprints of the request's events by settings version; empty for a version that does not exist. */
   readonly older: ReadonlyMap<number, Fingerprints>
-  /** Of the request as it was sent. */
+  /** Size of the body as sent. */
   readonly bytes: number
 }
 
-/** A request whose application is as it was judged by, with what else was seen of its organization. */
+/** A job whose application is unchanged, with the credits of its organization. */
 export interface SeenJob extends Job {
   readonly creditsExhausted: boolean
 }
 
-/** The application is not any more as the request was judged by: it is to be judged again. Nothing was stored. */
+/** The application changed after the request was judged. Nothing was stored, and the request must be judged again. */
 export class StaleApplication extends Error {
   override readonly name: string = 'StaleApplication'
 }
 
 /**
- * What is stored was sanitised under other versions of the settings, or by an older release: the request is to be judged likewise. Nothing was
- * stored. That is done outside, because nothing but statements is waited for within a transaction.
+ * A stored event was sanitised under other settings versions or by an older release, so the request needs fingerprints under these too.
+ * Nothing was stored. The caller computes them outside of the transaction, because a transaction must wait for statements only.
  */
 export class OlderSettings extends StaleApplication {
   override readonly name = 'OlderSettings'
@@ -51,16 +59,16 @@ export interface PlanDeps {
   readonly newId: NewId
 }
 
-/** What one accepted request is going to write. */
+/** The writes of one accepted request. */
 export interface Plan {
   readonly index: number
   readonly job: SeenJob
   readonly id: string
   readonly isNew: boolean
-  /** Something is stored that the session's actor has not seen. */
+  /** True where the session's actor has something new to process. */
   readonly hasNews: boolean
-  readonly values: store.SessionValues
-  /** Others of them than the processing status. */
+  readonly values: SessionValues
+  /** True where values other than the processing status change. */
   readonly changesValues: boolean
   readonly changesSession: boolean
   readonly decision: Decision
@@ -68,14 +76,14 @@ export interface Plan {
   readonly erased: boolean
 }
 
-/** What has to be read of the session's events. */
-export function lookupOf(job: Job): store.EventLookup {
+/** The look-up of the stored events that concern the request. */
+export function lookupOf(job: Job): EventLookup {
   const { events } = job.prepared
   return { ids: idsToLoad(events), sequences: events.map(({ event }) => event.sequence) }
 }
 
-/** @param application as it is now; undefined: there is none any more. @throws StaleApplication */
-export function assertAsJudged<A extends store.SeenApplication>(
+/** @param application the present state; undefined where the application was deleted. @throws StaleApplication */
+export function assertAsJudged<A extends SeenApplication>(
   job: Job,
   application: A | undefined,
 ): asserts application is A {
@@ -85,14 +93,14 @@ export function assertAsJudged<A extends store.SeenApplication>(
 
 const NOTHING_SAID: SanitizedSession = { participants: [] }
 
-/** @throws AppError where the request is refused. */
+/** Plans one request. @throws AppError where the request is refused @throws OlderSettings */
 export async function planJob(
   deps: PlanDeps,
   sql: Query,
   index: number,
   job: SeenJob,
-  session: store.SessionRow | null,
-  stored: readonly store.StoredEventRow[],
+  session: SessionRow | null,
+  stored: readonly StoredEventRow[],
 ): Promise<Plan> {
   const { prepared, current } = job
   const merged = mergeParticipants(
@@ -102,7 +110,7 @@ export async function planJob(
   )
   const decision = await decideJob(sql, job, session, stored)
   const storesEvents = decision.acceptedEventCount + decision.revisedEventCount > 0
-  // A retry does not bring back who was erased. With a new event comes new data.
+  // A retry must not restore an erased person. A request with a new event brings new data and is stored.
   const isEmptyRetry = session?.erased === true && !storesEvents
   const sent = isEmptyRetry ? NOTHING_SAID : prepared.session
   const participants = isEmptyRetry ? session.participants : merged
@@ -133,13 +141,13 @@ export async function planJob(
 }
 
 /**
- * Whether a finalised response waits for credits where none are left: one of this request, or of an earlier one as the session
- * says. A revision of a final event brings none: its turn, or that of its first revision, says what became of it.
+ * True where a final response would wait for credits if none are left: a response of this request, or an earlier one by the
+ * session's processing status. A revision of a final event does not count, because a turn has metered or will meter the first one.
  */
 function waitsForCredits(
-  session: store.SessionRow | null,
+  session: SessionRow | null,
   { inserts, revisions }: Decision,
-  stored: readonly store.StoredEventRow[],
+  stored: readonly StoredEventRow[],
 ): boolean {
   if (session?.processingStatus === 'billing_blocked') return true
   const wasFinal = new Set(stored.filter(({ final }) => final).map((row) => row.externalEventId))
@@ -149,12 +157,12 @@ function waitsForCredits(
   )
 }
 
-/** The verdict, after the rare look at superseded revisions and at settings that have changed meanwhile. */
+/** Decides about the events. Reads superseded revisions only where the request has a lower revision than the stored one. */
 async function decideJob(
   sql: Query,
   job: Job,
-  session: store.SessionRow | null,
-  stored: readonly store.StoredEventRow[],
+  session: SessionRow | null,
+  stored: readonly StoredEventRow[],
 ): Promise<Decision> {
   const { key, prepared, current } = job
   const byId = new Map(stored.map((row) => [row.externalEventId, row]))
@@ -181,15 +189,13 @@ async function decideJob(
 }
 
 /**
- * @throws OlderSettings where a revision that is stored differs, and was taken under settings that this request was not, or perhaps by a
- * release that did not look for names in texts
+ * Checks that the request has fingerprints under the settings of every stored revision that it must be compared with.
+ * @throws OlderSettings where a stored revision differs and was sanitised under other settings, or may come from a release that did
+ * not redact names within texts
  */
 function assertJudgedUnderAll(
   { prepared, current, older }: Job,
-  rows: readonly Pick<
-    store.RevisionRow,
-    'externalEventId' | 'revision' | 'fingerprint' | 'settingsVersion'
-  >[],
+  rows: readonly Pick<RevisionRow, 'externalEventId' | 'revision' | 'fingerprint' | 'settingsVersion'>[],
 ): void {
   const foreign = rows.filter(
     (row) =>
@@ -206,19 +212,19 @@ function assertJudgedUnderAll(
   if (wanted.size > 0) throw new OlderSettings([...wanted])
 }
 
-/** Events that the session's actor has walked past already. */
+/** The late events of a plan: those at or below the watermark, which the session has already passed. */
 export function lateEvents({ job, id, decision, watermark }: Plan) {
   return [...decision.inserts, ...decision.revisions]
     .filter(({ event }) => event.sequence <= watermark)
     .map(({ event }) => ({ key: job.key, id, externalEventId: event.externalEventId }))
 }
 
-/** The session's row after the request: absent members leave what was there. */
+/** The session's values after the request. Absent members leave the stored values. */
 function nextValues(
   sent: SanitizedSession,
-  session: store.SessionRow | null,
-  judged: Pick<store.SessionValues, 'status' | 'processingStatus' | 'participants'>,
-): store.SessionValues {
+  session: SessionRow | null,
+  judged: Pick<SessionValues, 'status' | 'processingStatus' | 'participants'>,
+): SessionValues {
   return {
     ...judged,
     agentVersion: sent.agentVersion ?? session?.agentVersion ?? null,
@@ -228,7 +234,7 @@ function nextValues(
   }
 }
 
-function isSameSession(session: store.SessionRow, next: store.SessionValues): boolean {
+function isSameSession(session: SessionRow, next: SessionValues): boolean {
   return (
     session.status === next.status &&
     session.agentVersion === next.agentVersion &&

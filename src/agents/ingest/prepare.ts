@@ -1,6 +1,4 @@
-/**
- * From a request to what would be stored of it, under one version of the application's settings. Pure.
- */
+/** Turns a request into the data to store, under one version of the application's settings. Pure. */
 
 import type { Spend } from '../../platform/concurrency/work.ts'
 import { type PreparedEvent, prepareEvent } from '../events/fingerprint.ts'
@@ -16,13 +14,13 @@ export interface SettingsVersion {
   readonly settings: AgentSettings
 }
 
-/** What storing a request needs of it. Plain data: it may come from another thread. */
+/** The data of a request that storing needs. Plain data, because another thread may prepare it. */
 export interface PreparedRequest {
   readonly externalSessionId: string
   readonly status: IngestRequest['status']
   readonly environments: EnvironmentSource
   readonly session: SanitizedSession
-  /** In request order. Of each body only what decides about it; all of it is in the canonical text. */
+  /** In request order. `event.body` has only the members that decide about the event; `body` is the whole text to store. */
   readonly events: readonly PreparedEvent[]
 }
 
@@ -52,11 +50,11 @@ export function prepare(
 /** Fingerprints of the events of a request under one version of the settings, in request order. */
 export interface Fingerprints {
   readonly present: readonly Uint8Array[]
-  /** As older releases redacted; null where that is the same. */
+  /** Fingerprints as older releases redacted; null where they are the same. */
   readonly former: readonly Uint8Array[] | null
 }
 
-/** The fingerprints of the events as a settings version sanitises them, today and in older releases. */
+/** The fingerprints of the events under one settings version, as this release and as older releases redact. */
 export function fingerprintsOf(
   request: IngestRequest,
   settings: AgentSettings,
@@ -95,15 +93,15 @@ function decisiveMembers({ feedback, visible }: EventBody): EventBody {
   return { feedback: { targetEventExternalId: target }, ...(visible === undefined ? {} : { visible }) }
 }
 
-/** Compiled redaction rules. Compiling is expensive, so they are kept; a version never changes once it is stored. */
+/** Compiled redaction settings. They are kept, because compiling is expensive and a stored settings version never changes. */
 export interface Redactors {
   get(applicationId: string, under: SettingsVersion): Redactor
 }
 
-/** Of all versions that are kept, each counted as one and its patterns. */
+/** Weight of all kept versions. A version weighs 1, and 1 more for each pattern. */
 const CAPACITY = 4_000
 
-/** Keeps the most recently used versions of all applications of this thread. */
+/** Keeps the most recently used settings versions of this thread. */
 export function createRedactors(): Redactors {
   const kept = new Map<string, { readonly redactor: Redactor; readonly weight: number }>()
   let weight = 0

@@ -1,8 +1,8 @@
 /**
- * The application of a request, remembered from the requests before it.
+ * Remembers the applications of earlier requests, so that a request needs no look-up of its own.
  *
- * The rule: what is remembered is never the reason for an answer. Whoever stores a request looks at the application in the
- * same statement as at the session, and a request that is refused before that is judged again by what is stored now.
+ * A remembered application never justifies an answer. The statement that stores a request compares the application with the stored
+ * one. Where ingestion refuses a request earlier, it reads the application and judges the request again.
  */
 import { LRUCache } from 'lru-cache'
 import { createSharedLoad } from '../../platform/concurrency/shared-load.ts'
@@ -10,7 +10,7 @@ import type { IngestApplication } from '../applications/store.ts'
 
 export interface FoundApplication {
   readonly application: IngestApplication
-  /** False: just read. */
+  /** False where the application was read just now. */
   readonly remembered: boolean
 }
 
@@ -21,7 +21,7 @@ export interface RememberedApplications {
 
 const CAPACITY = 1_000
 
-/** Keeps the most recently used applications of this process; concurrent requests share a look-up. */
+/** Keeps the most recently used applications of this process. Concurrent requests share a look-up. */
 export function createRememberedApplications(
   load: (organizationId: string, applicationId: string) => Promise<IngestApplication>,
 ): RememberedApplications {

@@ -1,32 +1,34 @@
 /**
- * Sessions as this process stored them last, so that a request with nothing but new events of one is stored without a look first.
+ * Remembers sessions as this process stored them last, so that a request with only new events is stored without a read.
  *
- * The rule: what is remembered is never the reason for an answer. It is written on condition that it still holds, and what
- * is refused by it, or does not hold any more, is judged by what is stored. Where processes take turns at a session, remembering
- * would be wrong every time, so after it was wrong a session has to be found once as this process left it.
+ * A remembered session never justifies a refusal. The write succeeds only while the session still has the remembered version.
+ * Otherwise, and where the remembered session would refuse the request, ingestion reads the session and decides again.
+ *
+ * Where several processes write to one session in turn, the memory of each would always be outdated. So an outdated session is
+ * invalidated, and becomes usable again only after a request has found it as this process left it.
  */
 import { LRUCache } from 'lru-cache'
-import type { SessionKey, SessionRow } from './locked.store.ts'
+import type { SessionKey, SessionRow } from './model.ts'
 
 export interface RememberedSession {
   readonly session: SessionRow
-  /** Of the session, as ingestion left it (see `versionOf`). */
+  /** The version of the session as this process left it (see `versionOf`). */
   readonly version: number
-  /** The highest sequence that is stored; -1: none is. */
+  /** The highest stored sequence; -1: no event is stored. */
   readonly highest: number
   readonly creditsExhausted: boolean
 }
 
 export interface RememberedSessions {
   get(key: SessionKey): RememberedSession | null
-  /** After a request was stored. @param versionBefore what it was decided by; null: the session is new */
+  /** Call after a request was stored. @param versionBefore the version that the request was decided by; null: the session is new */
   remember(key: SessionKey, known: RememberedSession, versionBefore: number | null): void
-  /** What is remembered does not hold any more, or may not: not used before a request was decided by what was noted last. */
+  /** Call where the remembered session is or may be outdated. `get` returns null until a request is decided by the remembered version. */
   invalidate(key: SessionKey): void
 }
 
 const CAPACITY = 10_000
-/** Characters of JSON. A session with more to remember is read each time. */
+/** Characters of JSON. A larger session is not remembered, and every request reads it. */
 const MAX_SIZE = 2_000
 
 type Entry = RememberedSession & { readonly invalidated: boolean }

@@ -1,8 +1,8 @@
 /**
- * What an ingest request must satisfy beyond its schema, before anything stored is looked at.
+ * Checks an ingest request beyond its schema, without any stored data. Pure.
  *
- * The rule: one bad event refuses the whole request, and the error names it: its index in `eventIndex` and in the
- * paths of the details, its id in `externalEventId` and in the message.
+ * One invalid event refuses the whole request. The error names the event: its index is in `eventIndex` and in the paths of the
+ * details, its id is in `externalEventId` and in the message.
  */
 
 import {
@@ -23,10 +23,10 @@ import {
 } from '../model.ts'
 import type { AgentSettings } from '../settings.ts'
 
-/** At most this many findings are reported for one request. */
+/** Most findings that one error reports. */
 const MAX_DETAILS = 20
 
-/** An id that is itself the trouble is repeated only as far as this. */
+/** Errors repeat an id only up to this length, because the id itself may be the fault. */
 const MAX_NAMED_ID = 1024
 
 /**
@@ -44,7 +44,7 @@ export function parseRequest(body: unknown): IngestRequest {
 
 /**
  * Checks sizes, times, participants and feedback of a request that passed the schema.
- * @param bodyBytes size of the request as sent; a body no larger than one event may be needs no measuring
+ * @param bodyBytes size of the request as sent. In a body within the size limit of one event, no event has to be measured.
  * @throws AppError 400 `too_many_events`, `event_too_large`, `validation_failed`, `invalid_feedback_target`
  */
 export function checkRequest(request: IngestRequest, bodyBytes: number): void {
@@ -84,12 +84,12 @@ interface WithEnvironment {
   readonly context?: { readonly environment?: string } | undefined
 }
 
-/** What a request says of environments. */
+/** The environments that a request names. */
 export interface EnvironmentSource extends WithEnvironment {
   readonly events: readonly (WithEnvironment & { readonly externalEventId: string })[]
 }
 
-/** The environment that an event belongs to: its own, else the request's, else the stored session's. */
+/** The environment of an event: its own, or else that of the request, or else that of the stored session. */
 export function resolveEnvironment(
   event: WithEnvironment,
   request: WithEnvironment,
@@ -99,7 +99,7 @@ export function resolveEnvironment(
 }
 
 /**
- * Judges the environment that one event of a request resolves to; an empty list allows every environment, and none.
+ * Judges the environment of one event of a request. An empty list allows every environment, and events without one.
  * @returns null, or an AppError 400 `environment_not_allowed`
  */
 export function environmentRefusal(
@@ -119,7 +119,7 @@ export function environmentRefusal(
   return eventError('environment_not_allowed', event, index, 'context.environment', message)
 }
 
-/** Bytes of the event's own JSON in UTF-8, so that white space around it does not count. */
+/** Measures the JSON of each event in UTF-8 without white space between members. */
 function checkEventSizes(events: readonly Event[]): void {
   for (const [index, event] of events.entries()) {
     const bytes = Buffer.byteLength(JSON.stringify(event))
@@ -131,7 +131,7 @@ function checkEventSizes(events: readonly Event[]): void {
   }
 }
 
-/** Feedback is always about a message; that the message exists is judged against the session. */
+/** Checks that feedback names a message. event.rules.ts checks against the session that the message exists. */
 function checkTargetsAreNamed(events: readonly Event[]): void {
   for (const [index, event] of events.entries()) {
     if (event.type !== 'feedback' || event.feedback?.targetEventExternalId) continue
@@ -183,7 +183,7 @@ function participantFindings(participants: readonly Participant[]): ErrorDetail[
   return findings
 }
 
-/** True where both give a member and differ; an absent member contradicts nothing. */
+/** True where both participants have a member with different values. An absent member contradicts nothing. */
 function contradicts(known: Participant, sent: Participant): boolean {
   const members = ['displayName', 'username', 'email', 'companyExternalId', 'boundary', 'personId'] as const
   return members.some(
@@ -191,7 +191,7 @@ function contradicts(known: Participant, sent: Participant): boolean {
   )
 }
 
-/** Throws where there are findings. The request may be of any shape: what does not fit the schema is named too. */
+/** Throws where there are findings. `request` may have any shape, because this also reports requests that do not fit the schema. */
 function throwFindings(request: unknown, findings: readonly ErrorDetail[]): void {
   const first = findings[0]
   if (first === undefined) return
@@ -207,7 +207,7 @@ function throwFindings(request: unknown, findings: readonly ErrorDetail[]): void
   })
 }
 
-/** Undefined where `index` is none, or the event has no usable id. */
+/** Undefined where `index` is NaN, or the event has no usable id. */
 function idOfEvent(request: unknown, index: number): string | undefined {
   if (Number.isNaN(index)) return undefined
   const { events } = request as { readonly events: readonly (Partial<Event> | null)[] }

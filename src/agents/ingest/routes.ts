@@ -10,7 +10,7 @@ import {
 } from '../model.ts'
 import type { Ingest } from './service.ts'
 
-/** A short conversation with its feedback; works as it stands against the demo application. */
+/** A short conversation with feedback. It works unchanged with the demo application. */
 export const INGEST_EXAMPLE: IngestRequest = {
   agentKey: 'demo',
   externalSessionId: 'chat-2041',

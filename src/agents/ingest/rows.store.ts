@@ -1,20 +1,20 @@
 /**
- * Parts of the statements of ingestion, for its two ways of storing: under one guarded statement (guarded.store.ts) and
- * under locks (locked.store.ts). Rows of all requests travel in a few parameters, so the text of a statement never changes and
- * the server keeps its plan.
+ * Parts of SQL statements that the guarded write (guarded.store.ts) and the writes under locks (locked.store.ts) share. The rows of
+ * all requests travel in a few parameters. So the text of a statement stays the same for any number of rows, and PostgreSQL keeps
+ * its plan.
  */
 import type { PendingQuery, Row } from 'postgres'
 import { asMicroseconds } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import { TURN_PAUSE_MS } from '../sessions/session.rules.ts'
-import type { EventLookup, EventWrite, SessionKey, SessionValues, SessionWrite } from './locked.store.ts'
+import type { EventLookup, EventWrite, SessionKey, SessionValues, SessionWrite } from './model.ts'
 
 /** A part of a statement. */
 type Fragment = PendingQuery<Row[]>
 
 /**
- * Which events the look-ups find, as a query on a table `session` of the numbered sessions. `offset 0` keeps the planner from
- * looking for an id in all sessions first, which it does while it believes the table to be small.
+ * The events that match the look-ups, as a query on a table `session` of the numbered sessions. Without `offset 0` the planner would
+ * search an id in all sessions while its statistics say that the table is small.
  */
 export function hitsOf(tx: Query, lookups: readonly EventLookup[]) {
   const ids = lookups.flatMap((lookup, index) => lookup.ids.map((id) => [index + 1, id] as const))
@@ -46,17 +46,17 @@ export function keyTable(tx: Query, keys: readonly SessionKey[]) {
     ) with ordinality as k (organization_id, application_id, external_session_id, n)`
 }
 
-/** Joins to the keys `k` the application `a` and its organization `o` of each. */
+/** Joins the application `a` and the organization `o` to each key `k`. */
 export const applicationOfKey = (tx: Query) => tx`
   join agent_application a on a.organization_id = k.organization_id and a.id = k.application_id
   join organization o on o.id = k.organization_id`
 
-/** `SeenApplication` of an application `a` and its organization `o`. */
+/** The columns of `SeenApplication`, from an application `a` and its organization `o`. */
 export const applicationColumns = (tx: Query) => tx`
   a.settings_version as "settingsVersion", o.agent_chats_enabled as "chatsEnabled",
   coalesce(o.response_credits = 0, false) as "creditsExhausted"`
 
-/** The insert of sessions `s` from a table `w` with the columns of `sessionTable`, up to its condition. */
+/** Inserts sessions `s` from a table `w` with the columns of `sessionWriteTable`. The caller adds the conditions. */
 export function insertFrom(tx: Query, table: Fragment) {
   return tx`
     insert into agent_session as s (
@@ -70,7 +70,7 @@ export function insertFrom(tx: Query, table: Fragment) {
     from ${table}`
 }
 
-/** The update of sessions `s` by a table `w` with the columns of `sessionTable`, up to its condition. */
+/** Updates sessions `s` from a table `w` with the columns of `sessionWriteTable`. The caller adds the conditions. */
 export function updateFrom(tx: Query, table: Fragment) {
   return tx`
     update agent_session s set
@@ -81,21 +81,21 @@ export function updateFrom(tx: Query, table: Fragment) {
       context = coalesce(w.changes -> 'context', s.context),
       environment = coalesce(w.changes ->> 'environment', s.environment),
       participants = coalesce(w.changes -> 'participants', s.participants),
-      -- Always later than before: it names the row as ingestion left it (see versionOf).
+      -- Always rises, because it is the version of the session (see versionOf).
       last_activity_at = greatest(clock_timestamp(), s.last_activity_at + interval '1 microsecond'),
       updated_at = now()
     from ${table}`
 }
 
 /**
- * Names a session's row `s` as ingestion wrote it last, in microseconds: every request that changes the session or its events
- * moves it forward under the row's lock. Turns of the actor leave it.
+ * The version of a session `s`: its last activity in microseconds. Every request that changes the session or its events raises it
+ * under the row's lock. Turns of the actor do not change it.
  */
 export const versionOf = (tx: Query) => asMicroseconds(tx, 's.last_activity_at')
 
 /**
- * Milliseconds that a message to the actor of a session `s` waits: until the pause after the session's last turn is over. A session
- * that had none for so long does not wait.
+ * The delay of a message to the actor of a session `s`, in milliseconds: until the pause after the session's last turn is over. It
+ * is 0 where the pause is over already.
  */
 export const turnDelay = (tx: Query) => tx`
   coalesce(
@@ -110,10 +110,10 @@ export const turnDelay = (tx: Query) => tx`
   )::int`
 
 /**
- * Sessions as a table `w`, numbered from 1. Nothing in a session ever becomes null again, so of `changes` what is absent
- * stays as it is.
+ * Sessions as a table `w`, numbered from 1. A member that is absent from `changes` stays unchanged. No member of a session ever becomes
+ * null again.
  */
-export function sessionTable(tx: Query, writes: readonly SessionWrite[]) {
+export function sessionWriteTable(tx: Query, writes: readonly SessionWrite[]) {
   const column = lines(tx, writes)
   return tx`
     (
@@ -137,15 +137,15 @@ function withoutNulls(values: SessionValues): string {
 }
 
 /**
- * A column of a table of rows: a text of a line a row, which the server takes apart for less than JSON or an array. For
- * values that cannot be empty or hold a line break; JSON text, where a line break is escaped, is one. Part of `rows from`.
+ * One column of a table, as a text with one line for each row. PostgreSQL splits it faster than JSON or an array. The values must
+ * not be empty or contain a line break. JSON text qualifies, because it escapes line breaks. Use it in `rows from`.
  */
 export function lines<T>(tx: Query, rows: readonly T[]) {
   return (lineOf: (row: T) => string | number | boolean) =>
     tx`string_to_table(${rows.map(lineOf).join('\n')}, E'\\n')`
 }
 
-/** The insert of events, up to where its rows come from. */
+/** The start of an insert of events. The caller adds the query of the rows. */
 export function insertEventsFrom(tx: Query) {
   return tx`
     insert into agent_event (
@@ -154,7 +154,7 @@ export function insertEventsFrom(tx: Query) {
     )`
 }
 
-/** Events as a table `e`, numbered by their request from 1. Bodies are JSON text already and go in as they are. */
+/** Events as a table `e`, numbered by their request from 1. Bodies are JSON text already and are inserted unchanged. */
 export function eventRows(tx: Query, writes: readonly Pick<EventWrite, 'events'>[]) {
   const rows = writes.flatMap(({ events }) => events)
   const column = lines(tx, rows)

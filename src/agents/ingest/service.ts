@@ -1,9 +1,9 @@
 /**
- * Ingestion of agent conversations: the hot path.
+ * Ingestion of agent conversations. This is the hot path; README.md shows it as a whole.
  *
- * The rule: events are stored in the request, because the answer carries counts and conflicts, and what was answered
- * with 200 is durable. Everything is decided by pure rules from what was read or is remembered, and written in one statement,
- * which counts only where that still holds; signals follow in the session's actor. Order of failures: 401, 404, 400, 409.
+ * A request stores its events before it answers, because the answer has counts and conflicts, and an answer 200 means that the
+ * events are durable. Pure rules decide from read or remembered state. One statement writes, and only where that state is still
+ * true. The session's actor makes signals later. Failures come in this order: 401, 404, 400, 409.
  */
 import type { Deps } from '../../container.ts'
 import { AGENT_CHALLENGE } from '../../http/auth.ts'
@@ -13,6 +13,7 @@ import { createGroupCommit } from '../../platform/concurrency/group-commit.ts'
 import { errorOfData } from '../../platform/concurrency/work.ts'
 import { asUnavailable, isRetryable } from '../../platform/db/sqlstate.ts'
 import { AppError } from '../../platform/errors.ts'
+import { counterOf } from '../../platform/observability/metrics.ts'
 import type { Applications } from '../applications/service.ts'
 import { hasAgentKey, type IngestApplication, selectSettings } from '../applications/store.ts'
 import { type IngestResponse, MAX_EVENTS_PER_REQUEST } from '../model.ts'
@@ -24,7 +25,7 @@ import { createRememberedSessions } from './remembered-sessions.ts'
 import { createIngestWork, type IngestWork } from './work.ts'
 
 type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
-type IngestDeps = Pick<Deps, 'sql' | 'doorbell' | 'newId' | 'metrics' | 'requestWork'>
+type IngestDeps = Pick<Deps, 'sql' | 'notifier' | 'newId' | 'metrics' | 'requestWork'>
 
 /** Stores one request. @throws AppError as the specification's agent-ingestion column lists them */
 export type Ingest = (
@@ -32,27 +33,28 @@ export type Ingest = (
   readBody: () => Promise<Uint8Array>,
 ) => Promise<IngestResponse>
 
-/** Transactions of ingestion under way in one process; requests that arrive meanwhile share the next. */
+/** Most concurrent transactions of ingestion in one process. Requests that arrive in the meantime share the next one. */
 const MAX_TRANSACTIONS = 2
-/** Events that are worth a transaction beside the one that is under way. */
+/** With at least this many waiting events, a second transaction starts beside the running one. */
 const MIN_EVENTS_BESIDE = 50
 const MAX_REQUESTS_PER_TRANSACTION = 64
-/** They travel as one text, of which the process and the database each hold several copies. */
+/** Bounds memory: the process and the database each hold several copies of the rows. */
 const MAX_BYTES_PER_TRANSACTION = 8 * 1024 * 1024
-/** A transaction that takes longer waits for a session that somebody holds, such as a worker that was paused in a turn. */
+/** A transaction that takes longer waits for the lock of a session, for example of a worker that was paused in a turn. */
 const PATIENCE_MS = 200
-/** Of the requests of one process that are being stored or wait for it. Beyond it the database does not keep up. */
+/** Most bytes of requests that one process stores or keeps waiting. With more, the database cannot keep up. */
 const MAX_WAITING_BYTES = 128 * 1024 * 1024
 
-/** How often a request is judged again because its application was changed while it waited to be stored. */
+/** Most times that one request is judged. It is judged again where its application changes while it waits to be stored. */
 const ATTEMPTS = 12
 
 export function createIngest(deps: IngestDeps, applications: Pick<Applications, 'loadForIngest'>): Ingest {
   const work = createIngestWork()
   const store = createStore(deps)
+  const count = createCount(deps)
   const known = createRememberedApplications((...ids) => applications.loadForIngest(...ids))
 
-  /** A refusal under a remembered application is a refusal only under the stored one. */
+  /** Judges by the remembered application. Where that refuses the request, judges again by the stored application. */
   async function judgeUnderKnown(
     principal: AgentPrincipal,
     readBody: () => Promise<Uint8Array>,
@@ -78,7 +80,7 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
     for (let attempt = 1; ; attempt++) {
       try {
         const response = await store(judged.job)
-        count(deps, response)
+        count(response)
         return response
       } catch (error) {
         if (!(error instanceof StaleApplication)) throw error
@@ -94,13 +96,13 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
   }
 }
 
-/** A request that was judged, with its body: that may have to be judged once more. */
+/** A judged request. It keeps the body, because it may be judged again. */
 interface Judged {
   readonly job: Job
   readonly body: Uint8Array
 }
 
-/** Everything that can be said of a request before anything stored of its session is looked at. */
+/** Judges a request as far as possible without its session. */
 async function judge(
   deps: IngestDeps,
   work: IngestWork,
@@ -125,10 +127,10 @@ async function judge(
   return { body, job: { key, prepared, current, older: new Map(), bytes: body.byteLength } }
 }
 
-/** Of a version that does not exist. */
+/** The fingerprints under a settings version that does not exist. */
 const NO_FINGERPRINTS: Fingerprints = { present: [], former: null }
 
-/** Adds the fingerprints under versions of the settings. */
+/** Adds the fingerprints under other settings versions to a judged request. */
 async function judgeUnderOlder(
   { sql, requestWork }: IngestDeps,
   work: IngestWork,
@@ -169,16 +171,24 @@ function createStore(deps: IngestDeps): (job: Job) => Promise<IngestResponse> {
   })
 }
 
-function count({ metrics }: IngestDeps, response: IngestResponse): void {
-  metrics.agentEvents.inc({ outcome: 'accepted' }, response.acceptedEventCount)
-  metrics.agentEvents.inc({ outcome: 'deduplicated' }, response.deduplicatedEventCount)
-  metrics.agentEvents.inc({ outcome: 'revised' }, response.revisedEventCount)
+/** Returns the function that counts the events of a response. */
+function createCount({ metrics }: IngestDeps): (response: IngestResponse) => void {
+  const events = counterOf(metrics, {
+    name: 'earshot_agent_events_total',
+    help: 'Agent conversation events by outcome: accepted, deduplicated, revised',
+    labelNames: ['outcome'],
+  })
+  return (response) => {
+    events.inc({ outcome: 'accepted' }, response.acceptedEventCount)
+    events.inc({ outcome: 'deduplicated' }, response.deduplicatedEventCount)
+    events.inc({ outcome: 'revised' }, response.revisedEventCount)
+  }
 }
 
 /**
- * The `agentKey` in the body must name the application of the secret. A key of another application of the
- * organization is a mismatch (401), one that nobody has is a missing application (404). A body without a usable key
- * is left to the schema.
+ * Checks that the `agentKey` of the body belongs to the application of the secret. The key of another application of the
+ * organization is a mismatch (401), and an unknown key is a missing application (404). The schema check refuses a body without a
+ * usable key.
  */
 async function checkAgentKey(
   deps: IngestDeps,

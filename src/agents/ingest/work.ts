@@ -1,6 +1,6 @@
 /**
- * The part of ingestion that takes time and no database: parsing, judging, redacting, hashing. It runs on the HTTP thread or in
- * another one (platform/concurrency), which each have their compiled redaction rules.
+ * The part of ingestion that needs CPU time and no database: parsing, judging, redacting and hashing. It runs on the HTTP thread or
+ * on another thread (platform/concurrency). Each thread keeps its own compiled redaction settings.
  */
 import { parseBounded } from '../../http/parse-body.ts'
 import { dataOfError, type ErrorData, type Spend, type Work } from '../../platform/concurrency/work.ts'
@@ -22,15 +22,15 @@ export interface IngestInput extends SettingsVersion {
 }
 
 export interface JudgedRequest {
-  /** As sent, where it is a text: it is judged before anything else of the request. */
+  /** The key as sent; null where it is no text. It is checked before the rest of the request. */
   readonly agentKey: string | null
   readonly outcome: { readonly prepared: PreparedRequest } | { readonly refusal: ErrorData }
 }
 
 export interface IngestWork {
-  /** @throws AppError 400 `malformed_json`, `too_many_values`, `validation_failed` where there is no value to judge */
+  /** @throws AppError 400 `malformed_json`, `too_many_values`, `validation_failed` where the body is no readable JSON */
   readonly judge: Work<IngestInput, JudgedRequest>
-  /** Of the events of a request that was judged well, under a version of the settings. */
+  /** The fingerprints of an accepted request's events under another settings version. */
   readonly fingerprints: Work<IngestInput, Fingerprints>
 }
 

@@ -1,18 +1,18 @@
 /**
- * The session's actor: walks stored events in order of sequence, makes explicit-feedback signals, and meters visible
- * finalised assistant responses (specification, "Agent conversation ingestion", rule 8, and "Effects").
+ * The actor of a session. It advances through the stored events in order of sequence, makes signals of explicit feedback, and
+ * meters visible final assistant responses (specification, "Agent conversation ingestion", rule 8, and "Effects").
  *
- * The rule: a turn is one transaction that starts with the session's row lock and goes by the watermark, so it may be run any
- * number of times and messages carry nothing. All sessions of a transaction take their turns together, in two round trips:
- * read, and apply. Each is decided for by itself, as if it were alone. Statements of a trip are sent together and run in
- * the order in which they are written.
+ * A turn is one transaction. It locks the session's row first and continues at the watermark. So a turn can run any number of
+ * times, and messages need no payload. All sessions of a transaction take their turns together, in two round trips: one reads, one
+ * writes. The actor decides about each session separately. The statements of a trip are sent together and run in the order of
+ * the source text.
  */
 import type {
   ActorDefinition,
   ActorKey,
   BulkHandler,
   GiveUp,
-  Letter,
+  NewMessage,
   Send,
   Visit,
 } from '../../actors/types.ts'
@@ -32,31 +32,31 @@ import {
   type Waiting,
 } from './progress.store.ts'
 import { grantCredits, reopenAround, storeResponses, withdrawResponses } from './responses.store.ts'
-import { analyzeLetter, isTerminal } from './session.rules.ts'
+import { analyzeMessage, isTerminal } from './session.rules.ts'
 import { type PerSession, scopesOf } from './session-table.store.ts'
 import { deleteFeedback, writeSignals } from './signals.store.ts'
 import { type Effects, effectsOf, statusByCount } from './turn.rules.ts'
 
-/** Events of a session's turn. A longer session takes several, and other sessions get their turn in between. */
+/** Events that a turn reads of one session. A longer session takes several turns, and other sessions run in between. */
 const PAGE = 1_000
-/** Events of all turns of a transaction, so that many long sessions take no more memory together than a few. */
+/** Events of all turns of a transaction. It bounds the memory of a transaction with many long sessions. */
 const PAGE_TOGETHER = 4_000
 
 type ActorDeps = Pick<Deps, 'newId'>
 
 interface SessionTurn extends Waiting {
   readonly scope: LockedSession
-  /** As many events of either sort as a turn takes: there may be more. */
+  /** The limit for late events and for next events. A full page means that there may be more. */
   readonly page: number
 }
 
-/** What is to be done in a turn. */
-interface Decision extends SessionTurn {
+/** What a turn writes. */
+interface TurnPlan extends SessionTurn {
   readonly step: ProgressStep<SessionTurn['next'][number]>
   readonly gapsPermanentThrough: number | null
   readonly again: boolean
   readonly effects: Effects
-  /** Its responses pass by way of the organization's credits. */
+  /** True where its responses need credits of the organization. */
   readonly byCredits: boolean
 }
 
@@ -65,22 +65,22 @@ const NOTHING: Waiting = { lateEvents: [], next: [], blocked: false }
 /**
  * - `events_stored`: events were stored or revised, or the status changed.
  * - `credits_added`: responses that waited for credits can be metered.
- * - `gap_timeout`: the session may have been idle for too long with a gap.
+ * - `gap_timeout`: the session has a gap and may have been idle for too long.
  *
- * All three do the whole walk: what is due is read, not told.
+ * All three run the same handler, which reads from the tables what is due.
  */
 export function sessionActor(deps: ActorDeps): ActorDefinition {
-  const walkOn: BulkHandler = { visit: (visits, tx, send) => advanceSessions(deps, visits, tx, send) }
+  const handler: BulkHandler = { visit: (visits, tx, send) => advanceSessions(deps, visits, tx, send) }
   return {
     kind: 'session',
     pool: 'short',
     maxAttempts: 10,
     giveUp,
-    handlers: { events_stored: walkOn, credits_added: walkOn, gap_timeout: walkOn },
+    handlers: { events_stored: handler, credits_added: handler, gap_timeout: handler },
   }
 }
 
-/** The session says that it failed; an operator finds the message among the dead letters and can send it again. */
+/** Marks the session as failed. The message becomes a dead letter, which an operator can send again. */
 const giveUp: GiveUp = async (message, tx) => {
   const scope = await lockSession(tx, message.id)
   if (scope === null) return 'handled'
@@ -88,7 +88,7 @@ const giveUp: GiveUp = async (message, tx) => {
   return 'dead_letter'
 }
 
-/** Sessions that were deleted have nothing to do. @returns the actors of those that have more to do. */
+/** Skips deleted sessions. @returns the actors of the sessions that need another turn */
 async function advanceSessions(
   deps: ActorDeps,
   visits: readonly Visit[],
@@ -100,12 +100,12 @@ async function advanceSessions(
     visits.map(({ id }) => id),
   )
   if (turns.length === 0) return new Set()
-  const decisions = await decide(tx, turns)
-  const metered = await apply(deps, tx, decisions)
-  // A letter that waits has not been read: its turn locks the session first.
-  await send(decisions.filter(({ scope }) => metered.has(scope.sessionId)).map(toLetter))
+  const plans = await decide(tx, turns)
+  const metered = await apply(deps, tx, plans)
+  // A waiting message has not been read yet, because its turn locks the session first.
+  await send(plans.filter(({ scope }) => metered.has(scope.sessionId)).map(toMessage))
   return new Set(
-    decisions.filter(({ again }) => again).map(({ scope }): ActorKey => `session:${scope.sessionId}`),
+    plans.filter(({ again }) => again).map(({ scope }): ActorKey => `session:${scope.sessionId}`),
   )
 }
 
@@ -115,8 +115,8 @@ async function read(tx: Tx, ids: readonly string[]): Promise<readonly SessionTur
   return sessions.map((scope) => ({ ...NOTHING, ...waiting.get(scope.sessionId), scope, page }))
 }
 
-/** How far to walk. A gap at which an idle session waits becomes permanent, with all that are stored beyond it. */
-async function decide(tx: Tx, turns: readonly SessionTurn[]): Promise<readonly Decision[]> {
+/** Decides how far each session advances. Where an idle session waits at a gap, all its present gaps become permanent. */
+async function decide(tx: Tx, turns: readonly SessionTurn[]): Promise<readonly TurnPlan[]> {
   const idle = turns.filter(({ scope }) => scope.idle)
   const overdue = idle.filter((turn) => stepOf(turn, turn.scope.gapsPermanentThrough).waitingAtGap)
   const highest = await highestSequences(tx, scopesOf(overdue))
@@ -142,15 +142,13 @@ function stepOf({ scope, next, page }: SessionTurn, gapsPermanentThrough: number
   return advance({ watermark: scope.watermark, terminal, gapsPermanentThrough, next, hasMore })
 }
 
-/** Writes what the events mean, and how far the sessions are then. @returns the ids of those that have responses to analyse. */
-async function apply(deps: ActorDeps, tx: Tx, decisions: readonly Decision[]): Promise<ReadonlySet<string>> {
-  const parts = <T>(rowsOf: (decision: Decision) => readonly T[]): readonly PerSession<T>[] =>
-    decisions
-      .map((decision) => ({ scope: decision.scope, rows: rowsOf(decision) }))
-      .filter(({ rows }) => rows.length > 0)
+/** Writes the effects of the events and the progress of the sessions. @returns the ids of sessions with responses to analyse */
+async function apply(deps: ActorDeps, tx: Tx, plans: readonly TurnPlan[]): Promise<ReadonlySet<string>> {
+  const parts = <T>(rowsOf: (plan: TurnPlan) => readonly T[]): readonly PerSession<T>[] =>
+    plans.map((plan) => ({ scope: plan.scope, rows: rowsOf(plan) })).filter(({ rows }) => rows.length > 0)
   const signals = parts(({ effects }) => effects.signals)
   const withdrawn = parts(({ effects }) => effects.withdrawn)
-  // The first walk has nothing behind it whose context could have changed.
+  // On the first turn there are no earlier responses whose context could have changed.
   const changed = parts(({ scope, effects }) => (scope.watermark < 0 ? [] : effects.changedAround))
   const late = parts(({ lateEvents }) => lateEvents.map((event) => event.externalEventId))
   const written = [
@@ -163,18 +161,18 @@ async function apply(deps: ActorDeps, tx: Tx, decisions: readonly Decision[]): P
     storeResponses(tx, parts(responsesOf)),
     reopenAround(tx, changed),
     deleteLateEvents(tx, late),
-    grantCredits(tx, scopesOf(decisions.filter(({ byCredits }) => byCredits))),
+    grantCredits(tx, scopesOf(plans.filter(({ byCredits }) => byCredits))),
   ]
-  const [metered] = await Promise.all([saveProgress(tx, decisions.map(toSave)), ...written])
+  const [metered] = await Promise.all([saveProgress(tx, plans.map(toSave)), ...written])
   return metered
 }
 
-function responsesOf({ effects, byCredits }: Decision) {
+function responsesOf({ effects, byCredits }: TurnPlan) {
   const state = byCredits ? ('billing_blocked' as const) : ('metered' as const)
   return effects.responses.map((response) => ({ ...response, state }))
 }
 
-function toSave({ scope, step, again, gapsPermanentThrough }: Decision): SessionProgress {
+function toSave({ scope, step, again, gapsPermanentThrough }: TurnPlan): SessionProgress {
   const unprocessed = again || step.waitingAtGap
   return {
     scope,
@@ -185,6 +183,6 @@ function toSave({ scope, step, again, gapsPermanentThrough }: Decision): Session
   }
 }
 
-function toLetter({ scope }: Decision): Letter {
-  return { ...analyzeLetter(scope, isTerminal(scope.status)), unlessWaiting: true }
+function toMessage({ scope }: TurnPlan): NewMessage {
+  return { ...analyzeMessage(scope, isTerminal(scope.status)), unlessWaiting: true }
 }

@@ -1,18 +1,17 @@
 /**
- * Deleting sessions whole: by request and by retention.
+ * Deletes whole sessions, on request and at the end of their retention.
  *
- * The rule: everything that holds a session's content goes in one transaction, under the session's row lock, and its
- * actors go with it (an actor row outlives neither its session nor the other way round). The ledger stays: a
- * deleted conversation was still a billed one.
+ * One transaction deletes all content of a session and its actors, under the session's row lock. The ledger keeps its rows,
+ * because a deleted conversation stays billed.
  */
 import { deleteActors } from '../../actors/mailbox.ts'
 import type { ActorKey } from '../../actors/types.ts'
 import type { Query } from '../../platform/db/pool.ts'
 
 /**
- * Deletes sessions with their events, revisions, responses, signals, letters and dead letters. The caller's
+ * Deletes sessions with their events, revisions, responses, signals, messages and dead letters. The caller's
  * transaction must hold no lock that comes after session rows.
- * @returns the ids of those that existed in the organization.
+ * @returns the ids of the sessions that existed in the organization
  */
 export async function deleteSessions(
   tx: Query,

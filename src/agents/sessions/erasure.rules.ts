@@ -1,12 +1,12 @@
-/** What of a session names a person, and what it is without the person. Pure. */
+/** Finds and erases a person in the parts of a session. Pure. */
 import type { Eraser } from '../../people/erasure.ts'
 import type { EventBody } from '../events/sanitize.ts'
 import type { Participant } from '../model.ts'
 
-/** Participants of the sessions of the person, by their external id: what they are called instead. */
+/** New external ids of the person's participants, by their present external id. */
 export type Aliases = Readonly<Record<string, string>>
 
-/** True where the participant names the person: by `personId`, or by the e-mail address in whichever member. */
+/** True where the participant is the person: by `personId`, or by the e-mail address in `email`, `username` or `externalId`. */
 export function isPerson(
   participant: Participant,
   person: { readonly publicId: string; readonly email: string | null },
@@ -20,7 +20,7 @@ export function isPerson(
   )
 }
 
-/** What is left of a participant: to whom messages belong, not who that was. */
+/** The participant without names and address. The alias still groups the participant's messages. */
 export function eraseParticipant(
   { externalId, boundary, companyExternalId }: Participant,
   aliases: Aliases,
@@ -33,7 +33,10 @@ export function eraseParticipant(
   }
 }
 
-/** What people said and what was said about them. Ids, models, counts and traces stay. The body itself where nothing changes. */
+/**
+ * Erases the person from content, context, feedback and participant id. Other ids, models, counts and traces stay. Returns `body`
+ * itself where nothing changes.
+ */
 export function eraseBody(body: EventBody, eraser: Eraser, aliases: Aliases): EventBody {
   const { content, context, feedback, participantExternalId } = body
   const next = {

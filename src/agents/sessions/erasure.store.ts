@@ -1,8 +1,8 @@
 /**
- * The SQL of erasing a person from sessions.
+ * The SQL that erases a person from sessions.
  *
- * The rule: a session is changed under its row's lock, as ingestion and its actor do it. Fingerprints stay those of what was
- * sent, so a retry of an erased event is still recognised and brings nothing back.
+ * Erasure changes a session under its row lock, as ingestion and the session's actor do. Fingerprints stay those of the sent
+ * events. So ingestion still recognises a retry of an erased event, and the retry restores nothing.
  */
 import { asMicroseconds, fromMicroseconds } from '../../platform/db/keyset.ts'
 import type { Tx } from '../../platform/db/pool.ts'
@@ -14,17 +14,17 @@ export interface SessionId {
   readonly sessionId: string
 }
 
-/** Place in the list of an organization's sessions, newest first. */
+/** A position in the list of an organization's sessions, newest first. */
 export type Place = readonly [microseconds: number, id: string]
 
 export interface ScannedSession {
   readonly id: string
   readonly microseconds: number
-  /** One of its participants has the person's id or address in one of the members that can hold it. */
+  /** True where a participant has the person's id or e-mail address. */
   readonly matches: boolean
 }
 
-/** The next sessions behind `after` that were there at `until`, newest first. */
+/** The next sessions after the position `after` that existed at `until`, newest first. */
 export function scanSessions(
   tx: Tx,
   organizationId: string,
@@ -61,7 +61,7 @@ export interface OpenedSession {
   readonly context: Context | null
 }
 
-/** Locks the session until the transaction ends. @returns null where it was deleted */
+/** Locks the session until the transaction ends. @returns null where the session was deleted */
 export async function lockForErasure(
   tx: Tx,
   { organizationId, sessionId }: SessionId,
@@ -74,7 +74,7 @@ export async function lockForErasure(
   return row ?? null
 }
 
-/** Moves the version of the session (see `versionOf`), so that no process writes what it remembers of it. */
+/** Raises the version of the session (see `versionOf`), so that no process writes from its memory of the session. */
 export async function saveErasedSession(
   tx: Tx,
   { organizationId, sessionId }: SessionId,
@@ -94,7 +94,7 @@ export interface StoredBody {
   readonly body: EventBody
 }
 
-/** Events behind the sequence `after`, in order. */
+/** Events with a sequence above `after`, in order. */
 export function readBodies(tx: Tx, { organizationId, sessionId }: SessionId, after: number, limit: number) {
   return tx<StoredBody[]>`
     select external_event_id as "externalEventId", sequence, body
@@ -126,7 +126,7 @@ export interface StoredRevisionBody {
   readonly body: EventBody
 }
 
-/** Superseded revisions behind `after`, by event and revision. */
+/** Superseded revisions after `after`, ordered by event and revision. */
 export function readRevisionBodies(
   tx: Tx,
   { organizationId, sessionId }: SessionId,
@@ -167,7 +167,7 @@ export interface SignalText {
   readonly participantExternalId: string | null
 }
 
-/** The session's signals that hold text or name a participant, behind `after`. */
+/** The session's signals after `after`, ordered by sequence and id. */
 export function readSignalTexts(
   tx: Tx,
   { organizationId, sessionId }: SessionId,
@@ -198,7 +198,7 @@ export async function writeSignalTexts(
     where s.organization_id = ${organizationId} and s.session_id = ${sessionId} and s.id = c.id`
 }
 
-/** An analysis that has read the session before is not accepted any more, and is made again (see analysis.store.ts). */
+/** Makes running analyses of the session outdated: their findings are refused and the analysis runs again (analysis/store.ts). */
 export async function refuseAnalyses(tx: Tx, { organizationId, sessionId }: SessionId): Promise<void> {
   await tx`
     update agent_response

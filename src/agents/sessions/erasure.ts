@@ -1,9 +1,9 @@
 /**
- * Erasing a person from agent conversations: finds the sessions in which the person took part, and erases name and e-mail
- * address from each of them.
+ * Erases a person from agent conversations: finds the sessions in which the person took part, and erases the person's names and
+ * e-mail address in each.
  *
- * The rule: first who took part, then what was said, last what was read out of it. An analysis that is under way meanwhile is
- * refused at the end, so nothing that was read before comes back. A session is locked in every step.
+ * A session is erased in this order: participants, events, superseded revisions, signals. Every step locks the session. After
+ * the revisions the erasure makes running analyses outdated, so a finding from the old text cannot come back.
  */
 import type { ErasedPerson, ErasureReach, ErasureStep } from '../../people/erasure.ts'
 import { createEraser } from '../../people/erasure.ts'
@@ -13,25 +13,25 @@ import type { Participant } from '../model.ts'
 import { type Aliases, aliasOf, eraseBody, eraseParticipant, isPerson } from './erasure.rules.ts'
 import * as store from './erasure.store.ts'
 
-/** Sessions that one step looks through. */
+/** Sessions that one step searches. */
 const SCANNED = 1_000
-/** Events, revisions or signals of one step. Events have up to 256 KiB. */
+/** Events, revisions or signals of one step. An event has up to 256 KiB. */
 const ROWS = 100
 
 const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000'
 
-/** A session on its way. */
+/** The session that is being erased. */
 interface Current {
   readonly id: string
   readonly part: 'events' | 'revisions' | 'signals'
   readonly aliases: Aliases
-  /** What the participant was called besides the person's names. */
+  /** Further names of the person in this session. */
   readonly names: readonly string[]
   readonly after: readonly [string | number, (string | number)?]
 }
 
 interface State {
-  /** Behind this session the search goes on; null: from the newest. */
+  /** The search continues after this session; null: at the newest. */
   readonly scanned: store.Place | null
   readonly scanEnded: boolean
   readonly found: readonly string[]
@@ -70,7 +70,7 @@ async function scan(tx: Tx, person: ErasedPerson, state: State): Promise<Erasure
   })
 }
 
-/** Erases who took part. */
+/** Starts with a session: erases its participants and its context. */
 async function open(
   tx: Tx,
   person: ErasedPerson,
@@ -102,14 +102,14 @@ function namesOf({ displayName, username }: Participant): readonly string[] {
 const eraserOf = ({ email, names }: ErasedPerson, others: readonly string[]) =>
   createEraser({ email, names: [...names, ...others] })
 
-/** Erases the next portion of what was said, or read out of it. */
+/** Erases the next portion of the session's events, revisions or signals. */
 async function proceed(tx: Tx, person: ErasedPerson, state: State, current: Current): Promise<ErasureStep> {
   const scope = { organizationId: person.organizationId, sessionId: current.id }
   if ((await store.lockForErasure(tx, scope)) === null) return step({ ...state, current: null })
   const { after, counts, isLast } = await PARTS[current.part](tx, scope, person, current)
   if (!isLast) return step({ ...state, current: { ...current, after } }, counts)
   const next = FOLLOWING[current.part]
-  // Every event is erased: what an analysis reads from now on names nobody, and what it read before is not accepted.
+  // All events are erased now. Analyses that read them before are refused.
   if (next?.part === 'signals') await store.refuseAnalyses(tx, scope)
   return step({ ...state, current: next === null ? null : { ...current, ...next } }, counts)
 }

@@ -1,12 +1,12 @@
 /**
- * The SQL of what is due by time or by credits, across organizations.
+ * The SQL that finds sessions which are due by time or by credits, across organizations.
  *
- * The rule: rows are locked with `skip locked` in bounded batches, so any number of processes may run a task at once,
- * none waits for a turn, and a session that is being deleted gets no letter.
+ * Statements lock rows with `skip locked` in bounded batches. So several processes can run a task at once, no task waits for a turn,
+ * and a session that is being deleted gets no message.
  */
 import type { Query } from '../../platform/db/pool.ts'
 
-/** Locks open sessions whose wait at a gap may be over. A turn decides; see `lockSession`. */
+/** Locks open sessions whose wait at a gap may be over. The session's turn decides whether it is (`LockedSession.idle`). */
 export async function lockGapsDue(tx: Query, limit: number): Promise<readonly string[]> {
   const rows = await tx<{ id: string }[]>`
     select id from agent_session
@@ -17,7 +17,7 @@ export async function lockGapsDue(tx: Query, limit: number): Promise<readonly st
   return rows.map((row) => row.id)
 }
 
-/** Locks sessions that have responses waiting for credits although their organization has some. */
+/** Locks sessions with responses that wait for credits although their organization has credits. */
 export async function lockPayable(tx: Query, limit: number): Promise<readonly string[]> {
   const rows = await tx<{ id: string }[]>`
     select s.id
@@ -52,7 +52,7 @@ export function lockExpired(tx: Query, limit: number) {
     ) retained_from
     join agent_session s
       on s.organization_id = a.organization_id and s.application_id = a.id
-      -- Implied by the next condition, and what the index of the application's sessions can answer.
+      -- Implied by the next condition. The index on the application's sessions can use it.
       and s.created_at < retained_from.point
       and s.last_activity_at < retained_from.point
     where v.settings ->> 'retentionDays' is not null

@@ -1,6 +1,6 @@
 /**
- * What becomes due without a request: gaps that were waited at for long enough, credits that arrived, sessions past
- * their retention. Time is the database's. Every task may run in several processes at once.
+ * Tasks that become due without a request: gaps whose waiting time is over, credits that arrived, sessions past their
+ * retention. Times are the database's. Every task may run in several processes at once.
  */
 import { type Outbox, transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { ActorKey, MaintenanceTask } from '../../actors/types.ts'
@@ -10,10 +10,10 @@ import { deleteSessions } from './deletion.store.ts'
 import { lockExpired, lockGapsDue, lockPayable } from './maintenance.store.ts'
 
 /** Sessions of one transaction. */
-const LETTERS = 500
+const MESSAGES = 500
 const DELETIONS = 200
 
-type MaintenanceDeps = Pick<Deps, 'sql' | 'doorbell' | 'log'>
+type MaintenanceDeps = Pick<Deps, 'sql' | 'notifier' | 'log'>
 
 export function agentMaintenance(deps: MaintenanceDeps): readonly MaintenanceTask[] {
   return [
@@ -25,14 +25,14 @@ export function agentMaintenance(deps: MaintenanceDeps): readonly MaintenanceTas
 
 async function sendGapTimeouts(deps: MaintenanceDeps): Promise<void> {
   await transactionWithOutbox(deps, async (tx, outbox) => {
-    await sendToSessions(outbox, await lockGapsDue(tx, LETTERS), 'gap_timeout')
+    await sendToSessions(outbox, await lockGapsDue(tx, MESSAGES), 'gap_timeout')
   })
 }
 
-/** Adding credits wakes what is blocked at that moment; this is for what became blocked beside it. */
+/** Adding credits wakes the sessions that are blocked at that moment. This task finds sessions that became blocked concurrently. */
 async function sendCreditsAdded(deps: MaintenanceDeps): Promise<void> {
   await transactionWithOutbox(deps, async (tx, outbox) => {
-    await sendToSessions(outbox, await lockPayable(tx, LETTERS), 'credits_added')
+    await sendToSessions(outbox, await lockPayable(tx, MESSAGES), 'credits_added')
   })
 }
 

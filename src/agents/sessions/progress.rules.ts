@@ -1,37 +1,38 @@
 /**
- * What the session's actor does next: walk the stored events in order of sequence, from a watermark.
+ * Session progress: how far a session advances through its stored events, in order of sequence. The watermark is the sequence up
+ * to which all events are processed.
  *
- * The rule: an open session waits at a gap, since the missing event may still come; a terminal one takes its gaps as
- * permanent, and so does an open one below the point that the idle time-out declared. Numbering starts at 0 or at 1.
+ * An open session waits at a gap, because the missing event may still come. In a terminal session all gaps are permanent. In an open
+ * session the idle time-out makes the gaps up to a given sequence permanent. Numbering starts at 0 or at 1.
  */
 
 import type { EventBody } from '../events/sanitize.ts'
 import type { Rating } from '../model.ts'
 
 export interface ProgressInput<E> {
-  /** Every sequence up to here was walked; -1: none. */
+  /** Every sequence up to this one is processed; -1: none. */
   readonly watermark: number
   readonly terminal: boolean
-  /** Gaps below this sequence are permanent; null: none is. */
+  /** Gaps below this sequence are permanent; null: no gap is. */
   readonly gapsPermanentThrough: number | null
   /** The lowest stored events above the watermark, in order of sequence. */
   readonly next: readonly E[]
-  /** There are more stored events above these. */
+  /** True where more events are stored above these. */
   readonly hasMore: boolean
 }
 
 export interface ProgressStep<E> {
   /** In order of sequence. */
   readonly process: readonly E[]
-  /** The watermark when these are processed. */
+  /** The watermark after the events of `process`. */
   readonly newWatermark: number
-  /** Stored events lie beyond a gap that may still be filled. */
+  /** True where events are stored beyond a gap that may still be filled. */
   readonly waitingAtGap: boolean
-  /** There is more to walk right away. */
+  /** True where more events can be processed at once. */
   readonly again: boolean
 }
 
-/** The events to process now. */
+/** Selects the events to process now. */
 export function advance<E extends { readonly sequence: number }>(input: ProgressInput<E>): ProgressStep<E> {
   let newWatermark = input.watermark
   let count = 0
@@ -49,15 +50,15 @@ export function advance<E extends { readonly sequence: number }>(input: Progress
   }
 }
 
-/** True where a sequence between the two is missing that may still come. */
+/** True where an event between the two sequences is missing and may still come. */
 function isOpenGap(watermark: number, sequence: number, permanentThrough: number | null): boolean {
   if (permanentThrough !== null && sequence <= permanentThrough) return false
-  // Before the first event only 0 can be missing without being waited for.
+  // A session may start at 1, so a missing 0 is no gap.
   const expected = watermark === -1 ? 1 : watermark + 1
   return sequence > expected
 }
 
-/** The stored event as the actor reads it. */
+/** A stored event as session progress reads it. */
 export interface ProgressEvent {
   readonly externalEventId: string
   readonly sequence: number
@@ -67,7 +68,7 @@ export interface ProgressEvent {
   readonly body: EventBody
 }
 
-/** An explicit-feedback signal as it is stored; null where a member was not given or not kept. */
+/** An explicit-feedback signal as it is stored. A member is null where the event does not give it or content capture was off. */
 export interface FeedbackSignal {
   readonly source: 'explicit_feedback'
   readonly kind: 'message_feedback'
@@ -82,8 +83,7 @@ export interface FeedbackSignal {
 }
 
 /**
- * The signal that an event makes: every final feedback event that is not retracted makes exactly one, from what is stored of
- * it. Others make none: null.
+ * The signal of an event. Every final feedback event makes exactly one, unless it is retracted. Other events make none: null.
  */
 export function signalOf(event: ProgressEvent): FeedbackSignal | null {
   if (event.type !== 'feedback' || !event.final) return null

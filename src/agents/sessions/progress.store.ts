@@ -1,11 +1,11 @@
 /**
- * The SQL of turns of sessions: what they read, and what they say of each session in the end. Every statement takes any
- * number of sessions, of any organizations.
+ * The SQL of session progress. Every statement takes any number of sessions, of any organizations.
  *
- * The rules: `lockSessions` comes first. Ingest, analysis and deletion lock the same rows, so a turn sees all or
- * nothing of each. An actor knows only its session's id: the organization is read with the lock, and named from there on.
- * What a statement looks up for each session or event stands in a lateral subquery with a limit: so it begins at the session,
- * and with the settings of a turn's transaction (src/actors/turn.ts) it goes by the index and ends where it has enough.
+ * A turn calls `lockSessions` first. Ingestion, analysis and deletion lock the same rows, so a turn sees all or nothing of each of
+ * them. An actor knows only the id of its session. It reads the organization together with the lock, and later statements name it.
+ *
+ * Look-ups for each session or event are lateral subqueries with a limit. With the settings of a turn's transaction
+ * (src/actors/turn.ts) the planner then starts at the session, uses the index, and stops at the limit.
  */
 import type { Query } from '../../platform/db/pool.ts'
 import type { ProcessingStatus, SessionStatus } from '../model.ts'
@@ -25,18 +25,18 @@ export interface LockedSession extends SessionScope {
   readonly gapsPermanentThrough: number | null
   readonly captureContent: boolean
   readonly gapTimeoutSeconds: number
-  /** Nothing came in for longer than the application's gap time-out, by database time. */
+  /** True where the session received nothing for longer than the application's gap time-out, by database time. */
   readonly idle: boolean
-  /** The organization pays by credits. */
+  /** True where the organization pays with credits. */
   readonly limited: boolean
 }
 
-/** Locks the session until the transaction ends. Null where it was deleted. */
+/** Locks the session until the transaction ends. @returns null where the session was deleted */
 export async function lockSession(tx: Query, sessionId: string): Promise<LockedSession | null> {
   return (await lockSessions(tx, [sessionId]))[0] ?? null
 }
 
-/** Locks sessions, in the order of their ids, until the transaction ends. Those that were deleted are missing. */
+/** Locks sessions in the order of their ids until the transaction ends. @returns the sessions that still exist */
 export async function lockSessions(tx: Query, ids: readonly string[]): Promise<readonly LockedSession[]> {
   return await tx<LockedSession[]>`
     select
@@ -56,13 +56,13 @@ export async function lockSessions(tx: Query, ids: readonly string[]): Promise<r
     for update of s`
 }
 
-/** What there is for a session's turn. */
+/** What waits for a session's turn. */
 export interface Waiting {
-  /** Events that were revised, or came late, after the walk had passed them; in order of sequence. */
+  /** Events at or below the watermark that came or were revised after the session had passed them; in order of sequence. */
   readonly lateEvents: readonly TurnEvent[]
   /** The lowest stored events above the watermark, in order of sequence. */
   readonly next: readonly TurnEvent[]
-  /** Responses of earlier turns wait for credits. */
+  /** True where responses of earlier turns wait for credits. */
   readonly blocked: boolean
 }
 
@@ -72,8 +72,8 @@ type WaitingRow = { readonly sessionId: string; readonly blocked: boolean } & (
 )
 
 /**
- * Reads what waits for turns; of each session at most `limit` events of either sort. Only what a turn decides by: the
- * content of messages stays where it is. Comes after the lock: its snapshot has to be newer.
+ * Reads what waits for the sessions' turns: of each session at most `limit` late events and `limit` next events. Leaves out the
+ * content of messages, because a turn does not need it. Must run after the lock, so that its snapshot is newer.
  */
 export async function readWaiting(
   tx: Query,
@@ -137,7 +137,7 @@ function waitingOf(rows: readonly WaitingRow[]): Waiting {
   return { lateEvents, next, blocked: rows[0]?.blocked ?? false }
 }
 
-/** Forgets events, by their ids, that turns have gone back for. */
+/** Removes the marks of late events, by event id, once a turn has processed them. */
 export async function deleteLateEvents(tx: Query, parts: readonly PerSession<string>[]): Promise<void> {
   const { ns, rows } = numbered(parts)
   if (rows.length === 0) return
@@ -167,26 +167,27 @@ export async function highestSequences(
   return new Map(rows.map(({ id, highest }) => [id, highest]))
 }
 
-/** How far a session's walk came. */
+/** How far a session advanced. */
 export interface SessionProgress {
   readonly scope: SessionScope
   readonly watermark: number
   readonly gapsPermanentThrough: number | null
-  /** Seconds of idleness after which the gap that the session waits at becomes permanent; null: it waits at none. */
+  /** The session waits at a gap, which becomes permanent after this many idle seconds; null: it waits at no gap. */
   readonly waitSeconds: number | null
   readonly statuses: StatusByCount
 }
 
 /**
- * Writes how far sessions are, with the status that follows from how many responses of each are still to be dealt with.
- * Writes the rows in any case: guarded writes that wait for one learn from its being written that the turn's letter is gone.
- * @returns the ids of those that have responses to analyse.
+ * Writes the progress of sessions, and the processing status that follows from the counts of their open responses.
+ * Writes every row, even without a change: a guarded write that waits for the row recognises by the new row version that the turn has
+ * taken its message.
+ * @returns the ids of the sessions with responses to analyse
  */
 export async function saveProgress(
   tx: Query,
-  walked: readonly SessionProgress[],
+  sessions: readonly SessionProgress[],
 ): Promise<ReadonlySet<string>> {
-  const statuses = (of: keyof StatusByCount) => walked.map((one) => one.statuses[of])
+  const statuses = (of: keyof StatusByCount) => sessions.map((one) => one.statuses[of])
   const rows = await tx<{ id: string; metered: number }[]>`
     update agent_session a set
       watermark = w.watermark,
@@ -200,11 +201,11 @@ export async function saveProgress(
       end,
       turned_at = clock_timestamp(),
       updated_at = now()
-    from ${sessionTable(tx, scopesOf(walked))}
+    from ${sessionTable(tx, scopesOf(sessions))}
     join unnest(
-      ${walked.map((one) => one.watermark)}::int8[],
-      ${walked.map((one) => one.gapsPermanentThrough)}::int8[],
-      ${walked.map((one) => one.waitSeconds)}::int[],
+      ${sessions.map((one) => one.watermark)}::int8[],
+      ${sessions.map((one) => one.gapsPermanentThrough)}::int8[],
+      ${sessions.map((one) => one.waitSeconds)}::int[],
       ${statuses('blocked')}::text[],
       ${statuses('metered')}::text[],
       ${statuses('failed')}::text[],

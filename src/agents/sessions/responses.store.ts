@@ -1,9 +1,9 @@
 /**
- * Assistant responses on their way through metering and analysis, and the ledger.
+ * The SQL of assistant responses, which are metered and then analysed, and of the ledger.
  *
- * The rule: a response costs one `agent_response_processed` unit, ever. The ledger's primary key says so, not a
- * counter: what is in the ledger is free, whether it was retried, revised, or withdrawn and shown again. Always under the
- * session's row lock; the organization's row, where there are credits to count, is locked after it.
+ * A response costs one `agent_response_processed` unit, once. The ledger's primary key guarantees it: a response in the ledger
+ * costs nothing more when it is retried, revised, or withdrawn and shown again. All writes hold the session's row lock. Where
+ * credits are counted, the organization's row is locked after it.
  */
 import type { Query } from '../../platform/db/pool.ts'
 import {
@@ -21,13 +21,13 @@ export interface ResponseRow {
   readonly sequence: number
   readonly revision: number
   /**
-   * `metered` where the organization's credits are unlimited. Else it waits, and `grantCredits` lets it through. A higher
-   * revision of a known response starts over.
+   * `metered` where the organization's credits are unlimited. Otherwise the response waits until `grantCredits` meters it. A higher
+   * revision of a known response starts again.
    */
   readonly state: 'billing_blocked' | 'metered'
 }
 
-/** Stores responses, and meters those that need no credits. */
+/** Stores responses, and enters those in the ledger that need no credits. */
 export async function storeResponses(tx: Query, parts: readonly PerSession<ResponseRow>[]): Promise<void> {
   const { ns, rows } = numbered(parts)
   if (rows.length === 0) return
@@ -63,16 +63,15 @@ export async function storeResponses(tx: Query, parts: readonly PerSession<Respo
 }
 
 /**
- * Moves waiting responses of the sessions to `metered`, as far as the credits of their organizations reach: session by
- * session in the order given, and within a session in order of sequence. Locks the organizations' rows in the order of their
- * ids.
+ * Moves waiting responses of the sessions to `metered`, as far as the credits of their organizations last: sessions in the order
+ * given, and responses of a session in order of sequence. Locks the organizations' rows in the order of their ids.
  */
 export async function grantCredits(tx: Query, scopes: readonly SessionScope[]): Promise<void> {
   if (scopes.length === 0) return
   const organizations = [...new Set(scopes.map(({ organizationId }) => organizationId))]
   await Promise.all([
-    // A statement of its own: the next one's snapshot then has what the previous holder of the lock left over. No
-    // stronger than the update: whoever inserts a row of the organization meanwhile is not waited for.
+    // A separate statement, so that the next snapshot shows the credits that the previous holder of the lock left.
+    // `no key` does not conflict with inserts of rows that refer to the organization.
     tx`select 1 from organization where id = any(${organizations}::uuid[]) order by id for no key update`,
     tx`
       with waiting as (
@@ -111,7 +110,7 @@ export async function grantCredits(tx: Query, scopes: readonly SessionScope[]): 
   ])
 }
 
-/** Forgets responses, by their events, that are none any more, and what was inferred from them. Their units stay in the ledger. */
+/** Deletes responses, by event id, that a revision made invisible, with the signals inferred from them. The ledger keeps their units. */
 export async function withdrawResponses(tx: Query, parts: readonly PerSession<string>[]): Promise<void> {
   const { ns, rows } = numbered(parts)
   if (rows.length === 0) return
@@ -133,7 +132,7 @@ export async function withdrawResponses(tx: Query, parts: readonly PerSession<st
       and i.source = 'qualitative_inference'`
 }
 
-/** Sends the nearest responses before and after the given sequences through analysis again. Costs no unit. */
+/** Has the nearest responses before and after the given sequences analysed again. Costs no unit. */
 export async function reopenAround(tx: Query, parts: readonly PerSession<number>[]): Promise<void> {
   const { ns, rows } = numbered(parts)
   if (rows.length === 0) return
@@ -177,8 +176,8 @@ export async function reopenAround(tx: Query, parts: readonly PerSession<number>
 }
 
 /**
- * Joins the response `r` that the event `e` is. From the event, never the other way round: the limit keeps the planner from
- * reading all responses of a session for the one that is next.
+ * Joins to an event `e` its response `r`. The limit makes the planner start at the event. Otherwise it could read all responses of a
+ * session to find one.
  */
 export const responseOfEvent = (tx: Query) => tx`
   cross join lateral (
@@ -190,7 +189,7 @@ export const responseOfEvent = (tx: Query) => tx`
     limit 1
   ) r`
 
-/** Joins to sessions `s` how many responses `c` of each wait for credits, wait for analysis, or could not be analysed. */
+/** Joins to sessions `s` the counts `c` of responses that wait for credits, wait for analysis, or failed in analysis. */
 export const responseCounts = (tx: Query) => tx`
   cross join lateral (
     select

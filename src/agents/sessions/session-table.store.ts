@@ -1,17 +1,14 @@
-/**
- * Sessions, and rows that belong to them, as tables of a statement: how one statement takes any number of sessions, of any
- * organizations.
- */
+/** Passes any number of sessions, of any organizations, and their rows to one statement as tables. */
 import type { Query } from '../../platform/db/pool.ts'
 
-/** Where rows of a session belong. */
+/** The ids that every row of a session carries. */
 export interface SessionScope {
   readonly organizationId: string
   readonly applicationId: string
   readonly sessionId: string
 }
 
-/** What is written or looked up for one session of several. */
+/** Rows of one session, for a statement about several sessions. */
 export interface PerSession<T> {
   readonly scope: SessionScope
   readonly rows: readonly T[]
@@ -25,7 +22,7 @@ export const sessionTable = (tx: Query, scopes: readonly SessionScope[]) => tx`
     ${scopes.map(({ sessionId }) => sessionId)}::text[]::uuid[]
   ) with ordinality as s (organization_id, application_id, session_id, n)`
 
-/** The number in `sessionTable` of every row, and the rows in the same order. */
+/** The rows of all sessions, and for each row the number of its session in `sessionTable`. */
 export function numbered<T>(parts: readonly PerSession<T>[]): {
   readonly ns: number[]
   readonly rows: readonly T[]

@@ -1,9 +1,8 @@
 /**
- * How a session changes with a request: its status, its processing status, its participants.
- *
- * The rule: pure, and independent of the order in which agreeing requests arrive.
+ * How a request changes its session: status, processing status and participants. Pure. The result does not depend on the order in
+ * which requests arrive, as long as they do not contradict each other.
  */
-import type { Letter } from '../../actors/types.ts'
+import type { NewMessage } from '../../actors/types.ts'
 import { invalid } from '../../platform/validation/json.ts'
 import { canonicalJson } from '../events/fingerprint.ts'
 import {
@@ -15,8 +14,8 @@ import {
 import type { AgentSettings } from '../settings.ts'
 
 /**
- * From the present status and the requested one to the next. A terminal status does not open again; a session
- * that was given up may turn out to have ended.
+ * The next status by present and requested status. A terminal session does not open again. An abandoned session may become
+ * ended.
  */
 const STATUS_MOVES = {
   open: { open: 'open', ended: 'ended', abandoned: 'abandoned' },
@@ -24,7 +23,7 @@ const STATUS_MOVES = {
   ended: { open: 'ended', ended: 'ended', abandoned: 'ended' },
 } as const satisfies Record<SessionStatus, Record<SessionStatus, SessionStatus>>
 
-/** The status after a request: a new session (null) starts open, and absent means unchanged. */
+/** The status after a request. A new session (null) starts open. A request without a status leaves it as it is. */
 export function nextStatus(
   current: SessionStatus | null,
   requested: SessionStatus | undefined,
@@ -38,27 +37,27 @@ export function isTerminal(status: SessionStatus): boolean {
 }
 
 /**
- * Between two turns of a session, so that requests that follow one another closely share a turn. The first message after a pause
- * goes at once.
+ * Least time between two turns of a session, so that requests in quick succession share a turn. The first message after a pause
+ * is due at once.
  */
 export const TURN_PAUSE_MS = 1_000
 
-/** How long the analysis of an open session waits for more responses, which it then reads together. */
+/** Time that the analysis of an open session waits for more responses, to read them together. */
 const ANALYSIS_DELAY_MS = 1_000
 
-/** The letter that has metered responses analysed: at once where no more will come, or more wait than one turn reads. */
-export function analyzeLetter(
+/** The message that has metered responses analysed: at once where no more will come, or more wait than one turn reads. */
+export function analyzeMessage(
   { organizationId, sessionId }: { readonly organizationId: string; readonly sessionId: string },
   atOnce: boolean,
-): Letter {
+): NewMessage {
   const delay = atOnce ? {} : { delayMs: ANALYSIS_DELAY_MS }
   return { key: `analysis:${sessionId}`, type: 'analyze', organizationId, ...delay }
 }
 
-/** What ingest answers for a request that changed something. */
+/** The processing status in the answer to a request that changed something. */
 export function processingStatusFor(state: {
   readonly captureContent: boolean
-  /** A finalised response does, of this request or of an earlier one. */
+  /** True where a final response of this request or of an earlier one waits for credits. */
   readonly waitsForCredits: boolean
 }): ProcessingStatus {
   if (!state.captureContent) return 'capture_disabled'
@@ -66,11 +65,11 @@ export function processingStatusFor(state: {
 }
 
 /**
- * The session's participants after a request: matched by `externalId`, absent members never overwrite; those without
- * one are told apart by their values. `boundary` is the default for those that never named one; a request that
- * names one later wins. Sorted, so that the result does not depend on the order of arrival.
+ * The session's participants after a request. Participants with the same `externalId` are merged, and absent members overwrite
+ * nothing. Participants without an `externalId` are the same where all values are equal. `boundary` is the default for participants
+ * that never named one; a later request that names one wins. The result is sorted, so it does not depend on the order of arrival.
  * Returns `stored` itself where nothing changes.
- * @throws AppError 400 where the session would have too many
+ * @throws AppError 400 where the session would have too many participants
  */
 export function mergeParticipants(
   stored: readonly Participant[],
@@ -91,7 +90,7 @@ export function mergeParticipants(
   throw invalid([{ path: 'participants', code: 'length', message }])
 }
 
-/** Identity: the external id, else all the values. */
+/** The external id, or else all values. */
 function participantKey(participant: Participant): string {
   return participant.externalId === undefined
     ? `anonymous ${canonicalJson(participant)}`

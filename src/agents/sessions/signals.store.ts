@@ -1,6 +1,6 @@
 /**
- * Writing signals. One signal per event, source and kind: what is read again from a revised event replaces what was
- * read before and keeps its id. Under the session's row lock.
+ * The SQL that writes signals, under the session's row lock. There is one signal for an event, a source and a kind. A signal of
+ * a revised event replaces the earlier one and keeps its id.
  */
 
 import type { Query } from '../../platform/db/pool.ts'
@@ -8,7 +8,7 @@ import type { NewId } from '../../platform/ids.ts'
 import type { Rating, SignalKind, SignalSource } from '../model.ts'
 import { numbered, type PerSession, scopesOf, sessionTable } from './session-table.store.ts'
 
-/** Sequence, revision and time are those of the event that the signal was read from. */
+/** A signal to write. It takes sequence, revision and time from its event. */
 export interface NewSignal {
   readonly source: SignalSource
   readonly kind: SignalKind
@@ -62,7 +62,7 @@ export async function writeSignals(
       updated_at = now()`
 }
 
-/** Deletes the signals that feedback events, by their ids, have made. */
+/** Deletes the explicit-feedback signals of events, by event id. */
 export async function deleteFeedback(tx: Query, parts: readonly PerSession<string>[]): Promise<void> {
   const { ns, rows } = numbered(parts)
   if (rows.length === 0) return

@@ -1,36 +1,36 @@
 /**
- * What a turn of the session's actor does with the events that it walks or goes back for, and what the session then
- * says of its progress. Pure; which events are walked is decided in progress.rules.ts.
+ * The effects of a session's turn: which signals and responses its events make, and which processing status follows. Pure.
+ * progress.rules.ts selects the events.
  */
 import type { ProcessingStatus } from '../model.ts'
 import { type FeedbackSignal, type ProgressEvent, signalOf } from './progress.rules.ts'
 
 /** A stored event as a turn reads it. */
 export interface TurnEvent extends ProgressEvent {
-  /** An assistant response that its reader saw, judged when the event came in. */
+  /** True for an assistant response with visible content. Ingestion decides it when the event arrives. */
   readonly visible: boolean
-  /** Content was captured under the settings that the event was stored with. */
+  /** True where the settings that the event was stored under capture content. */
   readonly captured: boolean
 }
 
 export interface Effects {
   readonly signals: readonly FeedbackSignal[]
-  /** Feedback events that may have made a signal in an earlier revision and make none now. */
+  /** Ids of feedback events that make no signal now, but may have made one in an earlier revision. */
   readonly retracted: readonly string[]
-  /** Visible finalised assistant responses with content: metered once, and analysed. */
+  /** Visible final assistant responses with captured content. Each is metered once, and analysed. */
   readonly responses: readonly TurnEvent[]
-  /** Events that may have been responses in an earlier revision and are none now. */
+  /** Ids of events that are no response now, but may have been one in an earlier revision. */
   readonly withdrawn: readonly string[]
-  /** Sequences around which stored responses were read in a context that has changed. */
+  /** Sequences of changed events. The nearest responses around them must be analysed again. */
   readonly changedAround: readonly number[]
 }
 
-/** The effects of events that were revised or came late, and of the events walked now, both in order of sequence. */
-export function effectsOf(late: readonly TurnEvent[], walked: readonly TurnEvent[]): Effects {
-  const events = [...late, ...walked]
-  const firstResponse = walked.findIndex(isResponse)
-  // Behind the first response of this walk every neighbour is as new as the message itself.
-  const beforeIt = firstResponse === -1 ? walked : walked.slice(0, firstResponse)
+/** The effects of late events and of the next events. Both are in order of sequence. */
+export function effectsOf(late: readonly TurnEvent[], next: readonly TurnEvent[]): Effects {
+  const events = [...late, ...next]
+  const firstResponse = next.findIndex(isResponse)
+  // A user message after the first new response has only new responses around it, which are analysed anyway.
+  const beforeIt = firstResponse === -1 ? next : next.slice(0, firstResponse)
   return {
     signals: events.map(signalOf).filter((signal) => signal !== null),
     retracted: late
@@ -55,30 +55,32 @@ function isUserMessage(event: TurnEvent): boolean {
   return event.type === 'user_message' && event.final
 }
 
-export interface Progress {
+export interface ProcessingState {
   /** By the application's present settings. */
   readonly captureContent: boolean
-  /** Stored events are still to be walked, or wait beyond a gap. */
+  /** True where stored events are not processed yet, or wait beyond a gap. */
   readonly unprocessed: boolean
-  /** Responses by what they wait for: credits, analysis, nobody. */
+  /** Number of responses that wait for credits. */
   readonly blocked: number
+  /** Number of responses that wait for analysis. */
   readonly metered: number
+  /** Number of responses whose analysis failed. */
   readonly failed: number
 }
 
 /**
- * `capture_disabled` before `billing_blocked`, as in the answer to an ingest request; then what is in progress before
- * what waits for events, and the result last.
+ * The processing status of a session. The first condition that holds wins: capture is off, responses wait for credits, responses are
+ * analysed, events are not processed yet. Otherwise the session has failed or is completed. Ingestion answers in the same order.
  */
-export function processingStatusOf(progress: Progress): ProcessingStatus {
-  if (!progress.captureContent) return 'capture_disabled'
-  if (progress.blocked > 0) return 'billing_blocked'
-  if (progress.metered > 0) return 'processing'
-  if (progress.unprocessed) return 'pending'
-  return progress.failed > 0 ? 'failed' : 'completed'
+export function processingStatusOf(state: ProcessingState): ProcessingStatus {
+  if (!state.captureContent) return 'capture_disabled'
+  if (state.blocked > 0) return 'billing_blocked'
+  if (state.metered > 0) return 'processing'
+  if (state.unprocessed) return 'pending'
+  return state.failed > 0 ? 'failed' : 'completed'
 }
 
-/** What a session says by the first of its counts that is not 0; `none`: all are. */
+/** The processing status by the first count of responses that is not 0. `none`: all counts are 0. */
 export interface StatusByCount {
   readonly blocked: ProcessingStatus
   readonly metered: ProcessingStatus
@@ -86,9 +88,9 @@ export interface StatusByCount {
   readonly none: ProcessingStatus
 }
 
-/** `processingStatusOf` for who has not counted yet. */
-export function statusByCount(progress: Pick<Progress, 'captureContent' | 'unprocessed'>): StatusByCount {
-  const none = { ...progress, blocked: 0, metered: 0, failed: 0 }
+/** All results of `processingStatusOf`, for a statement that counts the responses itself. */
+export function statusByCount(state: Pick<ProcessingState, 'captureContent' | 'unprocessed'>): StatusByCount {
+  const none = { ...state, blocked: 0, metered: 0, failed: 0 }
   return {
     blocked: processingStatusOf({ ...none, blocked: 1 }),
     metered: processingStatusOf({ ...none, metered: 1 }),

@@ -6,7 +6,7 @@ import type { Sql } from '../../../src/platform/db/pool.ts'
 import { type Account, CREDITS, EVENTS_PER_SESSION, REQUESTS_PER_SESSION } from './load.ts'
 
 export interface Audit {
-  /** Events that were answered with 200 and are not there, sessions that are not processed, letters that vanished. */
+  /** Events that were answered with 200 and are not there, sessions that are not processed, messages that vanished. */
   readonly lost: number
   /** Events, signals, billing units and turns that are there twice. */
   readonly doubled: number
@@ -161,7 +161,7 @@ async function auditMailboxes(sql: Sql): Promise<readonly Rule[]> {
       (select count(*) from actor_message) as waiting,
       (select count(*) from actor_dead_letter where type not like 'poison%') as innocent`
   return [
-    { kind: 'lost', name: 'letters left in their mailboxes', broken: row?.waiting ?? 0 },
+    { kind: 'lost', name: 'newMessages left in their mailboxes', broken: row?.waiting ?? 0 },
     { kind: 'lost', name: 'dead letters that are no poison', broken: row?.innocent ?? 0 },
   ]
 }

@@ -1,5 +1,5 @@
 /**
- * A worker thread as in production, with everything that can be wrong with one: poison among its letters, a clock that
+ * A worker thread as in production, with everything that can be wrong with one: poison among its messages, a clock that
  * jumps by hours, short leases. Its probes write down what the runtime did to them.
  */
 import { parentPort } from 'node:worker_threads'
@@ -18,7 +18,7 @@ const JUMP_HOURS = 12
 /** Between two commits of a long turn: enough for others to take over meanwhile. */
 const IO_MS = 1_500
 const POISON_ATTEMPTS = 3
-/** More than any innocent letter is interrupted. */
+/** More than any innocent message is interrupted. */
 const INNOCENT_ATTEMPTS = 1_000
 
 /** Half a day to either side, again and again. Nothing that matters may ask this clock. */

@@ -3,10 +3,10 @@ import type { Sql } from '../../../src/platform/db/pool.ts'
 import { eventually } from '../../support/eventually.ts'
 
 export interface LagMeter {
-  /** Seconds that the oldest due letter had waited, at its worst. */
+  /** Seconds that the oldest due message had waited, at its worst. */
   readonly peakSeconds: number
-  /** The most letters that waited at once. */
-  readonly peakLetters: number
+  /** The most messages that waited at once. */
+  readonly peakMessages: number
   stop(): Promise<void>
 }
 
@@ -16,16 +16,16 @@ const EVERY_MS = 500
 export function measureLag(sql: Sql): LagMeter {
   let stopped = false
   let peakSeconds = 0
-  let peakLetters = 0
+  let peakMessages = 0
   const running = (async () => {
     while (!stopped) {
-      const [row] = await sql<{ age: number | null; letters: number }[]>`
+      const [row] = await sql<{ age: number | null; newMessages: number }[]>`
         select
           extract(epoch from now() - min(available_at) filter (where available_at <= now()))::float8 as age,
-          count(*) as letters
+          count(*) as newMessages
         from actor_message`.catch(() => [])
       peakSeconds = Math.max(peakSeconds, row?.age ?? 0)
-      peakLetters = Math.max(peakLetters, row?.letters ?? 0)
+      peakMessages = Math.max(peakMessages, row?.newMessages ?? 0)
       await Bun.sleep(EVERY_MS)
     }
   })()
@@ -33,8 +33,8 @@ export function measureLag(sql: Sql): LagMeter {
     get peakSeconds() {
       return peakSeconds
     },
-    get peakLetters() {
-      return peakLetters
+    get peakMessages() {
+      return peakMessages
     },
     async stop() {
       stopped = true
@@ -43,13 +43,13 @@ export function measureLag(sql: Sql): LagMeter {
   }
 }
 
-/** Nobody helps. @returns after how many seconds no letter waits any more @throws where that takes longer than `deadlineMs` */
+/** Nobody helps. @returns after how many seconds no message waits any more @throws where that takes longer than `deadlineMs` */
 export async function drained(sql: Sql, deadlineMs: number): Promise<number> {
   const started = performance.now()
   await eventually(
     async () => {
       const rows = await sql`select key, type, attempts, last_error from actor_message limit 5`
-      if (rows.length > 0) throw new Error(`letters wait: ${JSON.stringify(rows)}`)
+      if (rows.length > 0) throw new Error(`newMessages wait: ${JSON.stringify(rows)}`)
     },
     { deadlineMs, everyMs: 100 },
   )

@@ -1,6 +1,6 @@
 /**
  * The load of a trial: agent conversations over HTTP, each request sent until it is answered with 200, and probe
- * letters straight into the mailboxes.
+ * messages straight into the mailboxes.
  *
  * The rule: what was begun is brought to its end, so that at the end of the trial the state of every session is known.
  */

@@ -12,9 +12,9 @@ export interface Report extends Counts, Audit {
   readonly faults: Readonly<Record<string, number>>
   /** After each round of trouble. */
   readonly drainSeconds: readonly number[]
-  /** The longest that a due letter had waited, and the most that waited at once. */
+  /** The longest that a due message had waited, and the most that waited at once. */
   readonly peakLagSeconds: number
-  readonly peakLetters: number
+  readonly peakMessages: number
 }
 
 /** The whole report as Markdown. */
@@ -37,7 +37,7 @@ export function toMarkdown(report: Report): string {
       ['requests without an answer (and sent again)', report.unanswered],
       ['events stored', report.events],
       ['sessions', report.sessions],
-      ['probe letters', report.probes],
+      ['probe messages', report.probes],
       ['faults', strikes],
       ['processes started again', report.restarts],
       [
@@ -45,8 +45,8 @@ export function toMarkdown(report: Report): string {
         seconds(drains.reduce((sum, one) => sum + one, 0) / drains.length),
       ],
       ['backlog drained after, at worst', seconds(Math.max(...drains))],
-      ['oldest due letter, at worst', seconds(report.peakLagSeconds)],
-      ['letters waiting, at most', report.peakLetters],
+      ['oldest due message, at worst', seconds(report.peakLagSeconds)],
+      ['messages waiting, at most', report.peakMessages],
     ]),
     '',
     ...table([['Fault', 'Times'], ...faults]),

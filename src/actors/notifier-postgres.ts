@@ -1,21 +1,21 @@
 /**
- * The doorbell on PostgreSQL LISTEN/NOTIFY, where there is no Redis. A notification reaches every worker; the claim
+ * The notifier on PostgreSQL LISTEN/NOTIFY, where there is no Redis. A notification reaches every worker; the claim
  * decides who does the work, and skips what another is claiming.
  */
 import { listen } from '../platform/db/listener.ts'
 import type { Database, Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
-import type { EnvelopeSource, Ring } from './doorbell.ts'
-import { createRinger } from './ringer.ts'
+import { createBatchedNotifier } from './batched-notifier.ts'
+import type { Hint, WakeUpSource } from './notifier.ts'
 import {
   ACTOR_POOLS,
   type ActorKey,
-  type Doorbell,
-  type Envelope,
   kindOf,
   NO_ORGANIZATION,
+  type Notifier,
   type Pool,
+  type WakeUp,
 } from './types.ts'
 
 /** PostgreSQL refuses a payload of 8,000 bytes or more. */
@@ -28,9 +28,9 @@ function channelName(pool: Pool): string {
   return `actors_${pool}`
 }
 
-export function createPostgresDoorbell(deps: { readonly sql: Sql; readonly metrics: Metrics }): Doorbell {
-  return createRinger('postgres', deps.metrics, async (envelopes) => {
-    const notes = toNotes(envelopes)
+export function createPostgresNotifier(deps: { readonly sql: Sql; readonly metrics: Metrics }): Notifier {
+  return createBatchedNotifier('postgres', deps.metrics, async (wakeUps) => {
+    const notes = toNotes(wakeUps)
     await deps.sql`
       select pg_notify(channel, payload)
       from unnest(
@@ -39,11 +39,11 @@ export function createPostgresDoorbell(deps: { readonly sql: Sql; readonly metri
   })
 }
 
-/** One line an envelope, as many as fit into a notification: `key seq type organization`. */
-function toNotes(envelopes: readonly Envelope[]): { channel: string; payload: string }[] {
+/** One line a wake-up, as many as fit into a notification: `key seq type organization`. */
+function toNotes(wakeUps: readonly WakeUp[]): { channel: string; payload: string }[] {
   const notes: { channel: string; payload: string; bytes: number }[] = []
   const open = new Map<Pool, { channel: string; payload: string; bytes: number }>()
-  for (const { key, seq, type, organization = '' } of envelopes) {
+  for (const { key, seq, type, organization = '' } of wakeUps) {
     const kind = kindOf(key)
     if (kind === null) continue
     const pool = ACTOR_POOLS[kind]
@@ -65,20 +65,20 @@ function toNotes(envelopes: readonly Envelope[]): { channel: string; payload: st
 export async function createPostgresSources(
   deps: { readonly database: Database; readonly log: Log },
   pools: readonly Pool[],
-): Promise<ReadonlyMap<Pool, EnvelopeSource>> {
-  const waiting = new Map(pools.map((pool) => [channelName(pool), new WaitingRings()]))
-  // What was rung while the connection was lost is swept.
+): Promise<ReadonlyMap<Pool, WakeUpSource>> {
+  const waiting = new Map(pools.map((pool) => [channelName(pool), new WaitingWakeUps()]))
+  // What was notified while the connection was lost is swept.
   const listener = await listen(deps.database, {
     channels: [...waiting.keys()],
-    applicationName: 'earshot-doorbell',
+    applicationName: 'earshot-notifier',
     log: deps.log,
-    onNotification: (channel, payload) => waiting.get(channel)?.add(toRings(payload)),
+    onNotification: (channel, payload) => waiting.get(channel)?.add(toWakeUps(payload)),
   })
   let open = pools.length
-  const source = (rings: WaitingRings): EnvelopeSource => ({
-    take: (count) => rings.take(count),
+  const source = (wakeUps: WaitingWakeUps): WakeUpSource => ({
+    take: (count) => wakeUps.take(count),
     async close() {
-      rings.close()
+      wakeUps.close()
       open -= 1
       if (open === 0) await listener.close()
     },
@@ -86,30 +86,30 @@ export async function createPostgresSources(
   return new Map(pools.map((pool) => [pool, source(waiting.get(channelName(pool))!)]))
 }
 
-/** What was rung for and not taken yet: of each actor the newest letter. */
-class WaitingRings {
-  readonly #waiting = new Map<ActorKey, Ring>()
+/** What was notified of and not taken yet: of each actor the newest message. */
+class WaitingWakeUps {
+  readonly #waiting = new Map<ActorKey, Hint>()
   #arrived = Promise.withResolvers<void>()
   #closed = false
 
-  add(rings: readonly Ring[]): void {
-    for (const ring of rings) {
-      const known = this.#waiting.get(ring.key)
-      if (known === undefined ? this.#waiting.size < MAX_WAITING : known.seq < ring.seq)
-        this.#waiting.set(ring.key, ring)
+  add(wakeUps: readonly Hint[]): void {
+    for (const hint of wakeUps) {
+      const known = this.#waiting.get(hint.key)
+      if (known === undefined ? this.#waiting.size < MAX_WAITING : known.seq < hint.seq)
+        this.#waiting.set(hint.key, hint)
     }
     this.#wake()
   }
 
-  async take(count: number): Promise<readonly Ring[]> {
+  async take(count: number): Promise<readonly Hint[]> {
     if (this.#waiting.size === 0 && !this.#closed) await arrivedOrSilence(this.#arrived.promise)
-    const rings: Ring[] = []
-    for (const [key, ring] of this.#waiting) {
-      if (rings.length >= count) break
+    const wakeUps: Hint[] = []
+    for (const [key, hint] of this.#waiting) {
+      if (wakeUps.length >= count) break
       this.#waiting.delete(key)
-      rings.push(ring)
+      wakeUps.push(hint)
     }
-    return rings
+    return wakeUps
   }
 
   close(): void {
@@ -131,12 +131,16 @@ async function arrivedOrSilence(arrived: Promise<void>): Promise<void> {
   clearTimeout(timer)
 }
 
-function toRings(payload: string): readonly Ring[] {
-  const rings: Ring[] = []
+function toWakeUps(payload: string): readonly Hint[] {
+  const wakeUps: Hint[] = []
   for (const line of payload.split('\n')) {
     const [key = '', seq, , organization] = line.split(' ')
     if (kindOf(key) === null) continue
-    rings.push({ key: key as ActorKey, seq: Number(seq) || 0, organization: organization || NO_ORGANIZATION })
+    wakeUps.push({
+      key: key as ActorKey,
+      seq: Number(seq) || 0,
+      organization: organization || NO_ORGANIZATION,
+    })
   }
-  return rings
+  return wakeUps
 }

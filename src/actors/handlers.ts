@@ -1,7 +1,7 @@
 /** From a message to what is done about it: its handler, or giving up. */
 import type { Context } from './context.ts'
-import type { WaitingMessage } from './head.ts'
-import { park } from './statements.ts'
+import type { WaitingMessage } from './mailbox-reads.ts'
+import { deadLetter } from './statements.ts'
 import {
   type ActorDefinition,
   type BulkHandler,
@@ -12,7 +12,7 @@ import {
   type ShortHandler,
 } from './types.ts'
 
-/** Tries of giving up itself; after these the message is parked without asking the domain. */
+/** Tries of giving up itself; after these the message becomes a dead letter without asking the domain. */
 const GIVE_UP_ATTEMPTS = 3
 
 /** Attempts have a number for each type; deaths a small one for all, because each takes down other work with it. */
@@ -77,7 +77,7 @@ export function givingUp(context: Context, head: WaitingMessage): ShortHandler {
       head.deaths < context.options.maxDeaths + GIVE_UP_ATTEMPTS
     const outcome = asked ? await giveUp(message, tx, send, head.lastError ?? '') : 'dead_letter'
     if (outcome === 'dead_letter') {
-      await park(tx, message)
+      await deadLetter(tx, message)
       const { key, type, seq } = message
       context.log.error({ key, type, seq, lastError: head.lastError }, 'message given up: now a dead letter')
       context.metrics.turns.inc({ kind: kindOf(key) ?? '', outcome: 'dead_letter' })

@@ -1,5 +1,5 @@
 /**
- * The doorbell on Redis Streams: one stream and one consumer group a pool, shared by all workers of one database.
+ * The notifier on Redis Streams: one stream and one consumer group a pool, shared by all workers of one database.
  *
  * Entries are hints, so the group reads with NOACK: no pending list, no acknowledging, no repair of dead consumers,
  * and trimming can lose nothing. COUNT is the number of free places: what does not fit stays in Redis, where an idle
@@ -9,22 +9,22 @@ import type { Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import { openBlockingRedis, type Redis } from '../platform/redis.ts'
-import type { EnvelopeSource, Ring } from './doorbell.ts'
-import { createRinger } from './ringer.ts'
+import { createBatchedNotifier } from './batched-notifier.ts'
+import type { Hint, WakeUpSource } from './notifier.ts'
 import {
   ACTOR_POOLS,
   type ActorKey,
-  type Doorbell,
-  type Envelope,
   kindOf,
   NO_ORGANIZATION,
+  type Notifier,
   type Pool,
+  type WakeUp,
 } from './types.ts'
 
 const GROUP = 'workers'
 const MAX_LENGTH = 100_000
 const BLOCK_MS = 2_000
-/** Envelopes that are added in one go: a long transaction holds up everybody else's commands. */
+/** WakeUps that are added in one go: a long transaction holds up everybody else's commands. */
 const ADDED_TOGETHER = 500
 /** Longer than any answer takes: the connection is half-open. */
 const SILENCE_MS = 10_000
@@ -36,29 +36,29 @@ export function streamName(sql: Sql, pool: Pool): string {
   return `${sql.options.database}:actors:${pool}`
 }
 
-export function createRedisDoorbell(deps: {
+export function createRedisNotifier(deps: {
   readonly sql: Sql
   readonly redis: Redis
   readonly metrics: Metrics
-}): Doorbell {
+}): Notifier {
   const { sql, redis, metrics } = deps
   /**
    * A transaction wakes the reader when all are there: it finds them together, not the first one alone. Of one stream: a
    * cluster refuses those that touch several keys.
    */
-  async function add(stream: string, envelopes: readonly Envelope[]): Promise<void> {
+  async function add(stream: string, wakeUps: readonly WakeUp[]): Promise<void> {
     const additions = redis.multi()
-    for (const { key, seq, type, organization = '' } of envelopes) {
+    for (const { key, seq, type, organization = '' } of wakeUps) {
       const fields = ['key', key, 'seq', seq, 'type', type, 'organization', organization] as const
       additions.xadd(stream, 'MAXLEN', '~', MAX_LENGTH, '*', ...fields)
     }
     const results = (await additions.exec()) ?? []
     const lost = results.filter(([error]) => error !== null).length
-    metrics.lostRings.inc(lost)
+    metrics.lostWakeUps.inc(lost)
   }
 
-  return createRinger('redis', metrics, async (envelopes) => {
-    for (const [pool, ofPool] of Map.groupBy(envelopes, poolOf)) {
+  return createBatchedNotifier('redis', metrics, async (wakeUps) => {
+    for (const [pool, ofPool] of Map.groupBy(wakeUps, poolOf)) {
       if (pool === null) continue
       for (let from = 0; from < ofPool.length; from += ADDED_TOGETHER)
         await add(streamName(sql, pool), ofPool.slice(from, from + ADDED_TOGETHER))
@@ -67,7 +67,7 @@ export function createRedisDoorbell(deps: {
 }
 
 /** Null for a kind that this version does not know. */
-function poolOf({ key }: Envelope): Pool | null {
+function poolOf({ key }: WakeUp): Pool | null {
   const kind = kindOf(key)
   return kind === null ? null : ACTOR_POOLS[kind]
 }
@@ -79,20 +79,20 @@ export interface RedisSourceDeps {
   readonly url: string
 }
 
-export function createRedisSource(deps: RedisSourceDeps, pool: Pool, worker: string): EnvelopeSource {
+export function createRedisSource(deps: RedisSourceDeps, pool: Pool, worker: string): WakeUpSource {
   const stream = streamName(deps.sql, pool)
   const blocking = openBlockingRedis(deps.url, deps.log)
-  const closing = Promise.withResolvers<readonly Ring[]>()
+  const closing = Promise.withResolvers<readonly Hint[]>()
   let closed = false
 
-  async function read(count: number): Promise<readonly Ring[]> {
+  async function read(count: number): Promise<readonly Hint[]> {
     const silence = setTimeout(() => blocking.disconnect(true), SILENCE_MS)
     try {
       const answer = await blocking.xreadgroup(
         ...(['GROUP', GROUP, worker, 'COUNT', count, 'BLOCK', BLOCK_MS, 'NOACK'] as const),
         ...(['STREAMS', stream, '>'] as const),
       )
-      return toRings(answer)
+      return toWakeUps(answer)
     } finally {
       clearTimeout(silence)
     }
@@ -109,7 +109,7 @@ export function createRedisSource(deps: RedisSourceDeps, pool: Pool, worker: str
         if (error instanceof Error && /NOGROUP|no longer exists/.test(error.message)) {
           await createGroup(blocking, stream).catch(() => {})
         } else {
-          deps.log.debug({ err: error }, 'reading envelopes failed')
+          deps.log.debug({ err: error }, 'reading wake-ups failed')
           await Bun.sleep(200)
         }
         return []
@@ -126,7 +126,7 @@ export function createRedisSource(deps: RedisSourceDeps, pool: Pool, worker: str
 }
 
 async function createGroup(redis: Redis, stream: string): Promise<void> {
-  // From 0: entries that were added before the group existed are rung for too.
+  // From 0: entries that were added before the group existed are notified of too.
   await redis.xgroup('CREATE', stream, GROUP, '0', 'MKSTREAM')
 }
 
@@ -138,7 +138,7 @@ async function forgetLostConsumers(redis: Redis, stream: string): Promise<void> 
   }
 }
 
-/** How many envelopes no worker has read yet; null where the stream does not exist or the server cannot tell. */
+/** How many wake-ups no worker has read yet; null where the stream does not exist or the server cannot tell. */
 export async function streamLag(redis: Redis, sql: Sql, pool: Pool): Promise<number | null> {
   const groups = infoRows(await redis.xinfo('GROUPS', streamName(sql, pool)).catch(() => []))
   const lag = groups.find((group) => group.name === GROUP)?.lag
@@ -155,9 +155,9 @@ function infoRows(answer: unknown): Record<string, unknown>[] {
 }
 
 /** `[[stream, [[id, [name, value, …]], …]]]`, or null after silence. */
-function toRings(answer: unknown): readonly Ring[] {
+function toWakeUps(answer: unknown): readonly Hint[] {
   if (!Array.isArray(answer)) return []
-  const rings: Ring[] = []
+  const wakeUps: Hint[] = []
   for (const [, entries] of answer as [string, [string, string[]][]][]) {
     for (const [, fields] of entries) {
       const fieldOf = (name: string) => fields[fields.indexOf(name) + 1] ?? ''
@@ -165,8 +165,8 @@ function toRings(answer: unknown): readonly Ring[] {
       if (kindOf(key) === null) continue
       const seq = Number(fieldOf('seq'))
       const organization = (fields.includes('organization') && fieldOf('organization')) || NO_ORGANIZATION
-      rings.push({ key: key as ActorKey, seq: Number.isSafeInteger(seq) ? seq : 0, organization })
+      wakeUps.push({ key: key as ActorKey, seq: Number.isSafeInteger(seq) ? seq : 0, organization })
     }
   }
-  return rings
+  return wakeUps
 }

@@ -1,4 +1,4 @@
-/** Without Redis, a worker whose listening connection was cut without a word hears bells again, and needs no sweep for it. */
+/** Without Redis, a worker whose listening connection was cut without a word hears notifiers again, and needs no sweep for it. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { transactionWithOutbox } from '../../src/actors/mailbox.ts'
 import { NO_SWEEP, sessions, startWorker, type TestWorker, testDeps } from '../support/actors.ts'
@@ -15,7 +15,7 @@ beforeAll(async () => {
   proxy = await startTcpProxy(Number(url.port))
   url.port = String(proxy.port)
   const deps = testDeps(database.url, null)
-  // The bell alone is on the bad line.
+  // The notifier alone is on the bad line.
   const listening = { ...deps, servers: { ...deps.servers, database: { url: url.href } } }
   worker = await startWorker(listening, [sessions({ work: async () => 'done' })], NO_SWEEP)
 })
@@ -25,12 +25,12 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Sends letters to new actors until one of them is dealt with. */
+/** Sends messages to new actors until one of them is dealt with. */
 async function isHeard(): Promise<void> {
-  const { sql, doorbell } = worker.deps
+  const { sql, notifier } = worker.deps
   await eventually(async () => {
     const key = `session:${crypto.randomUUID()}` as const
-    await transactionWithOutbox({ sql, doorbell }, (_, outbox) => outbox.send([{ key, type: 'work' }]))
+    await transactionWithOutbox({ sql, notifier }, (_, outbox) => outbox.send([{ key, type: 'work' }]))
     return eventually(async () => (await sql`select 1 from actor_message where key = ${key}`).length === 0, {
       deadlineMs: 500,
     }).then(
@@ -40,7 +40,7 @@ async function isHeard(): Promise<void> {
   })
 }
 
-test('bells are heard again after the line was silent', async () => {
+test('notifiers are heard again after the line was silent', async () => {
   await isHeard()
   expect(proxy.connections).toBe(1)
   proxy.setLine('silent')

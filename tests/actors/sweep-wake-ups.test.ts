@@ -1,11 +1,11 @@
-/** What a worker without room does about the due messages that it finds: it rings for them, but not for long turns in a queue. */
+/** What a worker without room does about the due messages that it finds: it notifies of them, but not for long turns in a queue. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Context } from '../../src/actors/context.ts'
 import type { Dispatcher } from '../../src/actors/dispatcher.ts'
 import { send } from '../../src/actors/mailbox.ts'
 import { DEFAULT_OPTIONS } from '../../src/actors/options.ts'
 import { sweepOnce } from '../../src/actors/sweeper.ts'
-import type { ActorKey, Envelope } from '../../src/actors/types.ts'
+import type { ActorKey, WakeUp } from '../../src/actors/types.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
@@ -15,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 /** One sweep of a worker with so much room in each pool. */
-async function sweepWith(free: number): Promise<{ readonly rung: string[]; readonly taken: string[] }> {
-  const rung: string[] = []
+async function sweepWith(free: number): Promise<{ readonly notified: string[]; readonly taken: string[] }> {
+  const notified: string[] = []
   const taken: string[] = []
   const context = {
     sql: database.sql,
@@ -26,7 +26,7 @@ async function sweepWith(free: number): Promise<{ readonly rung: string[]; reado
       ['session', {}],
       ['analysis', {}],
     ]),
-    doorbell: { ring: (envelopes: readonly Envelope[]) => rung.push(...envelopes.map(({ key }) => key)) },
+    notifier: { notify: (wakeUps: readonly WakeUp[]) => notified.push(...wakeUps.map(({ key }) => key)) },
   }
   const dispatcher = {
     known: () => [],
@@ -34,10 +34,10 @@ async function sweepWith(free: number): Promise<{ readonly rung: string[]; reado
     offer: ({ key }: { key: string }) => taken.push(key),
   }
   await sweepOnce(context as unknown as Context, dispatcher as unknown as Dispatcher)
-  return { rung: rung.sort(), taken: taken.sort() }
+  return { notified: notified.sort(), taken: taken.sort() }
 }
 
-test('a long turn that waits in a queue is not rung for again, one that waits for too long is', async () => {
+test('a long turn that waits in a queue is not notified of again, one that waits for too long is', async () => {
   const keys: ActorKey[] = ['session:a', 'session:b', 'analysis:a', 'analysis:b']
   await send(
     database.sql,
@@ -45,6 +45,6 @@ test('a long turn that waits in a queue is not rung for again, one that waits fo
   )
   await database.sql`
     update actor_message set available_at = now() - interval '1 minute' where key like '%:b'`
-  expect(await sweepWith(0)).toEqual({ rung: ['analysis:b', 'session:a', 'session:b'], taken: [] })
-  expect(await sweepWith(4)).toEqual({ rung: [], taken: keys.toSorted() })
+  expect(await sweepWith(0)).toEqual({ notified: ['analysis:b', 'session:a', 'session:b'], taken: [] })
+  expect(await sweepWith(4)).toEqual({ notified: [], taken: keys.toSorted() })
 })
