@@ -47,11 +47,15 @@ function timedSegments(segments: readonly Segment[], durationSeconds: number | n
   })
 }
 
-/** The text on one line that the database can store; '' if nothing is left. */
+/**
+ * The text on one line that the database can store; '' if nothing is left. White space other than the blank is replaced first,
+ * so that single blanks, which separate most words, are not replaced by themselves.
+ */
 function cleanText(text: string): string {
   return text
     .toWellFormed()
-    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .replaceAll(/[\p{Cc}\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+/gu, ' ')
+    .replaceAll(/ {2,}/g, ' ')
     .trim()
 }
 
