@@ -267,7 +267,6 @@ describe('the verdict on the events of a request', () => {
       const error = caught(() => session.send(row.sent))
       expect(error).toMatchObject({
         code: row.result.code,
-        status: row.result.code === 'invalid_feedback_target' ? 400 : 409,
         extra: { eventIndex: row.result.index, externalEventId: row.sent[row.result.index]?.externalEventId },
       })
       expect(error?.details[0]?.path).toStartWith(`events[${row.result.index}]`)
