@@ -1,4 +1,4 @@
-/** From a message to what is done about it: its handler, or giving up. */
+/** Finds the handler of a message, or gives the message up. */
 import type { Context } from './context.ts'
 import type { WaitingMessage } from './mailbox-reads.ts'
 import { deadLetter } from './statements.ts'
@@ -12,10 +12,10 @@ import {
   type ShortHandler,
 } from './types.ts'
 
-/** Tries of giving up itself; after these the message becomes a dead letter without asking the domain. */
+/** How often `giveUp` itself is tried; after that the message becomes a dead letter without asking the domain. */
 const GIVE_UP_ATTEMPTS = 3
 
-/** Attempts have a number for each type; deaths a small one for all, because each takes down other work with it. */
+/** Each type has its own limit of attempts. All share one small limit of deaths, because each death ends other work, too. */
 export function isSpent(context: Context, message: WaitingMessage): boolean {
   const { attempts, deaths } = message
   return (
@@ -27,14 +27,14 @@ function maxAttempts({ maxAttempts: usual, maxAttemptsOf = {} }: ActorDefinition
   return Object.hasOwn(maxAttemptsOf, type) ? (maxAttemptsOf[type] ?? usual) : usual
 }
 
-/** Short turn: the handler of the message's type. @throws Error for an unknown type: the message came from newer code. */
+/** The handler of a message in a short turn. @throws Error for an unknown type, which newer code may have sent */
 export function shortHandler(context: Context, message: Message): ShortHandler | BulkHandler {
   const definition = definitionOf(context, message)
   if (definition.pool !== 'short') throw new Error(`${definition.kind} is not an actor of short turns`)
   return handlerOf(definition.handlers, message.type)
 }
 
-/** Long turn: as `shortHandler`. */
+/** The handler of a message in a long turn. @throws Error for an unknown type, which newer code may have sent */
 export function longHandler(context: Context, message: Message): LongHandler {
   const definition = definitionOf(context, message)
   if (definition.pool === 'short') throw new Error(`${definition.kind} is not an actor of long turns`)
@@ -42,7 +42,7 @@ export function longHandler(context: Context, message: Message): LongHandler {
   return typeof handler === 'function' ? handler : handler.alone
 }
 
-/** The handler that the message may share with others. Null where it has none, or is of an unknown kind or type. */
+/** The handler that the message may share with others. Null if it has none, or if its kind or type is unknown. */
 export function groupHandler({ definitions }: Context, { key, type }: Message): GroupHandler | null {
   const kind = kindOf(key)
   const definition = kind === null ? undefined : definitions.get(kind)
@@ -66,7 +66,7 @@ export function longTurnTimeoutMs(context: Context, message: Message): number {
   return own ?? context.options.longTurnTimeoutMs
 }
 
-/** Gives a message up: the domain decides, or it becomes a dead letter. */
+/** A handler that gives a message up: the domain handles it, or it becomes a dead letter. */
 export function givingUp(context: Context, head: WaitingMessage): ShortHandler {
   return async (message, tx, send) => {
     const definition = definitionOf(context, head)

@@ -6,6 +6,7 @@
  */
 
 import { transactionWithOutbox } from '../actors/mailbox.ts'
+import { wakeBlockedSessions } from '../agents/sessions/credits.ts'
 import type { Deps } from '../container.ts'
 import type { Query } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -170,10 +171,7 @@ function credits(deps: IdentityDeps) {
   ) =>
     transactionWithOutbox(deps, async (tx, outbox) => {
       const result = await change(tx)
-      const blocked = await store.lockBlockedSessions(tx, organizationId)
-      await outbox.sendUnlessWaiting(
-        blocked.map((id) => ({ key: `session:${id}` as const, type: 'credits_added', organizationId })),
-      )
+      await wakeBlockedSessions(tx, outbox, organizationId)
       return result
     })
   return {

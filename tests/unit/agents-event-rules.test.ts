@@ -283,7 +283,7 @@ describe('the verdict on the events of a request', () => {
     expect(session.send([event('f', 2, feedbackOn('a'))])).toEqual([0, 1, 0])
   })
 
-  test('what must be loaded is what is sent and what feedback is about', () => {
+  test('the ids to load are those of the events and of the targets of feedback', () => {
     const session = new MemorySession()
     const prepared = [event('f', 2, feedbackOn('a')), event('b', 3)].map((sent) => session.prepare(sent))
     expect(idsToLoad(prepared).sort()).toEqual(['a', 'b', 'f'])
@@ -323,7 +323,7 @@ describe('a redaction rule that changed between a send and its retry', () => {
     expect(caught(() => decide({ ...input, rejudge: () => null }))?.code).toBe('event_changed')
   })
 
-  test('nothing is judged again while the settings are the same', () => {
+  test('no fingerprint is computed again under the same settings', () => {
     const session = new MemorySession()
     session.send([event('a', 1)])
     const input = session.inputFor([event('a', 1, { content: 'other' })])

@@ -426,7 +426,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'website/rules.ts': ['isFromRobot'],
 }
 
-test('every function of a file of rules is here', async () => {
+test('every function of the rules files is covered', async () => {
   const files = new Bun.Glob('**/{*.rules,rules}.ts').scanSync({ cwd: SOURCE })
   const missing: string[] = []
   for (const file of [...files].sort()) {

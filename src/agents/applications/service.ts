@@ -5,6 +5,7 @@
  * Settings are versioned. A change is decided and written under the lock of the application's row. So two concurrent changes both
  * take effect, each as its own version.
  */
+import { membersAmong } from '../../identity/organizations.ts'
 import type { Identity } from '../../identity/service.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { RequestWork } from '../../platform/concurrency/work.ts'
@@ -185,14 +186,10 @@ function secrets({ sql, identity, log }: ApplicationsDeps) {
   }
 }
 
-async function refuseStrangers(
-  tx: Parameters<typeof store.selectMembers>[0],
-  organizationId: string,
-  settings: AgentSettings,
-): Promise<void> {
+async function refuseStrangers(tx: Query, organizationId: string, settings: AgentSettings): Promise<void> {
   const access = settings.conversationAccess
   if (access.type === 'workspace') return
-  const findings = strangers(settings, await store.selectMembers(tx, organizationId, access.userIds))
+  const findings = strangers(settings, await membersAmong(tx, organizationId, access.userIds))
   if (findings.length > 0) refuse(findings)
 }
 

@@ -146,20 +146,6 @@ export async function insertSettings(
     values (${organizationId}, ${applicationId}, ${version}, ${JSON.stringify(settings)}::text::jsonb)`
 }
 
-/** The users of the list that are members of the organization. */
-export async function selectMembers(
-  sql: Query,
-  organizationId: string,
-  userIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const rows = await sql<{ userId: string }[]>`
-    select user_id as "userId"
-    from membership
-    where organization_id = ${organizationId}
-      and user_id = any(${userIds as string[]}::uuid[])`
-  return new Set(rows.map((row) => row.userId))
-}
-
 /** The data of an application that ingestion needs. */
 export interface IngestApplication {
   readonly agentKey: string
