@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { decide, idsToLoad } from '../../src/agents/ingest/event.rules.ts'
 import type { Event } from '../../src/agents/model.ts'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import { AppError, type ErrorCode } from '../../src/platform/errors.ts'
 import { MemorySession } from '../support/memory-session.ts'
 
@@ -267,9 +268,9 @@ describe('the verdict on the events of a request', () => {
       const error = caught(() => session.send(row.sent))
       expect(error).toMatchObject({
         code: row.result.code,
-        status: row.result.code === 'invalid_feedback_target' ? 400 : 409,
         extra: { eventIndex: row.result.index, externalEventId: row.sent[row.result.index]?.externalEventId },
       })
+      expect(ERRORS.codes[row.result.code]).toBe(row.result.code === 'invalid_feedback_target' ? 400 : 409)
       expect(error?.details[0]?.path).toStartWith(`events[${row.result.index}]`)
       expect(session.snapshot()).toEqual(before)
     }
