@@ -39,7 +39,7 @@ export async function runTogether(
     } catch (error) {
       failures += 1
       if (error instanceof Fenced)
-        context.metrics.turns.inc({ kind: kindOf(works[0]!.key) ?? '', outcome: 'fenced' })
+        context.metrics.turns.inc({ kind: kindOf(works[0]!.key), outcome: 'fenced' })
       // Fenced the first time: the next look at the mailboxes shows who is lost, and the others go on together.
       if (!(error instanceof Fenced) || failures > 1) await group.separate(works, error, failures)
     }

@@ -7,6 +7,7 @@
 
 import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
+import { sessionMessages } from '../messages/session.ts'
 import type { Query } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
@@ -172,7 +173,7 @@ function credits(deps: IdentityDeps) {
       const result = await change(tx)
       const blocked = await store.lockBlockedSessions(tx, organizationId)
       await outbox.sendUnlessWaiting(
-        blocked.map((id) => ({ key: `session:${id}` as const, type: 'credits_added', organizationId })),
+        blocked.map((id) => sessionMessages.message(id, 'credits_added', { organizationId })),
       )
       return result
     })

@@ -8,6 +8,7 @@
  * Sessions share turns where the analyser takes many conversations at once: one statement reads for all of them, and one transaction
  * writes for all of them. A server that is asked about one conversation at a time has a turn for each.
  */
+import { defineActor } from '../../actors/declaration.ts'
 import type { ActorDefinition, GroupTurn, LongHandler, LongTurn, Message, Send } from '../../actors/types.ts'
 import {
   type Analyzer,
@@ -19,6 +20,7 @@ import {
 import { createAnalyzer } from '../../analyze/create.ts'
 import { textOf } from '../../analyze/text.ts'
 import type { Deps } from '../../container.ts'
+import { analysisMessages } from '../../messages/analysis.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import type { NewId } from '../../platform/ids.ts'
 import { lockSessions, saveProcessingStatuses } from '../sessions/progress.store.ts'
@@ -55,7 +57,7 @@ interface Outcome {
 
 const NOTHING: Outcome = { state: 'analyzed', findings: [] }
 
-/** `analyze`: responses of the session are in state `metered`. */
+/** The actor that analyses the responses of a session. */
 export function analysisActor(
   deps: AnalysisDeps,
   analyzer: Analyzer = createAnalyzer(deps.config, deps.textWork),
@@ -67,13 +69,11 @@ export function analysisActor(
       organizations: [turn.organization],
     })
   const together = (turn: GroupTurn) => analyze(deps, analyzer, turn)
-  return {
-    kind: 'analysis',
-    pool: 'analysis',
+  return defineActor(analysisMessages, {
     maxAttempts: 8,
     giveUp: (message, tx, send) => giveUp(deps, message, tx, send),
     handlers: { analyze: analyzer.analyzeMany === undefined ? alone : { together, alone } },
-  }
+  })
 }
 
 const partsOf = (turn: LongTurn): Omit<GroupTurn, 'messages' | 'organizations'> => ({
