@@ -82,7 +82,6 @@ describe('Markdown', () => {
 
   test('every setting that is named exists', () => {
     const other = new Set([
-      'ACTOR_POOLS',
       'EARSHOT_API_KEY',
       'BENCH_FULL',
       'BENCH_PEERS',
