@@ -1,9 +1,9 @@
 /**
- * Actors beside other queues: how fast a backlog is worked off, and how long a message takes from commit to applied.
+ * Actors compared with other queues: the rate at which a backlog drains, and the time of a message from commit to applied.
  *
- * Every peer runs as one process's worker would, in this process, with handlers that do nothing, one after the other on
- * the same machine; a figure counts beside the others of its run. Where a backlog takes longer than the limit, what was done
- * until then is the rate. A cell that would take a peer minutes to fill is left out unless `--full` is given.
+ * Every peer runs as a single worker in this process, with handlers that do nothing, one after the other on
+ * the same machine. Compare figures only within a run. If a backlog takes longer than the limit, the rate
+ * until then counts. A cell that takes a peer minutes to fill is left out unless `BENCH_FULL=1` is set.
  */
 
 import { cpuOfSelf, cpuOfTree } from './support/cpu.ts'
@@ -29,7 +29,7 @@ const FULL = [
 ] as const
 /** A cell with more messages than this is measured once. */
 const BIG = 50_000
-/** Peers of which fewer messages a key group tell the rate as well, and more would take minutes to store. */
+/** Peers that get fewer messages: storing more would take minutes and give the same rate. */
 const MOST_MESSAGES: Readonly<Record<string, number>> = {
   'graphile-worker': 4_000,
   groupmq: 40_000,
@@ -40,7 +40,7 @@ const MOST_MESSAGES: Readonly<Record<string, number>> = {
 const REFERENCE = 'groupmq synced'
 
 async function loadPeer(module: string, options: PeerOptions): Promise<Peer> {
-  // By a computed name: these modules have dependencies of their own (bench/package.json).
+  // Imported by a computed name, because these modules have their own dependencies (bench/package.json).
   const { createPeer } = (await import(`./peers/${module}.ts`)) as PeerModule
   return createPeer(options)
 }
@@ -83,12 +83,12 @@ async function openPeers(stack: AsyncDisposableStack): Promise<readonly Peer[]> 
 interface Drain {
   /** Messages a second: the median of the rounds. */
   readonly rate: number
-  /** Microseconds of CPU a message, of all rounds: of the worker with its handlers, and of the servers. */
+  /** Microseconds of CPU per message over all rounds: worker with handlers, and servers. */
   readonly worker: number
   readonly servers: number
 }
 
-/** Some rounds, in which the peers take turns. */
+/** Several rounds in which the peers alternate. */
 async function drainAll(peers: readonly Peer[], keys: number, perKey: number): Promise<readonly Drain[]> {
   const rates = peers.map(() => [] as number[])
   const used = peers.map(() => ({ messages: 0, worker: 0, servers: 0 }))
@@ -120,13 +120,13 @@ async function drainAll(peers: readonly Peer[], keys: number, perKey: number): P
   })
 }
 
-/** Milliseconds of CPU until now: of this process, and of the servers that it has started. */
+/** Milliseconds of CPU used so far by this process and by the servers that it has started. */
 function cpu() {
   const worker = cpuOfSelf()
   return { worker, servers: cpuOfTree(process.pid) - worker }
 }
 
-/** Measures all and prints three tables. `BENCH_FULL=1` adds the cells of millions, `BENCH_PEERS=a,b` leaves peers out. */
+/** Measures every peer and prints three tables. `BENCH_FULL=1` adds cells of millions; `BENCH_PEERS=a,b` selects peers. */
 export async function benchActors(): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const peers = await openPeers(stack)

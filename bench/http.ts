@@ -1,10 +1,10 @@
 /**
- * Forms of the website and feedback records over real HTTP, durable before they are answered, beside plain Elysia routes that make the
+ * Website forms and feedback records over real HTTP, durable before the response, compared with plain Elysia routes that make the
  * same inserts.
  *
- * The plain routes are a child process, too, with the same driver, the same number of connections and the same database. What is
- * between them and the service is what the service does beyond inserting: credentials, its rules, the order of failures, the notifier.
- * The service runs no workers, so that nobody's mails are counted.
+ * The plain routes run in a child process, too, with the same driver, number of connections and database. The difference
+ * is the work of the service beyond inserting: credentials, validation, the order of failures, the notifier.
+ * The service runs no workers, so that sending mail does not count.
  */
 import { loadConfig } from '../src/config.ts'
 import { createContainer } from '../src/container.ts'
@@ -14,7 +14,7 @@ import { type Contestant, compare, inParallel, table } from './support/measure.t
 
 const CALLERS = 16
 const ROUNDS = 5
-/** Requests a round: a second or two. */
+/** Requests per round: a second or two. */
 const AMOUNT = 4_000
 
 interface Tenant {
@@ -60,7 +60,7 @@ const record = () => ({
   ],
 })
 
-/** Every caller sends one request after the other. */
+/** Every caller sends its requests in sequence. */
 function posting(
   name: string,
   url: string,

@@ -1,8 +1,8 @@
 /**
- * Ingestion over real HTTP, durable before it is answered, beside the same rows inserted by a bare `postgres` client.
+ * Ingestion over real HTTP, durable before the response, compared with a bare `postgres` client that inserts the same rows.
  *
- * The bare client is the limit: no HTTP, no validation, no redaction, no hash, no look at what is stored, no message
- * to an actor; one INSERT and one COMMIT per batch, over as many connections as there are HTTP callers. Callers and
+ * The bare client is the limit: no HTTP, validation, redaction, hash or look-up of stored rows, and no message
+ * to an actor; one INSERT and one COMMIT per batch, over one connection per HTTP caller. Callers and
  * servers share the cores of this machine.
  */
 
@@ -18,7 +18,7 @@ import { CALLERS, createTenant, event, overHttp, type Tenant } from './support/i
 import { type Contestant, compare, inParallel, type Rate, table } from './support/measure.ts'
 
 const ROUNDS = 3
-/** Events a request → events a round: enough for a second or two. */
+/** Events per request → events per round: enough for a second or two. */
 const SIZES = new Map([
   [1, 4_000],
   [50, 40_000],
@@ -59,7 +59,7 @@ export function bareClient(
   }
 }
 
-/** One connection that inserts and commits one event after the other: what a program without group commit does. */
+/** One connection that inserts and commits event by event, like a program without group commit. */
 function oneByOne(sql: Sql, tenant: Tenant): Contestant {
   const bare = bareClient(sql, tenant, 1, 1)
   return { ...bare, name: 'one connection' }
@@ -67,7 +67,7 @@ function oneByOne(sql: Sql, tenant: Tenant): Contestant {
 
 const SIGNALS = 200
 
-/** Sends feedback by feedback and looks until its signal is in the list of its session. @returns ms, sorted */
+/** Sends feedback one by one and polls until its signal is in the list of its session. @returns ms, sorted */
 async function untilVisible(baseUrl: string, { agentSecret, apiKey }: Tenant): Promise<readonly number[]> {
   const times: number[] = []
   for (let round = 0; round < SIGNALS; round++) {
@@ -102,7 +102,7 @@ async function untilVisible(baseUrl: string, { agentSecret, apiKey }: Tenant): P
   return times.toSorted((a, b) => a - b)
 }
 
-/** Measures every request size, with workers in the process and without, and the way to the signal. */
+/** Measures every request size, with and without workers in the process, and the time to the signal. */
 export async function benchIngest(): Promise<void> {
   await using environment = await openEnvironment(CALLERS)
   const tenant = await createTenant(environment)
@@ -113,7 +113,7 @@ export async function benchIngest(): Promise<void> {
     await using service = await startService(environment, { REDIS_URL })
     await printLatency(tenant, service.baseUrl, notifier)
   }
-  // Without workers last: what it leaves to be done would be done beside the other.
+  // Without workers last, because its backlog would run during the other measurement.
   for (const role of ['all', 'api']) {
     await using service = await startService(environment, { ROLE: role })
     await printRates(environment, tenant, service, role)

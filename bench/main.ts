@@ -1,4 +1,4 @@
-/** `bun run bench [name …]`: runs the benchmarks, all of them unless some are named. */
+/** `bun run bench [name …]`: runs the named benchmarks; all by default. */
 import { benchActors } from './actors.ts'
 import { benchHttp } from './http.ts'
 import { benchIngest } from './ingest.ts'

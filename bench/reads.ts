@@ -1,9 +1,9 @@
 /**
- * Hot operations over real HTTP right after a burst, when PostgreSQL has no statistics of what came, while ingestion goes on, and
- * after `vacuum analyze`: a list must not be slow until statistics come, and nobody is to wait much longer than the others.
+ * Hot operations over real HTTP: right after a burst, when PostgreSQL has no statistics of the new rows; during ingestion; and
+ * after `vacuum analyze`. A list must not be slow without statistics, and no caller should wait much longer than others.
  *
- * The burst is what the service took over HTTP in one go, sessions of six events, and as much of everything else written directly.
- * Autovacuum is off, so that statistics come when they are told to.
+ * The burst consists of sessions of six events, sent over HTTP, and as many rows of every other kind, written directly.
+ * Autovacuum is off, so that statistics appear only on command.
  */
 import { loadConfig } from '../src/config.ts'
 import { createContainer } from '../src/container.ts'
@@ -25,7 +25,7 @@ interface Operation {
   send(): Promise<void>
 }
 
-/** What the directly written part of the burst belongs to, in the tenant of the callers. */
+/** Parents of the directly written rows, in the organization of the callers. */
 async function createOwner({ databaseUrl, sql }: Environment, tenant: Tenant): Promise<BurstOwner> {
   const { organizationId, applicationId } = tenant
   const config = loadConfig({ DATABASE_URL: databaseUrl, LOG_LEVEL: 'silent' })
@@ -52,7 +52,7 @@ async function createOwner({ databaseUrl, sql }: Environment, tenant: Tenant): P
   }
 }
 
-/** Takes one session of six events, the last of them feedback. */
+/** Sends one session of six events; the last is feedback. */
 function ingesting(baseUrl: string, { agentSecret }: Tenant): () => Promise<void> {
   return async () => {
     const events = Array.from({ length: EVENTS - 1 }, (_, index) => event(index + 1))
@@ -117,7 +117,7 @@ async function measureAll(operations: readonly Operation[]): Promise<ReadonlyMap
   return measured
 }
 
-/** Sends sessions with eight callers until `work` is done. */
+/** Sends sessions from eight callers until `work` is done. */
 async function whileIngesting<T>(ingest: () => Promise<void>, work: () => Promise<T>): Promise<T> {
   let isOver = false
   const callers = Array.from({ length: 8 }, async () => {
@@ -131,7 +131,7 @@ async function whileIngesting<T>(ingest: () => Promise<void>, work: () => Promis
   }
 }
 
-/** The turns of the burst take the cores that are measured, whatever is read: they come first. */
+/** Waits for the turns of the burst, which would compete for the measured cores. */
 async function untilDrained({ sql }: Environment): Promise<void> {
   for (;;) {
     const [row] = await sql<{ left: number }[]>`
@@ -162,7 +162,7 @@ export async function benchReads(): Promise<void> {
   await using service = await startService(environment)
   const operations = operationsOf(service.baseUrl, tenant, owner)
   const ingest = ingesting(service.baseUrl, tenant)
-  // Everything is asked for while there is nothing: what is planned then must not be slow later.
+  // Everything is read while the database is empty: these plans must not be slow later.
   for (const { send } of operations.slice(1)) await send().catch(() => {})
   await inParallel(SESSIONS, CALLERS, ingest)
   await loadBurst(sql, owner, SESSIONS / 2)

@@ -1,9 +1,9 @@
 /**
- * One page of the list of recordings over HTTP, with 1,000 and with 1,000,000 recordings: what a page costs must not grow with what
- * there is, nor with depth.
+ * One page of the list of recordings over HTTP, with 1,000 and with 1,000,000 recordings: the cost of a page must grow neither with
+ * the number of recordings nor with depth.
  *
- * Each has a database and a service of its own. A third of the recordings has no folder, a third a shared one, and a third a private
- * one of somebody else, which neither caller sees. Pages that are compared are asked for in turns.
+ * Each case has its own database and service. A third of the recordings has no folder, a third a shared one, and a third a private
+ * one of another user, which neither caller sees. Compared pages are requested alternately.
  */
 
 import { MIGRATIONS } from '../sql/migrations.ts'
@@ -19,7 +19,7 @@ import { table } from './support/measure.ts'
 const FEW = 1_000
 const MANY = 1_000_000
 const LIMIT = 10
-/** Pages before the deep one. */
+/** Pages before the deep page. */
 const DEPTH = 10_000
 const REQUESTS = 400
 const WARM_UP = 40
@@ -30,7 +30,7 @@ interface Tenant {
   readonly userToken: string
 }
 
-/** Organization, user and folders as the service makes them; the recordings by one statement a table. */
+/** Creates organization, user and folders through the service, and recordings by one statement per table. */
 async function fill(environment: Environment, dataDir: string, count: number): Promise<Tenant> {
   const config = loadConfig({ DATABASE_URL: environment.databaseUrl, LOG_LEVEL: 'silent', DATA_DIR: dataDir })
   const container = createContainer(
@@ -70,7 +70,7 @@ interface Owners {
   readonly hidden: string
 }
 
-/** One a second until now; ids are of version 7. */
+/** One per second until now, with UUIDv7 ids. */
 async function insertRecordings(sql: Sql, owners: Owners, count: number): Promise<void> {
   await sql`
     insert into recording (id, organization_id, display_name, source, started_at, created_at, transcript_status, summary)
@@ -89,7 +89,7 @@ async function insertRecordings(sql: Sql, owners: Owners, count: number): Promis
   await sql`vacuum analyze`
 }
 
-/** The cursor behind the last row of page `DEPTH` of what both callers see. */
+/** The cursor after the last row of page `DEPTH` of the recordings that both callers see. */
 async function deepCursor(sql: Sql, { organizationId }: Tenant): Promise<string> {
   const [row] = await sql<{ microseconds: number; id: string }[]>`
     select (extract(epoch from r.created_at) * 1000000)::bigint as microseconds, r.id
@@ -112,7 +112,7 @@ interface Reading {
   readonly headers: Record<string, string>
 }
 
-/** Milliseconds of one request, median by reading. */
+/** Median milliseconds of one request, by kind of page. */
 async function medians(readings: readonly Reading[]): Promise<ReadonlyMap<Reading, number>> {
   const taken = new Map<Reading, number[]>(readings.map((reading) => [reading, []]))
   for (let round = 0; round < WARM_UP + REQUESTS; round++) {
@@ -132,7 +132,7 @@ async function medians(readings: readonly Reading[]): Promise<ReadonlyMap<Readin
   )
 }
 
-/** A database of its own on the server of `environment`. */
+/** A separate database on the server of `environment`. */
 async function besides(environment: Environment, name: string): Promise<Environment> {
   await environment.sql.unsafe(`create database ${name}`)
   const url = new URL(environment.databaseUrl)

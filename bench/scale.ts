@@ -1,8 +1,8 @@
 /**
- * What an event and a claim cost when there is more of everything: flat means within 20 %.
+ * The cost of an event and of a claim as the data grows. Flat means within 20 %.
  *
- * Events are stored over HTTP into databases that hold few and many of them; actors are claimed, looked at and released
- * by the statements of the runtime among few and among many. Pairs are measured in turns, round after round.
+ * Events are stored over HTTP into databases that hold few and many events. Actors are claimed, read and released
+ * by the statements of the runtime among few and many others. Pairs alternate, round after round.
  */
 import { MIGRATIONS } from '../sql/migrations.ts'
 import { readMailboxes } from '../src/actors/mailbox-reads.ts'
@@ -29,7 +29,7 @@ export async function benchScale(): Promise<void> {
   await printClaims(environment)
 }
 
-/** A database of its own on the same server. */
+/** A separate database on the same server. */
 async function createDatabase(environment: Environment, name: string): Promise<Environment> {
   await environment.sql.unsafe(`create database ${name}`)
   const url = new URL(environment.databaseUrl)
@@ -68,7 +68,7 @@ async function printEvents(environment: Environment): Promise<void> {
   console.log(table(['events stored', 'µs an event', 'ratio'], rows))
 }
 
-/** Sessions of 20 events each, as ingestion stores them and their actors leave them. */
+/** Sessions of 20 events each, in the state after ingestion and processing. */
 async function storeEvents(
   sql: Sql,
   { organizationId, applicationId }: Tenant,
@@ -114,7 +114,7 @@ async function printClaims(environment: Environment): Promise<void> {
   console.log(table(['actors', 'µs an actor', 'ratio'], rows))
 }
 
-/** Takes some actors from all over the table, again and again. */
+/** Repeatedly claims some actors from all over the table. */
 function claiming(sql: Sql, actors: number): Contestant {
   let next = 0
   return {
@@ -122,7 +122,7 @@ function claiming(sql: Sql, actors: number): Contestant {
     async run(amount) {
       for (let round = 0; round < amount; round++) {
         const keys = Array.from({ length: KEYS_A_CLAIM }, (): `session:${string}` => {
-          // A step that shares no divisor with either number of actors visits all of them.
+          // A step coprime to both numbers of actors visits all of them.
           next = (next + 7_919) % actors
           return `session:${next}`
         })

@@ -1,10 +1,10 @@
 /**
- * The largest usual transcript, 10,000 utterances, written and read, beside a bare `postgres` client in the same run.
+ * The largest usual transcript, 10,000 utterances, written and read, compared with a bare `postgres` client in the same run.
  *
- * Writing is measured against COPY of the same rows, which is the fastest way into PostgreSQL; each in a transaction of its own.
- * Reading is measured against the rows alone, before anybody has made JSON of them. Over HTTP the request is parsed, judged, stored
- * with its recording and answered by the service, which is another process on the same cores; it runs no workers, whose indexing of
- * one transcript would be counted to the next.
+ * Writing is compared with COPY of the same rows, the fastest way into PostgreSQL, in separate transactions.
+ * Reading is compared with the bare rows, before conversion to JSON. Over HTTP the request is parsed, validated, stored
+ * with its recording and answered by the service, another process on the same cores. It runs no workers, because indexing of
+ * one transcript would count toward the next.
  */
 
 import { loadConfig } from '../src/config.ts'
@@ -12,7 +12,7 @@ import { createContainer } from '../src/container.ts'
 import { createFeatures } from '../src/features.ts'
 import type { Sql } from '../src/platform/db/pool.ts'
 import { transaction } from '../src/platform/db/transaction.ts'
-import { createTranscripts, type Utterance, writeUtterances } from '../src/transcripts/service.ts'
+import { createTranscripts, type Utterance, writeTranscript } from '../src/transcripts/service.ts'
 import { type Environment, openEnvironment, startService } from './support/environment.ts'
 import { type Contestant, compare, type Rate, table } from './support/measure.ts'
 
@@ -29,7 +29,7 @@ interface Tenant {
 const TEXT =
   'The report that I get every Monday has shown last week’s numbers since the update, and nobody knows why. '
 
-/** Speech of two people; some of it has characters that COPY and JSON must escape. */
+/** Speech of two people, partly with characters that COPY and JSON must escape. */
 const transcript: readonly Utterance[] = Array.from({ length: UTTERANCES }, (_, index) => ({
   startSec: index * 2.31,
   endSec: index * 2.31 + 2.3,
@@ -50,7 +50,7 @@ async function createTenant({ databaseUrl }: Environment): Promise<Tenant> {
   }
 }
 
-/** Does `task` so many times, one after the other. */
+/** Runs `task` this many times in sequence. */
 const repeat = (name: string, task: () => Promise<unknown>): Contestant => ({
   name,
   async run(amount) {
@@ -62,8 +62,8 @@ function writers(sql: Sql, baseUrl: string, { organizationId, apiKey }: Tenant):
   const body = JSON.stringify({ transcript, summary: 'Given, so that no worker makes one.' })
   return [
     repeat('bare COPY', () => copy(sql, organizationId)),
-    repeat('writeUtterances', () =>
-      transaction(sql, (tx) => writeUtterances(tx, organizationId, Bun.randomUUIDv7(), transcript)),
+    repeat('writeTranscript', () =>
+      transaction(sql, (tx) => writeTranscript(tx, organizationId, Bun.randomUUIDv7(), transcript)),
     ),
     repeat('POST /recordings', async () => {
       const response = await fetch(`${baseUrl}/v3/rest/recordings`, {
@@ -77,7 +77,7 @@ function writers(sql: Sql, baseUrl: string, { organizationId, apiKey }: Tenant):
   ]
 }
 
-/** Lines of COPY, then nothing but the server's work. */
+/** Prepares the COPY lines, so that only the server's work is measured. */
 async function copy(sql: Sql, organizationId: string): Promise<void> {
   const recordingId = Bun.randomUUIDv7()
   const rows = transcript.map(({ startSec, endSec, speaker, text }, ordinal) => {
@@ -143,7 +143,7 @@ export async function benchTranscripts(): Promise<void> {
   console.log(`${times('write', written)}\n\n${times('read', read)}\n`)
 }
 
-/** Milliseconds for one, and how many times those of the first. */
+/** Milliseconds for one, and the ratio to the first row. */
 function times(what: string, rates: readonly Rate[]): string {
   const milliseconds = (rate: number) => 1000 / rate
   const [first] = rates

@@ -1,7 +1,7 @@
 /**
- * What the turns behind ingestion cost: sessions are sent and worked off until nothing waits any more, analysis included.
+ * The cost of the turns after ingestion: sessions are sent and processed until nothing waits, including analysis.
  *
- * CPU counts from the first request to the last turn, by process, because on a busy machine a rate says little. Callers, service and
+ * CPU is counted per process from the first request to the last turn, because rates on a busy machine are unreliable. Callers, service and
  * PostgreSQL share the cores of this machine.
  */
 import { cpuOfSelf, cpuOfTree, postgresPid } from './support/cpu.ts'
@@ -14,13 +14,13 @@ const POLL_MS = 20
 
 interface Load {
   readonly name: string
-  /** What `run` takes the number of, and what a cost is of. */
+  /** The unit that `run` counts and that costs refer to. */
   readonly unit: string
   readonly amount: number
   run(amount: number): Promise<void>
 }
 
-/** One request a session, of 6 events. */
+/** One request of 6 events per session. */
 function sessionsOfSix(baseUrl: string, { agentSecret }: Tenant, status: string): Load['run'] {
   return (amount) =>
     inParallel(amount, CALLERS, async () => {

@@ -1,9 +1,9 @@
 /**
- * How much memory large media needs: 6 GiB by the command line client, 5 GiB by URL, and one byte more than that by URL, of
- * which nobody says beforehand that it is too much.
+ * The memory that large media needs: 6 GiB by the command line client, 5 GiB by URL, and 5 GiB plus one byte by URL without
+ * an announced length.
  *
- * The service takes in, examines and publishes all of it. The media are a short film with a hole behind it, so that they cost no
- * disk at their source. What is said is the peak of each process (`VmHWM`), all of its threads together.
+ * The service receives, examines and publishes all of it. The media are a short film followed by a hole, so that they take no
+ * disk space at their source. The result is the peak of each process (`VmHWM`), including its threads.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -32,7 +32,7 @@ interface Result {
   readonly peaks: Readonly<Record<string, number>>
 }
 
-/** Does all three, each against processes that have done nothing else, and prints one table. */
+/** Runs all three, each against fresh processes, and prints one table. */
 export async function benchUploadMemory(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'earshot-bench-memory-'))
   await using stack = new AsyncDisposableStack()
@@ -102,7 +102,7 @@ async function uploadByCommand(
   }
 }
 
-/** 0 where it has just ended. */
+/** 0 if the process has just ended. */
 function peakOf(pid: number): number {
   try {
     return peakMemory(pid)

@@ -1,10 +1,10 @@
 /**
- * Bytes of uploads a second: the service beside the reference server of tus on Node.js, and beside a bare `Bun.serve` that writes
- * bodies to files. The same disk, the same client (curl, reading a file of noise that is in the page cache), in turns.
+ * Upload throughput: the service compared with the tus reference server on Node.js and with a bare `Bun.serve` that writes
+ * bodies to files. All use the same disk and client (curl, reading a noise file from the page cache) and alternate.
  *
- * The service is as it ships (`ROLE=api`, folder store): what it acknowledges is on the disk, and how far it is stands in
+ * The service runs as shipped (`ROLE=api`, folder store): acknowledged bytes are on the disk, and progress is stored in
  * PostgreSQL. The peer leaves its bytes to the page cache. The bare server is measured both ways. Before each run everything
- * written so far is flushed, so that nobody pays for another.
+ * written so far is flushed, so that no contestant pays for another.
  */
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
@@ -27,7 +27,7 @@ import {
 const MIB = 1024 ** 2
 const GIB = 1024 ** 3
 const ROUNDS = 5
-/** Streams at a time → bytes of each. */
+/** Concurrent streams → bytes of each. */
 const SIZES = new Map([
   [1, 1024 * MIB],
   [16, 128 * MIB],
@@ -35,11 +35,11 @@ const SIZES = new Map([
 
 interface Uploading extends Contestant {
   readonly target: Target
-  /** Seconds of a processor for each GiB, of every run. */
+  /** CPU seconds per GiB of every run. */
   readonly costs: number[]
 }
 
-/** One run is all streams at once, each a file of its own. Everything is gone before the next. */
+/** One run sends all streams at once, each to its own file. Files are deleted before the next run. */
 function uploading(target: Target, folder: string, source: string, streams: number): Uploading {
   let uploads: readonly OpenUpload[] = []
   const costs: number[] = []
@@ -48,7 +48,7 @@ function uploading(target: Target, folder: string, source: string, streams: numb
     target,
     costs,
     async prepare(amount) {
-      // What the last run left.
+      // Files of the last run.
       for (const file of filesIn(folder)) rmSync(file, { force: true })
       uploads = await Promise.all(Array.from({ length: streams }, () => target.open(amount / streams)))
       Bun.spawnSync(['sync'])
@@ -69,14 +69,14 @@ function filesIn(folder: string): readonly string[] {
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
-/** Noise: a disk that stores zeros for nothing would flatter everybody. */
+/** Noise, because a disk that compresses zeros would flatter every contestant. */
 function noiseFile(path: string, bytes: number): string {
   rmSync(path, { force: true })
   for (let written = 0; written < bytes; written += MIB) appendFileSync(path, randomBytes(MIB))
   return path
 }
 
-/** Measures everybody and prints one table for each number of streams. */
+/** Measures every contestant and prints one table for each number of streams. */
 export async function benchUpload(): Promise<void> {
   installPeer()
   const node = Bun.which('node')

@@ -42,9 +42,10 @@ import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
 import { recordingActor } from './recordings/actor.ts'
 import { recordingErasure } from './recordings/erasure.ts'
+import { eraseParticipations, recordingsOfPerson } from './recordings/participants.ts'
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
-import { createRecordings, deleteParticipationsOf, recordingsOfPerson } from './recordings/service.ts'
+import { createRecordings } from './recordings/service.ts'
 import { transcriptionActor } from './transcribe/actor.ts'
 import { transcriptErasure } from './transcripts/erasure.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
@@ -85,7 +86,7 @@ export function createFeatures(deps: Deps): Features {
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const directory = createDirectory({
     ...deps,
-    erasers: { feedbackRecords: eraseRecordsOf, participations: deleteParticipationsOf },
+    erasers: { feedbackRecords: eraseRecordsOf, participations: eraseParticipations },
     recordingsOf: recordingsOfPerson,
   })
   return {

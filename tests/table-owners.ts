@@ -46,47 +46,38 @@ interface Exception {
 }
 
 export const EXCEPTIONS: readonly Exception[] = [
-  { table: 'actor_message', folder: 'agents', reason: 'Finds sessions that have no message waiting.' },
+  {
+    table: 'actor_message',
+    folder: 'agents',
+    reason: 'The statement that stores events sends a message only to sessions that have none waiting.',
+  },
   {
     table: 'agent_application',
     folder: 'identity',
-    reason: 'A secret is inserted only for an existing application.',
+    reason: 'The statement that inserts a secret requires that its application exists.',
   },
-  {
-    table: 'agent_response',
-    folder: 'identity',
-    reason: 'Added credits wake the responses that wait for them.',
-  },
-  {
-    table: 'agent_session',
-    folder: 'identity',
-    reason: 'Added credits wake the sessions of these responses.',
-  },
-  { table: 'folder', folder: 'recordings', reason: 'Lists join the visible folders of each recording.' },
-  { table: 'membership', folder: 'agents', reason: 'A resolving user must be a member.' },
+  { table: 'folder', folder: 'recordings', reason: 'A recording is read with its visible folders.' },
   {
     table: 'organization',
     folder: 'agents',
-    writes: true,
-    reason: 'Metering locks the balance and takes credits.',
+    reason: 'Sessions and applications are read with the switches and credits of their organization.',
   },
+  { table: 'person', folder: 'recordings', reason: 'Participants are read with the names of people.' },
   {
-    table: 'organization',
-    folder: 'uploads',
-    reason: 'Creating an upload locks the limit of its organization.',
+    table: 'recording',
+    folder: 'assets',
+    writes: true,
+    reason: 'Owns the columns `asset_*`, which no other folder writes.',
   },
-  { table: 'person', folder: 'recordings', reason: 'Participants are shown with the names of people.' },
-  { table: 'recording', folder: 'assets', writes: true, reason: 'The only writer of the columns `asset_*`.' },
-  { table: 'recording', folder: 'folders', reason: 'Visibility of recordings follows from folders.' },
-  { table: 'recording', folder: 'media', reason: 'Finds media to retry, and the objects of a recording.' },
-  { table: 'recording', folder: 'transcribe', writes: true, reason: 'Transcription stores its status.' },
   {
     table: 'recording',
     folder: 'transcripts',
-    writes: true,
-    reason: 'A new transcript changes its status and summary.',
+    reason: 'One search looks in transcripts and in names of recordings.',
   },
-  { table: 'recording', folder: 'uploads', reason: 'An upload changes under the lock of its recording.' },
+  {
+    table: 'recording',
+    folder: 'uploads',
+    reason: 'A recording is found, and locked, by its upload in one statement.',
+  },
   { table: 'recording_folder', folder: 'folders', reason: 'Visibility of recordings follows from folders.' },
-  { table: 'worker', folder: 'cli', reason: '`earshot doctor` counts active workers.' },
 ]

@@ -1,6 +1,6 @@
 /**
- * BullMQ: no order per key in the free edition (groups are sold), so one queue in which every message may run beside every
- * other. It does less than the others and is here for scale.
+ * BullMQ: the free edition has no order per key (groups are a paid feature), so it uses one queue in which messages run
+ * concurrently. It does less than the others and serves as a scale.
  */
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
@@ -24,7 +24,7 @@ export async function createPeer({ redis: path, about }: PeerOptions): Promise<P
     name: 'BullMQ',
     about,
     async fill(keys, perKey) {
-      // Storing is not what is measured: only working is synced.
+      // Storing is not measured, so only processing is synced.
       await connection.config('SET', 'appendfsync', 'no')
       for (let first = 0; first < keys * perKey; first += BULK) {
         const amount = Math.min(BULK, keys * perKey - first)

@@ -1,10 +1,10 @@
-/** graphile-worker with a named queue per key: serial, on PostgreSQL, with what its documentation says makes it fast. */
+/** graphile-worker with a named queue per key: serial, on PostgreSQL, with the performance settings of its documentation. */
 import { makeWorkerUtils, type Runner, run, type TaskList } from 'graphile-worker'
 import pg from 'pg'
 import { countUntil, type Peer, type PeerOptions } from '../support/peer.ts'
 
 const CONCURRENCY = 24
-/** No other peer logs a line a message. */
+/** Logging is off, because no other peer logs each message. */
 const QUIET = { error: console.error, warn() {}, info() {}, debug() {} }
 
 export async function createPeer({ databaseUrl, about }: PeerOptions): Promise<Peer> {

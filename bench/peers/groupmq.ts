@@ -1,4 +1,4 @@
-/** groupmq: first in, first out per group, on Redis. No fence: its lock is a lease, and what a handler writes is not covered. */
+/** groupmq: first in, first out per group, on Redis. Its lock is a lease without a fence, so late writes of a handler succeed. */
 import { Queue, Worker } from 'groupmq'
 import { Redis } from 'ioredis'
 import { inParallel } from '../support/measure.ts'
@@ -28,7 +28,7 @@ export async function createPeer({ redis: path, about }: PeerOptions): Promise<P
     name: 'groupmq',
     about,
     async fill(keys, perKey) {
-      // Storing is not what is measured: only working is synced.
+      // Storing is not measured, so only processing is synced.
       await redis.config('SET', 'appendfsync', 'no')
       await inParallel(keys * perKey, SENDERS, async (index) => void (await add(index % keys, index, false)))
       await redis.config('SET', 'appendfsync', 'always')

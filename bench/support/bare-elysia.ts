@@ -1,8 +1,8 @@
 /**
- * What `bench/http` measures the service against: two routes of plain Elysia that validate their body and make the same inserts.
+ * The baseline of `bench/http`: two plain Elysia routes that validate their body and make the same inserts.
  *
- * They do nothing else: no credentials, no limits, no request ids, no rules beyond the schema, no notifier for the workers. Settings come
- * from the same variables as the service's.
+ * They do nothing else: no credentials, limits, request ids, rules beyond the schema, or notifications of workers. Settings come
+ * from the same variables as for the service.
  */
 import { Elysia, t } from 'elysia'
 import postgres from 'postgres'

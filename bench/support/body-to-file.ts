@@ -1,12 +1,12 @@
 /**
- * The limit of `bench/upload`: a bare `Bun.serve` that writes bodies to files and does nothing else: no offsets, no records,
- * nothing that would survive it. `PUT /files/<name>`; with `?sync` the file is on the disk before the answer.
+ * The limit of `bench/upload`: a bare `Bun.serve` that only writes bodies to files, without offsets, records
+ * or recovery. `PUT /files/<name>`; with `?sync` the file is on the disk before the response.
  */
 import { open } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 
 const { UPLOAD_DIR = '' } = process.env
-/** As much as is written at once: the chunks of a body are smaller by far. */
+/** Bytes per write: the chunks of a body are far smaller. */
 const BUFFER_BYTES = 1024 * 1024
 
 const server = Bun.serve({

@@ -1,6 +1,6 @@
 /**
- * CPU time of the processes of a benchmark, from `/proc`: it says where the time goes, and unlike a rate it hardly depends
- * on what else the machine does. Only on Linux; elsewhere everything is 0.
+ * CPU time of the processes of a benchmark, from `/proc`. It shows where time is spent, and unlike a rate it hardly depends
+ * on other load. Linux only; elsewhere every value is 0.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 
@@ -13,7 +13,7 @@ interface Process {
   readonly ms: number
 }
 
-/** Milliseconds of CPU that a process and all its descendants have used, those that have ended included. */
+/** Milliseconds of CPU of a process and all its descendants, including ended ones. */
 export function cpuOfTree(root: number): number {
   const all = processes()
   const wanted = new Set([root])
@@ -30,7 +30,7 @@ export function cpuOfSelf(): number {
   return (user + system) / 1_000
 }
 
-/** The PostgreSQL server that listens on the port of the URL; 0 where it is not found. */
+/** The PostgreSQL server on the port of the URL; 0 if not found. */
 export function postgresPid(databaseUrl: string): number {
   const { port } = new URL(databaseUrl)
   const found = pids().find((pid) => {
@@ -43,7 +43,7 @@ export function postgresPid(databaseUrl: string): number {
 function processes(): readonly Process[] {
   return pids().flatMap((pid) => {
     const stat = read(`/proc/${pid}/stat`)
-    // The name in parentheses may hold spaces; what follows is fixed (proc(5)).
+    // The name in parentheses may contain spaces; the fields after it are fixed (proc(5)).
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
     return fields.length < 15 ? [] : [{ pid, parent: Number(fields[1]), ms: ticks * MS_PER_TICK }]

@@ -1,4 +1,4 @@
-/** Our actors as a peer: the runtime of one worker thread with its own options, on handlers that do nothing. */
+/** Our actors as a peer: the runtime of one worker thread with its own options and empty handlers. */
 
 import { send, transactionWithOutbox } from '../../src/actors/mailbox.ts'
 import { createNotifier } from '../../src/actors/notifier.ts'
@@ -19,22 +19,22 @@ export interface EarshotOptions {
   readonly name: string
   readonly about: string
   readonly databaseUrl: string
-  /** null: LISTEN and NOTIFY are the notifier. */
+  /** null: notifies by LISTEN and NOTIFY. */
   readonly redisUrl: string | null
-  /** As worker threads of the service are: a turn that a crash of the database takes back is done over. */
+  /** Like the worker threads of the service: a turn lost in a database crash is repeated. */
   readonly redoable: boolean
 }
 
 const keyOf = (key: number): ActorKey => `session:${key}`
 
-/** The rate of `drain` counts messages that are gone from the table, whatever handlers were called. */
+/** The rate of `drain` counts messages removed from the table, not handler calls. */
 export async function createEarshot(options: EarshotOptions): Promise<Peer> {
   const { databaseUrl, redisUrl, redoable } = options
   const log = createLog('warn', 'bench')
   const metrics = createMetrics()
   const database = { url: databaseUrl }
   const sql = connect(database, { max: 20, applicationName: 'bench', redoable })
-  // Whoever sends waits for the disk.
+  // Senders wait for the disk.
   const sender = connect(database, { max: 16, applicationName: 'bench' })
   const redis = redisUrl === null ? null : openRedis(redisUrl, log)
   if (redis?.status === 'connecting') await new Promise((ready) => redis.once('ready', ready))
@@ -67,7 +67,7 @@ export async function createEarshot(options: EarshotOptions): Promise<Peer> {
         }
       }
       await notifier.close()
-      // As the server does by itself within a minute.
+      // The server does this itself within a minute.
       await sender`analyze actor, actor_message`
     },
     async drain(total, limitMs) {
@@ -91,7 +91,7 @@ export async function createEarshot(options: EarshotOptions): Promise<Peer> {
       const { unlisten } = await sender.listen(APPLIED, (payload) => applied(Number(payload)))
       const runtime = await startRuntime(async (message: Message, tx) => {
         const { id, told } = message.payload as { id: number; told: boolean }
-        // Arrives when the turn has committed, and not before.
+        // Arrives only after the turn has committed.
         if (told) await tx`select pg_notify(${APPLIED}, ${String(id)})`
         return 'done'
       })
@@ -115,7 +115,7 @@ export async function createEarshot(options: EarshotOptions): Promise<Peer> {
   }
 }
 
-/** Waits until no message is left, or for the deadline. @returns how many are. */
+/** Waits until no message is left or the deadline passes. @returns the number of messages left */
 async function untilCommitted(sql: Sql, deadline: number): Promise<number> {
   for (;;) {
     const late = performance.now() > deadline

@@ -1,8 +1,8 @@
 /**
- * What a benchmark runs against: a durable PostgreSQL (fsync on) and a Redis of its own, and the service as a process.
+ * The environment of a benchmark: a private durable PostgreSQL (fsync on), a private Redis, and the service as a process.
  *
- * The rule: nothing is measured that a user would not run. The service is the real one, started as a child process
- * and spoken to over HTTP on the loopback interface; everything is on this machine and shares its cores.
+ * Only what users run is measured. The real service is started as a child process
+ * and called over HTTP on the loopback interface. Everything runs on this machine and shares its cores.
  */
 import { resolve } from 'node:path'
 import { startServers } from '../../scripts/check/servers.ts'
@@ -52,8 +52,8 @@ export function startService(
 }
 
 /**
- * Starts a program of this repository that takes the service's settings, prints its address and answers `/ready`.
- * @param runtime what runs it: Bun unless told otherwise
+ * Starts a program of this repository that reads the settings of the service, prints its address and answers `/ready`.
+ * @param runtime the executable that runs it; Bun by default
  */
 export async function startProgram(
   program: string,

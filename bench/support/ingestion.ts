@@ -1,11 +1,11 @@
-/** Agent conversations as a benchmark sends them: an application with its secret, events, and callers over HTTP. */
+/** Agent conversations for benchmarks: an application with its secret, events, and HTTP callers. */
 import { loadConfig } from '../../src/config.ts'
 import { createContainer } from '../../src/container.ts'
 import { createFeatures } from '../../src/features.ts'
 import type { Environment } from './environment.ts'
 import { type Contestant, inParallel } from './measure.ts'
 
-/** HTTP callers at a time. */
+/** Concurrent HTTP callers. */
 export const CALLERS = 16
 
 export interface Tenant {
@@ -36,7 +36,7 @@ export async function createTenant({ databaseUrl }: Pick<Environment, 'databaseU
 
 const TEXT = 'The report that I get every Monday has shown last week’s numbers since the update. '
 
-/** A user's question at odd sequences, the answer at even ones. */
+/** The question of a user at odd sequences, the answer at even ones. */
 export function event(sequence: number) {
   const isUser = sequence % 2 === 1
   return {
@@ -56,7 +56,7 @@ export function event(sequence: number) {
   }
 }
 
-/** Every caller sends its own conversations, one request after the other; a new one after 1,000 events. */
+/** Every caller sends its own conversations in sequence and starts a new one after 1,000 events. */
 export function overHttp(
   baseUrl: string,
   { agentSecret }: Pick<Tenant, 'agentSecret'>,

@@ -1,4 +1,4 @@
-/** From a message's commit to its being applied: one at a time, and under half of the load that is sustained. */
+/** The time from the commit of a message until it is applied: one at a time, and under half of the sustained load. */
 import { inParallel } from './measure.ts'
 import type { Peer, Sender } from './peer.ts'
 
@@ -8,7 +8,7 @@ const KEYS = 1_000
 const SENDERS = 16
 const LOAD_MS = 4_000
 const MAX_AHEAD = 1_000
-/** Of the messages under load, one in so many is timed. */
+/** Under load, one of this many messages is timed. */
 const SAMPLED = 20
 const TICK_MS = 5
 const PATIENCE_MS = 20_000
@@ -18,7 +18,7 @@ export interface Latency {
   readonly p99: number
 }
 
-/** One message after the other, each when the one before was applied, with a pause in between. */
+/** Sends each message after the previous one was applied, with a pause in between. */
 export async function latencyIdle(peer: Peer): Promise<Latency> {
   return timed(peer, async (clock, sender) => {
     for (let id = 0; id < IDLE_SAMPLES; id++) {
@@ -29,7 +29,7 @@ export async function latencyIdle(peer: Peer): Promise<Latency> {
   })
 }
 
-/** Finds what sender and worker sustain together, then sends half of it by the clock. */
+/** Measures the rate that sender and worker sustain, then sends at half of it. */
 export async function latencyAtHalfLoad(peer: Peer): Promise<Latency & { readonly rate: number }> {
   const rate = (await sustained(peer)) / 2
   await peer.clear()
@@ -50,7 +50,7 @@ export async function latencyAtHalfLoad(peer: Peer): Promise<Latency & { readonl
   return { ...latency, rate }
 }
 
-/** Messages a second with some senders who wait while too much is ahead of the worker. */
+/** Messages per second with several senders that pause while the backlog is too large. */
 async function sustained(peer: Peer): Promise<number> {
   let done = 0
   const waiting = new Set<() => void>()
@@ -76,7 +76,7 @@ async function sustained(peer: Peer): Promise<number> {
 }
 
 interface Clock {
-  /** Starts the time of a message when it is committed. */
+  /** Starts the clock of a message at its commit. */
   send(sender: Sender, key: number, id: number): Promise<void>
   applied(id: number): Promise<void>
 }
@@ -106,7 +106,7 @@ async function timed(
   await scenario(clock, sender)
   const times: number[] = []
   for (const [id, at] of committed) {
-    // Applied before the sender had heard of its own commit: nothing was waited for.
+    // Applied before the sender learned of its own commit: counts as zero.
     const end = await Promise.race([arrival(id).promise, Bun.sleep(0).then(() => Number.POSITIVE_INFINITY)])
     times.push(Math.max(0, end - at))
   }

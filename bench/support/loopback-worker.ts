@@ -1,6 +1,6 @@
 /**
- * A worker for which the public internet is this machine: every name is 127.0.0.1, and may be fetched from. The rest is the
- * recording's actor as it ships, in a process of its own. Settings come from the same variables as the service's.
+ * A worker that treats this machine as the public internet: every name resolves to 127.0.0.1 and may be fetched. The rest is the
+ * shipped recording actor in a separate process. Settings come from the same variables as for the service.
  */
 import { createRuntime } from '../../src/actors/runtime.ts'
 import { loadConfig } from '../../src/config.ts'

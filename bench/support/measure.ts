@@ -1,26 +1,26 @@
 /**
  * Rounds and ratios.
  *
- * The rule: a figure is only worth something beside another one of the same run. Contestants take turns, round after
- * round, so that whatever else the machine does hits all of them; the median of the rounds counts.
+ * Compare a figure only with others of the same run. Contestants alternate, round after
+ * round, so that other load affects all of them. The median of the rounds counts.
  */
 
 export interface Contestant {
   readonly name: string
-  /** What comes before each run and is not measured. */
+  /** Unmeasured preparation of each run. */
   prepare?(amount: number): Promise<void>
-  /** Does `amount` units of work with `concurrency` callers. */
+  /** Runs `amount` units of work with `concurrency` callers. */
   run(amount: number): Promise<void>
 }
 
 export interface Rate {
   readonly name: string
-  /** Units a second of every round, sorted. */
+  /** Units per second of every round, sorted. */
   readonly rates: readonly number[]
   readonly median: number
 }
 
-/** Runs the contestants in turns. The first round warms up and does not count. */
+/** Runs the contestants alternately. The first round is a warm-up and does not count. */
 export async function compare(
   contestants: readonly Contestant[],
   amount: number,
@@ -42,7 +42,7 @@ export async function compare(
   })
 }
 
-/** Runs `task` for 0 … count - 1 with `concurrency` of them at a time. */
+/** Runs `task` for 0 … count - 1, `concurrency` at a time. */
 export async function inParallel(
   count: number,
   concurrency: number,
@@ -55,7 +55,7 @@ export async function inParallel(
   await Promise.all(Array.from({ length: concurrency }, caller))
 }
 
-/** A Markdown table, right-aligned but for its first column. */
+/** A Markdown table; every column but the first is right-aligned. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = header.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),

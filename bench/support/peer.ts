@@ -1,21 +1,21 @@
 /**
- * What every queue of `bench/actors` can do, ours and the others'.
+ * The interface of every queue in `bench/actors`.
  *
- * The rule: a message is applied when its work cannot come back: committed where there is a transaction, acknowledged
- * in the queue where there is none. Handlers do nothing, so what is measured is the queue.
+ * A message counts as applied when its work cannot be undone: when its transaction commits, or, without a transaction, when the
+ * queue is acknowledged. Handlers do nothing, so only the queue is measured.
  */
 
 export interface Peer extends AsyncDisposable {
   readonly name: string
-  /** What it promises: order, durability. */
+  /** Its guarantees: order, durability. */
   readonly about: string
-  /** Stores `perKey` messages for each of `keys` keys, in turns over the keys; nobody works meanwhile. */
+  /** Stores `perKey` messages for each of `keys` keys, round-robin over the keys, while no worker runs. */
   fill(keys: number, perKey: number): Promise<void>
-  /** Works until nothing is left, or for `limitMs`. @returns how many were applied and how long it took. */
+  /** Processes until nothing is left, or for `limitMs`. @returns the number of applied messages and the time. */
   drain(total: number, limitMs: number): Promise<Drained>
   /** Empties the queue. */
   clear(): Promise<void>
-  /** For latency: works until stopped, and tells the number of every message sent by `send` when it was applied. */
+  /** For latency: processes until stopped, and reports the number of every message of `send` when it is applied. */
   work(applied: (id: number) => void): Promise<Sender>
 }
 
@@ -25,12 +25,12 @@ export interface Drained {
 }
 
 export interface Sender {
-  /** Resolves when the message is stored as durably as the peer does. `told`: `applied` is wanted for it. */
+  /** Resolves when the message is stored as durably as the peer can. `told`: `applied` is called for it. */
   send(key: number, id: number, told: boolean): Promise<void>
   stop(): Promise<void>
 }
 
-/** The module of a peer, loaded by name because its dependencies are installed apart from the product's. */
+/** The module of a peer, loaded by name because its dependencies are installed separately. */
 export interface PeerModule {
   createPeer(options: PeerOptions): Promise<Peer>
 }
@@ -42,7 +42,7 @@ export interface PeerOptions {
   readonly about: string
 }
 
-/** Counts up to `total`, or for `limitMs`. The clock starts with the first message: how long a worker takes to start is not asked. */
+/** Counts up to `total`, or for `limitMs`. The clock starts with the first message, so the start of a worker does not count. */
 export async function countUntil(
   total: number,
   limitMs: number,

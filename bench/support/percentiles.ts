@@ -1,4 +1,4 @@
-/** Times of requests that a number of callers send, each one after the other. */
+/** Response times of concurrent callers that each send requests in sequence. */
 
 export interface Percentiles {
   readonly p50: number
@@ -8,12 +8,12 @@ export interface Percentiles {
   readonly rate: number
 }
 
-/** Requests of a measurement at least, so that one in a thousand can be told. */
+/** The least number of requests, so that p99.9 is meaningful. */
 const AT_LEAST = 2_000
 
 /**
- * Milliseconds of `send` with so many callers, for `ms` and as long as it takes for `AT_LEAST` requests, but for no more than five
- * times as long. The first tenth of the time warms up and does not count.
+ * Milliseconds of `send` with this many callers, for `ms` or until `AT_LEAST` requests are done, but for at most five
+ * times `ms`. The first tenth of the time is a warm-up and does not count.
  */
 export async function percentilesOf(
   callers: number,

@@ -1,7 +1,7 @@
-/** What a process has used of the machine. Linux only. */
+/** Resource usage of a process. Linux only. */
 import { readFileSync } from 'node:fs'
 
-/** Of every Linux that Bun runs on. */
+/** The value on every Linux that Bun supports. */
 const TICKS_A_SECOND = 100
 
 /** Megabytes (10⁶ bytes) of physical memory at the peak, all threads together (`VmHWM`). */
@@ -11,9 +11,9 @@ export function peakMemory(pid: number): number {
   return Math.round((Number(kibibytes) * 1024) / 1e6)
 }
 
-/** Seconds of its own code and of the kernel's work for it, all threads together. */
+/** CPU seconds in user and kernel mode, all threads together. */
 export function processorSeconds(pid: number): number {
-  // Behind the name, which may have blanks: state is the first field, utime the twelfth.
+  // After the name, which may contain blanks, state is the first field and utime the twelfth.
   const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
   const [own, kernel] = fields.split(' ').slice(11, 13)
   return (Number(own) + Number(kernel)) / TICKS_A_SECOND

@@ -1,6 +1,6 @@
 /**
- * Redis servers for peers that keep their queues in it: as it comes (snapshots now and then), or durable as PostgreSQL
- * is (append-only, synced before every answer).
+ * Redis servers for peers that keep their queues in Redis: with defaults (occasional snapshots), or as durable as PostgreSQL
+ * (append-only, synced before every response).
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ export interface RunningRedis extends AsyncDisposable {
   readonly url: string
 }
 
-/** Starts a server on a Unix socket of its own; disposing stops it and removes what it stored. */
+/** Starts a server on a private Unix socket; disposing stops it and deletes its data. */
 export async function startRedis(durability: RedisDurability): Promise<RunningRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'earshot-bench-redis-'))
   const socket = join(folder, 'redis.sock')

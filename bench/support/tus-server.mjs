@@ -1,6 +1,6 @@
 /**
- * The peer of `bench/upload`: `@tus/server` with its file store, as its documentation shows it. Runs on Node.js, which its
- * authors test it on.
+ * The peer of `bench/upload`: `@tus/server` with its file store, as in its documentation. Runs on Node.js, on which its
+ * authors test it.
  */
 import { createServer } from 'node:http'
 import { FileStore } from '@tus/file-store'

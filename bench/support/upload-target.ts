@@ -1,4 +1,4 @@
-/** Where a stream of bytes can go to: the service in its dialects, a peer, and a limit. One client for all: curl. */
+/** Upload targets: the service with each protocol, a peer, and the limit. curl is the client for all. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { loadConfig } from '../../src/config.ts'
@@ -17,7 +17,7 @@ export interface Target {
   /** Whether bytes are on the disk before they are acknowledged. */
   readonly durable: boolean
   readonly pid: number
-  /** Room for one file of so many bytes. */
+  /** Creates an upload of this number of bytes. */
   open(bytes: number): Promise<OpenUpload>
 }
 
@@ -28,7 +28,7 @@ const PATCH_FROM_START = {
   'upload-offset': '0',
 }
 
-/** An organization's key, made without the service. */
+/** An API key, created without the service. */
 export async function createKey({ databaseUrl }: Environment): Promise<string> {
   const config = loadConfig({ DATABASE_URL: databaseUrl, LOG_LEVEL: 'silent' })
   const container = createContainer(config, { database: { url: databaseUrl }, redis: null }, 'bench')
@@ -97,7 +97,7 @@ export function bareTarget({ baseUrl, pid }: Process, durable: boolean): Target 
   }
 }
 
-/** Sends the file. @throws Error unless the answer is a success */
+/** Sends the file. @throws Error unless the response is a success */
 export async function send(path: string, { url, method, headers }: OpenUpload): Promise<void> {
   const lines = Object.entries({ ...headers, expect: '' }).flatMap(([name, value]) => [
     '--header',
@@ -111,7 +111,7 @@ export async function send(path: string, { url, method, headers }: OpenUpload): 
   if (code !== 0) throw new Error(complaint.trim())
 }
 
-/** The peer's packages, which are none of the product's: installed beside the benchmarks when first needed. */
+/** Installs the packages of the peer next to the benchmarks on first use; the product does not depend on them. */
 export function installPeer(): void {
   const folder = resolve(import.meta.dir, '..')
   if (existsSync(`${folder}/node_modules/@tus/server`)) return

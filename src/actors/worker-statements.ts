@@ -222,3 +222,13 @@ export async function sweepByOrganization(
     ) due
     order by due.available_at`
 }
+
+/** Counts worker threads whose heartbeat is at most `seconds` old, by the clock of the database. */
+export async function countLiveWorkers(sql: Query, seconds: number): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count
+    from worker
+    where not is_accounted_for
+      and heartbeat_at > now() - ${seconds}::int * interval '1 second'`
+  return row?.count ?? 0
+}

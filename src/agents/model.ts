@@ -1,6 +1,6 @@
 /**
  * Wire shapes and limits of agent conversation ingestion (specification, "Agent conversation ingest request").
- * Limits are named here once and used by schema, code and documentation alike.
+ * Schemas, code and documentation all use the limits of this file.
  */
 import { type Static, Type } from '@sinclair/typebox'
 import {
@@ -19,9 +19,9 @@ export const MAX_REQUEST_BYTES = 2 * 1024 * 1024
 export const MAX_EVENT_BYTES = 256 * 1024
 export const MAX_CONTEXT_PROPERTIES = 50
 export const MAX_PARTICIPANTS_PER_REQUEST = 500
-/** All requests of a session together: they are read and written with it every time. */
+/** Most participants of a session over all its requests. Every read and write of the session includes them. */
 export const MAX_PARTICIPANTS_PER_SESSION = 1_000
-/** Ids, labels, names: anything that ends in an index or a list. */
+/** Most characters of ids, labels and names, which appear in indexes and lists. */
 const MAX_NAME = 512
 
 export const SESSION_STATUSES = ['open', 'ended', 'abandoned'] as const
@@ -76,7 +76,7 @@ const identifier = (description: string) =>
 const place = (description: string) => text(`${description} At most 2048 characters.`, { maxLength: 2048 })
 const tokens = (description: string) => Type.Number({ minimum: 0, description })
 
-/** Session level; an event may carry one to override members of it. */
+/** The context of a session. An event may have its own context, which overrides members of the session's. */
 export const Context = named(
   'AgentContext',
   Type.Object(
@@ -156,7 +156,7 @@ export const Feedback = named(
 )
 export type Feedback = Static<typeof Feedback>
 
-/** True for feedback with neither rating, labels nor comment. In a revision above 1 it retracts what was said before. */
+/** True for feedback with neither rating, labels nor comment. In a revision above 1 it retracts the earlier feedback. */
 export function saysNothing({ rating, labels = [], comment = '' }: Feedback): boolean {
   return rating === undefined && labels.length === 0 && comment.trim() === ''
 }
@@ -272,7 +272,7 @@ export const Event = named(
 )
 export type Event = Static<typeof Event>
 
-/** `events` is bounded by the rules, not here, so that 501 events get their own stable code; likewise the size of an event. */
+/** The rules bound the number and the size of events, not this schema, so that violations get their own stable error codes. */
 export const IngestRequest = named(
   'AgentIngestRequest',
   Type.Object({

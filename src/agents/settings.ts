@@ -14,7 +14,7 @@ const Pattern = text('An RE2 pattern: 1 to 1000 characters.', {
   documented: { format: 'regex' },
 })
 
-/** Said of both redaction settings: ids tell events and people apart, and two that became one could not be told apart. */
+/** Part of the description of both redaction settings. Redacted ids could become equal, and then events or people would be mixed up. */
 const KEPT =
   'Ids stay as they are, those of participants too: an id should be none that tells who somebody is.'
 

@@ -1,9 +1,9 @@
 /**
- * Readies a process for its first conversations: a conversation is stored and has its turns in a transaction that is rolled back. Then
- * connections are open, their statements are parsed and planned, and the code has run, so that the first request finds what the
- * thousandth finds.
+ * Prepares a process for its first conversations: stores a conversation and runs its turns, in transactions that are rolled back. Then
+ * connections are open, statements are parsed and planned, and the engine has compiled the code. So the first request is as fast as
+ * later ones.
  *
- * The rule: it runs in the background, when the process serves already; it leaves nothing behind, and nothing waits for it.
+ * It runs in the background while the process already serves requests. It leaves no data behind.
  */
 
 import { type LongTurn, NO_ORGANIZATION } from '../actors/types.ts'
@@ -39,14 +39,14 @@ export interface WarmUp {
   turns(): Promise<void>
 }
 
-/** As many as ingestion, and the turns of a thread, use at a time. */
+/** The number of connections that ingestion, or the turns of a thread, use at once. */
 const CONNECTIONS = 2
-/** On each connection. The engine compiles code that has run several times. */
+/** Rounds on each connection. The engine compiles code only after it has run several times. */
 const ROUNDS = 5
 
 const NAME = 'warm-up'
 
-/** Ends the transaction: nothing of it is kept. */
+/** Thrown to roll the transaction back. */
 class Practised extends Error {
   override readonly name = 'Practised'
 }
@@ -58,7 +58,7 @@ export function createWarmUp(deps: WarmUpDeps): WarmUp {
     },
     async turns() {
       await practise(deps, (tx, sessionId) => takeTurns(deps, tx, sessionId))
-      // A configured server is not asked for practice. The built-in analyser starts its process and loads its model.
+      // The built-in analyser starts its process and loads its model. A configured analysis server gets no practice requests.
       if (deps.config.analyze === null)
         await createAnalyzer(deps.config, deps.textWork).analyze([EXCHANGE], new AbortController().signal)
     },
@@ -79,7 +79,7 @@ async function practise(deps: WarmUpDeps, then: (tx: Tx, sessionId: string) => P
   await Promise.all(Array.from({ length: CONNECTIONS }, rounds))
 }
 
-/** @returns the id of the session, which has messages of both sides, feedback, and a message to its actor. */
+/** @returns the id of a session with messages of both sides, feedback, and a message to its actor */
 async function storeConversation(deps: WarmUpDeps, tx: Tx): Promise<string> {
   const { newId } = deps
   const { id: organizationId } = await deps.createOrganization(NAME, tx)
@@ -99,7 +99,7 @@ async function storeConversation(deps: WarmUpDeps, tx: Tx): Promise<string> {
     events: plan.decision.inserts,
   }
   const { done } = await writeGuarded(tx, [{ ...write, version: null }], EVENTS_STORED)
-  // A second request, as one of a session that is remembered.
+  // A second request, for the case of a remembered session.
   await writeGuarded(tx, [{ ...write, version: done.get(0) ?? 0, events: [] }], EVENTS_STORED)
   return plan.id
 }
@@ -146,7 +146,7 @@ async function practiseReads({ reads, newId }: WarmUpDeps): Promise<void> {
 }
 
 const NO_FILTER = { occurred: {}, created: {} }
-/** Reads what the built-in analyser reads. */
+/** Makes the actor read what it reads for the built-in analyser. */
 const FINDS_NOTHING: Analyzer = {
   name: NAME,
   ignoresAnswers: true,

@@ -1,5 +1,6 @@
-/** Changes the asset of a recording, always in the caller's transaction. Uploads, media and recordings use it. */
-import type { Tx } from '../platform/db/pool.ts'
+/** Reads and changes the asset of a recording. Changes run in the caller's transaction. Uploads, media and recordings use it. */
+import type { PendingQuery, Row } from 'postgres'
+import type { Query, Tx } from '../platform/db/pool.ts'
 import { ASSET_EVENTS, type AssetErrorCode, type AssetEvent, keepsUrl } from './rules.ts'
 import * as store from './store.ts'
 
@@ -47,6 +48,15 @@ export function lockAsset(tx: Tx, subject: store.Subject): Promise<store.LockedA
   return store.lockAsset(tx, subject)
 }
 
+/** As `lockAsset`, for the viewer of a request. @returns undefined if the condition on the recording `r` hides it */
+export function lockVisibleAsset(
+  tx: Tx,
+  recordingId: string,
+  visible: PendingQuery<Row[]>,
+): Promise<store.SeenAsset | undefined> {
+  return store.lockVisibleAsset(tx, recordingId, visible)
+}
+
 /** Makes the asset wait for an upload and forgets earlier attempts. Media that already plays stays unchanged. */
 export function awaitUpload(tx: Tx, subject: store.Subject): Promise<void> {
   return store.awaitUpload(tx, subject)
@@ -69,4 +79,14 @@ export function failReplacement(
   errorCode: AssetErrorCode,
 ): Promise<void> {
   return store.failReplacement(tx, ingestion, errorCode)
+}
+
+/** Part of a statement: a query of the recording's object keys, with the columns `object_key`, `organization_id` and `recording_id`. */
+export function objectsOf(query: Query, subject: store.Subject): PendingQuery<Row[]> {
+  return store.objectsOf(query, subject)
+}
+
+/** Ids of the recordings of the organization whose media was given up and can be fetched again, oldest first. */
+export function recordingsToFetchAgain(query: Query, organizationId: string): Promise<readonly string[]> {
+  return store.recordingsToFetchAgain(query, organizationId)
 }

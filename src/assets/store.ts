@@ -1,5 +1,6 @@
-/** The SQL that writes the asset of a recording. No other store writes the columns `recording.asset_*`. */
-import type { Tx } from '../platform/db/pool.ts'
+/** The SQL of the asset of a recording. No other store writes the columns `recording.asset_*`. */
+import type { PendingQuery, Row } from 'postgres'
+import type { Query, Tx } from '../platform/db/pool.ts'
 import type { AssetStatus } from '../recordings/model.ts'
 import type { AssetErrorCode } from './rules.ts'
 
@@ -28,6 +29,32 @@ export async function lockAsset(
     where organization_id = ${organizationId}
       and id = ${recordingId}
     for update`
+  return row
+}
+
+/** A part of a statement. */
+type Fragment = PendingQuery<Row[]>
+
+export interface SeenAsset {
+  readonly assetStatus: AssetStatus | null
+  /** Media from a URL is to replace the media that plays. */
+  readonly isReplacing: boolean
+}
+
+/** As `lockAsset`, for the viewer of a request. @returns undefined if the condition on the recording `r` hides it */
+export async function lockVisibleAsset(
+  tx: Tx,
+  recordingId: string,
+  visible: Fragment,
+): Promise<SeenAsset | undefined> {
+  const [row] = await tx<SeenAsset[]>`
+    select
+      r.asset_status as "assetStatus",
+      r.asset_status = 'completed' and r.asset_source_url is not null as "isReplacing"
+    from recording r
+    where ${visible}
+      and r.id = ${recordingId}
+    for update of r`
   return row
 }
 
@@ -198,4 +225,27 @@ export async function writeMedia(
       asset_content_type = ${media.contentType}, asset_file_size = ${media.fileSize}
     where organization_id = ${organizationId}
       and id = ${recordingId}`
+}
+
+/** A query of the object keys of a recording, with the columns `object_key`, `organization_id` and `recording_id`. */
+export const objectsOf = (query: Query, { organizationId, recordingId }: Subject): Fragment => query`
+  select object_key, organization_id, id as recording_id
+  from recording
+  cross join unnest(
+    array[asset_object_key, asset_source_key, asset_waveform_key, asset_poster_key]
+  ) as object_key
+  where organization_id = ${organizationId}
+    and id = ${recordingId}
+    and object_key is not null`
+
+/** Recordings of the organization whose media was given up and can be fetched again, oldest first. */
+export async function recordingsToFetchAgain(query: Query, organizationId: string) {
+  const rows = await query<{ id: string }[]>`
+    select id
+    from recording
+    where organization_id = ${organizationId}
+      and asset_status = 'failed'
+      and asset_source_url is not null
+    order by created_at, id`
+  return rows.map(({ id }) => id)
 }

@@ -5,6 +5,7 @@
  */
 import { MIGRATIONS } from '../../sql/migrations.ts'
 import { DEFAULT_OPTIONS } from '../actors/options.ts'
+import { countLiveWorkers } from '../actors/worker-statements.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { examinePrograms, findPrograms } from '../media/programs.ts'
 import { withTimeout } from '../platform/concurrency/timeout.ts'
@@ -17,7 +18,7 @@ import { createLog, type Log } from '../platform/observability/log.ts'
 import { openRedis } from '../platform/redis.ts'
 import { examineTranscription } from '../transcribe/examine.ts'
 import type { Input } from './command.ts'
-import { countLiveWorkers, serverVersion } from './doctor.store.ts'
+import { serverVersion } from './doctor.store.ts'
 
 export interface Check {
   readonly name:

@@ -38,15 +38,6 @@ export const visibleRecording = (sql: Query, viewer: Viewer) => sql`
     true
   )`
 
-export async function isRecordingVisible(sql: Query, viewer: Viewer, recordingId: string): Promise<boolean> {
-  const rows = await sql`
-    select 1
-    from recording r
-    where ${visibleRecording(sql, viewer)}
-      and r.id = ${recordingId}`
-  return rows.length === 1
-}
-
 export type FolderRow = Folder & { readonly createdMicroseconds: number }
 
 const folderColumns = (sql: Query) => sql`

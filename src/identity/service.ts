@@ -6,8 +6,8 @@
  */
 
 import { transactionWithOutbox } from '../actors/mailbox.ts'
+import { wakeBlockedSessions } from '../agents/sessions/credits.ts'
 import type { Deps } from '../container.ts'
-import { sessionMessages } from '../messages/session.ts'
 import type { Query } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
@@ -171,10 +171,7 @@ function credits(deps: IdentityDeps) {
   ) =>
     transactionWithOutbox(deps, async (tx, outbox) => {
       const result = await change(tx)
-      const blocked = await store.lockBlockedSessions(tx, organizationId)
-      await outbox.sendUnlessWaiting(
-        blocked.map((id) => sessionMessages.message(id, 'credits_added', { organizationId })),
-      )
+      await wakeBlockedSessions(tx, outbox, organizationId)
       return result
     })
   return {

@@ -203,23 +203,3 @@ export async function setCredits(
     returning id`
   return rows.length > 0
 }
-
-/**
- * Locks sessions with responses that wait for credits until the transaction ends, so that none is deleted before its
- * message is sent. A session that is locked elsewhere is skipped, because sessions are locked before organizations. Such
- * a session is either being deleted, or its own turn takes the credits, or a timer wakes it.
- */
-export async function lockBlockedSessions(tx: Tx, organizationId: string): Promise<readonly string[]> {
-  const rows = await tx<{ id: string }[]>`
-    select s.id
-    from agent_session s
-    where s.organization_id = ${organizationId}
-      and s.id in (
-        select r.session_id
-        from agent_response r
-        where r.organization_id = ${organizationId} and r.state = 'billing_blocked'
-      )
-    order by s.id
-    for key share of s skip locked`
-  return rows.map((row) => row.id)
-}

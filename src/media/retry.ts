@@ -12,7 +12,6 @@ import type { Deps } from '../container.ts'
 import { recordingMessages } from '../messages/recording.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { findProcessed, processAgain, recordingsToProcessAgain } from '../uploads/processing.ts'
-import { recordingsToFetchAgain } from './store.ts'
 
 /**
  * `queued`: will be processed again. `under_way`: already being processed. Refused: `unknown`, no such recording;
@@ -38,7 +37,7 @@ export function retryMedia(deps: RetryDeps, recording: assets.Subject): Promise<
 export async function retryFailedMedia(deps: RetryDeps, organizationId: string): Promise<number> {
   const recordings = new Set([
     ...(await recordingsToProcessAgain(deps.sql, organizationId)),
-    ...(await recordingsToFetchAgain(deps.sql, organizationId)),
+    ...(await assets.recordingsToFetchAgain(deps.sql, organizationId)),
   ])
   let count = 0
   for (const recordingId of recordings)

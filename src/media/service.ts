@@ -9,9 +9,6 @@ import type { AssetStatus } from '../recordings/model.ts'
 import { hasActiveUpload } from '../uploads/processing.ts'
 import * as store from './store.ts'
 
-/** Discards the objects of a recording. For the transaction that deletes it. */
-export { discardMedia } from './store.ts'
-
 /** Rarely more than a few: a key is due only after a crash or a deletion. */
 const KEYS_AT_ONCE = 500
 
@@ -50,6 +47,11 @@ export async function requestMedia(tx: Tx, recording: assets.Subject, url: strin
     )
   await assets.awaitFromUrl(tx, recording, url)
   return true
+}
+
+/** Has the objects of a recording deleted soon, for the transaction that deletes the recording. */
+export function discardMedia(tx: Tx, recording: assets.Subject): Promise<void> {
+  return store.discardMedia(tx, recording)
 }
 
 type GarbageDeps = Pick<Deps, 'sql' | 'storage' | 'log'>

@@ -3,21 +3,9 @@
  *
  * A key is in `media_garbage` from before its object is put until the transaction that publishes it.
  */
-import { type PublishedMedia, publishMedia, type Subject } from '../assets/service.ts'
+import { objectsOf, type PublishedMedia, publishMedia, type Subject } from '../assets/service.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { MAX_TURN_MS } from './rules.ts'
-
-/** Recordings of the organization whose media was given up and can be fetched again, oldest first. */
-export async function recordingsToFetchAgain(query: Query, organizationId: string) {
-  const rows = await query<{ id: string }[]>`
-    select id
-    from recording
-    where organization_id = ${organizationId}
-      and asset_status = 'failed'
-      and asset_source_url is not null
-    order by created_at, id`
-  return rows.map(({ id }) => id)
-}
 
 /** Stored objects, and the properties of the object that is played. */
 export interface StoredMedia extends PublishedMedia {
@@ -35,13 +23,13 @@ export async function publishAsset(
   media: StoredMedia,
   event: 'publish' | 'replace' = 'publish',
 ): Promise<boolean> {
-  const { organizationId, recordingId } = subject
+  const { organizationId } = subject
   const kept = await tx`
     delete from media_garbage
     where organization_id = ${organizationId}
       and object_key = any(${[...media.entered]}::text[])`
   if (kept.count !== media.entered.length) return false
-  if (event === 'replace') await discardMedia(tx, organizationId, recordingId)
+  if (event === 'replace') await discardMedia(tx, subject)
   return publishMedia(tx, subject, media, event)
 }
 
@@ -72,17 +60,11 @@ export async function garbageOf(
 }
 
 /** Has the objects of a recording deleted soon. The recording is being deleted, or gets other media. */
-export async function discardMedia(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
+export async function discardMedia(tx: Tx, subject: Subject): Promise<void> {
   await tx`
     insert into media_garbage (object_key, organization_id, recording_id, delete_after)
-    select distinct object_key, organization_id, id, now()
-    from recording
-    cross join unnest(
-      array[asset_object_key, asset_source_key, asset_waveform_key, asset_poster_key]
-    ) as object_key
-    where organization_id = ${organizationId}
-      and id = ${recordingId}
-      and object_key is not null
+    select distinct object_key, organization_id, recording_id, now()
+    from (${objectsOf(tx, subject)}) as objects
     on conflict (object_key) do update set delete_after = now()`
 }
 

@@ -1,6 +1,6 @@
 /**
  * The process clock, injected so that rules can be tested at any time of day.
- * Leases and expiry never use it: they are judged by the database's `now()`.
+ * Leases and expiry never use it. They use the database's `now()`.
  */
 export interface Clock {
   now(): Date

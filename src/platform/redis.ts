@@ -1,6 +1,6 @@
 /**
- * Redis connections. Redis carries wake-ups and counters, never a promise, so a producer fails at once while it is
- * away (`enableOfflineQueue: false`) and whoever called goes on without it.
+ * Redis connections. Redis holds only notifications and counters, which may be lost. So commands fail at once while Redis is
+ * away (`enableOfflineQueue: false`), and the caller continues without it.
  */
 import { Redis } from 'ioredis'
 import type { Log } from './observability/log.ts'
@@ -8,7 +8,7 @@ import type { Log } from './observability/log.ts'
 export type { Redis }
 
 const COMMAND_TIMEOUT_MS = 2_000
-/** A connection that leaves a command unanswered for so long was cut without a word: another is made. */
+/** A connection that does not answer a command in this time was cut silently, and is replaced. */
 const SOCKET_TIMEOUT_MS = 4_000
 
 /** A producer connection to `redis://…`, `rediss://…` or `redis+unix:///path/to.sock`. */
@@ -25,7 +25,7 @@ export function openRedis(url: string, log: Log): Redis {
   )
 }
 
-/** A connection of its own for blocking reads; it waits for Redis for as long as it takes. */
+/** A separate connection for blocking reads. It waits for Redis without a limit. */
 export function openBlockingRedis(url: string, log: Log): Redis {
   return watch(new Redis({ ...endpoint(url), maxRetriesPerRequest: null }), log)
 }
@@ -47,7 +47,7 @@ function endpoint(url: string) {
   }
 }
 
-/** One log line when the connection is lost and one when it is back, however often it is retried. */
+/** Logs one line when the connection is lost and one when it is back, however many retries there are. */
 function watch(redis: Redis, log: Log): Redis {
   let lost = false
   redis.on('error', (error: Error) => {
@@ -61,7 +61,7 @@ function watch(redis: Redis, log: Log): Redis {
   return redis
 }
 
-/** True where Redis answers, for which a connection that is being made is waited for. Never rejects, and ends after 2 s. */
+/** True if Redis answers. Waits for a connection that is being opened. Never rejects, and takes at most 2 s. */
 export async function answers(redis: Redis): Promise<boolean> {
   const connected = Promise.withResolvers<void>()
   if (redis.status === 'ready') connected.resolve()

@@ -10,6 +10,7 @@ import type { Query } from '../platform/db/pool.ts'
 import { marginOf, type Place, WALK_ROWS, type Walked, walk, wholly } from '../platform/db/walk.ts'
 import type { Found } from '../transcripts/service.ts'
 import type { AssetStatus, TranscriptStatus } from './model.ts'
+import { orderOfList } from './rules.ts'
 import type { Condition } from './store.ts'
 
 export interface ListFilter {
@@ -41,12 +42,6 @@ export interface ListRow {
   readonly createdMoment: string
   /** Empty if the start is unknown. Such a recording appears in no list that is ordered by it. */
   readonly startedMoment: string
-}
-
-/** Newest first: by start time if the filter bounds it, otherwise by creation time. */
-export function orderOfList(filter: ListFilter): 'createdMoment' | 'startedMoment' {
-  const bounded = filter.startedAfter !== undefined || filter.startedBefore !== undefined
-  return bounded ? 'startedMoment' : 'createdMoment'
 }
 
 export interface ListScope {

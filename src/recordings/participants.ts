@@ -1,13 +1,28 @@
-/** Resolves the people that a request names to stored people, in the transaction of the recording. */
+/** The people who take part in recordings. */
 import type { People, PersonInput } from '../people/service.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { type Participant, samePerson } from './rules.ts'
-import type { ParticipantRow } from './store.ts'
+import * as store from './store.ts'
+
+/** Ids of the recordings in which the person took part. `personId`: the internal id. */
+export function recordingsOfPerson(
+  tx: Tx,
+  organizationId: string,
+  personId: number,
+): Promise<readonly string[]> {
+  return store.recordingsOfPerson(tx, organizationId, personId)
+}
+
+/** Removes the person from the participants of every recording. @returns the number of participations */
+export function eraseParticipations(tx: Tx, organizationId: string, personId: number): Promise<number> {
+  return store.deleteParticipationsOf(tx, organizationId, personId)
+}
 
 /**
- * Finds the person of each speaker, and creates one for a new address.
+ * Resolves the people that a request names to stored people, in the transaction of the recording: finds the person of
+ * each speaker, and creates one for a new address.
  * @throws AppError 404 `person_not_found`; 400 if an id and an address belong to the same person
  */
 export async function resolveParticipants(
@@ -15,7 +30,7 @@ export async function resolveParticipants(
   tx: Tx,
   organizationId: string,
   participants: readonly Participant[],
-): Promise<readonly ParticipantRow[]> {
+): Promise<readonly store.ParticipantRow[]> {
   const personIds = participants.flatMap((one) => ('personId' in one ? [one.personId] : []))
   const known = await people.findByPublicIds(tx, organizationId, personIds)
   assertKnown(participants, known)
@@ -41,7 +56,7 @@ function assertKnown(participants: readonly Participant[], known: ReadonlyMap<st
   throw new AppError('person_not_found', `${first.path}: ${first.message}`, { details })
 }
 
-function assertDistinct(participants: readonly Participant[], rows: readonly ParticipantRow[]): void {
+function assertDistinct(participants: readonly Participant[], rows: readonly store.ParticipantRow[]): void {
   const seen = new Map<number, number>()
   for (const [index, { personId }] of rows.entries()) {
     const earlier = seen.get(personId)

@@ -6,8 +6,8 @@ import { moment, uuidOf } from '../http/parameters.ts'
 import { CreateRecording, MAX_CREATE_BYTES, UpdateRecording } from './model.ts'
 import type { Playback, PlaybackUrl, PlayerUrls } from './playback.ts'
 import { Recording, RecordingPage, RecordingQuery } from './resource.model.ts'
-import { awaitedOf } from './rules.ts'
-import { type Found, type Listed, orderOfList, type Recordings } from './service.ts'
+import { awaitedOf, orderOfList } from './rules.ts'
+import type { Found, Listed, Recordings } from './service.ts'
 
 const RECORDINGS = '/v3/rest/recordings'
 const RECORDING = `${RECORDINGS}/{recordingId}`

@@ -234,3 +234,12 @@ export function awaitedOf(
   if (transcript !== 'waiting') return {}
   return { waitingFor: asset === 'completed' ? 'transcriber' : 'media' }
 }
+
+/** The order of a list, newest first: by start time if its filter bounds it, otherwise by creation time. */
+export function orderOfList(filter: {
+  readonly startedAfter?: string | undefined
+  readonly startedBefore?: string | undefined
+}): 'createdMoment' | 'startedMoment' {
+  const bounded = filter.startedAfter !== undefined || filter.startedBefore !== undefined
+  return bounded ? 'startedMoment' : 'createdMoment'
+}

@@ -29,7 +29,7 @@ import { transaction } from '../platform/db/transaction.ts'
 import { assertReached, type Walked, wholly } from '../platform/db/walk.ts'
 import { AppError } from '../platform/errors.ts'
 import { checkSpeakers } from '../transcripts/rules.ts'
-import { deleteTranscript, readUtterances, recordingsFound, writeUtterances } from '../transcripts/service.ts'
+import { deleteTranscript, readTranscript, recordingsFound, writeTranscript } from '../transcripts/service.ts'
 import { discardUploads } from '../uploads/garbage.ts'
 import * as lists from './list.store.ts'
 import type { CreateRecording, UpdateRecording } from './model.ts'
@@ -37,12 +37,6 @@ import { resolveParticipants } from './participants.ts'
 import { assertOrder, changeOf, draftOf, type RecordingChange, type RecordingDraft } from './rules.ts'
 import * as store from './store.ts'
 
-export { orderOfList } from './list.store.ts'
-/**
- * For the caller's transaction: remove a person from the participants of every recording, and add a recording to
- * folders.
- */
-export { deleteParticipationsOf, insertFolders, recordingsOfPerson } from './store.ts'
 export type Recordings = ReturnType<typeof createRecordings>
 
 export type RecordingsDeps = Pick<Deps, 'sql' | 'reads' | 'notifier' | 'newId' | 'log' | 'storage'> & {
@@ -123,8 +117,8 @@ export function createRecordings(deps: RecordingsDeps) {
       await transaction(sql, async (tx) => {
         if (!(await store.lockRecording(tx, id, folders.visibleRecording(tx, viewer)))) throwNoRecording()
         await deleteTranscript(tx, viewer.organizationId, id)
-        await discardMedia(tx, viewer.organizationId, id)
-        await discardUploads(tx, viewer.organizationId, id)
+        await discardMedia(tx, { organizationId: viewer.organizationId, recordingId: id })
+        await discardUploads(tx, { organizationId: viewer.organizationId, recordingId: id })
         await store.deleteRecording(tx, viewer.organizationId, id)
         await deleteActors(tx, [recordingMessages.key(id), transcriptionMessages.key(id)])
       })
@@ -132,6 +126,16 @@ export function createRecordings(deps: RecordingsDeps) {
       log.info({ organizationId: viewer.organizationId, recordingId: id }, 'recording deleted')
     },
   }
+}
+
+/** Adds the recording to folders, for the transaction that locks the recording and has resolved the folders. */
+export function addToFolders(
+  tx: Tx,
+  organizationId: string,
+  recordingId: string,
+  folderIds: readonly string[],
+): Promise<void> {
+  return store.insertFolders(tx, organizationId, recordingId, folderIds)
 }
 
 interface Writing {
@@ -165,7 +169,7 @@ async function write(
   await Promise.all([
     store.insertFolders(tx, organizationId, id, folderIds),
     store.insertParticipants(tx, organizationId, id, participants),
-    writeUtterances(tx, organizationId, id, transcript ?? []),
+    writeTranscript(tx, organizationId, id, transcript ?? []),
   ])
   // The order matters: a supplied transcript must not wait for media, which may take hours.
   if (transcript !== null)
@@ -222,7 +226,7 @@ async function replaceParticipants(
   id: string,
   participants: NonNullable<RecordingChange['participants']>,
 ): Promise<void> {
-  const utterances = await readUtterances(tx, organizationId, id)
+  const utterances = await readTranscript(tx, organizationId, id)
   if (utterances.length > 0) checkSpeakers(utterances, participants)
   const rows = await resolveParticipants(people, tx, organizationId, participants)
   await store.deleteParticipants(tx, organizationId, id)

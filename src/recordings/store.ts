@@ -194,6 +194,20 @@ export function speakersOf(query: Query, organizationId: string, recordingId: st
     order by p.speaker`
 }
 
+/** Whether the recording meets the condition on `r`. */
+export async function isRecordingAmong(
+  query: Query,
+  recordingId: string,
+  condition: Condition,
+): Promise<boolean> {
+  const rows = await query`
+    select 1
+    from recording r
+    where ${condition}
+      and r.id = ${recordingId}`
+  return rows.length === 1
+}
+
 /** Locks the recording until the transaction ends. @returns false if the condition on `r` hides it */
 export async function lockRecording(tx: Tx, recordingId: string, visible: Condition): Promise<boolean> {
   const rows = await tx`

@@ -6,16 +6,16 @@ import type { Config } from '../config.ts'
 import type { Deps } from '../container.ts'
 import { transcriptionMessages } from '../messages/transcription.ts'
 import type { Tx } from '../platform/db/pool.ts'
-import { deleteTranscript } from '../transcripts/service.ts'
 import {
-  listUntranscribed,
   queueTranscription,
   resetAutomaticTranscript,
   type Subject,
   type Untranscribed,
-} from './store.ts'
+  untranscribedRecordings,
+} from '../recordings/transcript.ts'
+import { deleteTranscript } from '../transcripts/service.ts'
 
-export type { Subject } from './store.ts'
+export type { Subject } from '../recordings/transcript.ts'
 
 /** Runs in the transaction that publishes the media of a recording, after that statement. */
 export type RequestTranscription = (tx: Tx, send: Send, recording: Subject) => Promise<void>
@@ -69,7 +69,7 @@ export async function requestAll(
   statuses: readonly Untranscribed[],
 ): Promise<number> {
   let count = 0
-  for (const { id: recordingId } of await listUntranscribed(deps.sql, organizationId, statuses))
+  for (const recordingId of await untranscribedRecordings(deps.sql, organizationId, statuses))
     if (await requestAgain(deps, { organizationId, recordingId })) count++
   return count
 }

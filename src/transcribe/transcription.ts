@@ -14,8 +14,8 @@ import { withTemporaryFolder } from '../media/temporary.ts'
 import { recordingMessages } from '../messages/recording.ts'
 import { withTimeoutSignal } from '../platform/concurrency/timeout.ts'
 import type { Tx } from '../platform/db/pool.ts'
-import { writeUtterances } from '../transcripts/service.ts'
-import { beginTranscription, endTranscription, type Transcription } from './store.ts'
+import { beginTranscription, endTranscription, type Transcription } from '../recordings/transcript.ts'
+import { writeTranscript } from '../transcripts/service.ts'
 import { ATTEMPTS, type Transcriber, TranscriberError, type TranscriptionResult } from './transcriber.ts'
 import { toUtterances } from './utterances.rules.ts'
 
@@ -62,7 +62,7 @@ async function transcribe(deps: TranscribeDeps, turn: LongTurn): Promise<void> {
   if (leftOut > 0) log.warn({ leftOut }, 'the transcript is too long: its end was dropped')
   await turn.finish(async (tx, send) => {
     await end(tx, begun, 'completed')
-    await writeUtterances(tx, begun.organizationId, begun.recordingId, utterances)
+    await writeTranscript(tx, begun.organizationId, begun.recordingId, utterances)
     await send([recordingMessages.message(begun.recordingId, 'transcript_completed')])
   })
   log.info({ transcriber: transcriber.name, utterances: utterances.length }, 'transcribed')

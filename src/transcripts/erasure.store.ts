@@ -6,19 +6,6 @@ export interface Spoken {
   readonly text: string
 }
 
-/**
- * Locks the recording until the transaction ends, so that its transcript is not replaced. @returns false if it was
- * deleted
- */
-export async function lockRecording(tx: Tx, organizationId: string, recordingId: string): Promise<boolean> {
-  const rows = await tx`
-    select 1
-    from recording
-    where organization_id = ${organizationId} and id = ${recordingId}
-    for no key update`
-  return rows.length > 0
-}
-
 /** Utterances after `after`, in stored order. */
 export function readSpoken(
   tx: Tx,

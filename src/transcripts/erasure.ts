@@ -5,7 +5,8 @@
 import { recordingMessages } from '../messages/recording.ts'
 import type { ErasureReach } from '../people/erasure.ts'
 import type { Json } from '../platform/db/pool.ts'
-import { lockRecording, readSpoken, writeSpoken } from './erasure.store.ts'
+import { keepTranscript } from '../recordings/transcript.ts'
+import { readSpoken, writeSpoken } from './erasure.store.ts'
 
 /** Number of utterances in one step. */
 const UTTERANCES = 500
@@ -26,7 +27,8 @@ export const transcriptErasure: ErasureReach = {
     const id = recordingIds[place]
     if (id === undefined) return { next: null, counts: {} }
     const following = { ...START, place: place + 1 } as unknown as Json
-    if (!(await lockRecording(tx, organizationId, id))) return { next: following, counts: {} }
+    if (!(await keepTranscript(tx, { organizationId, recordingId: id })))
+      return { next: following, counts: {} }
     const rows = await readSpoken(tx, organizationId, id, after, UTTERANCES)
     const erased = rows.flatMap(({ ordinal, text }) => {
       const next = eraser.text(text)

@@ -7,9 +7,9 @@
 import type { LongHandler, LongTurn } from '../actors/types.ts'
 import { AnalyzerError } from '../analyze/analyzer.ts'
 import type { Summarizer } from '../analyze/summarizer.ts'
+import { findSummarized, saveSummary } from '../recordings/transcript.ts'
 import { indexTranscript } from './search.store.ts'
 import { readUtterances } from './store.ts'
-import { findSummarized, saveSummary } from './summary.store.ts'
 
 /**
  * Handlers of the actor kind `recording`. `transcript_completed` is sent with the recording or with its new transcript.
@@ -33,7 +33,9 @@ async function indexAndSummarize(summarizer: Summarizer, turn: LongTurn): Promis
   // The recording was deleted, or its caller has supplied a summary.
   if (!spoken?.wanted) return turn.finish(async () => {})
   const summary = await summarize(summarizer, turn, spoken.passages)
-  await turn.finish((tx) => saveSummary(tx, spoken.organizationId, id, summary))
+  await turn.finish((tx) =>
+    saveSummary(tx, { organizationId: spoken.organizationId, recordingId: id }, summary),
+  )
 }
 
 /**

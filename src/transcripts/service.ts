@@ -3,14 +3,14 @@
  *
  * A transcript has no visibility of its own. The caller checks the visibility of its recording first.
  */
-import type { Query } from '../platform/db/pool.ts'
+import type { Query, Tx } from '../platform/db/pool.ts'
 import type { TranscriptType, Utterance } from './model.ts'
 import { toMonologues } from './monologue.rules.ts'
-import { readUtterances } from './store.ts'
+import * as search from './search.store.ts'
+import * as store from './store.ts'
 
 export type { Utterance } from './model.ts'
-export { type Found, recordingsFound } from './search.store.ts'
-export { deleteTranscript, readUtterances, writeUtterances } from './store.ts'
+export type { Found } from './search.store.ts'
 
 export type Transcripts = ReturnType<typeof createTranscripts>
 
@@ -25,8 +25,39 @@ export function createTranscripts({ reads }: { readonly reads: Query }) {
       recordingId: string,
       type: TranscriptType,
     ): Promise<readonly Utterance[]> {
-      const utterances = await readUtterances(reads, organizationId, recordingId)
+      const utterances = await store.readUtterances(reads, organizationId, recordingId)
       return type === 'monologue' ? toMonologues(utterances) : utterances
     },
   }
+}
+
+/** Stores the transcript of a recording that has none, in the transaction that locks or creates the recording. */
+export function writeTranscript(
+  tx: Tx,
+  organizationId: string,
+  recordingId: string,
+  utterances: readonly Utterance[],
+): Promise<void> {
+  return store.writeUtterances(tx, organizationId, recordingId, utterances)
+}
+
+/** The transcript as the caller's transaction sees it, in stored order; empty if there is none. */
+export function readTranscript(
+  tx: Tx,
+  organizationId: string,
+  recordingId: string,
+): Promise<readonly Utterance[]> {
+  return store.readUtterances(tx, organizationId, recordingId)
+}
+
+/** Deletes the transcript and its search index, in the transaction that locks the recording. */
+export function deleteTranscript(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
+  return store.deleteTranscript(tx, organizationId, recordingId)
+}
+
+/**
+ * Parts of a statement on a recording `r`: those in which every term of `text` occurs, in the transcript or in the name.
+ */
+export function recordingsFound(query: Query, organizationId: string, text: string): search.Found {
+  return search.recordingsFound(query, organizationId, text)
 }

@@ -58,7 +58,10 @@ export async function discardKept(
 }
 
 /** Discards the bytes of uploads of a recording that is being deleted, if they are active or their bytes were kept. */
-export async function discardUploads(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
+export async function discardUploads(
+  tx: Tx,
+  { organizationId, recordingId }: Omit<UploadRef, 'id'>,
+): Promise<void> {
   await tx`
     insert into upload_garbage (object_key, organization_id, resume_state, delete_after)
     select object_key, organization_id, resume_state, now()

@@ -5,15 +5,18 @@
  * of another process may still have been writing during the first.
  */
 import type { Deps } from '../container.ts'
+import type { Tx } from '../platform/db/pool.ts'
 import * as store from './garbage.store.ts'
 import type { UploadRef } from './store.ts'
-
-/** For the transaction that deletes a recording. */
-export { discardUploads } from './garbage.store.ts'
 
 const ENTRIES_AT_ONCE = 50
 
 type GarbageDeps = Pick<Deps, 'sql' | 'storage' | 'log'>
+
+/** Has the bytes of the uploads of a recording deleted soon, for the transaction that deletes the recording. */
+export function discardUploads(tx: Tx, recording: Omit<UploadRef, 'id'>): Promise<void> {
+  return store.discardUploads(tx, recording)
+}
 
 /**
  * Deletes the bytes of an upload while the caller waits. If that fails or takes longer than `ms`, maintenance deletes

@@ -1,12 +1,11 @@
-/** The SQL of uploads whose bytes have all arrived. Each change locks the recording's row first. */
+/** The SQL of uploads whose bytes have all arrived. The caller of a change has locked the recording's row. */
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { IncomingPart, IncomingRecord } from '../platform/storage/incoming.ts'
-import { discardKept, discardUpload, forgetParts } from './garbage.store.ts'
 import { ACTIVE_PHASES, type ProcessingEvent, UPLOAD_EVENTS, type UploadErrorCode } from './rules.ts'
-import { lockRecordingOf, type UploadRef } from './store.ts'
+import type { UploadRef } from './store.ts'
 
-/** An upload whose bytes have all arrived. */
-export interface ProcessedUpload {
+/** An upload whose bytes have all arrived, and how they were received. */
+export interface BegunUpload {
   readonly id: string
   readonly organizationId: string
   readonly recordingId: string
@@ -15,23 +14,16 @@ export interface ProcessedUpload {
   readonly fileName: string
   /** Bytes. */
   readonly fileSize: number
-  /** Argument of `IncomingStore.publish`. */
-  readonly whole: IncomingRecord
-}
-
-interface Begun extends Omit<ProcessedUpload, 'whole'> {
   readonly resumeState: IncomingRecord['resumeState']
 }
 
 /**
  * Sets the phase to `processing`, whatever an earlier attempt left. Takes the id alone, because the actor's message has
- * nothing else.
- * @returns null if the upload was deleted or has ended
+ * nothing else. @returns null if the upload was deleted or has ended
  */
-export async function beginProcessing(tx: Tx, uploadId: string): Promise<ProcessedUpload | null> {
-  await lockRecordingOf(tx, uploadId)
+export async function setProcessing(tx: Tx, uploadId: string): Promise<BegunUpload | null> {
   const { from, to } = UPLOAD_EVENTS.begin
-  const [begun] = await tx<Begun[]>`
+  const [begun] = await tx<BegunUpload[]>`
     update upload
     set phase = ${to}, encode_progress = null, updated_at = now()
     where id = ${uploadId}
@@ -39,31 +31,26 @@ export async function beginProcessing(tx: Tx, uploadId: string): Promise<Process
     returning
       id, organization_id as "organizationId", recording_id as "recordingId", object_key as "objectKey",
       file_name as "fileName", file_size as "fileSize", resume_state as "resumeState"`
-  if (begun === undefined) return null
-  const { resumeState, ...upload } = begun
-  const parts = await tx<IncomingPart[]>`
-    select number, size, etag
-    from upload_part
-    where organization_id = ${upload.organizationId}
-      and upload_id = ${uploadId}
-    order by number`
-  return { ...upload, whole: { offset: upload.fileSize, resumeState, parts: [...parts] } }
+  return begun ?? null
 }
 
-/**
- * Changes the phase. The caller changes the asset in the same transaction. `fail` discards the file, even if it was
- * already published under the upload's key. `giveUp` keeps it. `ready` discards files kept from earlier uploads of the
- * recording.
- * @returns false if the upload is in no phase that the event may start from
- */
-export async function moveUpload(
+/** The parts in which the bytes of an upload were stored, in order. */
+export function partsOf(tx: Tx, { id, organizationId }: Pick<UploadRef, 'id' | 'organizationId'>) {
+  return tx<IncomingPart[]>`
+    select number, size, etag
+    from upload_part
+    where organization_id = ${organizationId}
+      and upload_id = ${id}
+    order by number`
+}
+
+/** @returns false if the upload is in no phase that the event may start from */
+export async function changePhase(
   tx: Tx,
-  upload: UploadRef,
+  { id, organizationId }: Pick<UploadRef, 'id' | 'organizationId'>,
   event: ProcessingEvent,
-  errorCode: UploadErrorCode | null = null,
+  errorCode: UploadErrorCode | null,
 ): Promise<boolean> {
-  const { id, organizationId } = upload
-  await lockRecordingOf(tx, id)
   const { from, to } = UPLOAD_EVENTS[event]
   const moved = await tx`
     update upload
@@ -73,16 +60,10 @@ export async function moveUpload(
     where organization_id = ${organizationId}
       and id = ${id}
       and phase = any(${[...from]}::text[])`
-  if (moved.count === 0) return false
-  if (event === 'fail') await discardUpload(tx, upload)
-  if (event === 'ready') {
-    await forgetParts(tx, upload)
-    await discardKept(tx, upload)
-  }
-  return true
+  return moved.count > 0
 }
 
-/** Whether an upload brings, or may still bring, media of the recording. The caller has locked the recording. */
+/** Whether an upload brings, or may still bring, media of the recording. */
 export async function hasActiveUpload(
   tx: Tx,
   { organizationId, recordingId }: Omit<UploadRef, 'id'>,
@@ -97,7 +78,7 @@ export async function hasActiveUpload(
   return count > 0
 }
 
-/** The recording's upload that is being processed, if any. The caller has locked the recording. */
+/** The recording's upload that is being processed, if any. */
 export async function findProcessed(
   tx: Tx,
   { organizationId, recordingId }: Omit<UploadRef, 'id'>,
@@ -111,11 +92,7 @@ export async function findProcessed(
   return found?.id ?? null
 }
 
-/**
- * Sets the newest upload with kept bytes back to `processing`. The caller has locked the recording and verified that no
- * other media is being ingested. It sends the message and changes the asset.
- * @returns the id of the upload; null if the recording has none
- */
+/** Sets the newest upload with kept bytes back to `processing`. @returns its id; null if the recording has none */
 export async function processAgain(
   tx: Tx,
   { organizationId, recordingId }: Omit<UploadRef, 'id'>,
@@ -159,7 +136,7 @@ export async function recordingsToProcessAgain(query: Query, organizationId: str
 /** `percent`: 0 to 100. Does nothing unless the upload is being encoded. */
 export async function recordEncodeProgress(
   tx: Tx,
-  { id, organizationId }: Pick<ProcessedUpload, 'id' | 'organizationId'>,
+  { id, organizationId }: Pick<UploadRef, 'id' | 'organizationId'>,
   percent: number,
 ): Promise<void> {
   await tx`

@@ -5,13 +5,15 @@
  * locks the recording's row first. Of two concurrent requests, the second therefore finds the upload of the first: it
  * returns that upload if the requests are identical, and 409 otherwise.
  */
+import { lockVisibleAsset } from '../assets/service.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
+import { lockOrganization } from '../identity/organizations.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { nameOf } from '../platform/validation/names.ts'
-import { insertFolders } from '../recordings/service.ts'
+import { addToFolders } from '../recordings/service.ts'
 import type { CreateUpload } from './model.ts'
 import { objectKeyOf } from './receive-request.ts'
 import { isOrigin, isSameUpload, mayUpload, type UploadIdentity } from './rules.ts'
@@ -108,7 +110,9 @@ function assertFits(fileSize: number, limitBytes: number): void {
 
 /** @throws AppError 429 */
 async function assertRoom(tx: Tx, organizationId: string, limit: number): Promise<void> {
-  if (limit === 0 || (await store.countWaiting(tx, organizationId, limit)) < limit) return
+  if (limit === 0) return
+  await lockOrganization(tx, organizationId)
+  if ((await store.countWaiting(tx, organizationId, limit)) < limit) return
   const message = `${limit} uploads of the organization already wait for bytes. Finish or cancel some, or wait until they expire.`
   throw new AppError('too_many_uploads', message, { headers: { 'retry-after': ROOM_SECONDS } })
 }
@@ -153,17 +157,17 @@ async function write(
   { id, token, identity, origin }: Draft & { readonly id: string; readonly token: string },
 ): Promise<store.UploadRow> {
   const { organizationId } = viewer
-  const recording = await store.lockRecording(tx, recordingId, folders.visibleRecording(tx, viewer))
-  if (recording === undefined) throw new AppError('recording_not_found', 'There is no such recording.')
+  const asset = await lockVisibleAsset(tx, recordingId, folders.visibleRecording(tx, viewer))
+  if (asset === undefined) throw new AppError('recording_not_found', 'There is no such recording.')
   const folderIds = identity.folderId === null ? [] : [identity.folderId]
   await folders.resolve(tx, viewer, folderIds)
   const active = await store.findActive(tx, organizationId, recordingId)
   if (active?.phase === 'waiting' && isSameUpload(active, identity)) return active
   const isFree =
-    active === undefined ? mayUpload(recording.assetStatus) : await store.endWaiting(tx, active, 'expire')
-  if (!isFree || recording.isReplacing) throw ingestionActive()
+    active === undefined ? mayUpload(asset.assetStatus) : await store.endWaiting(tx, active, 'expire')
+  if (!isFree || asset.isReplacing) throw ingestionActive()
   await assertRoom(tx, organizationId, config.maxWaitingUploads)
-  await insertFolders(tx, organizationId, recordingId, folderIds)
+  await addToFolders(tx, organizationId, recordingId, folderIds)
   return store.insertUpload(tx, {
     ...identity,
     id,

@@ -4,15 +4,11 @@
  * A statement that changes an upload's phase runs under the lock of its recording's row, because the asset changes with
  * the phase. An upload past its deadline counts as failed, even before that is written.
  */
-import type { PendingQuery, Row } from 'postgres'
 import { awaitUpload, moveAsset } from '../assets/service.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
-import type { AssetStatus } from '../recordings/model.ts'
 import { discardUpload } from './garbage.store.ts'
 import { ACTIVE_PHASES, TIMEOUT_SECONDS, UPLOAD_EVENTS, type UploadIdentity } from './rules.ts'
 import type { UploadState } from './state.ts'
-
-type Fragment = PendingQuery<Row[]>
 
 export interface UploadRow extends UploadState {
   readonly organizationId: string
@@ -61,23 +57,6 @@ export async function findByToken(query: Query, tokenHash: Uint8Array): Promise<
   return row
 }
 
-/** Locks the recording until the transaction ends. @returns undefined if the condition on `r` hides it */
-export async function lockRecording(
-  tx: Tx,
-  recordingId: string,
-  visible: Fragment,
-): Promise<{ readonly assetStatus: AssetStatus | null; readonly isReplacing: boolean } | undefined> {
-  const [row] = await tx<{ assetStatus: AssetStatus | null; isReplacing: boolean }[]>`
-    select
-      r.asset_status as "assetStatus",
-      r.asset_status = 'completed' and r.asset_source_url is not null as "isReplacing"
-    from recording r
-    where ${visible}
-      and r.id = ${recordingId}
-    for update of r`
-  return row
-}
-
 /** Locks the recording of the upload. Takes the upload's id alone, because the processing actor knows nothing else. */
 export async function lockRecordingOf(tx: Tx, uploadId: string): Promise<void> {
   await tx`
@@ -107,15 +86,10 @@ export async function findActive(
 }
 
 /**
- * Counts the uploads of the organization that wait for bytes, up to `limit`. Locks the organization until the
- * transaction ends, so that concurrent requests cannot exceed the limit together.
+ * Counts the uploads of the organization that wait for bytes, up to `limit`. The caller has locked the organization, so
+ * that concurrent requests cannot exceed the limit together.
  */
 export async function countWaiting(tx: Tx, organizationId: string, limit: number): Promise<number> {
-  await tx`
-    select 1
-    from organization
-    where id = ${organizationId}
-    for no key update`
   const [row] = await tx<{ count: number }[]>`
     select count(*)::int as count
     from (

@@ -68,8 +68,8 @@ test('a refused retry names the reason', async () => {
   const refused = [
     [await store('completed', 'ready'), 'media_ingestion_active', 'is already processed'],
     [await store('uploading', 'waiting'), 'media_ingestion_active', 'waits for its media'],
-    [await store('failed', 'cancelled'), 'upload_closed', 'Upload it anew'],
-    [await store(null, null), 'upload_closed', 'Upload it anew'],
+    [await store('failed', 'cancelled'), 'upload_closed', 'Upload it again'],
+    [await store(null, null), 'upload_closed', 'Upload it again'],
     [crypto.randomUUID(), 'recording_not_found', 'no such recording'],
     ['nonsense', 'recording_not_found', 'no such recording'],
   ] as const

@@ -1,4 +1,4 @@
-/** What every object store keeps of its word about objects that arrive over many requests: one suite, run on both. */
+/** The contract of object stores for objects that arrive over many requests: one suite, run on both stores. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,11 +14,11 @@ import { startS3 } from '../support/s3/server.ts'
 import { type Arrival, bytesAt, CONTENT_TYPE, Row, sha256At } from './support/arrival.ts'
 import type { Transfer } from './support/transfer.ts'
 
-// For machines that are busy with other tests: the runner ends the S3 server with a test that takes longer.
+// Generous for busy machines: the runner kills the S3 server together with a test that times out.
 setDefaultTimeout(120_000)
 
 const MIB = 1024 * 1024
-/** Of S3; the folder has none. */
+/** S3 only; the folder has none. */
 const PART = 8 * MIB
 const NEVER = new AbortController().signal
 
@@ -26,7 +26,7 @@ interface Subject {
   readonly store: ObjectStore
   /** How another process opens the same store. */
   readonly transfer: Transfer['store']
-  /** What exists of objects that are not published: names of files, uploads and objects besides keys. */
+  /** Remains of unpublished objects: names of files, uploads and objects other than keys. */
   leftovers(): Promise<readonly string[]>
   close(): Promise<void>
 }
@@ -68,7 +68,7 @@ async function openS3(): Promise<Subject> {
 
 const newKey = () => `recordings/${crypto.randomUUID()}/1/source`
 
-/** Goes on where the object is, by as many bytes. */
+/** Continues the object by this number of bytes. */
 async function feed(writer: IncomingWriter, start: number, length: number, wrong = false): Promise<void> {
   for (const piece of bytesAt(start, length, wrong)) await writer.write(piece)
 }
@@ -87,7 +87,7 @@ describe.each([
 
   const append = (key: string, row: Row, options: { alone?: boolean; held?: boolean } = {}) =>
     store.incoming.append(key, row.progress, row.options({ alone: true, ...options }))
-  /** One request: from where the object is to `end`. */
+  /** One request: from the current offset to `end`. */
   const send = async (key: string, row: Row, end: number, alone = true) => {
     const writer = await append(key, row, { alone })
     await feed(writer, row.progress.offset, end - row.progress.offset)
@@ -106,7 +106,7 @@ describe.each([
   }
 
   test.each([1, 4_095, PART - 1, PART, PART + 1, 2 * PART])(
-    '%d bytes in one request are an object when they are published, not before',
+    '%d bytes in one request become an object only when published',
     async (size) => {
       const [key, row] = [newKey(), new Row(size)]
       expect(await send(key, row, size)).toBe(size)
@@ -118,7 +118,7 @@ describe.each([
     },
   )
 
-  test('an object to which nothing ever came has 0 bytes', async () => {
+  test('an object that received nothing has 0 bytes', async () => {
     const key = newKey()
     await publish(key, new Row(0))
     await expectWhole(key, 0)
@@ -126,7 +126,7 @@ describe.each([
   })
 
   const CUTS = [1, 5 * MIB - 1, 5 * MIB, PART - 1, PART, PART + 1, 2 * PART - 1, 2 * PART + 5 * MIB]
-  test.each(CUTS)('a request that ends at %d bytes is gone on with by the next', async (cut) => {
+  test.each(CUTS)('the next request continues after a request that ended at %d bytes', async (cut) => {
     const size = 3 * PART + 1
     const [key, row] = [newKey(), new Row(size)]
     expect(await send(key, row, cut)).toBe(cut)
@@ -136,7 +136,7 @@ describe.each([
     expect(await leftoversOf(key)).toEqual([])
   })
 
-  test('many short requests make one object', async () => {
+  test('many short requests form one object', async () => {
     const size = PART + 30
     const [key, row] = [newKey(), new Row(size)]
     for (const end of [1, 2, 3, 1_000, PART - 1, PART, PART + 1, PART + 29, size]) await send(key, row, end)
@@ -145,7 +145,7 @@ describe.each([
     expect(await leftoversOf(key)).toEqual([])
   })
 
-  test('a request without a byte changes nothing', async () => {
+  test('an empty request changes nothing', async () => {
     const [key, row] = [newKey(), new Row(10)]
     expect(await send(key, row, 0)).toBe(0)
     await send(key, row, 4)
@@ -155,7 +155,7 @@ describe.each([
     await expectWhole(key, 10)
   })
 
-  test('what is not recorded is lost with its writer, and only that', async () => {
+  test('only unrecorded bytes are lost with their writer', async () => {
     const size = PART + 100
     const [key, row] = [newKey(), new Row(size)]
     await send(key, row, 70)
@@ -168,7 +168,7 @@ describe.each([
     await expectWhole(key, size)
   })
 
-  test('records come while bytes come, in order, and each can be gone on from', async () => {
+  test('progress is recorded in order while bytes arrive, and a writer can resume from each record', async () => {
     const size = 160 * MIB + 3
     const [key, row] = [newKey(), new Row(size)]
     const writer = await append(key, row)
@@ -176,7 +176,7 @@ describe.each([
     const early = row.offsets.length
     expect(early).toBeGreaterThan(0)
     expect(row.progress.offset).toBeLessThanOrEqual(size - 1)
-    // As a crash would: the writer is never closed.
+    // As in a crash, the writer is never closed.
     await send(key, row, size, false)
     expect(row.offsets).toEqual(row.offsets.toSorted((a, b) => a - b))
     await writer.abandon()
@@ -184,7 +184,7 @@ describe.each([
     await expectWhole(key, size)
   })
 
-  test('whoever sends slowly loses little, too', async () => {
+  test('a slow sender loses little, too', async () => {
     const [key, row] = [newKey(), new Row(1_000)]
     const writer = await append(key, row)
     let later = 0
@@ -206,7 +206,7 @@ describe.each([
     expect(await leftoversOf(key)).toEqual([])
   })
 
-  test('an older writer of another process goes on and is never seen', async () => {
+  test('an older writer of another process continues without effect', async () => {
     const size = 2 * PART + 50
     const [key, row] = [newKey(), new Row(size)]
     await send(key, row, PART + 10)
@@ -216,7 +216,7 @@ describe.each([
     await feed(successor, PART + 10, 15)
     await feed(zombie, PART + 30, 20, true)
     expect(await successor.flush()).toBe(PART + 25)
-    // One that begins only now, by what it read long ago.
+    // A writer that starts now from a state it read long ago.
     await send(key, row, size - 1)
     await feed(zombie, PART + 50, PART, true).catch(() => {})
     await expect(zombie.flush()).rejects.toThrow('superseded')
@@ -248,7 +248,7 @@ describe.each([
     expect(await leftoversOf(key)).toEqual([])
   })
 
-  test('who comes after a successor without a byte does not meet the older writer', async () => {
+  test('a writer after an empty successor is unaffected by the older writer', async () => {
     const size = PART + 50
     const [key, row] = [newKey(), new Row(size)]
     await send(key, row, 10)
@@ -265,7 +265,7 @@ describe.each([
     await expectWhole(key, size)
   })
 
-  test('an older writer that has sent nothing when it is superseded has no effect either', async () => {
+  test('an older writer superseded before its first byte has no effect either', async () => {
     const size = PART + 5
     const [key, row] = [newKey(), new Row(size)]
     const zombie = await append(key, row)
@@ -278,7 +278,7 @@ describe.each([
     expect(await leftoversOf(key)).toEqual([])
   })
 
-  test('what was sent before a record that is lost does not stand in the way of the next', async () => {
+  test('bytes sent before a lost record do not block the next writer', async () => {
     const size = PART + 100
     const [key, row] = [newKey(), new Row(size)]
     await send(key, row, 70)
@@ -298,13 +298,13 @@ describe.each([
     expect(await leftoversOf(key)).toEqual([])
   })
 
-  // The folder records once, and what it has recorded counts, whoever learns of it when.
+  // The folder records once, and the record counts, whenever another process reads it.
   const SENT_AFTER_RECORDS: readonly [number, string, number][] = [
     [1, 'a tail', 30],
     [2, 'the last part', 100],
   ]
   test.each(name === 's3' ? SENT_AFTER_RECORDS : [])(
-    'who was left behind after its record %d sends %s into nothing',
+    'a writer superseded after its record %d sends %s without effect',
     async (slowRecord, _, end) => {
       const size = 100
       const [key, row] = [newKey(), new Row(size)]
@@ -331,7 +331,7 @@ describe.each([
     },
   )
 
-  test('held bytes are recorded by flush, not before', async () => {
+  test('held bytes are recorded only by flush', async () => {
     const size = 3 * PART
     const [key, row] = [newKey(), new Row(size)]
     const bad = await append(key, row, { held: true })
@@ -348,7 +348,7 @@ describe.each([
     expect(await leftoversOf(key)).toEqual([])
   })
 
-  test('a record that is refused reaches the writer, and its bytes are never seen', async () => {
+  test('a refused record fails the writer, and its bytes never appear', async () => {
     const size = PART + 9
     const [key, row] = [newKey(), new Row(size)]
     await send(key, row, 5)
@@ -362,7 +362,7 @@ describe.each([
     await expectWhole(key, size)
   })
 
-  test('more bytes than the object has are refused, and nothing of the chunk is taken', async () => {
+  test('a chunk beyond the size of the object is refused as a whole', async () => {
     const [key, row] = [newKey(), new Row(10)]
     const writer = await append(key, row)
     await feed(writer, 0, 9)
@@ -373,7 +373,7 @@ describe.each([
     await expectWhole(key, 10)
   })
 
-  test('publish may be called again: when it has succeeded, and twice at a time', async () => {
+  test('publish may be repeated after success and called twice at a time', async () => {
     const size = PART + 1
     const [key, row] = [newKey(), new Row(size)]
     await send(key, row, size)
@@ -383,7 +383,7 @@ describe.each([
     expect(await leftoversOf(key)).toEqual([])
   })
 
-  test('publish of what was discarded rejects, and there is no object', async () => {
+  test('publish of a discarded object rejects and creates nothing', async () => {
     const [key, row] = [newKey(), new Row(20)]
     await send(key, row, 20)
     await store.incoming.discard(key, row.progress.resumeState)
@@ -392,7 +392,7 @@ describe.each([
     expect(await store.head(key)).toBeNull()
   })
 
-  test('discard leaves nothing of what came; it may come twice, or before anything did', async () => {
+  test('discard removes all received bytes; it may be repeated, or come first', async () => {
     const [key, row] = [newKey(), new Row(3 * PART)]
     await store.incoming.discard(key, null)
     await send(key, row, PART + 4)
@@ -406,7 +406,7 @@ describe.each([
     expect(await store.head(key)).toBeNull()
   })
 
-  test('discard of what began without a record leaves nothing', async () => {
+  test('discard of an unrecorded object leaves nothing behind', async () => {
     const [key, row] = [newKey(), new Row(3 * PART)]
     const lost = {
       ...row.options({ alone: true }),
@@ -420,7 +420,7 @@ describe.each([
     expect(await leftoversOf(key)).toEqual([])
   })
 
-  test('discard of a published object takes nothing from it', async () => {
+  test('discard of a published object changes nothing', async () => {
     const [key, row] = [newKey(), new Row(30)]
     await send(key, row, 30)
     await publish(key, row)
@@ -428,7 +428,7 @@ describe.each([
     await expectWhole(key, 30)
   })
 
-  test('a record that does not fit its parts is refused', async () => {
+  test('a record that does not match its parts is refused', async () => {
     const [key, row] = [newKey(), new Row(30)]
     await send(key, row, 30)
     const { parts, resumeState } = row.whole
@@ -438,7 +438,7 @@ describe.each([
     expect(await store.head(key)).toBeNull()
   })
 
-  test('a local file has the object, as long as it is not released', async () => {
+  test('a local file holds the object until it is released', async () => {
     const [key, row] = [newKey(), new Row(PART + 3)]
     await send(key, row, PART + 3)
     await publish(key, row)
@@ -456,7 +456,7 @@ describe.each([
     expect(readdirSync(folder)).toEqual([])
   })
 
-  test('a process that is killed loses what it had not recorded, and another one goes on', async () => {
+  test('a killed process loses only unrecorded bytes, and another process continues', async () => {
     const size = 96 * MIB + 1
     const [key, row] = [newKey(), new Row(size)]
     for (const least of [1, PART, 64 * MIB]) {
@@ -480,7 +480,7 @@ describe.each([
     expect(await leftoversOf(key)).toEqual([])
   })
 
-  test('memory grows neither with the object nor with the number of writers', async () => {
+  test('memory grows with neither the object size nor the number of writers', async () => {
     const growthOf = async (keys: readonly string[], size: number) => {
       const progress = { offset: 0, resumeState: null }
       const child = spawn({ store: subject.transfer, keys, size, progress, alone: true })
@@ -493,7 +493,7 @@ describe.each([
     expect(await growthOf(Array.from({ length: 16 }, newKey), 16 * MIB)).toBeLessThan(128 * MIB)
   })
 
-  /** What may happen next to an object, by bytes. */
+  /** What may happen next to an object, in bytes. */
   const step = fc.oneof(
     { weight: 6, arbitrary: fc.record({ kind: fc.constant('write' as const), bytes: fc.nat(6 * MIB) }) },
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('write' as const), bytes: fc.nat(9) }) },
@@ -503,7 +503,7 @@ describe.each([
     },
   )
 
-  test('any split into requests, with crashes and successors, ends in the same bytes', async () => {
+  test('any split into requests, with crashes and successors, yields the same bytes', async () => {
     const property = async (size: number, steps: readonly { kind: string; bytes?: number }[]) => {
       const [key, row] = [newKey(), new Row(size)]
       const dropped: IncomingWriter[] = []
@@ -531,7 +531,7 @@ describe.each([
         else dropped.push(current)
         alone = kind !== 'crash' && kind !== 'take over'
         writer = null
-        // The older one is still there, and writes what nobody may see.
+        // The older writer still runs, and its bytes must not appear.
         if (kind === 'take over') {
           await next()
           await feed(current, at, Math.min(1_000, size - at), true).catch(() => {})
@@ -552,7 +552,7 @@ describe.each([
   })
 
   if (name === 'folder') {
-    test('a file that is shorter than what was recorded is an error, not an object', async () => {
+    test('a file shorter than its record is an error, not an object', async () => {
       const [key, row] = [newKey(), new Row(100)]
       await send(key, row, 90)
       const [folder = ''] = await leftoversOf(key)
@@ -565,7 +565,7 @@ describe.each([
       expect(await store.head(key)).toBeNull()
     })
 
-    test('of a file that is longer than what was recorded, only the recorded bytes count', async () => {
+    test('only the recorded bytes of a longer file count', async () => {
       const [key, row] = [newKey(), new Row(100)]
       await send(key, row, 100)
       const [folder = ''] = await leftoversOf(key)
@@ -575,13 +575,13 @@ describe.each([
       await expectWhole(key, 100)
     })
 
-    test('a sweep takes what is old and not awaited', async () => {
+    test('a sweep deletes what is old and belongs to no waiting upload', async () => {
       const rows = [new Row(10), new Row(10)] as const
       const keys = [newKey(), newKey()] as const
       for (const at of [0, 1] as const) await send(keys[at], rows[at], 5)
       const put = join(incomingFolder, crypto.randomUUID())
       await Bun.write(put, 'x')
-      // The age of the entry, not of the content, which a link shares with a file of any age.
+      // The age of the directory entry counts, not that of the content, which a link shares with a file of any age.
       utimesSync(put, 0, 0)
       expect(await store.sweep(new Date(0), [], NEVER)).toBe(0)
       expect(existsSync(put)).toBe(true)

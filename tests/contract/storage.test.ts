@@ -1,4 +1,4 @@
-/** What every object store keeps of its word: one suite, run on a folder and on a real S3 interface. */
+/** The contract of object stores: one suite, run on a folder and on a real S3 interface. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ import { eventually } from '../support/eventually.ts'
 import { type S3Server, startS3 } from '../support/s3/server.ts'
 import type { Transfer } from './support/transfer.ts'
 
-// For machines that are busy with other tests: the runner ends the S3 server with a test that takes longer.
+// Generous for busy machines: the runner kills the S3 server together with a test that times out.
 setDefaultTimeout(60_000)
 
 const MIB = 1024 * 1024
@@ -23,11 +23,11 @@ const NEVER = new AbortController().signal
 
 interface Subject {
   readonly store: ObjectStore
-  /** Where playback URLs of this service lead. */
+  /** The base of playback URLs of this service. */
   readonly baseUrl: string
   /** How another process opens the same store. */
   readonly transfer: Transfer['store']
-  /** What is left of puts that did not end well. */
+  /** Remains of failed puts. */
   unfinished(): Promise<number>
   close(): Promise<void>
 }
@@ -79,7 +79,7 @@ const fileOf = (content: string | Uint8Array) => {
   return path
 }
 
-/** Takes no space: nothing was ever written to it. */
+/** A sparse file, which takes no space. */
 const sparseFile = (bytes: number) => {
   const path = fileOf('')
   truncateSync(path, bytes)
@@ -118,7 +118,7 @@ describe.each([
       baseUrl: subject.baseUrl,
     })
 
-  test('what was put is there, as a whole and with its type; the file stays where it was', async () => {
+  test('a put object is complete and has its type; the source file stays', async () => {
     const path = fileOf('hello')
     const key = newKey()
     await store.putFile(key, path, { contentType: 'audio/ogg; codecs=opus', signal: NEVER })
@@ -127,7 +127,7 @@ describe.each([
     expect(existsSync(path)).toBe(true)
   })
 
-  test('a range is half-open, and what lies behind the end is left out', async () => {
+  test('a range is half-open and truncated at the end of the object', async () => {
     const key = await put('0123456789')
     expect(await textOf(key, 0, 1)).toBe('0')
     expect(await textOf(key, 3, 7)).toBe('3456')
@@ -135,13 +135,13 @@ describe.each([
     expect(await textOf(key, 10, 20)).toBe('')
   })
 
-  test('what was never put is not there', async () => {
+  test('an unknown key has no object', async () => {
     const key = newKey()
     expect(await store.head(key)).toBeNull()
     await expect(textOf(key)).rejects.toMatchObject({ name: 'ObjectMissing' })
   })
 
-  test('deleted objects are gone, missing ones are passed over, others stay', async () => {
+  test('delete removes the given objects, ignores missing ones and keeps others', async () => {
     const keys = await Promise.all(Array.from({ length: 12 }, () => put('x')))
     const kept = keys.pop() ?? ''
     await store.delete([...keys, newKey()])
@@ -149,7 +149,7 @@ describe.each([
     expect(await textOf(kept)).toBe('x')
   })
 
-  test('an object of 0 bytes is an object', async () => {
+  test('an object may have 0 bytes', async () => {
     const key = await put('')
     expect(await store.head(key)).toEqual({ size: 0, contentType: 'video/mp4' })
     expect(await textOf(key)).toBe('')
@@ -169,7 +169,7 @@ describe.each([
     'back\\slash|<>:',
     'con.',
   ]
-  test.each(ODD_NAMES)('%j may be in a key, and is played back, too', async (name) => {
+  test.each(ODD_NAMES)('%j may be in a key and in its playback URL', async (name) => {
     const key = `odd/${crypto.randomUUID()}/${name}`
     await put(name, key)
     expect(await store.head(key)).toMatchObject({ size: Buffer.byteLength(name) })
@@ -179,7 +179,7 @@ describe.each([
     expect(await store.head(key)).toBeNull()
   })
 
-  test('a key that is the beginning of another is another object', async () => {
+  test('a key that is a prefix of another key is a different object', async () => {
     const key = newKey()
     await put('short', key)
     await put('long', `${key}/more`)
@@ -215,7 +215,7 @@ describe.each([
     await expect(urlOf(key)).rejects.toMatchObject(refused)
   })
 
-  test('a file of several parts comes back byte by byte', async () => {
+  test('a file of several parts is read back unchanged', async () => {
     const content = crypto.getRandomValues(new Uint8Array(64 * 1024))
     const file = new Uint8Array(15 * MIB + 1)
     for (let at = 0; at < file.length; at += content.length - 1)
@@ -227,7 +227,7 @@ describe.each([
     expect(sha256(seam)).toBe(sha256(file.subarray(5 * MIB - 3, 5 * MIB + 3)))
   })
 
-  test('memory does not grow with the file: 256 MiB are put and read with a part of it', async () => {
+  test('putting and reading 256 MiB takes only a part of that in memory', async () => {
     const bytes = 256 * MIB
     const key = newKey()
     const transfer = { store: subject.transfer, key, path: sparseFile(bytes) }
@@ -238,7 +238,7 @@ describe.each([
     expect(Math.max(written.growth, read.growth)).toBeLessThan(bytes / 2)
   })
 
-  test('an aborted put rejects with the reason and leaves nothing', async () => {
+  test('an aborted put rejects with the reason and leaves nothing behind', async () => {
     const reason = new Error('the turn is over')
     const before = await subject.unfinished()
     const aborted = store.putFile(newKey(), fileOf('x'), {
@@ -260,7 +260,7 @@ describe.each([
     expect(await subject.unfinished()).toBe(before)
   })
 
-  test('a put of a file that is not there rejects and leaves nothing', async () => {
+  test('a put of a missing file rejects and leaves nothing behind', async () => {
     const key = newKey()
     const missing = join(scratch, 'missing')
     await expect(store.putFile(key, missing, { contentType: 'video/mp4', signal: NEVER })).rejects.toThrow(
@@ -283,7 +283,7 @@ describe.each([
   })
 
   describe('playback URL', () => {
-    test('answers with what it was made for: type, name, length', async () => {
+    test('returns the signed type and name, and the length', async () => {
       const key = await put('0123456789')
       const answer = await fetch(await urlOf(key, 60, 'audio/mpeg', 'Übung "1".mp3'))
       expect(answer.status).toBe(200)
@@ -309,7 +309,7 @@ describe.each([
       expect(answer.headers.get('content-type')).toBe('audio/mpeg')
     })
 
-    test('a range behind the end is 416', async () => {
+    test('a range beyond the end is 416', async () => {
       const answer = await fetch(await urlOf(await put('0123456789')), { headers: { range: 'bytes=10-' } })
       expect(answer.status).toBe(416)
     })
@@ -320,7 +320,7 @@ describe.each([
       await eventually(async () => (await fetch(url)).status === 403)
     })
 
-    test('of anything else is refused: key, expiry, type, name and signature are signed', async () => {
+    test('is refused if key, expiry, type, name or signature is altered', async () => {
       const [key, other] = [await put('x'), await put('secret')]
       const url = new URL(await urlOf(key))
       const altered = [...url.searchParams.keys()]
@@ -343,14 +343,14 @@ describe.each([
       }
     })
 
-    test('of what is gone is 404', async () => {
+    test('of a deleted object is 404', async () => {
       const key = await put('x')
       const url = await urlOf(key)
       await store.delete([key])
       expect((await fetch(url)).status).toBe(404)
     })
 
-    test('of what a browser would run is offered to be saved', async () => {
+    test('of content that a browser would run is sent as a download', async () => {
       const answer = await fetch(await urlOf(await put('<script>'), 60, 'text/html', 'a.html'))
       expect(answer.headers.get('content-disposition')).toStartWith('attachment;')
     })
@@ -371,7 +371,7 @@ async function run(transfer: Transfer): Promise<{ readonly growth: number; reado
   return JSON.parse(text)
 }
 
-/** A file whose way into the folder store is a copy, not a link, where this machine has another file system. */
+/** A file on another file system, if there is one, so that the folder store copies instead of linking. */
 function otherDisk(bytes: number): string {
   const memory = '/dev/shm'
   if (!existsSync(memory) || statSync(memory).dev === statSync(scratch).dev) return sparseFile(bytes)

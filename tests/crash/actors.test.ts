@@ -1,8 +1,8 @@
 /**
- * Worker processes that are killed and paused, a Redis that forgets everything, connections that are cut: no message
- * is lost, none is applied twice, none out of order.
+ * Worker processes are killed and paused, Redis is wiped, connections are cut: no message
+ * is lost, applied twice or applied out of order.
  *
- * The choices are drawn from a seed that is printed; `CRASH_SEED` repeats them (not the timing of the processes).
+ * The choices are drawn from a printed seed; `CRASH_SEED` repeats them (not the timing of the processes).
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
@@ -17,7 +17,7 @@ import { createRandom } from './support/random.ts'
 
 const WORKERS = 4
 const KEYS = 40
-/** Turns together, long turns alone, and long turns together. */
+/** Grouped turns, single long turns, and grouped long turns. */
 const KINDS = ['session', 'session', 'form', 'analysis'] as const
 const MESSAGES = 3_000
 const TROUBLE_MS = 9_000
@@ -70,7 +70,7 @@ test('nothing is lost, doubled or out of order', async () => {
   await eventually(async () => (await database.sql`select 1 from actor_message limit 1`).length === 0, {
     deadlineMs: 30_000,
   })
-  // Every paused worker was awake again before the end; whatever it was at must have been refused.
+  // Every paused worker resumed before the end; the writes of its lost turns must have been refused.
   const [result] = await database.sql`
     select
       (select count(*) from applied) as applied,
@@ -115,14 +115,14 @@ async function makeTrouble(deadline: number) {
   return events
 }
 
-/** Past the end of its lease, and back. */
+/** Pauses a worker past the end of its lease, then resumes it. */
 async function pause(child: Child): Promise<void> {
   child.kill('SIGSTOP')
   await Bun.sleep(PAUSE_MS)
   child.kill('SIGCONT')
 }
 
-/** Up to two that are in the middle of something. */
+/** Up to two busy workers. */
 async function cutConnections(): Promise<number | false> {
   const cut = await database.sql`
     select pg_terminate_backend(pid)
@@ -136,7 +136,7 @@ async function cutConnections(): Promise<number | false> {
   return cut.length > 0 && cut.length
 }
 
-/** Several senders; keys and message types by chance. A few messages fail until they are given up. */
+/** Several senders with random keys and message types. A few messages fail until they are dead-lettered. */
 async function sendMessages(deadline: number): Promise<number> {
   const keys = Array.from(
     { length: KEYS },

@@ -2,7 +2,7 @@
  * A thousand sessions at once while processes die: one API process, two worker processes over PostgreSQL and Redis; a
  * worker is killed and replaced every second, and the API process too while its clients go on trying.
  *
- * What must hold: what was answered with 200 is there; nothing is doubled, units least of all; every session was processed in
+ * What must hold: everything answered with 200 is stored; nothing is doubled, above all no units; every session was processed in
  * order of sequence; and the backlog drains by itself.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
@@ -20,7 +20,7 @@ import { type Service, useServices } from '../support/process.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
 const SESSIONS = 1_000
-/** Requests of a session, sent in this order; those of one line at once. Each has three events. */
+/** Requests of a session, sent in this order; requests on one line are sent at once. Each has three events. */
 const ROUNDS = [[0], [2, 1], [3]] as const
 const ROUNDS_PER_SESSION = ROUNDS.flat().length
 const EVENTS_PER_SESSION = ROUNDS_PER_SESSION * 3
@@ -31,7 +31,7 @@ const MIN_KILLS = 6
 let server: TestServer
 let redis: PrivateRedis
 let cluster: Cluster
-/** Half of the sessions are of an organization that pays by credits, half of one that need not. */
+/** Half of the sessions belong to an organization that pays by credits, half to one that does not. */
 let agents: readonly [Agent, Agent]
 beforeAll(async () => {
   server = await startTestServer()
@@ -87,7 +87,7 @@ function sendEverything(): Promise<unknown> {
   )
 }
 
-/** Sends one request again and again until it is answered with 200. */
+/** Repeats one request until it is answered with 200. */
 async function sendRound(index: number, round: number): Promise<void> {
   const agent = agents[index % 2] as Agent
   const first = round * 3 + 1
@@ -131,7 +131,7 @@ async function killUntil(sent: Promise<unknown>) {
   return kills
 }
 
-/** Nobody helps: dead workers' leases run out, and the living take over. */
+/** Without help: the leases of dead workers expire, and live workers take over. */
 async function expectDrained() {
   await eventually(
     async () => {

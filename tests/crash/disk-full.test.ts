@@ -1,8 +1,8 @@
 /**
- * The disk of an embedded start runs full under load, and has room again: what was answered with 200 is there, what had
- * no room was refused, and the service works again by itself, its crashed PostgreSQL included.
+ * The disk of an embedded start fills up under load and is freed again: everything answered with 200 is stored, everything
+ * else was refused, and the service recovers by itself, including its crashed PostgreSQL.
  *
- * The disk is a small file system in memory, which only root may mount. Elsewhere the test is skipped, and says so.
+ * The disk is a small file system in memory, which only root may mount. Otherwise the test is skipped with a message.
  */
 import { afterAll, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { type Service, useServices } from '../support/process.ts'
 import { fill, mountSmallDisk, unmount } from './support/small-disk.ts'
 
 const SIZE = '192m'
-/** Refusals in a row after which the disk counts as full for the service, too. */
+/** After this many refusals in a row the disk counts as full. */
 const MIN_REFUSALS = 10
 const CLIENTS = 4
 
@@ -26,7 +26,7 @@ afterAll(() => unmount(disk))
 
 if (disk === null) console.log('SKIPPED: only root, where it may mount a file system, can test a full disk')
 test.skipIf(disk === null)(
-  'a full disk: accepted requests are kept, the others are refused, and all goes on when there is room',
+  'a full disk: accepted requests are kept, others are refused, and service resumes once there is room',
   async () => {
     const dataDir = join(disk!, 'data')
     const service = await services.start({
@@ -50,7 +50,7 @@ test.skipIf(disk === null)(
   120_000,
 )
 
-/** Several clients, each request for a session of its own and sent once, until `isOver` says so of an answer. */
+/** Several clients send requests, each once and for its own session, until `isOver` returns true for a response. */
 async function sendUntil(
   service: Service,
   demo: Demo,
@@ -92,7 +92,7 @@ async function send(service: Service, { agentKey, agentSecret }: Demo, session: 
   return response.status
 }
 
-/** Everything accepted is stored, once, and its messages were worked off. */
+/** Everything accepted is stored once, and its messages were processed. */
 async function expectKept(dataDir: string, accepted: ReadonlySet<string>): Promise<void> {
   const socketDir = postgresFolders(dataDir).socket
   const sql = connect(

@@ -1,10 +1,10 @@
 /**
- * Every fault that we know of, once and in an order drawn from a seed that is printed (`CRASH_SEED` repeats it), under a
+ * Every known fault once, in an order drawn from a printed seed (`CRASH_SEED` repeats it), under a
  * load of agent conversations over HTTP; the clocks of the workers jump by hours meanwhile. The long form is
  * `bun run soak`.
  *
- * What must hold: what was answered with 200 is there; every session was processed in the order of its sequences; no signal
- * and no billing unit is there twice; and the backlog drains by itself.
+ * What must hold: everything answered with 200 is stored; every session was processed in order of sequence; no signal
+ * and no billing unit exists twice; and the backlog drains by itself.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { eventually } from '../support/eventually.ts'
@@ -19,7 +19,7 @@ const seed = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 2 ** 32
 const random = createRandom(seed)
 /** Faults at the same time. */
 const LANES = 3
-/** A slow machine sends on until so many have met the faults, or what came after. */
+/** A slow machine keeps sending until this many requests have met the faults or their aftermath. */
 const MIN_SESSIONS = 40
 
 let cluster: Cluster
@@ -32,7 +32,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => cluster.stop(), 30_000)
 
-test('after every fault there is, nothing is lost, doubled or out of order', async () => {
+test('after every known fault nothing is lost, doubled or out of order', async () => {
   const load = startLoad(cluster, accounts, { conversations: 12, pauseMs: 100 })
   await everyFault()
   await eventually(() => load.counts.sessions >= MIN_SESSIONS, { deadlineMs: 60_000 })
@@ -60,7 +60,7 @@ test('after every fault there is, nothing is lost, doubled or out of order', asy
   ])
 }, 180_000)
 
-/** Poison first: it takes its time to be given up. */
+/** Poison first, because dead-lettering takes time. */
 async function everyFault(): Promise<void> {
   const isPoison = (name: string) => name.startsWith('poison')
   const names = [...FAULT_NAMES]

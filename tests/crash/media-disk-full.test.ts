@@ -1,8 +1,8 @@
 /**
- * The disk on which media is processed runs full: what is under way is tried again and not given up, nothing is left in the folders of
- * the turns, and with room again it finishes.
+ * The disk on which media is processed fills up: running work is retried and does not fail, nothing is left in the folders of
+ * the turns, and the work finishes once there is room.
  *
- * The disk is a small file system in memory, which only root may mount. Elsewhere the test is skipped, and says so.
+ * The disk is a small file system in memory, which only root may mount. Otherwise the test is skipped with a message.
  */
 import { afterAll, expect, test } from 'bun:test'
 import { readdirSync, rmSync } from 'node:fs'
@@ -21,7 +21,7 @@ afterAll(() => unmount(disk))
 
 if (disk === null) console.log('SKIPPED: only root, where it may mount a file system, can test a full disk')
 test.skipIf(disk === null)(
-  'media that finds no room is tried again, leaves nothing behind, and finishes when there is room',
+  'media without disk space is retried, leaves nothing behind, and finishes once there is room',
   async () => {
     const dataDir = join(disk!, 'data')
     const server = await startTestServer({ env: { DATA_DIR: dataDir } })

@@ -1,9 +1,9 @@
 /**
- * One organization floods the service, another one uses it: what the second asks for is done within fixed bounds, and none of its
+ * One organization floods the service while another uses it. The requests of the second finish within fixed bounds, and none of its
  * messages is blamed for the death of a worker.
  *
- * The bounds are generous, for a machine that does other things besides. What they tell apart is a turn of one's own from a wait
- * behind all that the other one has sent, which takes minutes or, with media, hours.
+ * The bounds are generous, for a busy machine. They distinguish a fair turn from a wait
+ * behind everything that the other organization has sent, which takes minutes or, with media, hours.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -32,15 +32,15 @@ import { createUpload } from '../support/uploads.ts'
 setDefaultTimeout(180_000)
 
 const [INGEST_MS, SIGNAL_MS, UPLOAD_MS] = [2_000, 5_000, 20_000]
-/** Conversations of the quiet one that are measured. */
+/** Measured conversations of the quiet organization. */
 const ROUNDS = 8
-/** Messages that the noisy one has waiting when the measuring begins, and how many of its requests are under way at any moment. */
+/** Waiting messages of the noisy organization when measuring begins, and its concurrent requests. */
 const [BACKLOG, REQUESTS] = [{ session: 30_000, analysis: 3_000 }, 8]
 
 describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifier) => {
   let programs: string
   let redis: PrivateRedis | null = null
-  /** A database and its tenants; it has neither workers nor callers. */
+  /** A database and its tenants, without workers and callers. */
   let server: TestServer
   let service: Service
   let quiet: Agent
@@ -53,7 +53,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     await server?.stop()
     rmSync(programs, { recursive: true, force: true })
   })
-  // Registered later: it looks for what is left when the service has ended.
+  // Registered later, because it checks for remains after the service has ended.
   const services = useServices()
 
   beforeAll(async () => {
@@ -82,7 +82,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     noisy = await openAgent(server)
     caller = clientOf(service.baseUrl, { apiKey: quiet.tenant.apiKey })
   })
-  /** A conversation of its own, with an answer that somebody did not like. */
+  /** A separate conversation with negative feedback on an answer. */
   const conversation = (agent: Agent, text?: string) =>
     agent.request(
       [userMessage(1, text === undefined ? {} : { content: text }), assistantMessage(2), feedbackOn('a2', 3)],
@@ -97,14 +97,14 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     return { ms: performance.now() - begun, value }
   }
 
-  /** Half of the rounds within the bound, and all within four times as much: the machine pauses, too. */
+  /** Half of the rounds finish within the bound, and all within four times the bound, since the machine itself pauses. */
   function expectWithin(boundMs: number, times: readonly number[]): void {
     const sorted = times.toSorted((a, b) => a - b)
     expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(boundMs)
     expect(sorted.at(-1)).toBeLessThan(boundMs * 4)
   }
 
-  /** Sends conversations until its signal is there, one after the other. */
+  /** Sends conversations one after the other, each until its signal exists. */
   async function expectSignals(): Promise<void> {
     const [sent, seen]: [number[], number[]] = [[], []]
     for (let round = 0; round < ROUNDS; round++) {
@@ -121,7 +121,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     expectWithin(SIGNAL_MS, seen)
   }
 
-  /** Sound that every browser plays, from the first byte until it is ready. */
+  /** Audio that every browser plays, from the first byte until it is ready. */
   async function expectUpload(): Promise<void> {
     const bytes = wav(1)
     const { ms, value } = await timed(async () => {
@@ -148,7 +148,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     expect([...parked]).toEqual([])
   }
 
-  /** Does `work` beside so many requests of the noisy one at any moment. */
+  /** Runs `work` while the noisy organization has this many concurrent requests. */
   async function beside(flood: () => Promise<unknown>, work: () => Promise<void>): Promise<void> {
     let isOver = false
     const clients = Array.from({ length: REQUESTS }, async () => {
@@ -168,7 +168,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
       select count(*) from actor_message where organization_id = ${noisy.organizationId}`
     return row?.count ?? 0
   }
-  /** Messages to sessions and analyses that are not there, as many as a large import leaves behind. */
+  /** Messages to sessions and analyses that do not exist, as many as after a large import. */
   async function backlog(kind: 'session' | 'analysis', type: string): Promise<void> {
     const { organizationId } = noisy
     for (let first = 0; first < BACKLOG[kind]; first += 1_000) {
@@ -179,7 +179,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     }
   }
 
-  test('thousands of conversations: sessions, analysis, and texts that tools find hard', async () => {
+  test('thousands of conversations: sessions, analysis, and hard texts', async () => {
     const hard = ['http://a.b/'.repeat(1_800), btoa('a'.repeat(14_000)), 'Why does this not work?']
     let count = 0
     await beside(
@@ -194,7 +194,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     await expectNobodyBlamed()
   })
 
-  test('films that take hours', async () => {
+  test('films that take hours to encode', async () => {
     const film = media('mov', ...picture('160x120', 60, 2), ...tone(60), '-c:v', 'mjpeg', '-c:a', 'pcm_s16le')
     for (let number = 0; number < 12; number++) {
       const upload = await createUpload(service.baseUrl, noisy.tenant.apiKey, { fileSize: film.byteLength })
@@ -215,7 +215,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     await expectNobodyBlamed()
   })
 
-  test('bodies that are slow, and bodies that are large', async () => {
+  test('slow bodies and large bodies', async () => {
     const url = `${service.baseUrl}${INGEST}`
     const headers = { 'content-type': 'application/json', 'x-service-agent-key': noisy.agentSecret }
     const slow = Array.from({ length: 400 }, () =>

@@ -1,9 +1,9 @@
 /**
  * `bun run soak [--minutes N] [--seed S] [--json FILE]`: every fault of `support/faults.ts` at random under continuous
- * load, for as long as wanted (2 minutes). Needs nothing but this repository and a Redis program.
+ * load, for a given time (default 2 minutes). Needs only this repository and a Redis program.
  *
- * Trouble comes in rounds. After each the load pauses and the backlog must drain by itself; then everything is audited.
- * Ends with a report in Markdown, and with code 1 where anything was lost, doubled or out of order.
+ * Faults come in rounds. After each round the load pauses and the backlog must drain by itself; then everything is audited.
+ * Ends with a report in Markdown, and with exit code 1 if anything was lost, doubled or out of order.
  */
 import { parseArgs } from 'node:util'
 import { type Audit, audit } from './support/audit.ts'
@@ -18,7 +18,7 @@ const ROUND_MS = 45_000
 const LANES = 3
 const MAX_PAUSE_MS = 2_000
 const DRAIN_DEADLINE_MS = 120_000
-/** What makes two workers think that an actor is theirs is what the protocol is for: more of it. */
+/** Faults that make two workers claim one actor come more often, because the protocol exists for them. */
 const CHOICES: readonly FaultName[] = [...FAULT_NAMES, ...Array(4).fill('worker paused past its lease')]
 const LOAD = { conversations: 24, pauseMs: 150 }
 
@@ -82,7 +82,7 @@ async function soak(cluster: Cluster): Promise<Report> {
   }
 }
 
-/** Trouble under load, until the round is over and everything that was begun was accepted. */
+/** Faults under load until the round is over and every started conversation was accepted. */
 async function playRound(
   cluster: Cluster,
   accounts: readonly [Account, Account],
@@ -106,7 +106,7 @@ async function playRound(
   for (const name of Object.keys(total) as (keyof Counts)[]) total[name] += load.counts[name]
 }
 
-/** A backlog that does not drain is what was lost. */
+/** A backlog that does not drain counts as lost. */
 async function settle(cluster: Cluster, limited: Account, sessions: number) {
   await cluster.ready()
   const seconds = await drained(cluster.sql, DRAIN_DEADLINE_MS).catch((error: Error) => {

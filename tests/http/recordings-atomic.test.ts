@@ -66,7 +66,7 @@ async function succeeds(client: Client = acme.key) {
     metadata_record: 1,
     metadata_value: 1,
     transcript_utterance: 2,
-    actor: 1,
+    actor_mailbox: 1,
     actor_message: 2,
   })
 }

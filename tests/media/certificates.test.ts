@@ -1,4 +1,4 @@
-/** Whom a URL with https reaches: the judged address, but only where it shows the certificate of the name; with and without a proxy. */
+/** An https URL reaches the checked address only if it presents a certificate for the name, with and without a proxy. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** A certificate of the name, and of an authority that a child process can be told to trust. */
+/** A certificate for the name, issued by an authority that a child process can trust. */
 function makeCertificates(): void {
   const key = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'
   writeFileSync(join(folder, 'extensions'), `subjectAltName=DNS:${NAME}\n`)
@@ -41,7 +41,7 @@ function makeCertificates(): void {
   if (!success) throw new Error(stderr.toString())
 }
 
-/** Leads everything to the origin, and keeps the first line of each connection. */
+/** Forwards everything to the origin and records the first line of each connection. */
 function startProxy() {
   const asked: string[] = []
   const listener = Bun.listen<{ origin?: Bun.Socket<undefined> }>({
@@ -67,7 +67,7 @@ function startProxy() {
   return { listener, asked }
 }
 
-/** What comes of it in a process that trusts the authority, and in which every name is that of the origin. */
+/** The result in a process that trusts the authority and resolves every name to the origin. */
 async function get(name: string, environment: Readonly<Record<string, string>>): Promise<string> {
   const module = new URL('../../src/platform/net/fetch-public.ts', import.meta.url).pathname
   const script = `
@@ -91,16 +91,16 @@ describe.each([
   ['without a proxy', () => ({})],
   ['behind the proxy of the environment', () => ({ HTTPS_PROXY: `http://127.0.0.1:${proxy.listener.port}` })],
 ])('%s', (_, environment) => {
-  test('an origin with the certificate of its name is reached', async () => {
+  test('an origin with a certificate for its name is reached', async () => {
     expect(await get(NAME, environment())).toBe(`${NAME}:${origin.port}`)
   })
 
-  test('one with the certificate of another name is not', async () => {
+  test('an origin with a certificate for another name is not reached', async () => {
     expect(await get('other.example.com', environment())).toBe('url_unreachable')
   })
 })
 
-test('a proxy is asked for the address that was judged, never for a name', () => {
+test('a proxy is asked for the checked address, never for a name', () => {
   const { asked } = proxy
   expect(asked.length).toBeGreaterThan(0)
   expect(new Set(asked)).toEqual(new Set([`CONNECT 127.0.0.1:${origin.port} HTTP/1.1`]))

@@ -1,4 +1,4 @@
-/** What is fetched for a caller, and what never is. A real DNS server and real origins, all of them local. */
+/** Which URLs are fetched for a caller and which are refused, with a real DNS server and real origins, all local. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { isAcceptedType, MAX_MEDIA_BYTES } from '../../src/media/rules.ts'
 import {
@@ -11,7 +11,7 @@ import { type DnsServer, startDns } from '../support/dns.ts'
 import { type RawExchange, startRawOrigin } from '../support/media.ts'
 
 const PATIENCE = { answerMs: 400, stallMs: 400, stallBytes: 1_000 }
-/** Stands for the public internet; everything else is private. */
+/** Plays the public internet; every other address is private. */
 const PUBLIC = '127.0.0.1'
 
 let dns: DnsServer
@@ -31,7 +31,7 @@ function origin(answer: (exchange: RawExchange) => void, hostname?: string) {
 }
 
 let names = 0
-/** A new name with these addresses. */
+/** Registers a new name with these addresses. */
 function named(...zones: Parameters<DnsServer['set']>[1][]): string {
   const name = `host${++names}.example.com`
   dns.set(name, ...zones)
@@ -55,7 +55,7 @@ async function get(url: string, options: FetchPublicOptions & { maxBytes?: numbe
   return { final, text: Buffer.concat(chunks).toString() }
 }
 
-/** The code, and `again` where another attempt may succeed. */
+/** The error code; `again` if another attempt may succeed. */
 async function failure(url: string, options: Parameters<typeof get>[1] = {}): Promise<string> {
   try {
     await get(url, options)
@@ -67,7 +67,7 @@ async function failure(url: string, options: Parameters<typeof get>[1] = {}): Pr
 }
 
 describe('the address', () => {
-  test('is the judged one, with the host of the URL in the request and nothing of ours besides', async () => {
+  test('is the checked one; the request has the host of the URL and no data of ours', async () => {
     const { port, requests } = origin(({ write, end }) => {
       write(whole('hello'))
       end()
@@ -95,7 +95,7 @@ describe('the address', () => {
     expect(requests).toEqual([])
   })
 
-  test('is not asked for again between the judgement and the connection', async () => {
+  test('is not resolved again between the check and the connection', async () => {
     const { port } = origin(({ write, end }) => {
       write(whole('public'))
       end()
@@ -103,11 +103,11 @@ describe('the address', () => {
     const name = named([PUBLIC], ['127.0.0.2'])
     expect((await get(`http://${name}:${port}/`)).text).toBe('public')
     expect(dns.questions.filter((question) => question === `${name} A`)).toHaveLength(1)
-    // The name means something else by now, and is judged anew.
+    // The name now resolves to another address, which is checked again.
     expect(await failure(`http://${name}:${port}/`)).toBe('url_not_allowed')
   })
 
-  test('is judged by the rule of public addresses unless the code says otherwise', async () => {
+  test('must be public by default', async () => {
     const { port, requests } = origin(({ end }) => end())
     const resolve = createResolve({ servers: [dns.address] })
     const fetchPublic = createFetchPublic({ resolve })
@@ -117,7 +117,7 @@ describe('the address', () => {
     expect(requests).toEqual([])
   })
 
-  test('is the next one where one does not answer', async () => {
+  test('falls back to the next one if one does not respond', async () => {
     const { port } = origin(({ write, end }) => {
       write(whole('second'))
       end()
@@ -191,7 +191,7 @@ const FORBIDDEN = [
 ]
 
 describe('a redirect', () => {
-  test('is followed, also a relative one, with each host judged anew', async () => {
+  test('is followed, also a relative one, and each host is checked again', async () => {
     const { port, requests } = origin(({ head, write, end }) => {
       const path = head.split(' ')[1]
       if (path === '/1')
@@ -292,7 +292,7 @@ describe('an answer', () => {
     expect(await failure(`http://${named([PUBLIC])}:${port}/`)).toBe(expected)
   })
 
-  test('that is compressed is refused: nothing is unpacked', async () => {
+  test('that is compressed is refused without unpacking', async () => {
     const { port } = origin(({ write, end }) => {
       write(`${OK}Content-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx`)
       end()
@@ -300,10 +300,10 @@ describe('an answer', () => {
     expect(await failure(`http://${named([PUBLIC])}:${port}/`)).toBe('unsupported_media_type')
   })
 
-  test('of more bytes than allowed is refused by what it announces, and while it arrives', async () => {
+  test('above the size limit is refused by its announced length and while it arrives', async () => {
     const chunked = `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n5\r\nworld\r\n`
     for (const head of [`${OK}Content-Length: 11\r\n\r\n`, chunked, `${OK}\r\nhelloworld`]) {
-      // Never ended: only the eleventh byte may decide.
+      // The response never ends, so only the eleventh byte can cause the refusal.
       const { port } = origin(({ write }) => {
         write(head)
         if (head === chunked) write('1\r\n!\r\n')
@@ -318,7 +318,7 @@ describe('an answer', () => {
     expect((await get(`http://${named([PUBLIC])}:${port}/`, { maxBytes: 10 })).text).toBe('helloworld')
   })
 
-  test('of one byte more than 5 GiB is refused when that byte arrives', async () => {
+  test('above 5 GiB is refused when the first excess byte arrives', async () => {
     const piece = new Uint8Array(4 * 1024 * 1024)
     let left = MAX_MEDIA_BYTES + 1
     const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -359,7 +359,7 @@ describe('an answer', () => {
     expect(await failure(`http://${named([PUBLIC])}:${port}/`)).toBe(expected)
   })
 
-  test('that trickles counts as one that has stopped', async () => {
+  test('that trickles counts as stalled', async () => {
     const { port } = origin(({ write }) => {
       write(`${OK}Content-Length: 1000000\r\n\r\n`)
       const timer = setInterval(() => write('x'), 20)
@@ -382,18 +382,18 @@ describe('an answer', () => {
     }
   })
 
-  test('of a port that nobody listens on is tried again', async () => {
+  test('of a closed port may be retried', async () => {
     const closed = startRawOrigin(() => {})
     closed.stop()
     expect(await failure(`http://${named([PUBLIC])}:${closed.port}/`)).toBe('url_unreachable again')
   })
 
-  test('of a machine without a valid certificate is refused', async () => {
+  test('of a server without a valid certificate is refused', async () => {
     expect(await selfMade(named([PUBLIC]))).toBe('url_unreachable')
   })
 })
 
-/** What comes of an HTTPS origin that has a certificate of its own making. */
+/** The result for an HTTPS origin with a self-signed certificate. */
 async function selfMade(name: string): Promise<string> {
   const { cert, key } = await selfSigned(name)
   const server = Bun.serve({

@@ -1,4 +1,4 @@
-/** Films whose frames are far apart: what is encoded is what is there, and the time for it comes from its bytes. */
+/** Films with large gaps between frames: only existing frames are encoded, and the time limit follows from the bytes. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -23,14 +23,14 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Three frames at 0, 1 and 86,000 s. Filled up to ten frames a second, they become 860,000. */
+/** Three frames at 0, 1 and 86,000 s. Filled up to ten frames a second, they would become 860,000. */
 const threeFramesADay = (...more: readonly string[]) => {
   const apart = "setpts='if(eq(N,2),86000,N)/TB'"
   const mjpeg = ['-c:v', 'mjpeg', '-q:v', '2'] as const
   return media('mov', ...picture('640x480', 3, 1), ...more, '-vf', apart, '-vsync', 'vfr', ...mjpeg)
 }
 
-/** Every version of FFmpeg on this machine: that of the distribution, and that of the dependencies. */
+/** Every FFmpeg on this machine: from the distribution and from the dependencies. */
 const encoders = [Bun.which('ffmpeg'), packaged()].filter((path) => path !== null)
 
 function packaged(): string | null {
@@ -71,13 +71,13 @@ async function encoded(ffmpeg: string, bytes: Uint8Array): Promise<Encoded> {
 const programs = findPrograms({ ffprobePath: null, ffmpegPath: null })
 
 describe.each(encoders)('%s', (ffmpeg) => {
-  test('holes are not filled', async () => {
+  test('gaps are not filled', async () => {
     const { frames, seconds } = await encoded(ffmpeg, threeFramesADay())
     expect(frames).toBe(3)
     expect(seconds).toBeWithin(85_999, 86_002)
   })
 
-  test('a film of 25 frames a second keeps all of them, and its length', async () => {
+  test('a film of 25 frames a second keeps every frame and its length', async () => {
     const { frames, seconds } = await encoded(
       ffmpeg,
       media('mov', ...picture('160x120', 2, 25), '-c:v', 'mjpeg'),
@@ -86,7 +86,7 @@ describe.each(encoders)('%s', (ffmpeg) => {
     expect(seconds).toBeWithin(1.9, 2.1)
   })
 
-  test('a film of 240 frames a second has at most 60 afterwards, and is for usual decoders', async () => {
+  test('a film of 240 frames a second becomes at most 60, playable by usual decoders', async () => {
     const fast = media('mov', ...picture('160x120', 2, 240), '-c:v', 'mjpeg')
     const { frames, seconds, level } = await encoded(ffmpeg, fast)
     expect(frames).toBeWithin(115, 125)
@@ -95,7 +95,7 @@ describe.each(encoders)('%s', (ffmpeg) => {
   })
 })
 
-test('four such films are ready at once, with sound or without', async () => {
+test('four such films are processed at once, with or without sound', async () => {
   const server = await startTestServer()
   const runtime = createRuntime(server.deps, [recordingActor(server.deps)], QUICK)
   try {

@@ -1,4 +1,4 @@
-/** Files that are made to do harm: they fail with a code, nothing else is touched, and the worker lives. */
+/** Hostile files fail with a code, touch nothing else, and do not kill the worker. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { type Subject, subjectOf } from './support/subject.ts'
 let server: TestServer
 let subject: Subject
 let runtime: Runtime
-/** Has a film that nobody has uploaded. */
+/** Contains a local film that was never uploaded. */
 let elsewhere: string
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ afterAll(async () => {
 const text = (value: string) => new Uint8Array(Buffer.from(value, 'latin1'))
 const mjpeg = () => media('mov', ...picture('64x64', 1, 1), '-c:v', 'mjpeg')
 const BOTH = ['-map', '0', '-map', '1']
-/** Height and width as the frames of a JPEG have them, behind the marker of their size. */
+/** Height and width as encoded in a JPEG frame, after the size marker. */
 const CLAIMED = Buffer.from([0xff, 0xff, 0xff, 0xff])
 const JPEG_SIZE = '\xff\xc0\x00\x11\x08'
 
@@ -67,7 +67,7 @@ test.each([
     'unsupported_media_type',
   ],
   [
-    'a film with a second one for a decoder that is not on the list',
+    'a film with a second stream for a decoder that is not allowed',
     () => media('mov', ...picture(), ...picture(), ...BOTH, '-c:v:0', 'libx264', '-c:v:1', 'qtrle'),
     'unsupported_media_type',
   ],
@@ -111,12 +111,12 @@ test.each([
   30_000,
 )
 
-test('after all of them the worker still does its work', async () => {
+test('the worker still works after all of them', async () => {
   const { asset } = await subject.ended(await subject.send(wav(1)))
   expect(asset.status).toBe('completed')
 })
 
-/** Its index says where its frames are: in a film of this machine, at just those places. */
+/** The index says that the frames are in a local film, at exactly these positions. */
 function inAnotherFile(extension: string): Uint8Array<ArrayBuffer> {
   if (extension === 'mov') {
     const { bytes, path } = secret('mov')

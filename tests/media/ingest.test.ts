@@ -47,7 +47,7 @@ async function start(limits: Partial<typeof INGEST_LIMITS>): Promise<Runtime> {
   return started
 }
 
-/** An origin; the URL has a name that only the test's DNS server knows. */
+/** An origin whose name only the DNS server of the test knows. */
 function origin(answer: (exchange: RawExchange) => void) {
   const started = startRawOrigin(answer)
   stops.push(() => started.stop())
@@ -57,7 +57,7 @@ function origin(answer: (exchange: RawExchange) => void) {
 const head = (length: number, type = 'application/octet-stream', more = '') =>
   `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\n${more}Content-Length: ${length}\r\n\r\n`
 
-/** Sends these bytes to everybody. */
+/** Sends these bytes in every response. */
 const sending = (bytes: Uint8Array, type?: string) =>
   origin(({ write, end }) => {
     write(head(bytes.byteLength, type))
@@ -99,7 +99,7 @@ describe('media of a URL', () => {
       contentType: 'audio/wav',
       fileSize: SOUND.byteLength,
     })
-    // The address of the service is that of its settings; the test's port is another.
+    // URLs have the address from the settings; the test server uses another port.
     const { pathname, search } = new URL(asset.url)
     const whole = await fetch(`${server.baseUrl}${pathname}${search}`)
     expect([whole.status, whole.headers.get('content-type')]).toEqual([200, 'audio/wav'])
@@ -120,7 +120,7 @@ describe('media of a URL', () => {
     expect(asset.durationSeconds).toBeWithin(1, 2)
   })
 
-  test('shows that bytes arrive, and does not hold up a supplied transcript', async () => {
+  test('shows progress, and does not delay a supplied transcript', async () => {
     const proceed = Promise.withResolvers<void>()
     const { url } = origin(async ({ write, end }) => {
       write(head(SOUND.byteLength))
@@ -158,7 +158,7 @@ describe('the URL, which may carry a secret', () => {
     return row?.url
   }
 
-  test('is forgotten when the media is there, and when it failed for good', async () => {
+  test('is deleted once the media is stored or has failed permanently', async () => {
     const good = await ingest(`${sending(SOUND).url}?signature=secret`)
     expect([good.asset.status, await kept(good.id)]).toEqual(['completed', null])
     const { url } = origin(({ write, end }) => {
@@ -221,7 +221,7 @@ describe('a transfer', () => {
     expect(readdirSync(join(server.deps.config.dataDir, 'media', 'recordings', id))).toHaveLength(1)
   })
 
-  test('continues where it was cut off, under the strong tag of the received bytes', async () => {
+  test('resumes after an interruption, using the strong ETag of the received bytes', async () => {
     const { url, requests } = origin(({ head: request, number, write, end }) => {
       const start = Number(/range: bytes=(\d+)-/i.exec(request)?.[1] ?? 0)
       const [status, range] =
@@ -232,7 +232,7 @@ describe('a transfer', () => {
         `HTTP/1.1 ${status}\r\nContent-Type: audio/wav\r\nETag: "v1"\r\n${range}Content-Length: ${SOUND.byteLength - start}\r\n\r\n`,
       )
       write(SOUND.slice(start, number < 4 ? start + 10_000 : undefined))
-      // What has not been read when a connection breaks is lost.
+      // Bytes not yet read are lost when a connection breaks.
       setTimeout(end, 100)
     })
     const { asset } = await ingest(url)
@@ -260,7 +260,7 @@ describe('a transfer', () => {
     expect((await ingest(url)).asset).toMatchObject({ durationSeconds: 2, fileSize: other.byteLength })
   })
 
-  test('of more than is allowed fails while it streams, and leaves nothing', async () => {
+  test('above the size limit fails while streaming, and leaves nothing behind', async () => {
     const { url } = origin(({ write }) => {
       write('HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n')
       write(new Uint8Array(MAX_BYTES + 1))
@@ -272,7 +272,7 @@ describe('a transfer', () => {
   })
 })
 
-/** A playlist that names a film of this machine, and would be played were it read as what it is. */
+/** A playlist that refers to a local film, which would be played if the playlist were read as one. */
 const PLAYLIST = [
   '#EXTM3U',
   '#EXT-X-TARGETDURATION:3',
@@ -309,7 +309,7 @@ describe('a hostile file', () => {
   })
 })
 
-test('an endless transfer is given up, even if bytes keep arriving', async () => {
+test('an endless transfer is aborted, even if bytes keep arriving', async () => {
   await runtime.stop(5_000)
   runtime = await start({ maxAgeSeconds: 0, transferMs: 500 })
   const { url } = origin(({ write }) => {
@@ -321,7 +321,7 @@ test('an endless transfer is given up, even if bytes keep arriving', async () =>
   expect(temporaryFiles()).toEqual([])
 })
 
-test('a retryable transfer is given up at the maximum age, with the code of the last failure', async () => {
+test('a retryable transfer fails at the maximum age, with the code of the last failure', async () => {
   await runtime.stop(5_000)
   runtime = await start({ maxAgeSeconds: 0 })
   const { url } = origin(({ write, end }) => {
@@ -360,7 +360,7 @@ test('kill -9 in the middle of a transfer: another worker retries it', async () 
   expect(temporaryFiles()).toEqual([])
 }, 30_000)
 
-test('an object that an attempt stored and did not publish is deleted by the next attempt', async () => {
+test('the next attempt deletes an object that the previous attempt stored but did not publish', async () => {
   await runtime.stop(5_000)
   const { storage } = server.deps
   let puts = 0
@@ -375,13 +375,13 @@ test('an object that an attempt stored and did not publish is deleted by the nex
   runtime = createRuntime(server.deps, [recordingActor({ ...server.deps, storage: losing }, tools)], QUICK)
   await runtime.start()
   const { id, asset } = await ingest(sending(SOUND).url)
-  // The source twice, and its waveform.
+  // Two copies of the source, and the waveform.
   expect([asset.status, puts]).toEqual(['completed', 3])
   const { sql } = server.database
   const [row] = await sql<{ key: string }[]>`select asset_object_key as key from recording where id = ${id}`
   const folder = join(server.deps.config.dataDir, 'media')
   expect(readdirSync(join(folder, 'recordings', id))).toEqual([row!.key.split('/')[2]!])
-  // The other keys stay entered until no turn of that time can be left: the attempt might only have been slow.
+  // The other keys stay recorded until every turn of that time must have ended: the attempt might just be slow.
   const entered = await sql<
     { key: string }[]
   >`select object_key as key from media_garbage where recording_id = ${id}`
@@ -389,7 +389,7 @@ test('an object that an attempt stored and did not publish is deleted by the nex
   expect(entered).toHaveLength(2)
 })
 
-test('an attempt whose last transaction fails is a failed attempt, with the reason', async () => {
+test('an attempt whose last transaction fails counts as failed, with the reason', async () => {
   await runtime.stop(5_000)
   const { sql } = server.database
   const { storage } = server.deps
@@ -432,7 +432,7 @@ describe('the garbage of media', () => {
     for (const task of mediaMaintenance(deps)) await task.run(new AbortController().signal)
   }
 
-  test('that cannot be deleted waits, and keeps nothing else', async () => {
+  test('that cannot be deleted does not block other deletions', async () => {
     await garbage('garbage/locked')
     await garbage('garbage/free')
     const refuse = async ([key]: readonly string[]) => {
@@ -442,14 +442,14 @@ describe('the garbage of media', () => {
     expect(await keys()).toEqual(['garbage/locked'])
   })
 
-  test('is deleted only by who takes it: what was published meanwhile stays', async () => {
+  test('is deleted only by the process that claims it; media published meanwhile stays', async () => {
     await garbage('garbage/first')
     await garbage('garbage/second')
     const deleted: string[] = []
     await clean({
       async delete(some) {
         deleted.push(...some)
-        // The turn of somebody who was away for hours goes on.
+        // A turn that was suspended for hours continues.
         if (some.includes('garbage/first'))
           await sql()`delete from media_garbage where object_key = 'garbage/second'`
       },
@@ -458,7 +458,7 @@ describe('the garbage of media', () => {
   })
 })
 
-describe('an assetUrl of a recording that is there', () => {
+describe('an assetUrl set on an existing recording', () => {
   beforeAll(async () => {
     await runtime.stop(5_000)
     runtime = await start({})
@@ -468,7 +468,7 @@ describe('an assetUrl of a recording that is there', () => {
     const { pathname, search } = new URL((await assetOf(id)).url)
     return sha256(await (await fetch(`${server.baseUrl}${pathname}${search}`)).arrayBuffer())
   }
-  /** No URL is waited for any more. */
+  /** No URL is pending. */
   const settled = (id: string) =>
     eventually(async () => {
       const rows = await server.database.sql`
@@ -476,14 +476,14 @@ describe('an assetUrl of a recording that is there', () => {
       return rows.length === 0
     })
 
-  test('is fetched, where the recording had no media', async () => {
+  test('is fetched if the recording had no media', async () => {
     const { id } = await createRecording(client, {})
     const answer = await patch(id, sending(SOUND).url)
     expect([answer.status, answer.body.asset.status]).toEqual([200, 'queued'])
     expect((await ended(id)).status).toBe('completed')
   })
 
-  test('replaces the media when it is ready; until then the old media plays', async () => {
+  test('replaces the media once ready; until then the old media plays', async () => {
     const { id } = await ingest(sending(SOUND).url)
     const other = wav(2)
     const gate = Promise.withResolvers<void>()
@@ -513,7 +513,7 @@ describe('an assetUrl of a recording that is there', () => {
     expect(temporaryFiles()).toEqual([])
   })
 
-  test('that fails leaves the old media, and says why', async () => {
+  test('that fails keeps the old media and shows the reason', async () => {
     const { id } = await ingest(sending(SOUND).url)
     const missing = origin(({ write, end }) => {
       write('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n')
@@ -532,7 +532,7 @@ describe('an assetUrl of a recording that is there', () => {
     expect(await assetOf(id)).toMatchObject({ status: 'completed', errorCode: null, durationSeconds: 1 })
   })
 
-  test('lets go of an upload that was given up before, so that no retry brings it back', async () => {
+  test('discards an upload that failed before, so that no retry restores it', async () => {
     const { id } = await createRecording(client, {})
     await client.post(`${RECORDINGS}/${id}/uploads`, { fileName: 'old.wav', fileSize: 10 })
     await server.database.sql`
@@ -544,7 +544,7 @@ describe('an assetUrl of a recording that is there', () => {
     expect([(await assetOf(id)).status, kept.length]).toEqual(['completed', 0])
   })
 
-  test('is refused while an upload brings media, and judged as in a new recording', async () => {
+  test('is refused while an upload is active, and validated as for a new recording', async () => {
     const { id } = await createRecording(client, {})
     await client.post(`${RECORDINGS}/${id}/uploads`, { fileName: 'a.wav', fileSize: 10 })
     expect((await patch(id, sending(SOUND).url)).body.code).toBe('media_ingestion_active')

@@ -1,4 +1,4 @@
-/** Real media of many kinds, uploaded and processed: what is kept as it is, what becomes something else, and what is made of it. */
+/** Real media of many kinds, uploaded and processed: what is kept, what is converted, and what is derived. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +42,7 @@ const objectsOf = (recordingId: string) => {
   const folder = join(server.deps.config.dataDir, 'media', 'recordings', recordingId)
   return existsSync(folder) ? [...new Bun.Glob('**/*').scanSync({ cwd: folder })] : []
 }
-/** What is played, examined by the same program. */
+/** The played media, examined by the same program. */
 const played = async (url: string) => {
   const path = join(server.deps.config.dataDir, crypto.randomUUID())
   writeFileSync(path, await bytesOf(url))
@@ -113,7 +113,7 @@ describe('other media becomes MP4 with H.264 and AAC, and the original is kept',
     })
     const result = await bytesOf(asset.url)
     expect(asset.fileSize).toBe(result.byteLength)
-    // The index comes before what it is of, so that playing begins at once.
+    // The index precedes the data, so that playback can start at once.
     const place = (box: string) => Buffer.from(result).indexOf(Buffer.from(box))
     expect(place('moov')).toBeLessThan(place('mdat'))
     const [row] = await server.database.sql<{ source: string }[]>`
@@ -149,7 +149,7 @@ describe('other media becomes MP4 with H.264 and AAC, and the original is kept',
   })
 })
 
-test('the name of the file says nothing: an MP4 called .mp3 is an MP4', async () => {
+test('the file name is ignored: an MP4 called .mp3 is an MP4', async () => {
   const { asset } = await ended(film(), 'call.mp3')
   expect(asset).toMatchObject({ status: 'completed', contentType: 'video/mp4', isAudio: false })
 })
@@ -190,8 +190,8 @@ describe('for players', () => {
     })
   })
 
-  test('the decoded audio tells the duration if the file does not', async () => {
-    // Like a recorder of a browser, which never comes back to the header.
+  test('the duration comes from the decoded audio if the file does not state it', async () => {
+    // Like a browser's recorder, which never updates the header.
     const live = sound('webm', '-c:a', 'libopus', '-live', '1')
     const { asset } = await ended(live)
     expect(asset.status).toBe('completed')

@@ -59,7 +59,7 @@ async function rest(): Promise<void> {
   runtime = null
 }
 
-/** Another upload for the recording, with all of its bytes. */
+/** Another complete upload for the recording. */
 async function sendAnother(bytes: Uint8Array<ArrayBuffer>): Promise<TestUpload> {
   const { recordingId } = first
   const answer = await client.post(`${RECORDINGS}/${recordingId}/uploads`, {
@@ -87,14 +87,14 @@ async function expectNew(upload: TestUpload): Promise<void> {
   expect(await soundOf(asset.url)).toBe(sha256(NEW))
 }
 
-/** The next failure of processing is the last one. */
+/** The next failure of processing is final. */
 const exhaust = () => server.database.sql`
   update actor_message
   set attempts = ${PROCESS_ATTEMPTS - 1}
   where key = ${`recording:${first.recordingId}`}`
 
 describe('a new upload', () => {
-  test('leaves the old media playable while its bytes wait, and replaces it when it is processed', async () => {
+  test('keeps the old media playable until the new media is processed', async () => {
     const { url, waveformUrl } = await asset()
     const upload = await sendAnother(NEW)
     expect((await subject.status(upload)).phase).toBe('processing')
@@ -104,7 +104,7 @@ describe('a new upload', () => {
     expect([(await subject.open(url)).status, (await subject.open(waveformUrl)).status]).toEqual([404, 404])
   })
 
-  test('leaves nothing of the old media in the store', async () => {
+  test('removes the old media from the store', async () => {
     const keyOf = (url: string) => new URL(url).pathname.slice('/media/'.length)
     const { url, waveformUrl } = await asset()
     const upload = await sendAnother(NEW)
@@ -116,7 +116,7 @@ describe('a new upload', () => {
     await expectNew(upload)
   })
 
-  test('that is no media fails, and the old media stays', async () => {
+  test('that is not media fails, and the old media stays', async () => {
     const upload = await sendAnother(NO_MEDIA)
     await work()
     const { status } = await subject.ended(upload)
@@ -124,7 +124,7 @@ describe('a new upload', () => {
     await expectOld()
   })
 
-  test('that expires, or is cancelled, leaves the old media; the next one replaces it', async () => {
+  test('that expires or is cancelled keeps the old media; the next upload replaces it', async () => {
     const { recordingId } = first
     const create = () => client.post(`${RECORDINGS}/${recordingId}/uploads`, { fileName: 'x', fileSize: 10 })
     const { body } = await create()
@@ -138,7 +138,7 @@ describe('a new upload', () => {
   })
 
   test.each([['retry'], ['retry-all']])(
-    'that is given up through no fault of its file is done by `recording %s`, and the old media stays until then',
+    'that failed for reasons outside its file is completed by `recording %s`; the old media stays until then',
     async (command) => {
       const upload = await sendAnother(NEW)
       await exhaust()
@@ -174,7 +174,7 @@ describe('the transcript', () => {
   const wordsOf = async () =>
     (await client.get(`${RECORDINGS}/${first.recordingId}/transcript`)).body.utterances
 
-  test('that was made of the old media goes with it, and its summary', async () => {
+  test('made from the old media is deleted with it, including its summary', async () => {
     await transcribedBy('automatic')
     const upload = await sendAnother(NEW)
     expect(await wordsOf()).toHaveLength(1)
@@ -184,7 +184,7 @@ describe('the transcript', () => {
     expect([transcript.source, summary, await wordsOf()]).toEqual([null, null, []])
   })
 
-  test('that the caller supplied stays', async () => {
+  test('supplied by the caller stays', async () => {
     await transcribedBy('api')
     const upload = await sendAnother(NEW)
     await work()

@@ -1,4 +1,4 @@
-/** Media that fails for reasons that are not in the file: what was acknowledged is kept, until an operator has it tried again. */
+/** Media that fails for reasons outside the file: acknowledged bytes are kept until an operator retries. */
 import {
   afterAll,
   afterEach,
@@ -68,7 +68,7 @@ async function rest(): Promise<void> {
 }
 
 const broken: RecordingTools = { process: () => Promise.reject(new Error('no space left on device')) }
-/** A store that is away when bytes are to become an object. */
+/** A store that is unavailable when an object is published. */
 const away = () => {
   const publish = () => Promise.reject(new Error('the store is away'))
   const { storage } = server.deps
@@ -82,13 +82,13 @@ const messagesOf = async (recordingId: string) => {
     select type from actor_message where key = ${`recording:${recordingId}`}`
   return rows.map(({ type }) => type)
 }
-/** The next failure is the last one. */
+/** The next failure is final. */
 const exhaust = (recordingId: string, attempts: number) => server.database.sql`
   update actor_message
   set attempts = ${attempts - 1}
   where key = ${`recording:${recordingId}`}`
 
-/** An upload whose every attempt has failed. */
+/** An upload of which every attempt has failed. */
 async function givenUp(tools = broken, deps = server.deps): Promise<TestUpload> {
   const upload = await subject.send(SOUND)
   await exhaust(upload.recordingId, PROCESS_ATTEMPTS)
@@ -100,7 +100,7 @@ async function givenUp(tools = broken, deps = server.deps): Promise<TestUpload> 
   return upload
 }
 
-/** Everything that deletes, days later and twice over. */
+/** Runs every deleting task twice, days later. */
 async function collectGarbage(): Promise<void> {
   const clock = { now: () => new Date(Date.now() + 7 * 24 * 60 * 60 * 1_000) }
   for (let round = 0; round < 3; round++) {
@@ -125,34 +125,31 @@ async function expectSound(upload: TestUpload): Promise<void> {
   expect(sha256(await (await subject.open(asset.url)).arrayBuffer())).toBe(sha256(SOUND))
 }
 
-describe('an upload whose processing fails for reasons that are not in the file', () => {
+describe('an upload whose processing fails for reasons outside the file', () => {
   test.each([
     ['while it is examined', () => givenUp()],
     ['because the store is away', () => givenUp({}, away())],
     [
-      'because there is no ffprobe',
+      'without ffprobe',
       () => {
         const probe = createProbe({ ffprobe: '/nowhere/ffprobe' })
         return givenUp({ process: createProcess({ ...server.deps, ffmpeg: null, probe }) })
       },
     ],
-  ])(
-    'keeps its bytes when it is given up, and is as if nothing had happened after a retry: %s',
-    async (_, fail) => {
-      const upload = await fail()
-      await collectGarbage()
-      expect(await filesOf(upload)).toBeGreaterThan(0)
-      expect(await retry(upload.recordingId)).toBe('queued')
-      expect(await subject.status(upload)).toMatchObject({ phase: 'processing', errorCode: null })
-      expect(await subject.asset(upload.recordingId)).toMatchObject({ status: 'processing', errorCode: null })
-      await collectGarbage()
-      await work()
-      await expectSound(upload)
-      expect(await filesOf(upload)).toBe(1)
-    },
-  )
+  ])('keeps its bytes after the last attempt, and a retry completes it: %s', async (_, fail) => {
+    const upload = await fail()
+    await collectGarbage()
+    expect(await filesOf(upload)).toBeGreaterThan(0)
+    expect(await retry(upload.recordingId)).toBe('queued')
+    expect(await subject.status(upload)).toMatchObject({ phase: 'processing', errorCode: null })
+    expect(await subject.asset(upload.recordingId)).toMatchObject({ status: 'processing', errorCode: null })
+    await collectGarbage()
+    await work()
+    await expectSound(upload)
+    expect(await filesOf(upload)).toBe(1)
+  })
 
-  test('may be given up and retried again and again', async () => {
+  test('may fail and be retried repeatedly', async () => {
     const upload = await givenUp()
     await retry(upload.recordingId)
     await exhaust(upload.recordingId, PROCESS_ATTEMPTS)
@@ -174,7 +171,7 @@ describe('an upload whose processing fails for reasons that are not in the file'
     expect(await retry(upload.recordingId)).toBe('unknown')
   })
 
-  test('keeps its bytes beside a new upload, until that one is the media', async () => {
+  test('keeps its bytes next to a new upload until the new media is published', async () => {
     const upload = await givenUp()
     const again = async () => {
       const path = `${RECORDINGS}/${upload.recordingId}/uploads`
@@ -196,7 +193,7 @@ describe('an upload whose processing fails for reasons that are not in the file'
 })
 
 describe('a broken file', () => {
-  test('fails permanently: nothing is kept, and there is nothing to retry', async () => {
+  test('fails permanently: no bytes are kept and a retry is refused', async () => {
     const upload = await subject.send(NO_MEDIA)
     await work()
     const { asset } = await subject.ended(upload)
@@ -219,7 +216,7 @@ describe('a broken file', () => {
     await Bun.write(ffmpeg, `#!/bin/sh\necho "${words}" >&2\nexit 1\n`)
     Bun.spawnSync(['chmod', '+x', ffmpeg])
     const facts = await createProbe(findPrograms(server.deps.config))(await soundFile(), never)
-    // Encoded anew, whatever it is.
+    // Always encoded anew.
     const probe = async () => ({ ...facts, audio: facts.audio && { ...facts.audio, codec: 'pcm_alaw' } })
     const process = createProcess({ ...server.deps, ffmpeg, probe })
     const upload = await givenUp({ process })
@@ -252,7 +249,7 @@ describe('a retry', () => {
     await expectSound(upload)
   })
 
-  test('is refused where no media was sent, all of it is there, or it is of another organization', async () => {
+  test('is refused without media, for complete media, and in another organization', async () => {
     const { id } = await createRecording(client)
     expect(await retry(id)).toBe('gone')
     const upload = await givenUp()
@@ -262,7 +259,7 @@ describe('a retry', () => {
     expect((await subject.asset(upload.recordingId)).status).toBe('failed')
   })
 
-  test('of all takes those of the organization that have failed and can be retried', async () => {
+  test('of all retries every retryable failure of the organization', async () => {
     const uploads = [await givenUp(), await givenUp()]
     const bad = await subject.send(NO_MEDIA)
     await work()
@@ -277,7 +274,7 @@ describe('a retry', () => {
   })
 })
 
-describe('media of a URL that was given up', () => {
+describe('media of a URL after its last attempt', () => {
   const origin = () => {
     const started = startRawOrigin(({ write, end }) => {
       write(`HTTP/1.1 200 OK\r\nContent-Length: ${SOUND.byteLength}\r\n\r\n`)
@@ -300,32 +297,29 @@ describe('media of a URL that was given up', () => {
   test.each([
     ['at its maximum age', { ...INGEST_LIMITS, maxAgeSeconds: 0 }, 1],
     ['after its last attempt', INGEST_LIMITS, INGEST_ATTEMPTS],
-  ])(
-    'is fetched again after a retry where what had come could not be processed, %s',
-    async (_, limits, attempts) => {
-      using source = origin()
-      const { id } = await createRecording(client, { assetUrl: source.url })
-      await exhaust(id, attempts)
-      await work({ ...broken, fetchPublic: fetchPublic(), limits })
-      expect(await ended(id)).toMatchObject({ status: 'failed', url: null })
-      await rest()
-      // However long ago it was asked for, it has the whole time again.
-      await server.database.sql`update recording set created_at = now() - interval '1 day' where id = ${id}`
-      expect([await retry(id), await retry(id)]).toEqual(['queued', 'under_way'])
-      expect(await subject.asset(id)).toMatchObject({ status: 'queued', errorCode: null })
-      let tries = 0
-      const probe = createProbe(findPrograms(server.deps.config))
-      const real = createProcess({ ...server.deps, ffmpeg: null, probe })
-      await work({
-        fetchPublic: fetchPublic(),
-        process: (...args) => (++tries === 1 ? Promise.reject(new Error('disk')) : real(...args)),
-      })
-      expect(await ended(id)).toMatchObject({ status: 'completed', errorCode: null, durationSeconds: 2 })
-      expect(await urlOf(id)).toBeNull()
-    },
-  )
+  ])('is fetched again by a retry if processing had failed, %s', async (_, limits, attempts) => {
+    using source = origin()
+    const { id } = await createRecording(client, { assetUrl: source.url })
+    await exhaust(id, attempts)
+    await work({ ...broken, fetchPublic: fetchPublic(), limits })
+    expect(await ended(id)).toMatchObject({ status: 'failed', url: null })
+    await rest()
+    // It gets the whole time again, however old the request is.
+    await server.database.sql`update recording set created_at = now() - interval '1 day' where id = ${id}`
+    expect([await retry(id), await retry(id)]).toEqual(['queued', 'under_way'])
+    expect(await subject.asset(id)).toMatchObject({ status: 'queued', errorCode: null })
+    let tries = 0
+    const probe = createProbe(findPrograms(server.deps.config))
+    const real = createProcess({ ...server.deps, ffmpeg: null, probe })
+    await work({
+      fetchPublic: fetchPublic(),
+      process: (...args) => (++tries === 1 ? Promise.reject(new Error('disk')) : real(...args)),
+    })
+    expect(await ended(id)).toMatchObject({ status: 'completed', errorCode: null, durationSeconds: 2 })
+    expect(await urlOf(id)).toBeNull()
+  })
 
-  test('is gone if the media was the cause', async () => {
+  test('is deleted if the media was the cause', async () => {
     const { id } = await createRecording(client, { assetUrl: `http://${HOST}:1/talk` })
     await work({ fetchPublic: fetchPublic(), limits: { ...INGEST_LIMITS, maxAgeSeconds: 0 } })
     expect(await ended(id)).toMatchObject({ status: 'failed', errorCode: 'url_unreachable' })

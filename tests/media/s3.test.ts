@@ -1,4 +1,4 @@
-/** Processing where media is kept on S3: the file comes from there, and everything that is made of it goes there. */
+/** Processing with media on S3: the source is read from S3, and every derived file is stored there. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

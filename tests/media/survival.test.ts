@@ -1,6 +1,6 @@
 /**
- * Ten recordings in every state of media, and a kill -9 of everything at once: the interface, two workers and what they have started.
- * When everything is there again, all of them finish.
+ * Ten recordings in every media state, and a kill -9 of everything at once: the API process, two workers and their child processes.
+ * After a restart all of them finish.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
@@ -21,9 +21,9 @@ setDefaultTimeout(90_000)
 
 const HOST = 'media.example.com'
 const SOUND = wav(3)
-/** Of a file that has come in part. */
+/** Of a partly received file. */
 const HALF = 20_000
-/** Not done before everything is killed. */
+/** Takes longer than the time until everything is killed. */
 const FILM = media('mov', ...picture('160x120', 4), ...tone(4), '-c:v', 'mpeg4', '-c:a', 'pcm_s16be')
 
 const services = useServices()
@@ -33,7 +33,7 @@ let wasKilled = false
 let folder: string
 let dns: DnsServer
 let redis: PrivateRedis
-/** Has no worker of its own: a database, a tenant, and an object store to look into. */
+/** A database, a tenant and an object store to inspect; it runs no worker. */
 let server: TestServer
 let tenant: TestTenant
 
@@ -53,7 +53,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Everything that does work: one interface, two workers. */
+/** The processes that work: one API process, two workers. */
 interface Everything {
   readonly api: Service
   kill(): Promise<void>
@@ -78,7 +78,7 @@ async function startEverything(ffmpeg: string): Promise<Everything> {
   return everything
 }
 
-/** At first sends only so much of the bytes; null: is busy until everything was killed. */
+/** At first sends only this many bytes; null: is busy until everything was killed. */
 function origin(bytes: Uint8Array, sentAtFirst: number | null): string {
   const started = startRawOrigin(({ number, write, end }) => {
     if (sentAtFirst === null && !wasKilled) {
@@ -143,7 +143,7 @@ async function survive(): Promise<void> {
   const had = new Set(states.map(({ status }) => status))
   for (const status of ['waiting', 'queued', 'uploading', 'processing', 'completed', 'failed', 'cancelled'])
     expect(had).toContain(status)
-  // Who has killed the workers has killed what they have started, too.
+  // Killing the workers has killed their child processes, too.
   await eventually(() => running(server.deps.config.dataDir).length === 0)
 
   everything = await startEverything('')

@@ -1,4 +1,4 @@
-/** Folders of turns: gone when the turn is over, and swept when its process was killed. */
+/** Temporary folders of turns: deleted when the turn ends, and swept if its process was killed. */
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import {
   existsSync,
@@ -29,7 +29,7 @@ const place = (recordingId: string) => ({
 })
 const agoSeconds = (minutes: number) => Date.now() / 1_000 - minutes * 60
 
-/** What a process that was killed so many minutes ago has left. */
+/** The folder of a process that was killed this many minutes ago. */
 function orphan(recordingId: string, minutes: number): string {
   const path = join(folder, `ingest-${recordingId}-${crypto.randomUUID()}`)
   mkdirSync(path)
@@ -54,7 +54,7 @@ test('folders of a killed process are deleted by the next work on the recording,
   })
 })
 
-test('a folder in use is touched, however long its work takes', async () => {
+test('a folder in use is kept fresh for as long as its work takes', async () => {
   await withTemporaryFolder({ ...place('a'), touchMs: 10 }, async (path) => {
     utimesSync(path, agoSeconds(20), agoSeconds(20))
     await eventually(() => Date.now() - statSync(path).mtimeMs < 60_000)

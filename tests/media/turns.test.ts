@@ -1,4 +1,4 @@
-/** Processing that does not go through in one piece: progress, lost turns, trouble that passes, and trouble that does not. */
+/** Processing that is interrupted: progress, lost turns, temporary and permanent failures. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -63,14 +63,14 @@ const objects = () => {
   const glob = new Bun.Glob('**/*')
   return [...glob.scanSync({ cwd: join(server.deps.config.dataDir, 'media'), dot: true })]
 }
-/** Keys that some recording shows. */
+/** Keys that a recording refers to. */
 const shown = async () => {
   const rows = await server.database.sql<{ key: string }[]>`
     select unnest(array[asset_object_key, asset_source_key, asset_waveform_key, asset_poster_key]) as key
     from recording`
   return rows.map(({ key }) => key).filter((key) => key !== null)
 }
-/** Nothing is left that nobody shows, when everything that is due has been deleted. */
+/** After all due deletions, only objects that a recording refers to are left. */
 const nothingLeaks = async () => {
   await server.database.sql`update media_garbage set delete_after = now()`
   await server.database.sql`update upload_garbage set delete_after = now()`
@@ -80,7 +80,7 @@ const nothingLeaks = async () => {
   expect(temporaryFolders()).toEqual([])
 }
 
-test('while it is encoded, encodeProgress rises from 0 to 100', async () => {
+test('encodeProgress rises from 0 to 100 during encoding', async () => {
   await work()
   const upload = await subject.send(needsEncoding)
   const seen: number[] = []
@@ -97,7 +97,7 @@ test('while it is encoded, encodeProgress rises from 0 to 100', async () => {
   await nothingLeaks()
 }, 40_000)
 
-describe('a lost turn kills its FFmpeg and leaves nothing', () => {
+describe('a lost turn kills its FFmpeg and leaves nothing behind', () => {
   test('because the recording was deleted', async () => {
     await work()
     const upload = await subject.send(needsEncoding)

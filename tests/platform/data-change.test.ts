@@ -1,4 +1,4 @@
-/** Data changes in the background: they resume after a crash, run once at a time, and disturb no other process. */
+/** Background data changes: they resume after a crash, run in one process at a time, and disturb no other process. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { dataChangeMaintenance } from '../../src/data-changes.ts'
 import { runDataChange, unfinishedDataChanges } from '../../src/platform/db/data-change.ts'
@@ -28,7 +28,7 @@ const options = () => ({
   pauseRatio: 0,
 })
 const done = async () => (await unfinishedDataChanges(database.sql))[0]?.rowsDone ?? 0
-/** Rows by the number of times that they were changed. */
+/** Row counts by number of changes. */
 const times = async () => {
   const rows = await database.sql<{ times: number; count: number }[]>`
     select times, count(*)::int as count from thing group by times order by times`
@@ -43,7 +43,7 @@ describe('a data change', () => {
     expect(await times()).toEqual([{ times: 1, count: ROWS }])
   })
 
-  test('resumes behind the last committed row after kill -9, while an older process writes', async () => {
+  test('resumes after the last committed row after kill -9, while an older process writes', async () => {
     const child = Bun.spawn([process.execPath, PROCESS, database.url], {
       stdout: 'ignore',
       stderr: 'inherit',
@@ -86,7 +86,7 @@ describe('a data change', () => {
     expect(await runDataChange(database.sql, doubling, options())).toBe('leased')
     first.abort()
     expect(await running).toBe('stopped')
-    // A process that stops in order releases its lease.
+    // A process that stops properly releases its lease.
     expect(await runDataChange(database.sql, doubling, options())).toBe('finished')
     expect(await times()).toEqual([{ times: 1, count: ROWS }])
   })

@@ -1,6 +1,6 @@
 /**
- * The patches of the PostgreSQL driver: the parts make up the file that Bun applies, and the two that only save work do so.
- * The other two have suites of their own: `lost-connection.test.ts` and `half-open.test.ts`.
+ * The patches of the PostgreSQL driver: the parts form the file that Bun applies, and the two performance patches work.
+ * `lost-connection.test.ts` and `half-open.test.ts` test the other two.
  */
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -32,7 +32,7 @@ function apply(folder: string, patch: string, ...options: string[]): void {
   if (!success) throw new Error(`${patch}: ${stderr}`)
 }
 
-test('the combined patch is the numbered parts, in order', () => {
+test('the combined patch equals the numbered parts, in order', () => {
   const installed = join(ROOT, 'node_modules', 'postgres')
   const folder = mkdtempSync(join(tmpdir(), 'earshot-patch-'))
   try {
@@ -47,7 +47,7 @@ test('the combined patch is the numbered parts, in order', () => {
   }
 })
 
-test('statements that are sent at one moment leave in one write', async () => {
+test('statements sent together leave in one write', async () => {
   const single = connect({ url: database.url }, { max: 1, applicationName: 'one write' })
   const statement = (text: string) => single<{ length: number }[]>`select length(${text}) as length`
   await statement('prepares the statement')
@@ -62,7 +62,7 @@ test('statements that are sent at one moment leave in one write', async () => {
   }
 })
 
-test('of idle connections the most recently used one is taken', async () => {
+test('the most recently used idle connection is taken', async () => {
   const backend = async () => (await sql<{ pid: number }[]>`select pg_backend_pid() as pid`)[0]?.pid
   const opened = await Promise.all(
     Array.from({ length: 4 }, () => sql<{ pid: number }[]>`select pg_backend_pid() as pid, pg_sleep(0.1)`),

@@ -1,6 +1,6 @@
 /**
- * Connections that die without a word: nobody closes them, and nothing comes back. TCP notices after a quarter of an
- * hour; we may not wait for that.
+ * Connections that die silently: they are not closed, and nothing arrives. TCP notices after a quarter of an
+ * hour, which is too late.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
@@ -28,7 +28,7 @@ afterEach(async () => {
   await proxy.stop()
 })
 
-/** A line to the database that can be cut, and connections over it. */
+/** A proxy to the database that can be cut, and connections through it. */
 async function throughProxy(): Promise<[TcpProxy, Sql]> {
   const url = new URL(database.url)
   const line = await startTcpProxy(Number(url.port))
@@ -36,7 +36,7 @@ async function throughProxy(): Promise<[TcpProxy, Sql]> {
   return [line, connect({ url: url.href }, OPTIONS)]
 }
 
-/** Until a connection that has gone silent by now is given up: as long as an answer may take. */
+/** The time until a silent connection is dropped: the longest time that a response may take. */
 async function untilGivenUp(): Promise<void> {
   const [line, other] = await throughProxy()
   await other`select 1`
@@ -52,7 +52,7 @@ const codeOf = (work: PromiseLike<unknown>) =>
     (error: { code?: string }) => error.code,
   )
 
-test('a query on a connection that has gone silent fails, and the next one takes a new connection', async () => {
+test('a query on a silent connection fails, and the next query takes a new connection', async () => {
   await Promise.all([sql`select 1`, sql`select 2`])
   proxy.setLine('silent')
   const asked = [codeOf(sql`select 1`), codeOf(sql`select 2`)]
@@ -61,7 +61,7 @@ test('a query on a connection that has gone silent fails, and the next one takes
   expect([...(await sql`select 1 as one`)]).toEqual([{ one: 1 }])
 })
 
-test('so does a transaction in the middle, and its rows are free again', async () => {
+test('a transaction on a silent connection fails, and its row locks are released', async () => {
   const work = transaction(sql, async (tx) => {
     await tx`insert into note values ('lost')`
     await tx`select pg_advisory_xact_lock(1)`
@@ -73,7 +73,7 @@ test('so does a transaction in the middle, and its rows are free again', async (
   expect([...(await sql`select * from note`)]).toEqual([])
 })
 
-test('a connection that goes silent while it is opened is given up, too', async () => {
+test('a connection that goes silent while opening is dropped, too', async () => {
   proxy.setLine('silent')
   const asked = codeOf(sql`select 1`)
   await eventually(() => proxy.connections > 0)
@@ -82,7 +82,7 @@ test('a connection that goes silent while it is opened is given up, too', async 
   expect([...(await sql`select 1 as one`)]).toEqual([{ one: 1 }])
 }, 30_000)
 
-test('a connection that has much to say, or nothing to do, is left alone', async () => {
+test('a busy or an idle connection is kept', async () => {
   const pids = async () => [...(await sql`select pg_backend_pid() as pid`)]
   const before = await pids()
   await untilGivenUp() // meanwhile nothing is asked here
@@ -95,7 +95,7 @@ test('a connection that has much to say, or nothing to do, is left alone', async
   expect(await pids()).toEqual(before)
 }, 30_000)
 
-test('the server ends a statement that takes too long, and keeps the connection', async () => {
+test('the server cancels a statement that takes too long, and keeps the connection', async () => {
   expect(await codeOf(sql`select pg_sleep(10)`)).toBe('57014')
   expect([...(await sql`select 1 as one`)]).toEqual([{ one: 1 }])
 })

@@ -1,6 +1,6 @@
 /**
- * What lists read, on a database without statistics: it was empty when the statements were prepared and planned, and then got a
- * burst. Plans are judged by the rows and pages that they read, not by time: a page may cost what it shows.
+ * The reads of lists on a database without statistics. It was empty when the statements were prepared and planned, and then got a
+ * burst of rows. Plans are judged by the rows and pages that they read, not by time.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { keyset } from '../../src/http/paging.ts'
@@ -11,11 +11,11 @@ import { type Client, startTestServer, type TestServer, type TestTenant } from '
 
 const AMOUNT = 2_500
 const LIMIT = 20
-/** Of a page: the row, what belongs to it (its application, session, folders, values), and the one too many. */
+/** Rows of a page: each item, its related rows (application, session, folders, values), and the extra item. */
 const ROWS_A_ROW = 8
-/** A look into an index takes its depth and the row; one more where the row has moved. */
+/** An index look-up reads its depth and the row, and one page more if the row has moved. */
 const PAGES_A_ROW = 4 * ROWS_A_ROW
-/** The applications that a user may read, and what a rare word finds. */
+/** The applications that a user may read, and the matches of a rare word. */
 const OTHER_ROWS = 250
 
 /** In the middle of the burst. */
@@ -76,7 +76,7 @@ function listsOf(owner: BurstOwner): Lists {
   }
 }
 
-/** For the organization's key alone. */
+/** Only for the API key of the organization. */
 function keyListsOf(owner: BurstOwner): Lists {
   return {
     '/v3/rest/agent-applications': ['', 'agentKey=busy', `cursor=${timeCursor('agent_applications')}`],
@@ -104,9 +104,9 @@ function keyListsOf(owner: BurstOwner): Lists {
 }
 
 let server: TestServer
-/** Prepares every statement while the database is empty, and keeps what was planned then. */
+/** Prepares every statement while the database is empty and keeps these plans. */
 let planner: Sql
-/** By the request that they were sent for. */
+/** Statements by request. */
 const sent = new Map<string, readonly (Statement & { readonly name: string })[]>()
 const noted: (() => Statement | null)[] = []
 
@@ -118,7 +118,7 @@ beforeAll(async () => {
   const tenant = await server.createTenant()
   const owner = await createOwner(tenant)
   const neighbour = await createOwner(await server.createTenant())
-  // What a path names is there, so that its list is asked for; the burst brings the same.
+  // The objects in the paths exist, so that their lists are read; the burst adds more.
   await loadBurst(sql, owner, 70)
   await noteAll('key', server.as(tenant), { ...listsOf(owner), ...keyListsOf(owner) })
   await noteAll('user', server.as({ userToken: tenant.userToken }), listsOf(owner))
@@ -147,7 +147,7 @@ const BURST_TABLES = [
   'metadata_field',
 ]
 
-/** With an application that users may not read, besides those of the burst. */
+/** Adds an application that users may not read to those of the burst. */
 async function createOwner({ organizationId, userId, apiKey }: TestTenant): Promise<BurstOwner> {
   const key = server.as({ apiKey })
   const application = async (agentKey: string, settings = {}) =>
@@ -166,7 +166,7 @@ async function createOwner({ organizationId, userId, apiKey }: TestTenant): Prom
   }
 }
 
-/** Neither by hand nor by itself. */
+/** No statistics, neither manual nor automatic. */
 async function withoutStatistics(sql: Sql): Promise<void> {
   const tables = await sql<{ name: string }[]>`
     select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`
@@ -192,7 +192,7 @@ async function note(caller: string, client: Client, path: string, query: string)
   sent.set(`${caller} ${path}?${query}`, named)
 }
 
-/** A connection that was opened since: it plans each statement for the tables as they are. */
+/** A newer connection, which plans each statement for the present tables. */
 async function reconnect(): Promise<void> {
   await planner.end({ timeout: 5 })
   planner = connect({ url: server.database.url }, { max: 1, applicationName: 'planner', readOnly: true })
@@ -212,7 +212,7 @@ describe.each(changes)('%s', (_when, change) => {
     await change()
   })
 
-  test('every list reads no more than its page', async () => {
+  test('no list reads more than its page', async () => {
     const readings: [string, Reading][] = []
     for (const [request, statements] of sent)
       for (const statement of statements)
@@ -227,6 +227,6 @@ describe.each(changes)('%s', (_when, change) => {
   }, 120_000)
 })
 
-test('statements of every list were seen', () => {
+test('statements of every list were recorded', () => {
   expect([...sent].filter(([, statements]) => statements.length === 0)).toEqual([])
 })

@@ -1,6 +1,6 @@
 /**
- * Filters that no index has: however rare it is what they find, a request reads a bounded number of rows, and whoever goes on by the
- * cursor finds everything. Judged by the rows that each statement reads.
+ * Filters without an index: however rare the matches are, a request reads a bounded number of rows, and a client that follows the
+ * cursor finds every match. The rows that each statement reads are counted.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
@@ -9,11 +9,11 @@ import { noting, prepare, reading, type Statement } from '../support/plans.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 
 const AMOUNT = 3 * WALK_ROWS
-/** Rare things: the newest, one in the middle, the oldest. */
+/** Rare matches: the newest row, one in the middle, the oldest. */
 const RARE = [AMOUNT, AMOUNT / 2, 1]
-/** A page, what belongs to its rows, and the margin of a walk. */
+/** A page, its related rows, and the margin of a walk. */
 const MOST_ROWS = 1.2 * WALK_ROWS
-/** Asking whether a recording is visible takes a look at its folders, too. */
+/** The visibility check of a recording reads its folders, too. */
 const MOST_WITH_FOLDERS = 3 * MOST_ROWS
 
 const SESSIONS = '/v3/rest/agent-conversations/sessions'
@@ -95,7 +95,7 @@ const callers = (): readonly (readonly [string, Client])[] => [
   ['user', server.as({ userToken: tenant.userToken })],
 ]
 
-/** The most rows that one of the statements reads which were noted since. */
+/** The most rows that one of the statements recorded since then reads. */
 async function mostRows(name: string): Promise<number> {
   const statements = noted.splice(0).flatMap((statement) => statement() ?? [])
   let most = 0
@@ -108,7 +108,7 @@ async function mostRows(name: string): Promise<number> {
 
 let names = 0
 
-/** Goes on by the cursor. @returns the items, and the most rows that one statement read */
+/** Follows the cursor. @returns the items, and the most rows that one statement read */
 async function readAll(client: Client, path: string) {
   const items: unknown[] = []
   let rows = 0
@@ -138,7 +138,7 @@ describe.each([
   [`${RECORDINGS}?asset_status=failed`],
   [`${RECORDINGS}?source=crm&started_after=2026-01-01T00:00:00Z`],
 ])('%s', (path) => {
-  test('reads a bounded number of rows and finds all three', async () => {
+  test('reads a bounded number of rows and finds all three matches', async () => {
     for (const [caller, client] of callers()) {
       const { items, rows } = await readAll(client, path)
       expect([caller, items.length]).toEqual([caller, RARE.length])
@@ -147,7 +147,7 @@ describe.each([
   }, 120_000)
 })
 
-test('recordings that the caller does not see are walked no further than that', async () => {
+test('the limit includes recordings that the caller cannot see', async () => {
   const { items, rows } = await readAll(server.as(tenant), `${RECORDINGS}?limit=10`)
   expect(items).toHaveLength(RARE.length)
   expect(rows).toBeLessThan(MOST_WITH_FOLDERS)
@@ -157,7 +157,7 @@ describe('a page by number', () => {
   const user = () => server.as({ userToken: tenant.userToken })
 
   test.each([`${RECORDINGS}?limit=100`, `${PEOPLE}?limit=100`])(
-    '%s is given as far as the walk goes, and refused behind',
+    '%s is served as far as the walk reaches, and refused beyond',
     async (path) => {
       noted.length = 0
       const last = await user().get(`${path}&page=${WALK_ROWS / 100}`)
@@ -171,7 +171,7 @@ describe('a page by number', () => {
     60_000,
   )
 
-  test('behind a walk that found less than a page is refused, not empty', async () => {
+  test('beyond a walk that found less than a page is refused, not empty', async () => {
     const first = await user().get(`${RECORDINGS}?source=crm`)
     expect([first.body.data.length, first.body.has_more]).toEqual([1, true])
     const second = await user().get(`${RECORDINGS}?source=crm&page=2`)

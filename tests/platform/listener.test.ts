@@ -1,4 +1,4 @@
-/** A connection that only listens hears nothing from a network that is cut without a word: it has to ask. */
+/** A listening connection does not notice a silently broken network, so it must probe. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Listener, listen } from '../../src/platform/db/listener.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
@@ -48,7 +48,7 @@ async function connections() {
   ]
 }
 
-/** Says something until it is heard: what is said before the connection is back is lost. */
+/** Notifies until received: notifications before the reconnect are lost. */
 async function isHeardAgain(): Promise<void> {
   const before = heard.length
   await eventually(async () => {
@@ -57,32 +57,32 @@ async function isHeardAgain(): Promise<void> {
   })
 }
 
-test('every channel is heard', async () => {
+test('every channel is received', async () => {
   await notify('first', 'one')
   await notify('second', 'two')
   await eventually(() => heard.length === 2)
   expect(heard).toEqual(['first one', 'second two'])
 })
 
-test('a connection that has gone silent is given up for another', async () => {
+test('a silent connection is replaced', async () => {
   proxy.setLine('silent')
   proxy.setLine('good')
   await isHeardAgain()
 })
 
-test('a connection that is closed is made anew', async () => {
+test('a closed connection is reopened', async () => {
   proxy.cut()
   await isHeardAgain()
 })
 
-test('a server that is away for a while is listened to when it is back', async () => {
+test('listening resumes after an outage of the server', async () => {
   proxy.setRefusing(true)
   await eventually(() => proxy.refused >= 3)
   proxy.setRefusing(false)
   await isHeardAgain()
 })
 
-test('a connection that lives is asked now and then, and kept', async () => {
+test('a live connection is probed regularly and kept', async () => {
   const [before] = await connections()
   await eventually(async () => (await connections()).some(({ asked }) => asked > before!.asked))
   expect((await connections()).map(({ pid }) => pid)).toEqual([before!.pid])
@@ -90,7 +90,7 @@ test('a connection that lives is asked now and then, and kept', async () => {
   await eventually(() => heard.length === 1)
 })
 
-test('nothing is left behind when it is closed, also while nobody answers', async () => {
+test('closing leaves nothing behind, even if the server does not respond', async () => {
   proxy.setLine('silent')
   await listener.close()
   await eventually(() => proxy.connections === 0)

@@ -1,14 +1,14 @@
-/** What must never stand in a log, whatever is handed to the logger. */
+/** Logs must not contain the rows of failed statements. */
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { testServer } from '../support/database.ts'
 
 const SOURCE = join(import.meta.dir, '..', '..', 'src', 'platform')
 
-/** Logs what PostgreSQL says of a row that it refuses, in a process of its own: the logger writes to standard error. */
+/** Logs the error of a refused row. It runs in a separate process, because the logger writes to standard error. */
 const SCRIPT = `
   import { connect } from ${JSON.stringify(join(SOURCE, 'db', 'pool.ts'))}
-  import { createLog } from ${JSON.stringify(join(SOURCE, 'log.ts'))}
+  import { createLog } from ${JSON.stringify(join(SOURCE, 'observability', 'log.ts'))}
   const sql = connect({ url: process.env.TEST_DATABASE_URL }, { max: 1, applicationName: 'log-test' })
   const log = createLog('info', 'test')
   await sql.begin(async (tx) => {
@@ -17,7 +17,7 @@ const SCRIPT = `
   }).catch((err) => log.error({ err }, 'refused'))
   await sql.end()`
 
-test('a row that the database refused is not logged with its error', async () => {
+test('the error of a refused row is logged without the row', async () => {
   const child = Bun.spawn([process.execPath, '-e', SCRIPT], {
     env: { ...process.env, TEST_DATABASE_URL: testServer('TEST_DATABASE_URL') },
     stderr: 'pipe',

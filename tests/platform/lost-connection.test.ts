@@ -1,6 +1,6 @@
 /**
- * Connections that are terminated at the worst moment. Each rule is first shown to be broken without what we add, so
- * that a repaired driver is noticed here.
+ * Connections that are terminated at the worst moment. Each test first shows the flaw of the bare driver, so
+ * that a repaired driver is noticed.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { connect, type Sql, type Tx } from '../../src/platform/db/pool.ts'
@@ -26,7 +26,7 @@ const inSavepoint: Begin = (sql, work) => transaction(sql, (tx) => tx.savepoint(
 /**
  * The first transaction loses its connection and wakes up late, while the second one, on the only connection of the
  * pool, is about to roll back.
- * @returns what became of the late statement, and the rows that were committed
+ * @returns the outcome of the late statement, and the committed rows
  */
 async function lateStatement(begin: Begin): Promise<{ late: string; rows: readonly string[] }> {
   const sql = connect({ url: database.url }, { max: 1, applicationName: 'one connection' })
@@ -52,7 +52,7 @@ async function lateStatement(begin: Begin): Promise<{ late: string; rows: readon
     await tx`insert into note values ('second')`
     secondIsOpen.resolve()
     await late.promise
-    // Whatever the library does when the first callback returns has been sent by then.
+    // The statements that the library sends after the first callback have been sent.
     await tx`select 1`
     throw new Error('rolls back')
   })
@@ -63,22 +63,22 @@ async function lateStatement(begin: Begin): Promise<{ late: string; rows: readon
 }
 
 describe('a transaction whose connection was lost', () => {
-  test('by the driver alone: commits the transaction of somebody else', async () => {
+  test('with the bare driver: commits another transaction', async () => {
     const { late, rows } = await lateStatement(plain)
     expect(late).toBe('accepted')
     expect(rows).toContain('second')
   })
 
-  test('by our wrapper: is refused every further statement, and ends nothing', async () => {
+  test('with our wrapper: every further statement is refused and ends nothing', async () => {
     expect(await lateStatement(transaction)).toEqual({ late: 'refused', rows: [] })
   })
 
-  test('by our wrapper, in a savepoint: the same', async () => {
+  test('with our wrapper, in a savepoint: the same', async () => {
     expect(await lateStatement(inSavepoint)).toEqual({ late: 'refused', rows: [] })
   })
 })
 
-test('a connection that is terminated while it is opened fails its query, not the process', async () => {
+test('a connection terminated while opening fails its query, not the process', async () => {
   const unhandled: unknown[] = []
   const listener = (error: unknown) => unhandled.push(error)
   process.on('unhandledRejection', listener)
@@ -86,7 +86,7 @@ test('a connection that is terminated while it is opened fails its query, not th
   let kills = 0
   const killing = (async () => {
     while (!done) {
-      // The first thing a new connection asks for is the list of array types.
+      // A new connection first requests the list of array types.
       const rows = await database.sql`
         select pg_terminate_backend(pid)
         from pg_stat_activity
@@ -106,7 +106,7 @@ test('a connection that is terminated while it is opened fails its query, not th
   expect(unhandled).toEqual([])
 }, 30_000)
 
-test('the first query after a lost connection is not blamed for it', async () => {
+test('the first query after a lost connection succeeds', async () => {
   const sql = connect({ url: database.url }, { max: 1, applicationName: 'lost' })
   const [backend] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
   const sleeping = sql`select pg_sleep(60)`.catch((error: { code: string }) => error.code)

@@ -1,4 +1,4 @@
-/** Migrations of a database that is in use: many processes at once, indexes built beside writes, and builds that were cut off. */
+/** Migrations of a database in use: many processes at once, indexes built during writes, and interrupted builds. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { MIGRATIONS } from '../../sql/migrations.ts'
 import { type Migration, migrate } from '../../src/platform/db/migrate.ts'
@@ -34,7 +34,7 @@ afterEach(async () => {
   await database.drop()
 })
 
-/** As a process that starts has it. */
+/** A connection like that of a starting process. */
 const oneConnection = () => {
   const pool = connect(
     { url: database.url },
@@ -60,7 +60,7 @@ const waiting = async () => {
 }
 
 describe('migrate', () => {
-  test('applies what is pending in order, also around indexes that are built outside of a transaction', async () => {
+  test('applies pending migrations in order, also around indexes built outside a transaction', async () => {
     expect(await migrate(oneConnection(), ALL)).toEqual([1, 2, 3])
     expect(await indexes()).toEqual(['thing_name valid', 'thing_size valid'])
     expect(await migrate(oneConnection(), ALL)).toEqual([])
@@ -72,14 +72,14 @@ describe('migrate', () => {
     expect(await indexes()).toEqual(['thing_name valid', 'thing_size valid'])
   })
 
-  test('builds indexes while an older process goes on writing, and waits for no writer but those before it', async () => {
+  test('builds indexes while an older process keeps writing, and waits only for earlier writers', async () => {
     await migrate(oneConnection(), [TABLE])
     let migrated: Promise<readonly number[]> | undefined
     await database.sql.begin(async (tx) => {
       await tx`insert into thing values (2000, 1, 'before')`
       migrated = migrate(oneConnection(), ALL)
       await eventually(waiting)
-      // A plain build would hold up this one until it is done, and it waits for the transaction around us.
+      // A plain build would block this write until it ends, while it waits for our own transaction.
       await database.sql`insert into thing values (2001, 1, 'meanwhile')`
       await database.sql`update thing set size = 7 where id = 2001`
     })
@@ -88,7 +88,7 @@ describe('migrate', () => {
     expect(found.map(({ id }) => id)).toEqual([2001])
   })
 
-  test('goes on where a build was cut off, and builds an invalid index anew', async () => {
+  test('resumes after an interrupted build, and rebuilds an invalid index', async () => {
     await migrate(oneConnection(), [TABLE])
     const lost = oneConnection()
     await database.sql.begin(async (tx) => {

@@ -1,4 +1,4 @@
-/** Programs end with the work they are for. */
+/** Programs end together with their work. */
 import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -43,7 +43,7 @@ function folderOfProcesses() {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    // A process that nobody has waited for yet has ended all the same.
+    // A zombie process counts as ended.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
   } catch {
     return false
@@ -51,7 +51,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe('a program', () => {
-  test('gets its arguments as they are, the environment it is given, and an empty input', async () => {
+  test('gets its arguments unchanged, the given environment, and empty input', async () => {
     const script = 'cat; printf "%s|" "$@"; echo "$GIVEN"; env | grep -c SHOULD_NOT_BE_THERE'
     process.env.SHOULD_NOT_BE_THERE = '1'
     const output = await run(['sh', '-c', `${script}; true`, 'sh', 'a b', '$(x)'], {
@@ -60,14 +60,14 @@ describe('a program', () => {
     expect(output).toBe('a b|$(x)|yes\n0\n')
   })
 
-  test('that fails is told with its exit code and its last words, not with all of them', async () => {
+  test('that fails is reported with its exit code and the end of its output', async () => {
     const error = await failureOf(run(['sh', '-c', 'seq 100000 >&2; printf "no\\tmodel\\n" >&2; exit 3']))
     expect([error.reason, error.lastWords]).toEqual(['exit', 'no model'])
     expect(error.message).toContain('exit code 3')
     expect(error.errorOutput.length).toBeLessThan(5_000)
   })
 
-  test('that is not there fails', async () => {
+  test('that is missing fails', async () => {
     expect(await failureOf(run(['/nowhere/at/all']))).toMatchObject({ reason: 'exit' })
   })
 
@@ -78,7 +78,7 @@ describe('a program', () => {
     await scene.gone(await scene.pids())
   })
 
-  test('that prints without end is killed', async () => {
+  test('that prints endlessly is killed', async () => {
     expect(await failureOf(run(['yes']))).toMatchObject({ reason: 'output' })
     expect(await failureOf(run(['sh', '-c', 'yes >&2'], { timeoutMs: 500 }))).toMatchObject({
       reason: 'timeout',
@@ -95,7 +95,7 @@ describe('a program', () => {
     await scene.gone(pids)
   })
 
-  test('leaves no children behind when it ends well', async () => {
+  test('leaves no children behind when it succeeds', async () => {
     using scene = folderOfProcesses()
     expect(
       await run(['sh', '-c', 'sleep 1000 & echo "$$ $!" > pids; echo done'], { folder: scene.folder }),
@@ -103,7 +103,7 @@ describe('a program', () => {
     await scene.gone(await scene.pids())
   })
 
-  test('leaves no process of its group for somebody else to wait for', async () => {
+  test('leaves no zombie of its group behind', async () => {
     const group = (await run(['sh', '-c', 'ps -o pgid= -p $$'])).trim()
     expect(group).toMatch(/^\d+$/)
     const { stdout } = Bun.spawnSync(['ps', '-axo', 'pgid='])

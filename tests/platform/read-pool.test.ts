@@ -1,4 +1,4 @@
-/** The pool for reads: it cannot write, and nobody waits behind a long read but for a free connection. */
+/** The pool for reads: it cannot write, and a short read never waits behind a long one. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
@@ -16,13 +16,13 @@ afterAll(async () => {
   await database?.drop()
 })
 
-test('what a statement would write is refused', async () => {
+test('a writing statement is refused', async () => {
   await expect(Promise.resolve(reads`insert into worker (id) values ('somebody')`)).rejects.toMatchObject({
     code: '25006',
   })
 })
 
-test('beside a long read, short ones are answered in the order in which they came', async () => {
+test('short reads run in order of arrival during a long read', async () => {
   await Promise.all([reads`select 1`, reads`select 1`])
   let long: Promise<unknown> = Promise.resolve()
   await transaction(database.sql, async (tx) => {

@@ -1,4 +1,4 @@
-/** `/ready`: a store that cannot be written to is reported, and looked at without leaving anything in it. */
+/** `/ready` reports a store that is not writable, and the check leaves nothing in the store. */
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,13 +33,13 @@ function mount(options: string): string | null {
 }
 
 describe('the store in a folder', () => {
-  test('may be written to, also before its folder is there, and is not made by asking', async () => {
+  test('is writable even before its folder exists; the check does not create it', async () => {
     const folder = join(scratch, 'not', 'there', 'yet')
     await folderStore(folder).assertWritable(signal)
     expect(readdirSync(scratch)).not.toContain('not')
   })
 
-  test('may not where something else has its name', async () => {
+  test('is not writable if a file has its name', async () => {
     const file = join(scratch, 'file')
     writeFileSync(file, '')
     await expect(folderStore(file).assertWritable(signal)).rejects.toThrow('is not a folder')
@@ -47,12 +47,12 @@ describe('the store in a folder', () => {
   })
 
   const readOnly = mount('ro')
-  test.skipIf(readOnly === null)('may not on a disk that is only to be read', async () => {
+  test.skipIf(readOnly === null)('is not writable on a read-only disk', async () => {
     await expect(folderStore(join(readOnly!, 'media')).assertWritable(signal)).rejects.toThrow('EROFS')
   })
 
   const small = mount('size=20m')
-  test.skipIf(small === null)('may not on a disk that is full', async () => {
+  test.skipIf(small === null)('is not writable on a full disk', async () => {
     const store = folderStore(join(small!, 'media'))
     await store.assertWritable(signal)
     writeFileSync(join(small!, 'ballast'), Buffer.alloc(8 * 1024 * 1024))
@@ -61,7 +61,7 @@ describe('the store in a folder', () => {
 })
 
 describe('the store on an S3 server', () => {
-  test('answers and has the bucket, and is left as it was', async () => {
+  test('is ready if the bucket exists; the check changes nothing', async () => {
     const server = await startS3()
     const stores: ObjectStore[] = []
     const withConfig = (change: Partial<typeof server.config>) => {
@@ -102,11 +102,11 @@ describe('GET /ready', () => {
       const answer = await routes.handle(new Request('http://localhost/ready'))
       return { status: answer.status, body: (await answer.json()) as { checks: Record<string, unknown> } }
     }
-    /** Resolves when the database has answered once more than before. */
+    /** Resolves after one more response of the database. */
     return Object.assign(ready, { database: () => container.sql`select 1` })
   }
 
-  test('answers 200 with the store among the checks, which is asked once for many requests', async () => {
+  test('is 200 with a check of the store, which is shared by many requests', async () => {
     let asked = 0
     const ready = await serve(async () => {
       asked += 1
@@ -117,7 +117,7 @@ describe('GET /ready', () => {
     expect(asked).toBe(1)
   })
 
-  test('is answered when the process has warmed up, and at once from then on', async () => {
+  test('waits for the warm-up, then responds at once', async () => {
     const warm = Promise.withResolvers<void>()
     const asked = Promise.withResolvers<void>()
     const ready = await serve(async () => asked.resolve(), warm.promise)
@@ -133,12 +133,12 @@ describe('GET /ready', () => {
     expect((await ready()).status).toBe(200)
   })
 
-  test('waits no longer for that than for its checks', async () => {
+  test('waits for the warm-up no longer than for its checks', async () => {
     const ready = await serve(async () => {}, new Promise(() => {}))
     expect((await ready()).status).toBe(200)
   })
 
-  test('answers 503 where the store cannot be written to, and does not say why to strangers', async () => {
+  test('is 503 if the store is not writable, without revealing the cause', async () => {
     const ready = await serve(async () => {
       throw new Error('EROFS: /secret/place')
     })
@@ -151,7 +151,7 @@ describe('GET /ready', () => {
     expect(JSON.stringify(body)).not.toContain('secret')
   })
 
-  test('answers 503 where the store hangs, and does not ask it again meanwhile', async () => {
+  test('is 503 while the store hangs, without asking it again', async () => {
     let asked = 0
     const ready = await serve(() => {
       asked += 1

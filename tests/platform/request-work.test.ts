@@ -1,4 +1,4 @@
-/** Work on requests: done here where it is short, else in threads that callers share and that can be ended. */
+/** Work on requests: short work runs on this thread, long work in shared threads that can be ended. */
 import { afterEach, describe, expect, test } from 'bun:test'
 import { createRequestWork } from '../../src/platform/concurrency/request-work.ts'
 import type { RequestWork } from '../../src/platform/concurrency/work.ts'
@@ -9,7 +9,7 @@ const BYTES = 1_000
 const SHORT = 1_000
 const LONG = 1_000_000
 
-/** Work that is thought to take so many units. */
+/** Work with this estimate, in units. */
 const loadOf = (caller: string, units: number) => ({ caller, bytes: BYTES, units })
 
 let open: RequestWork | null = null
@@ -21,28 +21,28 @@ function requestWork(options: { readonly threads?: number; readonly deadlineMs?:
 }
 
 describe('work on a request', () => {
-  test('is done here where it is short, and in a thread where it is thought to be long or turns out to be', async () => {
+  test('runs here if short, and in a thread if estimated long or found to be long', async () => {
     const work = requestWork()
     expect(await work.run(spendUnits, 10, loadOf('a', SHORT))).toBe('here')
     expect(await work.run(spendUnits, 10, loadOf('a', LONG))).toBe('in a thread')
     expect(await work.run(spendUnits, 1_000_000, loadOf('a', SHORT))).toBe('in a thread')
   })
 
-  test('that is too much for one request is refused', async () => {
+  test('above the budget of one request is refused', async () => {
     const load = loadOf('a', SHORT)
     await expect(requestWork().run(spendUnits, 1e12, load)).rejects.toMatchObject({
       code: 'request_too_costly',
     })
   })
 
-  test.each([SHORT, LONG])('is refused in its own words: work of %d units', async (units) => {
+  test.each([SHORT, LONG])('is refused with its own error: work of %d units', async (units) => {
     await expect(requestWork().run(refuse, null, loadOf('a', units))).rejects.toMatchObject({
       code: 'validation_failed',
       details: [{ path: 'a', code: 'type', message: 'no' }],
     })
   })
 
-  test('that does not end is ended with 503, and the work behind it is done', async () => {
+  test('that hangs is ended with 503, and queued work is done', async () => {
     const work = requestWork({ threads: 1, deadlineMs: 1_000 })
     const hanging = work.run(hang, null, loadOf('a', LONG))
     const behind = work.run(echo, 'b', loadOf('b', LONG))
@@ -50,16 +50,16 @@ describe('work on a request', () => {
     expect(await behind).toBe('b')
   })
 
-  test('whose thread ends fails or is done, and the work behind it is done', async () => {
+  test('fails or completes when its thread dies, and queued work is done', async () => {
     const work = requestWork({ threads: 1 })
     const load = loadOf('a', LONG)
     await work.run(crash, null, load).catch(() => null)
-    // The thread may end during this one.
+    // The thread may end during this work.
     await work.run(echo, 'between', load).catch(() => null)
     expect(await work.run(echo, 'b', load)).toBe('b')
   })
 
-  test('of one caller never takes all threads', async () => {
+  test('of one caller never occupies all threads', async () => {
     const work = requestWork({ threads: 2, deadlineMs: 4_000 })
     const greedy = Array.from({ length: 4 }, () => work.run(hang, null, loadOf('greedy', LONG)))
     const over = Promise.allSettled(greedy)
@@ -70,7 +70,7 @@ describe('work on a request', () => {
     void over
   })
 
-  test('of several callers is done in turns', async () => {
+  test('of several callers alternates', async () => {
     const work = requestWork({ threads: 1 })
     const order: string[] = []
     const run = async (caller: string) => {
@@ -80,7 +80,7 @@ describe('work on a request', () => {
     expect(order.slice(0, 4).sort()).toEqual(['a', 'a', 'b', 'c'])
   })
 
-  test('lets the event loop look at the network between many short pieces', async () => {
+  test('yields to the event loop between many short pieces', async () => {
     const work = requestWork()
     let done = 0
     const all = Array.from({ length: 100 }, async () => {
@@ -95,14 +95,14 @@ describe('work on a request', () => {
     expect(done).toBe(100)
   })
 
-  test('of several callers is done in turns here as well', async () => {
+  test('of several callers alternates on this thread as well', async () => {
     const work = requestWork()
     const order: string[] = []
     const run = async (caller: string) => {
       order.push(await work.run(echo, caller, loadOf(caller, 350_000)))
     }
     await Promise.all([...Array.from({ length: 6 }, () => run('a')), run('b'), run('c')])
-    // Two are let through at once.
+    // Two are admitted at once.
     expect(order.slice(0, 5).sort()).toEqual(['a', 'a', 'a', 'b', 'c'])
   })
 })

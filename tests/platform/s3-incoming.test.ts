@@ -1,4 +1,4 @@
-/** What an S3 server may do to a request of an incoming object, on a server that does it on purpose. */
+/** Failures of an S3 server during an incoming object, produced by a faulty server. */
 import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ afterAll(() => rmSync(spoolFolder, { recursive: true, force: true }))
 
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
 
-/** Takes parts as `answer` says, which is asked for each attempt. Tails are part ''. */
+/** Calls `answer` for each attempt to store a part. Tails are part ''. */
 function openServer(answer: (part: string, attempt: number) => number | Promise<number>) {
   const attempts = new Map<string, number>()
   const parts = new Map<string, Uint8Array>()
@@ -81,7 +81,7 @@ describe('incoming objects of S3', () => {
     return writer.flush()
   }
 
-  test('a part is sent again while the server is not ready, the same bytes each time', async () => {
+  test('a part is resent with the same bytes while the server is not ready', async () => {
     await using server = openServer((_, attempt) => (attempt < 3 ? 503 : 200))
     const records: IncomingRecord[] = []
     expect(await send(server.store, records)).toBe(SIZE)
@@ -96,7 +96,7 @@ describe('incoming objects of S3', () => {
     ])
   })
 
-  test('a part that is refused for good ends the writing, and nothing behind it is recorded', async () => {
+  test('a permanently refused part ends writing, and nothing after it is recorded', async () => {
     await using server = openServer((part) => (part === '1' ? 403 : 200))
     const records: IncomingRecord[] = []
     await expect(send(server.store, records)).rejects.toMatchObject({ $metadata: { httpStatusCode: 403 } })
@@ -105,7 +105,7 @@ describe('incoming objects of S3', () => {
     expect(records.map(({ offset, parts }) => [offset, parts.length])).toEqual([[0, 0]])
   })
 
-  test('however many writers wait for the server, other requests get through', async () => {
+  test('other requests succeed however many writers wait for the server', async () => {
     const answered = Promise.withResolvers<number>()
     let waiting = 0
     await using server = openServer(() => {
@@ -130,7 +130,7 @@ describe('incoming objects of S3', () => {
     expect(waiting).toBe(60)
   })
 
-  test('an aborted wait for the semaphore gives up its place', async () => {
+  test('an aborted wait for the semaphore releases its place', async () => {
     const transfers = new Semaphore(1)
     const release = await transfers.acquire(NEVER)
     const closing = new AbortController()
@@ -145,7 +145,7 @@ describe('incoming objects of S3', () => {
     await transfers.acquire(NEVER)
   })
 
-  test('bytes on their way have no name on the disk, and what cannot be read again is an error', async () => {
+  test('bytes in flight have no file name, and unreadable bytes are an error', async () => {
     const spool = await Spool.open(spoolFolder)
     await spool.write(new Uint8Array(2 * MIB))
     expect(readdirSync(spoolFolder)).toEqual([])
@@ -157,8 +157,8 @@ describe('incoming objects of S3', () => {
   })
 })
 
-describe('a server that does not answer', () => {
-  /** Answers `hanging` never, or begins to and stops; everything else as it should be. */
+describe('a server that does not respond', () => {
+  /** Hangs before or during the response to `hanging`; answers everything else correctly. */
   function openSilent(hanging: (request: Request) => boolean, begins = false) {
     const asked = Promise.withResolvers<void>()
     const server = Bun.serve({
@@ -208,7 +208,7 @@ describe('a server that does not answer', () => {
   })
   const isTail = ({ method, url }: Request) => method === 'GET' && url.includes('incoming-tail')
 
-  /** Aborts when the server was asked what it does not answer. */
+  /** Aborts once the server has received the hanging request. */
   async function ends(
     server: ReturnType<typeof openSilent>,
     work: (signal: AbortSignal) => Promise<unknown>,
@@ -221,16 +221,13 @@ describe('a server that does not answer', () => {
     await expect(working).rejects.toBe(reason)
   }
 
-  test.each([false, true])(
-    'reading the tail ends with the signal, also in the middle: %p',
-    async (begins) => {
-      await using server = openSilent(isTail, begins)
-      await ends(server, (signal) =>
-        server.store.incoming.append('key', { offset: 100, resumeState }, options(signal)),
-      )
-      expect(readdirSync(spoolFolder)).toEqual([])
-    },
-  )
+  test.each([false, true])('reading the tail ends with the signal, even midway: %p', async (begins) => {
+    await using server = openSilent(isTail, begins)
+    await ends(server, (signal) =>
+      server.store.incoming.append('key', { offset: 100, resumeState }, options(signal)),
+    )
+    expect(readdirSync(spoolFolder)).toEqual([])
+  })
 
   test.each([
     ['beginning', null, ({ url }: Request) => url.includes('uploads')],

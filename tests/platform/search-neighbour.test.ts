@@ -1,5 +1,5 @@
 /**
- * What a search reads where a neighbour has many recordings with the same words: nothing of theirs. Judged by rows and pages, for
+ * A search reads nothing of another organization that has many recordings with the same words. Rows and pages are counted, for
  * words in names and in transcripts, whole, as beginnings and as phrases.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
@@ -8,11 +8,11 @@ import { noting, prepare, reading, type Statement } from '../support/plans.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
 const NEIGHBOURS_ROWS = 5_000
-/** What the caller's organization has of the words, its folders and metadata, and the page. */
+/** Matching rows of the caller's organization, its folders and metadata, and the page. */
 const MOST_ROWS = 60
 const MOST_PAGES = 300
 
-/** With quotation marks and an address, which are in words of the index, too. */
+/** Contains quotation marks and an address, which the index treats as words, too. */
 const COMMON_TEXT = "It's a common case, see example.com/a?b='c'"
 
 const RECORDINGS = '/v3/rest/recordings'
@@ -37,7 +37,7 @@ afterAll(async () => {
   await server?.stop()
 })
 
-/** Recordings whose name has the word, and as many others whose transcript is the text. */
+/** Recordings with the word in their name, and as many others with the text as transcript. */
 async function load(organizationId: string, amount: number, word: string, text: string): Promise<void> {
   const { sql } = server.database
   await sql`

@@ -1,6 +1,6 @@
 /**
- * Rows out of SQL are assertions to the compiler: nothing but this file compares them with the columns that statements have. Every
- * typed statement is made once, and described by PostgreSQL.
+ * The compiler takes row types of SQL on trust; this file compares them with the columns of the statements. Every
+ * typed statement is executed once and described by PostgreSQL.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -10,16 +10,16 @@ import { collectStatements, type Statements } from '../support/sql-rows/statemen
 const STORES = [
   'src/**/*.store.ts',
   'src/**/store.ts',
-  'src/actors/{dead-letters,gauge-statements,head,mailbox,statements,worker-statements}.ts',
+  'src/actors/{dead-letters,gauge-statements,mailbox,mailbox-reads,statements,worker-statements}.ts',
 ]
 
-/** Columns that may be null, but not in the rows that the statement takes: its condition or a constraint excludes that. */
+/** Nullable columns that are never null in these rows, because of a condition or a constraint. */
 const NEVER_NULL_THERE = [
   ['src/people/erasure.store.ts', 'terms'], // an erasure that is not finished has terms
   ['src/assets/store.ts', 'url'], // only media that are fetched from a URL
-  ['src/transcribe/store.ts', 'contentType'], // only media that are ready
-  ['src/transcribe/store.ts', 'isAudio'],
-  ['src/transcribe/store.ts', 'objectKey'],
+  ['src/recordings/transcript.store.ts', 'contentType'], // only media that are ready
+  ['src/recordings/transcript.store.ts', 'isAudio'],
+  ['src/recordings/transcript.store.ts', 'objectKey'],
 ] as const
 
 function isKnown(mistake: string): boolean {
@@ -38,12 +38,12 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 describe('rows of SQL', () => {
-  test('every typed statement is made', () => {
+  test('every typed statement is executed', () => {
     expect(collected.statements.length).toBeGreaterThan(150)
     expect(collected.missed).toEqual([])
   })
 
-  test('every row type has the columns of its statement, of their types', async () => {
+  test('every row type matches the columns and types of its statement', async () => {
     const catalog = await readCatalog(database.sql)
     const mistakes: string[] = []
     for (const statement of collected.statements)

@@ -1,4 +1,4 @@
-/** Migration 27 renames tables that processes of the version before still use: their statements work beside the new ones. */
+/** Migration 27 renames tables that older processes still use: their statements keep working next to the new ones. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
@@ -15,7 +15,7 @@ afterAll(() => database.drop())
 const KEY = 'session:00000000-0000-7000-8000-000000000001'
 const ORGANIZATION = '00000000-0000-7000-8000-00000000000a'
 
-/** How the version before numbers and stores a message. */
+/** How the older version numbers and stores a message. */
 const oldSend = () => database.sql<{ seq: number }[]>`
   with letter as (
     select ${KEY}::text as key, 'events_stored'::text as type, '{}'::text as payload, ${ORGANIZATION}::uuid as organization
@@ -46,7 +46,7 @@ test('old and new senders number the messages of one actor without a gap', async
   expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1))
 })
 
-test('an actor that an old worker claims is not claimed by a new one, and is fenced by its epoch', async () => {
+test('a new worker cannot claim the actor of an old worker, and the epoch fences it', async () => {
   const { sql } = database
   await newSend()
   const claimed = await sql`
@@ -62,7 +62,7 @@ test('an actor that an old worker claims is not claimed by a new one, and is fen
     const others = await sql`select key from actor_mailbox where key = ${KEY} for update skip locked`
     expect(others).toHaveLength(0)
   })
-  // A message that arrives after the look keeps an old release from giving the actor back.
+  // A message that arrives after the read prevents an old worker from releasing the actor.
   const release = (mail: number) => sql`
     update actor a set owner = null where a.key = ${KEY} and a.epoch = 1 and a.mail = ${mail} returning a.key`
   await newSend()
@@ -83,7 +83,7 @@ test('old code creates and deletes actors with their messages', async () => {
   expect(await sql`select 1 from actor_message`).toHaveLength(0)
 })
 
-test('a late event that old code stores is found by new code, once', async () => {
+test('new code finds a late event stored by old code, once', async () => {
   const { sql } = database
   const session = '00000000-0000-7000-8000-0000000000aa'
   for (const _ of [1, 2])

@@ -1,4 +1,4 @@
-/** The child process of text jobs: what hangs in it is ended alone, and it ends with its parent. */
+/** The child process of text jobs: a hanging job is ended alone, and the process ends with its parent. */
 import { afterEach, expect, test } from 'bun:test'
 import { fileURLToPath } from 'node:url'
 import { MessageChannel } from 'node:worker_threads'
@@ -40,8 +40,8 @@ test('jobs share a process, one after the other', async () => {
   expect(new Set(answers.map(([, pid]) => pid)).size).toBe(1)
 })
 
-test('a job that hangs is ended at its deadline, and no other job fails', async () => {
-  // Long enough for a process to start on a busy machine.
+test('a hanging job is ended at its deadline, and no other job fails', async () => {
+  // Allows a process to start on a busy machine.
   const run = start({ deadlineMs: 5_000 })
   const [, first] = await run('before')
   const [hanging, waiting] = await Promise.allSettled([run('hang'), run('after')])
@@ -52,7 +52,7 @@ test('a job that hangs is ended at its deadline, and no other job fails', async 
   await eventually(() => !isRunning(first!))
 }, 20_000)
 
-test('a job whose turn is lost is ended, and one that waits never begins', async () => {
+test('a job with a lost turn is ended if running and dropped if waiting', async () => {
   const run = start()
   const [, first] = await run('before')
   const turn = new AbortController()
@@ -64,14 +64,14 @@ test('a job whose turn is lost is ended, and one that waits never begins', async
   expect((await run('after'))[0]).toBe('after')
 })
 
-test('a job that ends the process fails by itself; so does one that cannot be done', async () => {
+test('a job that kills the process, or throws, fails alone', async () => {
   const run = start()
   await expect(run('exit')).rejects.toThrow('the text process has ended')
   await expect(run('fail')).rejects.toThrow('the text work failed: RangeError')
   expect((await run('after'))[0]).toBe('after')
 })
 
-test('a process that was ended from outside is replaced, and so is one that had nothing to do', async () => {
+test('a killed process is replaced, busy or idle', async () => {
   const run = start({ idleMs: 50 })
   const [, first] = await run('a')
   process.kill(Number(first), 'SIGKILL')
@@ -81,9 +81,9 @@ test('a process that was ended from outside is replaced, and so is one that had 
   expect((await run('c'))[0]).toBe('c')
 })
 
-test('organizations take turns, and one that hangs never holds up another', async () => {
+test('organizations take turns, and a hanging job of one never delays another', async () => {
   const run = start()
-  // Ended when the test is: the deadline is 30 s.
+  // Ends with the test: the deadline is 30 s.
   const hanging = ['hang', 'hang', 'hang'].map((text) => run(text, { organization: 'noisy' }).catch(() => {}))
   const order: string[] = []
   const job = async (organization: string, number: number) => {
@@ -96,7 +96,7 @@ test('organizations take turns, and one that hangs never holds up another', asyn
   await Promise.all(hanging)
 }, 20_000)
 
-test('threads share the processes; what one of them asked for ends with it', async () => {
+test('threads share the processes; the jobs of a thread end with it', async () => {
   const shared = createTextProcesses({ command: [process.execPath, SCRIPT] })
   processes.push(shared)
   const threads = Array.from({ length: 2 }, () => {
@@ -126,7 +126,7 @@ test('threads share the processes; what one of them asked for ends with it', asy
   expect((await behind)[0]).toBe('behind')
 }, 20_000)
 
-test('the real process does its jobs, and ends when its parent is gone', async () => {
+test('the real process does its jobs and ends with its parent', async () => {
   const real = createTextProcesses()
   processes.push(real)
   const exchange = { eventId: 'a1', question: null, answer: 'So.', followUps: ['That does not work. 😀'] }

@@ -1,4 +1,4 @@
-/** What the work of a transaction leaves behind when it ends. First shown to be broken without what we add. */
+/** Statements after the end of a transaction. The first test shows the flaw of the bare driver. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { connect, type Sql, type Tx } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
@@ -18,7 +18,7 @@ afterAll(() => database.drop())
 type Begin = (sql: Sql, work: (tx: Tx) => Promise<unknown>) => Promise<unknown>
 const plain: Begin = (sql, work) => sql.begin((tx) => work(tx as Tx))
 
-/** One part of the work fails while the other writes on. @returns what the other one has written for good */
+/** One part of the work fails while the other keeps writing. @returns the committed writes of the other part */
 async function restOf(begin: Begin): Promise<readonly number[]> {
   const sql = connect({ url: database.url }, { max: 1, applicationName: 'one connection' })
   let rest: Promise<unknown> = Promise.resolve()
@@ -43,10 +43,10 @@ async function restOf(begin: Begin): Promise<readonly number[]> {
   return (await database.sql<{ number: number }[]>`select number from note`).map((note) => note.number)
 }
 
-test('the driver runs by itself what comes behind ROLLBACK', async () => {
+test('the bare driver runs statements after ROLLBACK outside the transaction', async () => {
   expect(await restOf(plain)).not.toEqual([])
 })
 
-test('what a transaction that has failed would still do is refused', async () => {
+test('statements after a failed transaction are refused', async () => {
   expect(await restOf(transaction)).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** The executable of `bun run build`, alone in a folder of its own: the same service, with everything inside. */
+/** The executable of `bun run build`, alone in a folder: it contains the whole service. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { build } from '../../scripts/build.ts'
@@ -17,17 +17,17 @@ describe('executable', () => {
 
   beforeAll(async () => {
     await build(executable)
-    // Without arguments it serves.
+    // Without arguments it starts the service.
     service = await services.start({ command: [executable] })
   })
 
-  test('brings its own PostgreSQL and threads: /health and /ready answer 200', async () => {
+  test('contains PostgreSQL and worker threads: /health and /ready are 200', async () => {
     expect((await fetch(`${service.baseUrl}/health`)).status).toBe(200)
     expect(await (await fetch(`${service.baseUrl}/ready`)).json()).toMatchObject({ status: 'ready' })
     expect(await applicationKeys(service.baseUrl, demoCredentials(dataDir))).toEqual(['demo'])
   })
 
-  test('Swagger UI and its assets come out of it', async () => {
+  test('contains Swagger UI and its assets', async () => {
     const page = await (await fetch(`${service.baseUrl}/docs`)).text()
     const assets = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path)
     expect(assets.length).toBeGreaterThan(1)
@@ -35,7 +35,7 @@ describe('executable', () => {
       expect((await fetch(new URL(path, `${service.baseUrl}/docs`))).status).toBe(200)
   })
 
-  test('the pages of the website come out of it', async () => {
+  test('contains the pages of the website', async () => {
     const page = await fetch(`${service.baseUrl}/api/content/self-hosting`)
     expect(await page.json()).toMatchObject({ slug: 'self-hosting', title: 'Self-hosting' })
   })
@@ -48,13 +48,13 @@ describe('executable', () => {
     }))
   })
 
-  test('worker threads run in it', async () => {
+  test('runs worker threads', async () => {
     const text = await (await fetch(`${service.baseUrl}/metrics`)).text()
     expect(text).toContain('earshot_actor')
     expect(service.output()).not.toContain('a worker thread ended')
   })
 
-  test('the threads for large request bodies run in it', async () => {
+  test('runs the threads for large request bodies', async () => {
     const headers = {
       'x-service-api-key': demoCredentials(dataDir).apiKey,
       'content-type': 'application/json',
@@ -64,7 +64,7 @@ describe('executable', () => {
     expect(status).toBe(201)
   })
 
-  test('the child process of text work runs out of it', async () => {
+  test('runs the child process for text jobs', async () => {
     const headers = {
       'x-service-api-key': demoCredentials(dataDir).apiKey,
       'content-type': 'application/json',
@@ -78,18 +78,18 @@ describe('executable', () => {
     await eventually(async () => ((await summary()) as { summary: unknown }).summary === text)
   })
 
-  test('SIGTERM ends it in order and leaves no child process', async () => {
+  test('stops properly on SIGTERM and leaves no child process', async () => {
     expect(await service.kill()).toBe(0)
     expect(processesNaming(dataDir)).toEqual([])
   })
 
-  test('the second start unpacks nothing and has the data', async () => {
+  test('unpacks nothing on the second start and has the data', async () => {
     const again = await services.start({ command: [executable, 'serve'] })
     expect(await applicationKeys(again.baseUrl, demoCredentials(dataDir))).toEqual(['demo'])
     expect(await again.kill()).toBe(0)
   })
 
-  test('kill -9 of its whole process group: its servers end within 15 s', async () => {
+  test('kill -9 of the whole process group: its servers end within 15 s', async () => {
     const killed = await services.start({ command: [executable], group: true })
     expect(processesNaming(dataDir).length).toBeGreaterThan(1)
     await killed.killGroup()

@@ -1,6 +1,6 @@
 /**
- * Processes that start before their database does, as containers on a machine that was switched on: they wait, say for what, and
- * share the migrations when it is there. What will not pass by itself ends the start at once.
+ * Processes that start before their database, such as containers after a power-on. They wait, log what they wait for, and
+ * migrate once it is available. A permanent error ends the start at once.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { MIGRATIONS } from '../../sql/migrations.ts'
@@ -38,7 +38,7 @@ function linesOf(service: Service): readonly Record<string, unknown>[] {
 const says = (service: Service, message: string) =>
   eventually(() => linesOf(service).some(({ msg }) => msg === message))
 
-test('processes wait for a database that is away, and migrate it once when it is there, however often they are cut off', async () => {
+test('processes wait for the database and migrate it once, however often the connection breaks', async () => {
   proxy.setRefusing(true)
   const waiting = await Promise.all(['api', 'worker', 'api'].map((ROLE) => start({ ROLE })))
   await Promise.all(waiting.map((service) => says(service, 'waiting for the database')))
@@ -46,7 +46,7 @@ test('processes wait for a database that is away, and migrate it once when it is
     database: `PostgreSQL at 127.0.0.1:${proxy.port}${new URL(url).pathname}`,
     err: expect.any(String),
   })
-  // Whoever migrates holds this lock: all of them come as far as that, and are cut off.
+  // A migrating process holds this lock. All of them get this far and are disconnected.
   await database.sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${0x65_61_72_73})`
     proxy.setRefusing(false)
@@ -59,7 +59,7 @@ test('processes wait for a database that is away, and migrate it once when it is
     })
     proxy.cut()
   })
-  await Promise.all(waiting.map((service) => says(service, 'the database is there')))
+  await Promise.all(waiting.map((service) => says(service, 'the database is available')))
   await eventually(() => waiting.every((service) => /Address/.test(service.output())))
   const rows = await database.sql`select number from schema_migration order by number`
   expect(rows.map(({ number }) => number)).toEqual(MIGRATIONS.map(({ number }) => number))
@@ -68,7 +68,7 @@ test('processes wait for a database that is away, and migrate it once when it is
   expect(await Promise.all(waiting.map((service) => service.kill()))).toEqual([0, 0, 0])
 })
 
-test('the wait ends at the time that was set, with exit code 1 and a last line that says so', async () => {
+test('the wait ends after the configured time with exit code 1 and a final line', async () => {
   proxy.setRefusing(true)
   const service = await start({ DATABASE_WAIT: '1' })
   expect(await service.exited).toBe(1)
@@ -77,7 +77,7 @@ test('the wait ends at the time that was set, with exit code 1 and a last line t
   )
 })
 
-test('a signal ends a process that waits, in order and without a complaint', async () => {
+test('a signal ends a waiting process properly and without an error', async () => {
   proxy.setRefusing(true)
   const service = await start({})
   await says(service, 'waiting for the database')
@@ -85,7 +85,7 @@ test('a signal ends a process that waits, in order and without a complaint', asy
   expect(linesOf(service).map(({ msg }) => msg)).toEqual(['waiting for the database', 'stopping'])
 })
 
-test('a role that the server does not know is not waited for', async () => {
+test('an unknown database role ends the start at once', async () => {
   const other = new URL(database.url)
   other.username = 'nobody_of_this_name'
   const service = await start({ DATABASE_URL: other.href })

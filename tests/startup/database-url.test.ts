@@ -1,4 +1,4 @@
-/** Processes that share a database which they are told of: who migrates it, what each role answers, how each ends. */
+/** Processes that share the database in DATABASE_URL: migration, endpoints of each role, and shutdown. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ describe('with DATABASE_URL', () => {
   })
   afterAll(() => database.drop())
 
-  test('ten processes migrate one empty database at once: each migration is applied once, none fails', async () => {
+  test('ten processes migrate an empty database at once: each migration is applied once, and none fails', async () => {
     const migrations = await Promise.all(
       Array.from({ length: 10 }, () =>
         services.start({
@@ -36,7 +36,7 @@ describe('with DATABASE_URL', () => {
     ['api', 200],
     ['worker', 404],
   ] as const)(
-    'ROLE=%s: health, readiness and metrics; /docs answers %i; SIGINT ends it in order',
+    'ROLE=%s: health, readiness and metrics; /docs is %i; SIGINT stops it properly',
     async (role, docs) => {
       const service = await services.start({ env: { DATABASE_URL: database.url, ROLE: role } })
       const statusOf = async (path: string) => (await fetch(`${service.baseUrl}${path}`)).status
@@ -50,7 +50,7 @@ describe('with DATABASE_URL', () => {
     },
   )
 
-  test('a Redis that does not answer is said in the banner, once; all the rest goes on', async () => {
+  test('the banner reports an unreachable Redis once; everything else works', async () => {
     const env = { DATABASE_URL: database.url, REDIS_URL: 'redis://127.0.0.1:1', LOG_LEVEL: 'silent' }
     const service = await services.start({ env, ready: /Transcribes/ })
     expect(service.output().match(/Redis does not answer/g)).toHaveLength(1)
@@ -62,12 +62,12 @@ describe('with DATABASE_URL', () => {
     expect(await Promise.all([service, well].map((one) => one.kill()))).toEqual([0, 0])
   })
 
-  test('nothing is started or written beside it: no server of our own, no folder', () => {
+  test('no embedded server is started and no folder is created', () => {
     expect(existsSync(join(services.folder, 'data', 'postgres'))).toBe(false)
     expect(existsSync(join(services.folder, 'data', 'redis'))).toBe(false)
   })
 
-  test('/ready answers 503 and says what is missing while the schema is behind; /health goes on', async () => {
+  test('/ready is 503 and names the missing migrations while the schema is behind; /health stays 200', async () => {
     const service = await services.start({ env: { DATABASE_URL: database.url, ROLE: 'api' } })
     const last = MIGRATIONS.at(-1)?.number ?? 0
     await database.sql`update schema_migration set number = -1 where number = ${last}`

@@ -1,4 +1,4 @@
-/** The start with nothing configured, on one data folder through its whole life: killed, crashed, joined, stopped. */
+/** The start without configuration, through the whole life of one data folder: killed, crashed, joined, stopped. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -29,7 +29,7 @@ describe('embedded start', () => {
     service = await services.start()
   })
 
-  test('an empty folder: the database is made and migrated, and /health and /ready answer 200', async () => {
+  test('an empty folder: the database is created and migrated, and /health and /ready are 200', async () => {
     expect(await (await fetch(`${service.baseUrl}/health`)).json()).toEqual({ status: 'ok' })
     const ready = await fetch(`${service.baseUrl}/ready`)
     expect(ready.status).toBe(200)
@@ -44,21 +44,21 @@ describe('embedded start', () => {
     })
   })
 
-  test('the banner says where Swagger UI and the credentials are and what runs', () => {
+  test('the banner shows the addresses of Swagger UI and the credentials, and what runs', () => {
     expect(service.output()).toContain(`${dataDir}/credentials.json`)
     expect(service.output()).toMatch(/Swagger UI +http:\S+\/docs\n/)
     expect(service.output()).toContain(`PostgreSQL (embedded, ${dataDir}/postgres)`)
   })
 
-  test('demo credentials are in a file that only its owner can read', () => {
+  test('only the owner can read the file with the demo credentials', () => {
     expect(statSync(join(dataDir, 'credentials.json')).mode & 0o777).toBe(0o600)
   })
 
-  test('nobody else may enter the folder of the socket', () => {
+  test('other users cannot enter the folder of the socket', () => {
     expect(statSync(join(dataDir, 'postgres')).mode & 0o777).toBe(0o700)
   })
 
-  test('others may read nothing in DATA_DIR: credentials, keys, mail, media, sockets, logs', async () => {
+  test('other users can read nothing in DATA_DIR: credentials, keys, mail, media, sockets, logs', async () => {
     const { apiKey } = demoCredentials(dataDir)
     const { uploadUrl } = await createUpload(service.baseUrl, apiKey, { fileSize: 5 })
     expect((await fetch(uploadUrl, { method: 'PUT', body: 'RIFF!' })).status).toBe(201)
@@ -74,14 +74,14 @@ describe('embedded start', () => {
     expect(names.some((name) => name.startsWith('media/'))).toBe(true)
     const open = names
       .map((name) => [name, statSync(join(dataDir, name), { throwIfNoEntry: false })] as const)
-      // A file inside a closed folder is closed, too.
+      // A file inside a closed folder is protected, too.
       .filter(([name, stat]) => !name.includes('/') && stat !== undefined && (stat.mode & 0o077) !== 0)
       .map(([name]) => name)
     expect(open).toEqual([])
     expect(statSync(dataDir).mode & 0o066).toBe(0)
   })
 
-  test('/metrics is Prometheus text with the route as label, never the path', async () => {
+  test('/metrics is Prometheus text labelled by route, never by path', async () => {
     await fetch(`${service.baseUrl}/no/such/place`)
     const text = await eventually(async () => {
       const answer = await (await fetch(`${service.baseUrl}/metrics`)).text()
@@ -91,7 +91,7 @@ describe('embedded start', () => {
     expect(text).not.toContain('/no/such/place')
   })
 
-  test('a second service on the same folder is refused with one line; the first goes on', async () => {
+  test('a second service on the same folder is refused with one line; the first continues', async () => {
     const second = await services.start({ ready: 'none' })
     expect(await second.exited).toBe(1)
     expect(second.output()).toBe(
@@ -100,13 +100,13 @@ describe('embedded start', () => {
     expect((await fetch(`${service.baseUrl}/ready`)).status).toBe(200)
   })
 
-  test('kill -9: a start that follows at once has the data', async () => {
+  test('kill -9: an immediate restart has the data', async () => {
     await service.kill('SIGKILL')
     service = await services.start()
     expect(await applicationKeys(service.baseUrl, demoCredentials(dataDir))).toEqual(['demo'])
   })
 
-  test('PostgreSQL killed while the service runs: it is started again', async () => {
+  test('PostgreSQL killed while the service runs: it is restarted', async () => {
     const before = postgresPid(dataDir)
     process.kill(before, 'SIGKILL')
     await eventually(
@@ -119,13 +119,13 @@ describe('embedded start', () => {
     expect(await applicationKeys(service.baseUrl, demoCredentials(dataDir))).toEqual(['demo'])
   })
 
-  test('after PostgreSQL came back the folder is still ours alone', async () => {
+  test('after the restart of PostgreSQL the folder is still locked', async () => {
     const second = await services.start({ ready: 'none' })
     expect(await second.exited).toBe(1)
     expect(second.output()).toContain(`another Earshot process (${service.pid}) serves it`)
   })
 
-  test.if(hasRedis)('Redis killed while the service runs: it is started again', async () => {
+  test.if(hasRedis)('Redis killed while the service runs: it is restarted', async () => {
     const before = await redisPid(dataDir)
     process.kill(before ?? 0, 'SIGKILL')
     await eventually(async () => ![before, null].includes(await redisPid(dataDir)))
@@ -142,7 +142,7 @@ describe('embedded start', () => {
     expect(await applicationKeys(service.baseUrl, demoCredentials(dataDir))).toEqual(['demo'])
   })
 
-  test('SIGTERM: the request under way is answered, the exit code is 0, no child process is left', async () => {
+  test('SIGTERM: the running request is answered, the exit code is 0, and no child process is left', async () => {
     const demo = demoCredentials(dataDir)
     const request = await slowRequest(service.baseUrl, demo.agentSecret, oneEvent(demo, 's1'))
     const exited = service.kill('SIGTERM')
@@ -154,7 +154,7 @@ describe('embedded start', () => {
   })
 })
 
-/** Sends all of a request but its last byte; `finish` sends that and resolves with what comes back. */
+/** Sends a request without its last byte; `finish` sends that byte and resolves with the response. */
 async function slowRequest(baseUrl: string, secret: string, body: string) {
   const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1')
   let answer = ''
@@ -175,7 +175,7 @@ async function slowRequest(baseUrl: string, secret: string, body: string) {
   await new Promise<void>((sent) =>
     socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, -1)}`, () => sent()),
   )
-  // The service has seen the request when it has answered another one that was sent later.
+  // Once a later request is answered, the service has received the earlier one.
   await fetch(`${baseUrl}/health`)
   return {
     finish() {

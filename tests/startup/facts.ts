@@ -1,4 +1,4 @@
-/** What the tests of the start look up outside the service: its child processes, its files, its demo data. */
+/** Facts that start-up tests read outside the service: child processes, files, demo data. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -7,7 +7,7 @@ export function postgresPid(dataDir: string): number {
   return Number(readFileSync(join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8').split('\n')[0])
 }
 
-/** The process id of the Redis server of a data folder, or null while there is none. */
+/** The process id of the Redis server of a data folder, or null if none runs. */
 export async function redisPid(dataDir: string): Promise<number | null> {
   const folder = join(dataDir, 'redis')
   for (const name of readdirSync(folder).filter((entry) => entry.endsWith('.sock'))) {
@@ -55,7 +55,7 @@ export function oneEvent({ agentKey }: Demo, externalSessionId: string): string 
   })
 }
 
-/** Command lines that name the folder: servers that a service runs in it. */
+/** Command lines that contain the folder: the servers running in it. */
 export function processesNaming(folder: string): readonly string[] {
   const { stdout } = Bun.spawnSync(['ps', '-axww', '-o', 'command='])
   return stdout

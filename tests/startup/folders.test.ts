@@ -1,4 +1,4 @@
-/** Data folders that are hard to serve from: long, with spaces, closed to everybody but root, not a folder at all. */
+/** Unusual data folders: long names, spaces, root-only access, not a folder at all. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ describe('data folder', () => {
     return { status: ready.status, owner: Number(owner), output: service.output() }
   }
 
-  test('with spaces, commas and quotes, and too long for the address of a socket', async () => {
+  test('with spaces, commas and quotes, and too long for a socket address', async () => {
     const dataDir = join(
       services.folder,
       `it's a "folder", with spaces ${'and a long name '.repeat(8)}`.trim(),
@@ -34,16 +34,16 @@ describe('data folder', () => {
     expect(output).toContain(dataDir)
   })
 
-  test.if(isRoot)('root below a folder that only root may enter: PostgreSQL runs all the same', async () => {
+  test.if(isRoot)('as root, below a root-only folder: PostgreSQL runs nevertheless', async () => {
     const closed = join(services.folder, 'closed')
     mkdirSync(closed, { mode: 0o700 })
     expect((await startAndStop(join(closed, 'data'))).status).toBe('ready')
   })
 
   test.if(isRoot)(
-    'root in a folder that others may pass through: PostgreSQL runs as an unprivileged user',
+    'as root, in a folder that other users may enter: PostgreSQL runs as an unprivileged user',
     async () => {
-      // The folder of a test is closed itself.
+      // The folder of the test is closed to other users.
       const open = join(tmpdir(), `earshot-open-${crypto.randomUUID()}`)
       mkdirSync(open, { mode: 0o755 })
       try {
@@ -56,7 +56,7 @@ describe('data folder', () => {
     },
   )
 
-  test('a file in its place is refused with one line', async () => {
+  test('that is a file is refused with one line', async () => {
     const file = join(services.folder, 'file')
     await Bun.write(file, '')
     const service = await services.start({ ready: 'none', env: { DATA_DIR: file } })
@@ -66,7 +66,7 @@ describe('data folder', () => {
     )
   })
 
-  test('data of another version of PostgreSQL is refused with one line', async () => {
+  test('with data of another PostgreSQL version is refused with one line', async () => {
     const dataDir = join(services.folder, 'old')
     mkdirSync(join(dataDir, 'postgres', 'data'), { recursive: true })
     await Bun.write(join(dataDir, 'postgres', 'data', 'PG_VERSION'), '15\n')

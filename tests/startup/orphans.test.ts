@@ -1,4 +1,4 @@
-/** What becomes of the embedded servers when the process that uses them is killed, or their folder disappears. */
+/** The embedded servers after their process is killed or their folder disappears. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { applicationKeys, demoCredentials, postgresPid, processesNaming } from '
 
 setDefaultTimeout(90_000)
 
-/** The bound of the promise: embedded servers end within so long after the process that used them. */
+/** The guarantee: embedded servers end within this time after their process. */
 const ORPHANS_END_MS = 15_000
 
 const servers = (folder: string) => processesNaming(folder).filter((line) => !line.includes('watchdog'))
@@ -29,12 +29,12 @@ describe('kill -9 of the whole process group', () => {
     expect(processesNaming(dataDir)).toEqual([])
   })
 
-  test('a start that follows at once keeps its servers', async () => {
+  test('an immediate restart keeps its servers', async () => {
     const service = await services.start({ group: true })
     const watchdogs = processesNaming(dataDir).length - servers(dataDir).length
     await service.killGroup()
     const next = await services.start()
-    // The first watchdog has done what it does: only that of the second service is left.
+    // The first watchdog has finished: only that of the second service is left.
     await eventually(
       () =>
         !processesNaming(dataDir).some((line) => line.includes('servers stop') && !line.includes('watchdog')),
@@ -47,7 +47,7 @@ describe('kill -9 of the whole process group', () => {
     expect(processesNaming(dataDir)).toEqual([])
   })
 
-  test('a watchdog that is killed is started again', async () => {
+  test('a killed watchdog is restarted', async () => {
     const service = await services.start({ group: true })
     const before = watchdogPid(dataDir)
     process.kill(before ?? 0, 'SIGKILL')
@@ -94,12 +94,12 @@ describe('DATA_DIR disappears while the service runs', () => {
     },
   )
 
-  test('PostgreSQL ends at once because its data is gone: no new cluster either', async () => {
+  test('PostgreSQL ends at once because its data is gone: no new cluster is created', async () => {
     const dataDir = join(services.folder, 'emptied')
     const service = await services.start({ env: { DATA_DIR: dataDir, LOG_LEVEL: 'silent' } })
     const data = join(dataDir, 'postgres', 'data')
     const pid = postgresPid(dataDir)
-    // In one go: the service looks after the folder all the time.
+    // Atomically, because the service watches the folder all the time.
     renameSync(data, `${data}.gone`)
     process.kill(pid, 'SIGQUIT')
     expect(await service.exited).toBe(1)

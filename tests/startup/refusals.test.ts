@@ -1,4 +1,4 @@
-/** What is wrong with the settings or the surroundings ends the start with exactly one line and exit code 1. */
+/** An error in the settings or the environment ends the start with exactly one line and exit code 1. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { MIGRATIONS } from '../../sql/migrations.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -43,19 +43,19 @@ describe('wrong settings', () => {
       'OIDC_AUDIENCE is not set, but must be the expected audience when OIDC_ISSUER is set',
     ],
   ]
-  test.concurrent.each(cases)('%o: variable, value and what is allowed', async (env, line) => {
+  test.concurrent.each(cases)('%o: the error names variable, value and allowed values', async (env, line) => {
     expect(await refusal(env)).toBe(`${line}\n`)
   })
 })
 
-describe('wrong surroundings', () => {
+describe('wrong environment', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await createTestDatabase()
   })
   afterAll(() => database.drop())
 
-  test('a database server that does not answer is named without its password', async () => {
+  test('an unreachable database server is named without its password', async () => {
     const output = await refusal({
       DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:1/db',
       DATABASE_WAIT: '0',
@@ -64,7 +64,7 @@ describe('wrong surroundings', () => {
     expect(output).not.toContain('hunter2')
   })
 
-  test('a database that does not exist is named', async () => {
+  test('a missing database is named', async () => {
     const url = new URL(database.url)
     url.pathname = '/nowhere_at_all'
     expect(await refusal({ DATABASE_URL: url.href })).toBe(
@@ -72,7 +72,7 @@ describe('wrong surroundings', () => {
     )
   })
 
-  test('a port that is taken is named, never shared', async () => {
+  test('an occupied port is named, never shared', async () => {
     const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
     const { port } = taken
     const output = await refusal({ DATABASE_URL: database.url, PORT: String(port) })
@@ -82,7 +82,7 @@ describe('wrong surroundings', () => {
     )
   })
 
-  test('a newer schema that is not breaking is worked with; one that is refuses this code', async () => {
+  test('a newer compatible schema is accepted; a breaking one is refused', async () => {
     const newer = (MIGRATIONS.at(-1)?.number ?? 0) + 1
     await database.sql`
       insert into schema_migration (number, name, checksum, breaking)
@@ -91,7 +91,7 @@ describe('wrong surroundings', () => {
     await service.kill()
     await database.sql`update schema_migration set breaking = true where number = ${newer}`
     expect(await refusal({ DATABASE_URL: database.url })).toBe(
-      `The database has migration ${newer} (later), which this older version cannot work with\n`,
+      `The database has migration ${newer} (later). This older version does not work with it\n`,
     )
   })
 })

@@ -68,7 +68,7 @@ function soundTools() {
 
 const readOutput = () => createReadOutput(server.deps.requestWork)
 
-/** The only worker from now on, with this transcriber. */
+/** Replaces the worker by one with this transcriber. */
 async function transcribeBy(
   transcribe: TranscribeConfig | null,
   timeLimitMs?: () => number,
@@ -90,7 +90,7 @@ async function transcribeBy(
   await runtime.start()
 }
 
-/** A shell script that is given the sound as `$1` and counts its runs in the file `runs`. */
+/** A shell script that gets the audio as `$1` and counts its runs in the file `runs`. */
 function script(lines: string): TranscribeConfig & { readonly runs: () => number } {
   const name = join(folder, crypto.randomUUID())
   writeFileSync(name, `echo run >> ${name}.runs\n${lines}\n`)
@@ -113,7 +113,7 @@ const SAID = JSON.stringify({
 const UTTERANCES = [
   utterance(0, 1.25, 0, 'The export of the invoices failed.'),
   utterance(1.25, 2.5, 1, 'Since Monday?'),
-  // Not after the end of the sound.
+  // Not after the end of the audio.
   utterance(2.5, 3, 0, 'Yes.'),
 ]
 
@@ -141,7 +141,7 @@ const reached = (id: string, ...states: readonly string[]) =>
     return recording.asset.status === 'completed' && states.includes(recording.transcript.status) && recording
   })
 
-/** Nothing is left to be done for the recording, and nothing was given up. */
+/** No work is left for the recording, and nothing was dead-lettered. */
 const idle = (id: string) =>
   eventually(async () => {
     const { sql } = server.database
@@ -150,7 +150,7 @@ const idle = (id: string) =>
     return (await sql`select 1 from actor_message where key = any(${keys})`).length === 0
   })
 
-/** As an operator does it. */
+/** Runs the command of an operator. */
 async function queue(id: string) {
   const queued = await transactionWithOutbox(server.deps, (tx, { send }) =>
     requestTranscription(tx, send, { organizationId, recordingId: id }, 'waiting'),
@@ -266,7 +266,7 @@ describe('a command that fails', () => {
     expect([command.runs(), scratchFolders(), await utterancesOf(id)]).toEqual([3, [], []])
   })
 
-  test('once is done over', async () => {
+  test('once is retried', async () => {
     const once = join(folder, 'once')
     const command = script(`if [ ! -e ${once} ]; then touch ${once}; exit 1; fi; echo '${SAID}'`)
     await transcribeBy(command)
@@ -275,7 +275,7 @@ describe('a command that fails', () => {
     expect([command.runs(), await utterancesOf(id)]).toEqual([2, UTTERANCES])
   })
 
-  test('without an error until no attempt is left fails the transcript, too', async () => {
+  test('and uses up its attempts without an error fails the transcript, too', async () => {
     await transcribeBy(null)
     const id = await create()
     await reached(id, 'waiting')
@@ -312,7 +312,7 @@ test('an attempt of any kind that takes too long is ended, three times', async (
 })
 
 describe('a server', () => {
-  test('that is busy is asked again, queued meanwhile; one that refuses the sound is not', async () => {
+  test('that is busy is retried, queued meanwhile; one that rejects the audio is not', async () => {
     let free = false
     using speech = startSpeechServer(() => (free ? new Response(SAID) : new Response('', { status: 401 })))
     const settings = { kind: 'server', url: speech.url, model: 'whisper-1', apiKey: null } as const
@@ -339,7 +339,7 @@ describe('other media', () => {
     await eventually(async () => (await recordingOf(id)).asset.durationSeconds === 2)
   }
 
-  test('is processed at once, although a transcription waits for hours for its next attempt', async () => {
+  test('is processed at once while a transcription waits for hours for its next attempt', async () => {
     using speech = startSpeechServer(() => new Response('', { status: 401 }))
     const settings = { kind: 'server', url: speech.url, model: 'whisper-1', apiKey: null } as const
     await transcribeBy(settings, undefined, { retryBaseMs: 3_600_000, retryCapMs: 3_600_000 })
@@ -368,12 +368,12 @@ describe('other media', () => {
     gate.resolve()
     await reached(id, 'completed')
     expect(speech.requests).toHaveLength(2)
-    // Not after the end of the new sound.
+    // Not after the end of the new audio.
     expect((await utterancesOf(id)).map(({ endSec }: { endSec: number }) => endSec)).toEqual([1.25, 2, 2])
   })
 })
 
-test('a recording that is deleted takes its running command with it', async () => {
+test('deleting a recording ends its running command', async () => {
   const pids = join(folder, 'pids')
   await transcribeBy(script(`echo $$ > ${pids}; sleep 1000`))
   const id = await create()
@@ -386,7 +386,7 @@ test('a recording that is deleted takes its running command with it', async () =
   expect(left).toHaveLength(0)
 })
 
-test('kill -9 of the worker in the middle: the command ends, another worker retries it, once', async () => {
+test('kill -9 of the worker midway: the command ends, and another worker retries it once', async () => {
   await transcribeBy(null)
   const id = await create()
   await reached(id, 'waiting')

@@ -96,7 +96,7 @@ describe('a request', () => {
       expect(request!.form.get('model')).toBe('whisper-1')
       expect(request!.form.get('response_format')).toBe('verbose_json')
       expect(request!.form.get('timestamp_granularities[]')).toBe('segment')
-      // As it is: nothing is lost where nothing has to be.
+      // Unchanged: conversion would lose quality for no reason.
       expect([request!.file.name, request!.file.size]).toEqual([
         'audio.wav',
         statSync(join(folder, 'short.wav')).size,
@@ -121,7 +121,7 @@ describe('a request', () => {
     expect(secondsOf(join(folder, 'got.m4a'))).toBeWithin(2.8, 3.3)
   })
 
-  test('is not made of media that cannot be read, or without ffmpeg: terminal', async () => {
+  test('is not sent for unreadable media or without ffmpeg: terminal', async () => {
     using server = startSpeechServer(() => verbose())
     await Bun.write(join(folder, 'broken.mp4'), 'nothing of the kind')
     const broken = soundOf('broken.mp4', { contentType: 'video/mp4', isAudio: false })
@@ -130,7 +130,7 @@ describe('a request', () => {
     const film = soundOf('film.mp4', { contentType: 'video/mp4', isAudio: false })
     const error = await failureOf(bare.transcribe(film, signal))
     expect([error.attempts, error.message]).toEqual([1, expect.stringContaining('FFMPEG_PATH')])
-    // What goes as it is needs none.
+    // Media that is sent unchanged needs none.
     await bare.transcribe(soundOf('short.wav'), signal)
     expect(server.requests).toHaveLength(1)
   })
@@ -143,7 +143,7 @@ describe('a request', () => {
   })
 })
 
-describe('long sound', () => {
+describe('long audio', () => {
   const long = (facts: Partial<SourceMedia> = {}) => soundOf('long.wav', { durationSeconds: 95, ...facts })
 
   test('is sent in pieces cut at pauses, and the times of each are shifted to its position', async () => {
@@ -160,7 +160,7 @@ describe('long sound', () => {
     expect(begins).toHaveLength(3)
     expect(begins[0]).toBe(0)
     for (const begin of begins.slice(1)) expect(begin % 10).toBeWithin(9, 10)
-    // No piece says anything about what comes after it.
+    // No piece depends on later pieces.
     expect(segments.map(({ endSec }) => endSec)).toEqual([
       1,
       begins[1]!,
@@ -212,22 +212,19 @@ describe('a server that fails', () => {
     return { error, requests: server.requests.length }
   }
 
-  test.each([400, 413, 415, 422])('with %d has judged the sound: terminal', async (status) => {
+  test.each([400, 413, 415, 422])('with %d rejects the audio: terminal', async (status) => {
     const { error, requests } = await ask(() => new Response('SECRET', { status }))
     expect([error.attempts, requests]).toEqual([1, 1])
     expect(error.message).toContain(String(status))
   })
 
-  test.each([401, 403, 404])(
-    'with %d needs an operator: tried again for hours, not at once',
-    async (status) => {
-      const { error, requests } = await ask(() => new Response('SECRET', { status }))
-      expect(error.attempts).toBeGreaterThan(100)
-      expect(requests).toBe(1)
-    },
-  )
+  test.each([401, 403, 404])('with %d needs an operator: retried for hours, not at once', async (status) => {
+    const { error, requests } = await ask(() => new Response('SECRET', { status }))
+    expect(error.attempts).toBeGreaterThan(100)
+    expect(requests).toBe(1)
+  })
 
-  test.each([408, 429, 500, 503])('with %d is asked again at once, then for hours', async (status) => {
+  test.each([408, 429, 500, 503])('with %d is retried at once, then for hours', async (status) => {
     const { error, requests } = await ask(
       () => new Response('SECRET', { status, headers: { 'retry-after': '0' } }),
     )
@@ -235,7 +232,7 @@ describe('a server that fails', () => {
     expect(requests).toBe(3)
   })
 
-  test('once is asked again for the failed piece only', async () => {
+  test('once gets only the failed piece again', async () => {
     using server = startSpeechServer(({ number }) =>
       number === 2 ? new Response('SECRET', { status: 500 }) : Response.json({ text: `${number}` }),
     )
@@ -246,7 +243,7 @@ describe('a server that fails', () => {
     expect(segments.map(({ text }) => text)).toEqual(['1', '3'])
   })
 
-  test('to answer in time, or breaks off, is asked again', async () => {
+  test('to respond in time, or disconnects, is retried', async () => {
     const retry = { timeoutMs: 100, pausesMs: [1] }
     const hanging = await ask(() => new Promise<Response>(() => {}), { retry })
     expect([hanging.error.attempts > 100, hanging.requests]).toEqual([true, 2])

@@ -1,4 +1,4 @@
-/** A spoken sentence from a request to its words: a real recogniser behind TRANSCRIBE_COMMAND hears what espeak-ng says. */
+/** A spoken sentence from the request to the transcript: a real recogniser transcribes speech from espeak-ng. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -59,7 +59,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Waits for the words, which the recogniser mistakes in part. */
+/** Waits for the words, some of which the recogniser gets wrong. */
 async function assertHeard(id: string): Promise<void> {
   await eventually(
     async () => (await client.get(`${RECORDINGS}/${id}`)).body.transcript.source === 'automatic',

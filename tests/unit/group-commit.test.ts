@@ -10,7 +10,7 @@ interface Job {
 const OUTAGE = new Error('the database is away')
 const FULL = new Error('too much waits')
 
-/** A committer whose batches are ended by the test. */
+/** A committer whose batches the test ends. */
 function committer(
   limits: {
     maxBatches?: number
@@ -47,7 +47,7 @@ function committer(
           if (outcomes instanceof Error) reject(outcomes)
           else resolve(outcomes)
           await promise.catch(() => {})
-          // What follows from the end is settled before the test looks.
+          // Everything that follows from the end has settled before the test continues.
           await new Promise(setImmediate)
         },
       })
@@ -58,7 +58,7 @@ function committer(
 }
 
 const done = (job: Job): Outcome<number> => ({ kind: 'done', result: job.value })
-/** Why a promise rejects; watched from the start, so that it is never unhandled. */
+/** The reason of a rejection. It is observed from the start, so that it is never unhandled. */
 const reasonOf = (promise: Promise<unknown>) =>
   promise.then(
     () => null,
@@ -67,7 +67,7 @@ const reasonOf = (promise: Promise<unknown>) =>
 const job = (key: string, value: number): Job => ({ key, value })
 
 describe('group commit', () => {
-  test('a batch beside another one begins only when enough waits for it', async () => {
+  test('a second batch starts only when enough jobs wait', async () => {
     const { commit, batches, values } = committer({ maxBatches: 2, minWeightBeside: 5 })
     const results = [commit(job('a', 1)), commit(job('b', 2))]
     expect(values()).toEqual([[1]])
@@ -82,7 +82,7 @@ describe('group commit', () => {
     expect(await Promise.all(results)).toEqual([1, 2, 3, 4])
   })
 
-  test('a batch that takes too long is not waited for, but not more than so many of them', async () => {
+  test('other batches start beside overdue ones, up to a limit', async () => {
     const { commit, batches, values } = committer({ minWeightBeside: 5, patienceMs: 1 })
     const results = [commit(job('a', 1)), commit(job('a', 2)), commit(job('b', 3)), commit(job('c', 4))]
     expect(values()).toEqual([[1]])
@@ -97,7 +97,7 @@ describe('group commit', () => {
     expect(await Promise.all(results)).toEqual([1, 2, 3, 4, 9])
   })
 
-  test('a job waits for nothing where a place is free; those that arrive meanwhile share the next batch', async () => {
+  test('a job starts at once if a place is free, and jobs that arrive meanwhile share the next batch', async () => {
     const { commit, batches, values } = committer()
     const results = [commit(job('a', 1)), commit(job('b', 2)), commit(job('c', 3))]
     expect(values()).toEqual([[1]])
@@ -107,7 +107,7 @@ describe('group commit', () => {
     expect(await Promise.all(results)).toEqual([1, 2, 3])
   })
 
-  test('of the jobs of one key only one is under way, in the order of their arrival', async () => {
+  test('jobs with the same key run one at a time, in the order of their arrival', async () => {
     const { commit, batches, values } = committer({ maxBatches: 2 })
     const results = [commit(job('a', 1)), commit(job('a', 2)), commit(job('a', 3)), commit(job('b', 4))]
     expect(values()).toEqual([[1], [4]])
@@ -120,7 +120,7 @@ describe('group commit', () => {
     expect(await Promise.all(results)).toEqual([1, 2, 3, 4])
   })
 
-  test('a batch is limited by jobs and by weight; a job that is too heavy goes alone', async () => {
+  test('a batch is limited by jobs and by weight, and a job that is too heavy runs alone', async () => {
     const { commit, batches, values } = committer({ maxJobs: 2, maxWeight: 10 })
     const results = [1, 4, 5, 6, 50].map((value) => commit(job(`k${value}`, value)))
     for (let index = 0; index < 4; index++) await batches[index]?.end()
@@ -128,7 +128,7 @@ describe('group commit', () => {
     expect(await Promise.all(results)).toEqual([1, 4, 5, 6, 50])
   })
 
-  test('a batch is limited by size; a job that is too large goes alone', async () => {
+  test('a batch is limited by size, and a job that is too large runs alone', async () => {
     const { commit, batches, values } = committer({ maxBatchSize: 10 })
     const results = [1, 4, 6, 5, 50].map((value) => commit(job(`k${value}`, value)))
     for (let index = 0; index < 4; index++) await batches[index]?.end()
@@ -136,7 +136,7 @@ describe('group commit', () => {
     expect(await Promise.all(results)).toEqual([1, 4, 6, 5, 50])
   })
 
-  test('jobs of a batch that are to be done alone are, one by one, and the others have their results at once', async () => {
+  test('jobs with the outcome `alone` run one by one, and the others get their results at once', async () => {
     const { commit, batches, values } = committer()
     const results = [commit(job('a', 1)), commit(job('b', 2)), commit(job('c', 3)), commit(job('d', 4))]
     const bad = reasonOf(results[2] as Promise<number>)
@@ -153,7 +153,7 @@ describe('group commit', () => {
     expect(await Promise.all([results[3], next])).toEqual([4, 5])
   })
 
-  test('every job has its own outcome, and one that is to be done again goes first', async () => {
+  test('every job has its own outcome, and a job with the outcome `again` runs first', async () => {
     const { commit, batches, values } = committer()
     const first = commit(job('a', 1))
     const refusal = new Error('refused')
@@ -169,7 +169,7 @@ describe('group commit', () => {
     expect(await Promise.all([again, last])).toEqual([3, 4])
   })
 
-  test('a batch that fails as a whole is done over one by one, so that a bad job fails alone', async () => {
+  test('the jobs of a failed batch run again one by one, so that a bad job fails alone', async () => {
     const { commit, batches, values } = committer()
     const first = commit(job('a', 1))
     const bad = reasonOf(commit(job('b', 2)))
@@ -184,7 +184,7 @@ describe('group commit', () => {
     expect(await Promise.all([first, good])).toEqual([1, 3])
   })
 
-  test('where the first job alone meets an outage too, the others fail at once', async () => {
+  test('if the first job alone fails with an outage, the others fail at once', async () => {
     const { commit, batches, values } = committer()
     const first = commit(job('a', 1))
     const others = [2, 3, 4].map((value) => reasonOf(commit(job(`k${value}`, value))))
@@ -200,7 +200,7 @@ describe('group commit', () => {
     expect(await later).toBe(4)
   })
 
-  test('a job too many is refused while others wait or are under way, and taken when they are over', async () => {
+  test('a job over the limit is refused while others wait or run, and accepted after that', async () => {
     const { commit, batches } = committer({ maxWaitingSize: 10 })
     const large = commit(job('a', 50))
     expect(await reasonOf(commit(job('b', 1)))).toBe(FULL)

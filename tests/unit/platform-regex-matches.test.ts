@@ -1,4 +1,4 @@
-/** All matches of a pattern in linear time: the same as `re2js` finds one after another, for less work. */
+/** All matches of a pattern in linear time. They are the same as those of a repeated search with `re2js`. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
@@ -6,7 +6,7 @@ import { createMatches } from '../../src/platform/regex/matches.ts'
 
 const ignore = () => {}
 
-/** One search after another. */
+/** The matches of a repeated search. */
 function searched(pattern: RE2JS, text: string) {
   const found = []
   const matcher = pattern.matcher(text)
@@ -34,7 +34,7 @@ const letter = fc.constantFrom('a', 'a', 'b', 'x', ' ', '\n', '1', 'A', '_', 'K'
 const text = fc.string({ unit: letter, maxLength: 16 })
 
 describe('the matches of a pattern', () => {
-  test('are those of one search after another, wherever a block ends', () => {
+  test('are those of a repeated search, wherever a block ends', () => {
     fc.assert(
       fc.property(pattern, text, fc.integer({ min: 1, max: 6 }), (source, input, blockUnits) => {
         const compiled = RE2JS.compile(source)
@@ -44,7 +44,7 @@ describe('the matches of a pattern', () => {
     )
   })
 
-  test('are found in a text of many blocks, also where one begins in a block and ends in another', () => {
+  test('are found in a text of many blocks, even across the end of a block', () => {
     const input = `${'x'.repeat(20_000)}b${'a'.repeat(30_000)}😀${'x'.repeat(9_000)}ba`
     const expected = [
       { start: 20_000, end: 50_003 },
@@ -72,7 +72,7 @@ describe('the matches of a pattern', () => {
     expect(work(200_000)).toBeLessThan(200_000 * 40)
   })
 
-  test('are not looked for any further when the work is ended', () => {
+  test('are not searched any further when the work is ended', () => {
     let left = 50_000
     const spend = (units: number) => {
       left -= units
@@ -83,7 +83,7 @@ describe('the matches of a pattern', () => {
     expect(matches.find('xaab', ignore)).toEqual([{ start: 1, end: 4 }])
   })
 
-  test('of a pattern with more states than are kept are still the right ones', () => {
+  test('are right even for a pattern with more states than fit in memory', () => {
     let seed = 7
     const input = Array.from({ length: 6_000 }, () => {
       seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31

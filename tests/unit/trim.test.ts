@@ -1,4 +1,4 @@
-/** Trimming in linear time does what the regular expressions did that it stands for. */
+/** Trimming in linear time gives the same results as regular expressions. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { joinLines, trimEndOf, trimOf } from '../../src/platform/validation/trim.ts'
@@ -7,7 +7,7 @@ const text = fc
   .array(fc.constantFrom('/', '.', ' ', 'a', '\n', '😀'), { maxLength: 20 })
   .map((parts) => parts.join(''))
 
-test('property: the characters are gone at the ends and nowhere else', () => {
+test('property: the characters are removed at the ends only', () => {
   fc.assert(
     fc.property(text, (one) => {
       expect(trimEndOf(one, '/')).toBe(one.replace(/\/+$/, ''))
@@ -17,6 +17,6 @@ test('property: the characters are gone at the ends and nowhere else', () => {
   )
 })
 
-test('a text of one line stays as it is', () => {
+test('a text of one line stays unchanged', () => {
   expect(joinLines(' a  b ')).toBe(' a  b ')
 })

@@ -1,4 +1,4 @@
-/** `uploadUrl` as what it is: an address that grants access, for pages of the one origin that asked for it. */
+/** `uploadUrl` is a capability: it grants access to pages of the origin that created it. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { pino } from 'pino'
 import { createApp } from '../../src/app.ts'
@@ -35,7 +35,7 @@ const preflight = (url: string, origin: string, method: string) =>
 const list = (response: Response, name: string) =>
   (response.headers.get(name) ?? '').split(',').map((entry) => entry.trim().toLowerCase())
 
-/** Of the protocols; what is not exposed a page cannot read. */
+/** Protocol headers that a page may read; it cannot read others. */
 const PROTOCOL_HEADERS = [
   'location',
   'range',
@@ -73,7 +73,7 @@ describe('CORS', () => {
     }
   })
 
-  test('every answer can be read by the creating Origin with all protocol headers, errors too', async () => {
+  test('the creating Origin can read every response with all protocol headers, including errors', async () => {
     const { uploadUrl } = await create()
     const headers = { ...at(0), origin: OWNER }
     const send = (method: string, own: Record<string, string> = headers, body?: Uint8Array<ArrayBuffer>) =>
@@ -122,7 +122,7 @@ describe('CORS', () => {
     }
   })
 
-  test('an upload created without Origin is readable by no page', async () => {
+  test('no page can read an upload created without Origin', async () => {
     const { uploadUrl } = await create(null)
     const response = await preflight(uploadUrl, OWNER, 'PUT')
     expect(response.headers.has('access-control-allow-origin')).toBe(false)

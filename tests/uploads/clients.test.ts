@@ -1,6 +1,6 @@
 /**
- * Real media by real clients, over connections that are cut, to API processes that are killed: two processes serve one upload in
- * turn, over a folder and over S3. Whatever happens on the way, the stored bytes are those of the file.
+ * Real clients upload real media over connections that are cut, to API processes that are killed. Two processes serve one upload in
+ * turn, over a folder and over S3. The stored bytes always equal the file.
  *
  * `UPLOAD_SEED` repeats a run.
  */
@@ -41,15 +41,15 @@ afterAll(async () => {
 })
 
 interface Arrived {
-  /** The upload, as its status says. */
+  /** The status of the upload. */
   readonly state: unknown
-  /** Of the bytes in the store. */
+  /** Digest of the stored bytes. */
   readonly digest: string
   readonly cuts: number
   readonly resumedAt: readonly number[]
 }
 
-/** Every format by every client, at once. */
+/** Every client uploads every format, all at once. */
 function describeStore(store: 'folder' | 'S3') {
   describe(`on ${store === 'folder' ? 'the folder' : 'S3'}`, () => {
     let s3: S3Server | null = null
@@ -81,7 +81,7 @@ function describeStore(store: 'folder' | 'S3') {
     })
     const services = useServices()
 
-    /** Kills come after a fifth and after half of the bytes that the clients have at least. */
+    /** Processes are killed after a fifth and after half of the bytes that the clients send at least. */
     function startPool(env: Readonly<Record<string, string>>): Promise<ApiPool> {
       const sizes = FORMATS.map((format) => files[format].bytes.byteLength)
       const total = sizes.reduce((sum, size) => sum + size, 0) * CLIENT_NAMES.length
@@ -97,7 +97,7 @@ function describeStore(store: 'folder' | 'S3') {
       const proxy = await startCuttingProxy(pool, { times: CUTS, bytes: fileSize, random })
       try {
         const url = upload.uploadUrl.replace(server.baseUrl, proxy.origin)
-        // Every other format in one request where the client can do either.
+        // Every second format is sent in one request, if the client can do both.
         const chunks = FORMATS.indexOf(format) % 2 === 0 ? 1 : 6
         const { resumedAt } = await CLIENTS[client](url, file, { folder, chunks })
         const path = `/v3/rest/recordings/${upload.recordingId}/uploads/${upload.uploadId}`
@@ -110,13 +110,13 @@ function describeStore(store: 'folder' | 'S3') {
     }
 
     for (const client of CLIENT_NAMES)
-      test.each(FORMATS)(`%s by ${client}: the stored bytes are those of the file`, async (format) => {
+      test.each(FORMATS)(`%s by ${client}: the stored bytes equal the file`, async (format) => {
         const { state, digest } = await uploads.get(`${format} ${client}`)!
         expect(state).toMatchObject({ phase: 'processing', errorCode: null })
         expect(digest).toBe(sha256(files[format].bytes))
       })
 
-    test('connections were cut, both processes killed, and uploads continued by another one', async () => {
+    test('connections were cut, both processes were killed, and other processes continued the uploads', async () => {
       const arrived = await Promise.all(uploads.values())
       expect(pool.kills()).toBe(2)
       expect(pool.passed).toHaveLength(3)

@@ -22,11 +22,11 @@ afterAll(() => server?.stop())
 
 const create = (fileSize = SIZE) => createTestUpload(server, tenant, { fileSize })
 
-/** Status, and what `Range` says of it. */
+/** The status and the `Range` header. */
 interface Outcome {
   readonly status: number
   readonly range: string | null
-  // biome-ignore lint/suspicious/noExplicitAny: what comes over the wire is for the test to judge
+  // biome-ignore lint/suspicious/noExplicitAny: the test checks the response itself
   readonly body: any
 }
 
@@ -41,17 +41,17 @@ async function put(url: string, body: Uint8Array<ArrayBuffer>, contentRange?: st
   }
 }
 
-/** The bytes of the range, with the header that says so. */
+/** The bytes of the range, with `Content-Range`. */
 const chunk = (url: string, first: number, last: number, total: number | '*' = SIZE) =>
   put(url, FILE.slice(first, last + 1), `bytes ${first}-${last}/${total}`)
 
 const probe = (url: string, total: number | '*' = SIZE) => put(url, new Uint8Array(), `bytes */${total}`)
 
-/** A body that does not say its length: `Transfer-Encoding: chunked`. */
+/** A body without a length: `Transfer-Encoding: chunked`. */
 function unsized(bytes: Uint8Array): ReadableStream<Uint8Array> {
   return new ReadableStream({
     async pull(controller) {
-      // One that is complete when it is sent is given a length all the same.
+      // A body that is complete when it is sent would get a length nevertheless.
       await Bun.sleep(0)
       controller.enqueue(bytes)
       controller.close()
@@ -85,7 +85,7 @@ describe('PUT of the whole file', () => {
     [SIZE - 1, 400, 'upload_length_mismatch'],
     [0, 400, 'upload_length_mismatch'],
   ] as const)(
-    'Content-Length that is not the size of the file is refused at once: %p',
+    'a Content-Length other than the file size is refused at once: %p',
     async (size, status, code) => {
       const { uploadUrl } = await create()
       const answer = await put(uploadUrl, noise(size))
@@ -94,7 +94,7 @@ describe('PUT of the whole file', () => {
     },
   )
 
-  test('without Content-Length it may be as long as the file, not longer and not shorter', async () => {
+  test('without Content-Length the body must be exactly as long as the file', async () => {
     const send = async (url: string, bytes: Uint8Array) =>
       (await fetch(url, { method: 'PUT', body: unsized(bytes) })).status
     const [exact, short, long] = [await create(), await create(), await create()]
@@ -105,7 +105,7 @@ describe('PUT of the whole file', () => {
     for (const { uploadUrl } of [short, long]) expect((await put(uploadUrl, FILE)).status).toBe(201)
   })
 
-  test('overwrites the bytes of another dialect', async () => {
+  test('overwrites bytes sent with another protocol', async () => {
     const upload = await create()
     await patch(upload.uploadUrl, 0, FILE.slice(0, 300))
     expect((await put(upload.uploadUrl, FILE)).status).toBe(201)
@@ -114,7 +114,7 @@ describe('PUT of the whole file', () => {
 })
 
 describe('PUT with Content-Range', () => {
-  test('is 308 with Range while bytes are missing, and 200 with the upload in the end', async () => {
+  test('is 308 with Range while bytes are missing, then 200 with the upload', async () => {
     const upload = await create()
     expect(await chunk(upload.uploadUrl, 0, 399)).toEqual({ status: 308, range: 'bytes=0-399', body: null })
     expect(await chunk(upload.uploadUrl, 400, 998, '*')).toEqual({
@@ -159,7 +159,7 @@ describe('PUT with Content-Range', () => {
     await expectWhole(upload)
   })
 
-  test('a body without a length is read as far as the range goes', async () => {
+  test('a body without a length is read to the end of the range', async () => {
     const upload = await create()
     const send = async (bytes: Uint8Array<ArrayBuffer>, range: string) => {
       const body = unsized(bytes)
@@ -172,7 +172,7 @@ describe('PUT with Content-Range', () => {
     }
     const first = await send(FILE, 'bytes 0-99/1000')
     expect([first.status, first.headers.get('range')]).toEqual([308, 'bytes=0-99'])
-    // Shorter than it says: what came is there.
+    // Shorter than announced: the received bytes are kept.
     const short = await send(FILE.slice(100, 150), 'bytes 100-199/1000')
     expect([short.status, short.headers.get('range')]).toEqual([308, 'bytes=0-149'])
     expect((await send(FILE.slice(150), 'bytes 150-999/1000')).status).toBe(200)
@@ -197,7 +197,7 @@ describe('PUT with Content-Range', () => {
 
 describe('connections', () => {
   test.each(['end', 'reset'] as const)(
-    'what had come before the client was gone is kept: %s',
+    'bytes received before the client disconnected are kept: %s',
     async (way) => {
       const upload = await create()
       const request = openRequest('PUT', upload.uploadUrl, { 'content-length': String(SIZE) })

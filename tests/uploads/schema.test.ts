@@ -1,4 +1,4 @@
-/** What the tables of uploads are asked for when something else goes. */
+/** References to other tables have indexes, so that deletions there do not scan the tables of uploads. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** Columns that refer to another table, of tables with that name, and whether some index begins with them. */
+/** Foreign key columns of the named tables, and whether an index begins with them. */
 const references = (...tables: string[]) => database.sql<{ place: string; indexed: boolean }[]>`
   select
     c.conrelid::regclass || '.' || a.attname as place,
@@ -26,7 +26,7 @@ const references = (...tables: string[]) => database.sql<{ place: string; indexe
     and c.conrelid::regclass::text like any (${tables}::text[])
   order by 1`
 
-test('deleting a user, an organization or a recording scans neither uploads nor recordings: each reference has an index', async () => {
+test('every reference to users, organizations and recordings has an index', async () => {
   const found = await references('upload%', 'recording%')
   expect(found.length).toBeGreaterThan(4)
   expect(found.filter(({ indexed }) => !indexed)).toEqual([])

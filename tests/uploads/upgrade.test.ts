@@ -5,7 +5,7 @@ import { migrate } from '../../src/platform/db/migrate.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
-/** Adds the columns for uploads whose bytes are kept. */
+/** Adds the columns for uploads with retained bytes. */
 const KEPT_UPLOADS = 12
 /** Renames `store_memory`. */
 const RESUME_STATE = 25
@@ -39,7 +39,7 @@ test('the migration waits for a transaction that has locked a recording, and nei
     )`
   let migrated: ReturnType<typeof migrate> | undefined
   await sql.begin(async (tx) => {
-    // In a deadlock, PostgreSQL would end this transaction.
+    // PostgreSQL would abort this transaction in a deadlock.
     await tx`set local deadlock_timeout = '10ms'`
     await tx`select 1 from recording where id = ${recording} for update`
     migrated = migrate(sql, MIGRATIONS)
@@ -59,8 +59,8 @@ test('the migration waits for a transaction that has locked a recording, and nei
   expect(rows).toMatchObject([{ phase: 'failed', kept: false }])
 })
 
-describe('while processes of the version before `resume_state` still run', () => {
-  /** As the object store keeps it: the version before uses other names for two of the members. */
+describe('while processes older than `resume_state` are still running', () => {
+  /** The state of the object store. The older version uses other names for two members. */
   const older = { uploadId: 'u', next: 1, tail: null, litter: ['a'], strays: ['b'] }
   const newer = { uploadId: 'u', next: 1, tail: null, orphanKeys: ['a'], possibleOrphans: ['b'] }
 
@@ -91,7 +91,7 @@ describe('while processes of the version before `resume_state` still run', () =>
     return { sql, organization, upload }
   }
 
-  test('what they stored before the migration is read under the new name', async () => {
+  test('state stored before the migration is read under the new name', async () => {
     const { sql } = await prepared()
     expect(await sql`select resume_state from upload`).toMatchObject([{ resume_state: newer }])
     expect(await sql`select resume_state from upload_garbage`).toMatchObject([{ resume_state: newer }])
@@ -118,7 +118,7 @@ describe('while processes of the version before `resume_state` still run', () =>
     expect(await state()).toMatchObject([{ store_memory: null, resume_state: null }])
   })
 
-  test('each version deletes the bytes that the other has discarded', async () => {
+  test('each version deletes bytes that the other discarded', async () => {
     const { sql, organization } = await prepared()
     await sql`
       insert into upload_garbage (object_key, organization_id, store_memory, delete_after)

@@ -1,12 +1,13 @@
 /**
- * The analysis of a session's metered responses: reads a page of them, asks the analyser outside of any transaction,
- * and makes its findings the session's qualitative signals.
+ * The actor that has a session's metered responses analysed. It reads a page of them, asks the analyser outside of any transaction,
+ * and stores the findings as signals.
  *
- * A turn handles one page. Where more is left, or came in meanwhile, it sends another message to itself. It decides that under
- * the session's row lock, which whoever adds responses holds too, so none is left behind.
+ * A turn handles one page. Where responses are left or arrived in the meantime, the actor sends itself another message. It decides
+ * so under the session's row lock. Every transaction that adds responses holds the same lock, so no response is missed.
  *
- * Sessions share turns where the analyser takes many conversations at once: one statement reads for all of them, and one transaction
- * writes for all of them. A server that is asked about one conversation at a time has a turn for each.
+ * Where the analyser takes many conversations at once, sessions share turns: one statement reads for all of them, and one
+ * transaction writes for all of them. Where the analyser is a server that takes one conversation at a time, each session has its own
+ * turn.
  */
 import { defineActor } from '../../actors/declaration.ts'
 import type { ActorDefinition, GroupTurn, LongHandler, LongTurn, Message, Send } from '../../actors/types.ts'
@@ -35,9 +36,9 @@ import {
   replaceInferences,
 } from './store.ts'
 
-/** Responses of one session in a turn. */
+/** Responses that a turn reads of one session. */
 const PAGE = 50
-/** Responses of all sessions of a turn, so that many long sessions take no more memory together than a few. */
+/** Responses of all sessions of a turn. It bounds the memory of a turn with many long sessions. */
 const PAGE_TOGETHER = 128
 
 type AnalysisDeps = Pick<Deps, 'config' | 'newId' | 'textWork'>
@@ -46,7 +47,7 @@ type AnalysisDeps = Pick<Deps, 'config' | 'newId' | 'textWork'>
 interface Page {
   readonly sessionId: string
   readonly pending: readonly PendingResponse[]
-  /** There may be more. */
+  /** True where there may be more responses. */
   readonly full: boolean
 }
 
@@ -99,7 +100,7 @@ async function readPages(tx: Tx, ids: readonly string[], withContent: boolean): 
   })
 }
 
-/** The outcome of each page. A refusal of these very exchanges is one; anything else fails the turn, which is tried again. */
+/** The outcome of each page. Where the analyser refuses the exchanges, the outcome is `failed`. Other errors fail the turn. */
 async function ask(
   analyzer: Analyzer,
   pages: readonly Page[],
@@ -113,7 +114,7 @@ async function ask(
     const found = await findingsOf(analyzer, conversations, signal)
     return found.map((findings) => ({ state: 'analyzed', findings }))
   } catch (error) {
-    // Whose exchanges were refused is known where one session was asked about.
+    // With several sessions it is unknown which exchanges were refused. Then each session gets a turn of its own.
     if (pages.length > 1 || !(error instanceof AnalyzerError) || error.retryable) throw error
     const responses = pages.reduce((sum, { pending }) => sum + pending.length, 0)
     log.warn({ analyzer: analyzer.name, err: error.message, responses }, 'analysis refused')
@@ -133,18 +134,18 @@ async function findingsOf(
   return findings
 }
 
-/** The page that could not be analysed is marked as failed; the rest of the session goes on. */
+/** Marks the page that could not be analysed as failed. The analysis of the session's other responses goes on. */
 async function giveUp(deps: AnalysisDeps, { id }: Message, tx: Tx, send: Send): Promise<'handled'> {
   const pages = await readPages(tx, [id], false)
-  // What an older version of them had shown is not true of them any more.
+  // No findings: signals of an earlier version of the responses are deleted, because they are outdated.
   await conclude(deps.newId, tx, send, pages, [{ state: 'failed', findings: [] }])
   return 'handled'
 }
 
 /**
- * Makes the outcomes those of the responses that are still what was asked about, says how far the sessions are, and goes on where
- * responses are left. In two trips: statements of one are sent together and run in the order in which they are written, all of
- * them under the locks that the first one takes.
+ * Stores the outcomes of the responses that have not changed since they were read, updates the processing status of the sessions, and
+ * sends a message where responses are left. It takes two round trips. The statements of a trip are sent together and run in the
+ * order of the source text, under the locks of the first statement.
  */
 async function conclude(
   newId: NewId,
@@ -177,7 +178,7 @@ async function conclude(
   await send(concluded.flatMap(({ again }) => again))
 }
 
-/** A response that was never analysed: nothing has been inferred from it. */
+/** A response of this version was never analysed before, so it has no inferred signals. */
 const FIRST_VERSION = 1
 
 function toExchange(response: PendingResponse): Exchange {
@@ -190,7 +191,7 @@ function toExchange(response: PendingResponse): Exchange {
   }
 }
 
-/** The signals of what was accepted; each names the user who spoke. */
+/** The signals of the accepted findings. Each names the user who spoke. */
 function signalsOf(accepted: readonly PendingResponse[], findings: readonly Finding[]): readonly NewSignal[] {
   const responses = new Map(accepted.map((response) => [response.externalEventId, response]))
   return findings.flatMap(({ eventId, kind, rating, comment }) => {

@@ -1,9 +1,9 @@
 /**
- * The SQL of analysis: which responses wait for it, what their readers said around them, and what came of it. Every statement
+ * The SQL of analysis: reads the responses that wait and the user messages around them, and writes the outcomes. Every statement
  * takes any number of sessions, of any organizations.
  *
- * The rule: an answer counts only for the version of the response that was asked about; a response that changed
- * meanwhile is still `metered` and is asked about again.
+ * An outcome applies only to the version of the response that was read. A response that changed in the meantime stays `metered`
+ * and is analysed again.
  */
 import type { Query } from '../../platform/db/pool.ts'
 import type { NewId } from '../../platform/ids.ts'
@@ -18,7 +18,7 @@ import {
 import { type NewSignal, writeSignals } from '../sessions/signals.store.ts'
 import type { ProcessingState } from '../sessions/turn.rules.ts'
 
-/** User messages behind a response that analysis looks at. */
+/** User messages after a response that the analysis reads. */
 const FOLLOW_UPS = 10
 
 interface UserMessage {
@@ -30,7 +30,7 @@ export interface PendingResponse {
   readonly sessionId: string
   readonly externalEventId: string
   readonly version: number
-  /** Null where it was not asked for. */
+  /** Null where it was not read. */
   readonly content: unknown
   /** The last user message before the response. */
   readonly question: UserMessage | null
@@ -39,9 +39,9 @@ export interface PendingResponse {
 }
 
 /**
- * Metered responses of the sessions in order of sequence, at most `limit` of each session. Sessions that were deleted have none. Every
- * look-up takes what the index gives first; a join the other way round would read the whole session for each response.
- * @param withContent false leaves out what the responses themselves say
+ * Reads metered responses of the sessions in order of sequence, at most `limit` of each session. Deleted sessions have none. Each
+ * look-up starts at the response and uses an index with a limit. A plain join could read the whole session for each response.
+ * @param withContent false: leaves out the content of the responses
  */
 export async function readPending(
   tx: Query,
@@ -118,14 +118,14 @@ const contentOfResponse = (tx: Query) => tx`
     limit 1
   )`
 
-/** A response that was asked about, and what came of it. */
+/** An analysed response and its outcome. */
 export interface Closed extends Pick<PendingResponse, 'sessionId' | 'externalEventId' | 'version'> {
   readonly state: 'analyzed' | 'failed'
 }
 
 /**
- * Closes responses where they are still what was asked about.
- * @returns the ids of those that were, by session.
+ * Sets the state of responses that have not changed since they were read.
+ * @returns the ids of these responses, by session
  */
 export async function closeResponses(
   tx: Query,
@@ -153,7 +153,7 @@ export async function closeResponses(
   )
 }
 
-/** How far sessions are, by their ids. Those that were deleted are missing. */
+/** The processing states of sessions by id. Deleted sessions are missing. */
 export async function readProcessingStates(
   tx: Query,
   sessionIds: readonly string[],
@@ -177,15 +177,15 @@ export async function readProcessingStates(
   return new Map(rows.map((row) => [row.sessionId, row]))
 }
 
-/** What is inferred from the events of a session by now. */
+/** All signals that are inferred from events of a session. */
 export interface Inferences {
   readonly scope: SessionScope
-  /** Events, by their ids, from which something may have been inferred before. */
+  /** Ids of the events that may have inferred signals from an earlier analysis. */
   readonly known: readonly string[]
   readonly signals: readonly NewSignal[]
 }
 
-/** Makes signals all that is inferred from events. */
+/** Replaces the inferred signals of the events. */
 export async function replaceInferences(
   tx: Query,
   newId: NewId,
@@ -201,7 +201,7 @@ export async function replaceInferences(
   ])
 }
 
-/** Deletes what was inferred from known events and is not among the signals. */
+/** Deletes the inferred signals of known events that are not among the new signals. */
 async function deleteInferences(tx: Query, all: readonly Inferences[]): Promise<void> {
   const parts: readonly (PerSession<string> & Inferences)[] = all
     .map((part) => ({ ...part, rows: part.known }))

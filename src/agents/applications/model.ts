@@ -15,21 +15,21 @@ import {
 } from '../../platform/validation/schema.ts'
 import { AgentSettings, settingsMembers } from '../settings.ts'
 
-/** After trimming, in code points. */
+/** In code points, after trimming. */
 export const MAX_APPLICATION_NAME = 255
-/** Two serve a rotation; more than these are credentials that somebody forgot. */
+/** Most live secrets of an application. A rotation needs two; many more are usually forgotten credentials. */
 export const MAX_LIVE_SECRETS = 10
 export const MAX_USAGE_DAYS = 366
 export const DEFAULT_USAGE_DAYS = 30
 
-/** `agent_response_processed`: one for each visible finalised assistant response, ever. */
+/** Each visible final assistant response costs one unit, once. */
 export const USAGE_UNIT = 'agent_response_processed'
 
 const AGENT_KEY_PATTERN = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$'
 
 const Name = trimmedText('Name of the application.', MAX_APPLICATION_NAME)
 
-/** Any of the settings; `conversationAccess` is replaced as a whole. A member not listed is refused. */
+/** A change of any settings. `conversationAccess` is replaced as a whole. Unknown members are refused. */
 export const SettingsChange = named(
   'AgentSettingsChange',
   Type.Partial(

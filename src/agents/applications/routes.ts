@@ -117,7 +117,7 @@ function applicationOperationsById(applications: Applications): readonly Operati
       success: { status: 200, description: 'The application as it is now', schema: Application },
       errors: [NOT_FOUND, 'unknown_member', 'request_too_costly'],
       async handler({ principal: { organizationId }, id, body }) {
-        // 404 comes before what is wrong with the body.
+        // An unknown application (404) comes before errors of the body (400).
         const { id: applicationId } = await applications.get(organizationId, id('applicationId', NOT_FOUND))
         return ok(application(await applications.update(organizationId, applicationId, await body())))
       },

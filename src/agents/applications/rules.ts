@@ -1,4 +1,4 @@
-/** Pure decisions about the administration of applications: what a change makes of names and settings. */
+/** Pure rules of the administration of applications: names, changes of settings, periods of usage reports. */
 import type { ErrorDetail } from '../../platform/errors.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Period } from '../model.ts'
@@ -11,7 +11,7 @@ export type Outcome<T> =
 
 const refused = (findings: readonly ErrorDetail[]) => ({ ok: false, findings }) as const
 
-/** The name as it is stored: trimmed, 1 to 255 code points. */
+/** The name to store: trimmed, 1 to 255 code points. */
 export function checkName(name: string): Outcome<string> {
   const value = name.trim()
   const length = [...value].length
@@ -21,8 +21,8 @@ export function checkName(name: string): Outcome<string> {
 }
 
 /**
- * The settings with the members of the change in place of their present values.
- * @param patternFindings what is wrong with the redaction patterns (see redaction.ts)
+ * The present settings with the members of the change.
+ * @param patternFindings errors of the redaction patterns (see redaction.ts)
  */
 export function changeSettings(
   present: AgentSettings,

@@ -1,10 +1,11 @@
 /**
- * Use cases of administration: applications, their settings, secrets and usage. Also what the command line and the
- * first start use.
+ * Use cases of administration: applications, their settings, secrets and usage. The routes, the command line and the first start
+ * use them.
  *
- * The rule: settings are versioned. A change is decided and written under the lock of the application's row, so that
- * two changes at once both take effect, each as a version of its own.
+ * Settings are versioned. A change is decided and written under the lock of the application's row. So two concurrent changes both
+ * take effect, each as its own version.
  */
+import { membersAmong } from '../../identity/organizations.ts'
 import type { Identity } from '../../identity/service.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { RequestWork } from '../../platform/concurrency/work.ts'
@@ -53,7 +54,7 @@ export function createApplications(deps: ApplicationsDeps) {
       return (await store.findApplication(reads, organizationId, id)) ?? notFound()
     },
 
-    /** Newest first, up to `limit + 1` rows. */
+    /** Newest first, at most `limit + 1` rows. */
     list: (organizationId: string, agentKey: string | undefined, slice: TimeSlice) =>
       store.listApplications(reads, organizationId, agentKey, slice),
 
@@ -61,12 +62,12 @@ export function createApplications(deps: ApplicationsDeps) {
     update: (organizationId: string, id: string, change: UpdateApplication) =>
       update(deps, organizationId, id, change),
 
-    /** One query. @throws AppError 404 */
+    /** Takes one query. @throws AppError 404 */
     async loadForIngest(organizationId: string, id: string): Promise<store.IngestApplication> {
       return (await store.findForIngest(deps.sql, organizationId, id)) ?? notFound()
     },
 
-    /** With its settings and secrets. @throws AppError 404; 409 `not_empty` where it has sessions */
+    /** Deletes the application with its settings and secrets. @throws AppError 404; 409 `not_empty` where it has sessions */
     async remove(organizationId: string, id: string): Promise<void> {
       const revoked = await transaction(deps.sql, async (tx) => {
         if (!(await store.lockForDeletion(tx, organizationId, id))) notFound()
@@ -82,7 +83,7 @@ export function createApplications(deps: ApplicationsDeps) {
 
     ...secrets(deps),
 
-    /** Units metered in the period, the last 30 days unless given, by day. @throws AppError 400 */
+    /** Metered units by day. The period is the last 30 days unless given. @throws AppError 400 */
     async usage(organizationId: string, id: string, period: Period) {
       const { from, until } = accept(usagePeriod(period, deps.clock.now(), DEFAULT_USAGE_DAYS))
       const days = await store.usageByDay(reads, organizationId, id, USAGE_UNIT, { from, until })
@@ -114,7 +115,7 @@ async function create(
   return application ?? notFound()
 }
 
-/** Compiling patterns takes time: other requests, and a transaction, do not wait for it. */
+/** Checks patterns as request work, because compiling takes time. Runs before the transaction, so that no lock waits for it. */
 async function patternFindings(
   { requestWork }: ApplicationsDeps,
   organizationId: string,
@@ -158,7 +159,7 @@ async function update(
 
 function secrets({ sql, identity, log }: ApplicationsDeps) {
   return {
-    /** The answer is the only one that holds the secret. @throws AppError 404; 400 beyond the most live secrets */
+    /** Only this answer contains the secret. @throws AppError 404; 400 where the application has the most live secrets already */
     async createSecret(organizationId: string, applicationId: string) {
       const created = await transaction(sql, async (tx) => {
         if (!(await store.lockApplication(tx, organizationId, applicationId))) notFound()
@@ -177,7 +178,7 @@ function secrets({ sql, identity, log }: ApplicationsDeps) {
     listSecrets: (organizationId: string, applicationId: string) =>
       identity.listSecrets(organizationId, applicationId),
 
-    /** Refused from now on, in every process. Revoking again changes nothing. @throws AppError 404 */
+    /** From now on every process refuses the secret. Revoking again changes nothing. @throws AppError 404 */
     async revokeSecret(organizationId: string, applicationId: string, secretId: string): Promise<void> {
       await identity.revokeSecret(organizationId, applicationId, secretId)
       log.info({ organizationId, applicationId, secretId }, 'agent secret revoked')
@@ -185,14 +186,10 @@ function secrets({ sql, identity, log }: ApplicationsDeps) {
   }
 }
 
-async function refuseStrangers(
-  tx: Parameters<typeof store.selectMembers>[0],
-  organizationId: string,
-  settings: AgentSettings,
-): Promise<void> {
+async function refuseStrangers(tx: Query, organizationId: string, settings: AgentSettings): Promise<void> {
   const access = settings.conversationAccess
   if (access.type === 'workspace') return
-  const findings = strangers(settings, await store.selectMembers(tx, organizationId, access.userIds))
+  const findings = strangers(settings, await membersAmong(tx, organizationId, access.userIds))
   if (findings.length > 0) refuse(findings)
 }
 

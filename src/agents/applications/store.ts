@@ -1,7 +1,7 @@
 /**
- * Applications, the versions of their settings and what they used.
+ * The SQL of applications, of their settings versions and of their usage.
  *
- * The rule: settings change under the lock of the application's row, and a version once written is never changed.
+ * Settings change under the lock of the application's row. A written version never changes.
  */
 import { asMicroseconds, behind, type TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
@@ -20,7 +20,7 @@ const columns = (sql: Query) => sql`
   ${asMicroseconds(sql, 'a.created_at')} as "createdMicroseconds",
   a.updated_at as "updatedAt"`
 
-/** Writes the application with version 1 of its settings. @returns false where the organization has its key already */
+/** Writes the application with version 1 of its settings. @returns false where the organization already uses the key */
 export async function insertApplication(
   sql: Query,
   application: {
@@ -79,8 +79,8 @@ export function listApplications(
 }
 
 /**
- * Locks the application until the transaction ends. A statement of its own: one that also read the settings would,
- * after waiting, join the new row with versions as they were before.
+ * Locks the application until the transaction ends. It does not read the settings, because after a wait for the lock the same
+ * statement would join the new row with the settings versions of its older snapshot.
  */
 export async function lockApplication(tx: Query, organizationId: string, id: string): Promise<boolean> {
   const rows = await tx`
@@ -92,7 +92,7 @@ export async function lockApplication(tx: Query, organizationId: string, id: str
   return rows.length === 1
 }
 
-/** No session is made for it until the transaction ends. @returns false where there is none */
+/** Locks the application, so that no session of it is created until the transaction ends. @returns false where it does not exist */
 export async function lockForDeletion(tx: Query, organizationId: string, id: string): Promise<boolean> {
   const rows = await tx`
     select 1
@@ -103,7 +103,7 @@ export async function lockForDeletion(tx: Query, organizationId: string, id: str
   return rows.length === 1
 }
 
-/** Deletes the locked application with its settings and secrets where it has no session. @returns false where it has one */
+/** Deletes the locked application with its settings and secrets if it has no session. @returns false where it has a session */
 export async function deleteUnusedApplication(
   tx: Query,
   organizationId: string,
@@ -120,7 +120,7 @@ export async function deleteUnusedApplication(
   return rows.length === 1
 }
 
-/** Gives the application a name and a settings version. */
+/** Sets the name and the present settings version of the application. */
 export async function updateApplication(
   tx: Query,
   organizationId: string,
@@ -146,24 +146,10 @@ export async function insertSettings(
     values (${organizationId}, ${applicationId}, ${version}, ${JSON.stringify(settings)}::text::jsonb)`
 }
 
-/** Those of the users that are members of the organization. */
-export async function selectMembers(
-  sql: Query,
-  organizationId: string,
-  userIds: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const rows = await sql<{ userId: string }[]>`
-    select user_id as "userId"
-    from membership
-    where organization_id = ${organizationId}
-      and user_id = any(${userIds as string[]}::uuid[])`
-  return new Set(rows.map((row) => row.userId))
-}
-
-/** What ingestion needs to know of an application. */
+/** The data of an application that ingestion needs. */
 export interface IngestApplication {
   readonly agentKey: string
-  /** false: answer 404 "Agent Chats not enabled for the workspace". */
+  /** False: ingestion answers 404, because Agent Chats are not enabled for the workspace. */
   readonly chatsEnabled: boolean
   readonly settingsVersion: number
   readonly settings: AgentSettings
@@ -197,7 +183,7 @@ export async function hasAgentKey(sql: Query, organizationId: string, agentKey: 
   return rows.length > 0
 }
 
-/** The given versions of an application's settings, those that exist. */
+/** The settings of the given versions that exist. */
 export async function selectSettings(
   sql: Query,
   organizationId: string,
@@ -217,7 +203,7 @@ export interface UsageDay {
   readonly count: number
 }
 
-/** Units by day (UTC) for every day that the period touches. */
+/** Units by day (UTC), for every day that overlaps the period. */
 export function usageByDay(
   sql: Query,
   organizationId: string,

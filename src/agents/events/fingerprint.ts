@@ -1,15 +1,14 @@
 /**
- * The fingerprint of a sanitised event, by which a retry is told from a change.
+ * The fingerprint of a sanitised event. It distinguishes a retry from a change.
  *
- * The rule: it covers everything that is stored but the revision and the settings version, and depends on neither
- * the order of members nor the way a time is written. The canonical text that is hashed is also the text that is
- * stored, so an event is serialised once.
+ * It covers all stored members except the revision and the settings version. It does not depend on the order of members or on the
+ * notation of times. The hashed canonical text is also the stored text, so an event is serialised once.
  */
 import type { SanitizedEvent } from './sanitize.ts'
 
 export interface PreparedEvent {
   readonly event: SanitizedEvent
-  /** Canonical JSON of `event.body`, ready to be stored. */
+  /** Canonical JSON of `event.body`, ready to store. */
   readonly body: string
   /** SHA-256, 32 bytes. */
   readonly fingerprint: Uint8Array
@@ -20,11 +19,11 @@ export function prepareEvent(event: SanitizedEvent): PreparedEvent {
   const body = canonicalJson(event.body)
   const { externalEventId, sequence, type, final, occurredAt } = event
   const head = JSON.stringify([externalEventId, sequence, type, final, occurredAt])
-  // JSON text holds no line break outside of an escape, so head and body cannot run into each other.
+  // JSON text escapes line breaks, so the line break separates head and body unambiguously.
   return { event, body, fingerprint: sha256(`${head}\n${body}`) }
 }
 
-/** The fingerprint alone, for an event that is compared but not stored. */
+/** The fingerprint of an event that is compared but not stored. */
 export function fingerprint(event: SanitizedEvent): Uint8Array {
   return prepareEvent(event).fingerprint
 }
@@ -38,16 +37,16 @@ function sha256(text: string): Uint8Array {
 }
 
 /**
- * JSON text in which equal values are equal texts: members in one fixed order, no white space. Only objects that are out
- * of order are copied, and the engine writes the text, which is several times faster than writing it here. That
- * is why names like array indices come first, where RFC 8785 sorts them among the others.
- * For values of bounded depth, as parsed requests are.
+ * JSON text in which equal values have equal texts: members have one fixed order, and there is no white space. Only objects that
+ * are out of order are copied. `JSON.stringify` writes the text, which is several times faster than own code. Therefore names that
+ * look like array indices come first, while RFC 8785 sorts them among the others.
+ * The depth of values must be bounded, as it is in parsed requests.
  */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(inOrder(value)) ?? 'null'
 }
 
-/** The value itself where every object in it has its members in order, else a copy that has. */
+/** The value with the members of all objects in order: the value itself where they are already, otherwise a copy. */
 function inOrder(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {
@@ -75,6 +74,6 @@ function membersInOrder(value: Readonly<Record<string, unknown>>): unknown {
     previous = name
   }
   if (members === null) return value
-  // Defines members rather than assigning them: one may be called `__proto__`.
+  // `fromEntries` defines members. An assignment to a member called `__proto__` would set the prototype.
   return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -1,22 +1,22 @@
 /**
- * Redaction by name in text that is JSON, or holds some: the arguments of a tool call are such a text.
+ * Redacts members by name in text that is or contains JSON, such as the arguments of a tool call.
  *
- * The text is not parsed. Every quoted name with a colon behind it is looked at, wherever it stands, so JSON that is cut off or
- * stands between other words is redacted as well, and the rest of the text stays as it is. JSON within a string of that JSON has
- * its quotes escaped once more, `\"`, then `\\\"`: such a quote is told by the backslashes before it, down to `MAX_LEVEL`.
- * The time is linear: every character is passed once.
+ * The text is not parsed. Every quoted name that a colon follows counts as a member. So JSON that is cut off or surrounded by other
+ * words is redacted too, and the rest of the text stays unchanged. JSON within a string of JSON has its quotes escaped once more:
+ * `\"`, then `\\\"`. The number of backslashes shows the level of a quote, up to `MAX_LEVEL`.
+ * The time is linear, because every character is visited once.
  */
 
-/** Of strings in strings. */
+/** Deepest level of JSON within strings of JSON. */
 const MAX_LEVEL = 3
-/** In UTF-16 code units as written: longer ones are no names that a setting can hold. */
+/** In UTF-16 code units as written. Settings cannot contain longer names. */
 const MAX_NAME = 255 * 6 * 2 ** MAX_LEVEL
 
-/** Backslashes before a quote of each level. */
+/** The number of backslashes before a quote, by level. */
 const ESCAPES = Array.from({ length: MAX_LEVEL + 1 }, (_, level) => 2 ** level - 1)
 
 /**
- * The text with the values of hidden names replaced; the text itself where there is none.
+ * The text with the values of hidden names replaced. Returns the text itself where it has no hidden name.
  * @param replacement a text without quotes and backslashes
  */
 export function redactNamesInText(
@@ -49,7 +49,7 @@ interface Value {
   readonly escapes: number
 }
 
-/** The value of the name between two quotes, if it is one, is hidden, and has a value. */
+/** The value of the name between two quotes; null where the text there is no name, is not hidden, or has no value. */
 function hiddenValue(
   text: string,
   open: number,
@@ -78,16 +78,16 @@ function skipSpace(text: string, from: number): number {
   return position
 }
 
-/** A letter of a name may be written as an escape, of whichever level. */
+/** Decodes a name whose characters may be written as escapes, of any level. */
 function decoded(name: string): string {
   if (!name.includes('\\')) return name
-  // Only from the first backslash of a run: from each of them, a long run would take quadratic time.
+  // Matches start at the first backslash of a run only. Starting at each backslash would take quadratic time.
   return name.replaceAll(/(?<!\\)\\+u([0-9a-fA-F]{4})/g, (_, code) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   )
 }
 
-/** Where the value that starts here ends; at the end of the text where it does not end before. */
+/** The end of the value that starts here: at the latest the end of the text. */
 function endOfValue(text: string, start: number, escapes: number): number {
   if (text[start + escapes] === '"' && backslashesBefore(text, start + escapes) === escapes)
     return endOfString(text, start + escapes, escapes).end
@@ -97,9 +97,9 @@ function endOfValue(text: string, start: number, escapes: number): number {
   return end.exec(text)?.index ?? text.length
 }
 
-/** `isClosed`: by a quote of its own; else a string around it ends, or the text. */
+/** `isClosed`: the string ends with its own quote. Otherwise a surrounding string or the text ends first. */
 function endOfString(text: string, open: number, escapes: number): { end: number; isClosed: boolean } {
-  // Of a quote within the string, all backslashes are doubled and one is added.
+  // A quote within the string has twice as many backslashes and one more.
   const period = 2 * (escapes + 1)
   for (let quote = text.indexOf('"', open + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     const rest = backslashesBefore(text, quote) % period
@@ -115,7 +115,7 @@ function endOfBrackets(text: string, start: number, escapes: number): number {
   let depth = 0
   for (let found = mark.exec(text); found !== null; found = mark.exec(text)) {
     if (found[0] === '"') {
-      // A quote of a string around this value: the value is cut off.
+      // The quote ends a surrounding string, so the value is cut off.
       const before = backslashesBefore(text, found.index)
       if (before < escapes) return found.index - before
       const { end, isClosed } = endOfString(text, found.index, escapes)

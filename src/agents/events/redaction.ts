@@ -1,11 +1,10 @@
 /**
- * Redaction: the field names and text patterns of an application's settings, compiled.
+ * Redaction by the field names and text patterns of an application's settings.
  *
- * What a setting names never gets past this file, wherever in a value it stands: member names and JSON in texts included.
- * The time is linear in the size of the value: patterns are RE2, and all matches of one are found in two passes over a text
- * (platform/regex). What is left to bound is the factor, patterns times characters: `spend` counts it and may end the work with
- * an error. A value is redacted as a whole or not given back. Nothing here is cached: the caller keeps a redactor per settings
- * version.
+ * Redaction covers every part of a value: texts, numbers, member names, and JSON within texts. The time is linear in the size of the
+ * value, because patterns are RE2, and two passes over a text find all matches of a pattern (platform/regex). `spend` counts the work,
+ * which is patterns times characters, and may end it with an error. Then no part of the value is returned. Nothing is cached here;
+ * the caller keeps a redactor for each settings version.
  */
 import { RE2JS, RE2JSException } from 're2js'
 import type { Spend, Work } from '../../platform/concurrency/work.ts'
@@ -16,34 +15,35 @@ import { redactNamesInText } from './redaction-json.ts'
 
 export const REDACTED = '[redacted]'
 
-/** Instructions of one compiled pattern: linear time is the length of the text times this, at worst. */
+/** Most instructions of one compiled pattern. At worst each character of a text costs this many steps. */
 const MAX_PROGRAM_SIZE = 500
 
-/** What each text costs a pattern besides its characters. */
+/** Units that a pattern costs for each text, in addition to the text's characters. */
 const TEXT_UNITS = 50
 
-/** Deeper than any request can be: what is below is redacted whole, so that the walk always ends. */
+/** Deeper than any request can be. Deeper values are replaced as a whole, so the recursion always ends. */
 const MAX_DEPTH = 128
 
 export interface Redactor {
-  /** Nothing is configured: every value comes back as it is. */
+  /** True where the settings redact nothing and every value is returned unchanged. */
   readonly isIdentity: boolean
-  /** True where the value of a member of this name is redacted, whatever it is. */
+  /** True where members of this name are redacted, with any value. */
   hides(name: string): boolean
   /**
-   * The text with the values of redacted names in JSON replaced, then every match of every pattern; touching and overlapping
-   * matches become one.
+   * Replaces the values of redacted names in JSON within the text, and then every match of every pattern. Adjacent and overlapping
+   * matches are replaced as one.
    */
   text(text: string): string
   /**
-   * Any JSON value with its texts, its member names and its numbers redacted. A number counts as its decimal text.
-   * Members that would end up with the same name get a counter, so that none is lost.
+   * Redacts the texts, member names and numbers of any JSON value. A number is matched by its decimal text.
+   * Members that would get the same name get a counter, so that no member is lost.
    */
   value(value: unknown): unknown
-  /** The same, with its work counted. Everything above throws what `spend` throws. */
+  /** The same redactor with its work counted by `spend`. Its methods throw what `spend` throws. */
   within(spend: Spend): Redactor
   /**
-   * As it was before names were looked for in JSON within texts: what was stored then is compared with that. Null where it is the same.
+   * The redactor of older releases, which did not search texts for JSON. Their stored fingerprints are compared with it. Null where it
+   * is the same.
    */
   former(): Redactor | null
 }
@@ -66,7 +66,7 @@ export function compileRedaction(
   return redactorOf(names, settings.redactedPatterns.map(lazyMatches), () => {})
 }
 
-/** Units of compiling a pattern: for a character of it, and for a class of Unicode characters. */
+/** Units of compiling a pattern: for each of its characters, and for each class of Unicode characters. */
 const COMPILE_UNITS = 300
 const COMPILE_CLASS_UNITS = 60_000
 
@@ -75,7 +75,7 @@ function compileUnits(pattern: string): number {
   return pattern.length * COMPILE_UNITS + classes * COMPILE_CLASS_UNITS
 }
 
-/** Compiles the pattern when the first text comes, and counts that. */
+/** Compiles the pattern at the first text, and counts that work. */
 function lazyMatches(pattern: string): Matches {
   let matches: Matches | null = null
   return {
@@ -112,7 +112,7 @@ function redactorOf(
   }
 }
 
-/** Units of compiling them all. */
+/** Units of compiling all patterns. */
 export const patternUnits = (patterns: readonly string[]): number =>
   patterns.reduce((sum, pattern) => sum + compileUnits(pattern), 0)
 
@@ -125,7 +125,7 @@ export const patternsWork: Work<readonly string[], ErrorDetail[]> = {
   },
 }
 
-/** One finding for each pattern that is no RE2 pattern or costs too much. Paths read `redactedPatterns[3]`. */
+/** One finding for each pattern that is not valid RE2 or is too complex. Paths have the form `redactedPatterns[3]`. */
 export function invalidPatterns(patterns: readonly string[]): ErrorDetail[] {
   return patterns.flatMap((pattern, index) => {
     const message = whyInvalid(pattern)
@@ -142,7 +142,7 @@ function whyInvalid(pattern: string): string | null {
   }
 }
 
-/** Every pattern sees the same text, so the order of the patterns does not matter. */
+/** All patterns are matched against the same text, so their order does not matter. */
 function redactText(patterns: readonly Matches[], text: string, spend: Spend): string {
   const ranges: Range[] = []
   for (const pattern of patterns) {
@@ -152,7 +152,7 @@ function redactText(patterns: readonly Matches[], text: string, spend: Spend): s
   if (ranges.length === 0) return text
   ranges.sort((a, b) => a.start - b.start)
   let result = ''
-  let end = 0 // of what is written or redacted
+  let end = 0 // of the text that is copied or redacted so far
   let first = true
   for (const range of ranges) {
     if (first || range.start > end) result += text.slice(end, range.start) + REDACTED
@@ -188,11 +188,11 @@ function redactMembers(rules: Rules, value: Record<string, unknown>, depth: numb
     names?.get(name) ?? name,
     rules.hides(name) ? REDACTED : redactValue(rules, member, depth + 1),
   ])
-  // Defines members rather than assigning them: one may be called `__proto__`.
+  // `fromEntries` defines members. An assignment to a member called `__proto__` would set the prototype.
   return Object.fromEntries(members)
 }
 
-/** New names of the members whose names are redacted; null where none is. Does not depend on their order. */
+/** New names of members whose names are redacted; null where no name is. The result does not depend on the order of members. */
 function redactedNames(rules: Rules, names: readonly string[]): ReadonlyMap<string, string> | null {
   if (!rules.hasPatterns) return null
   const changed = names
@@ -202,7 +202,7 @@ function redactedNames(rules: Rules, names: readonly string[]): ReadonlyMap<stri
   if (changed.length === 0) return null
   const renamed = new Map<string, string>()
   const taken = new Set(names)
-  /** Of each base the counter to try next: what was taken once stays taken, so none is tried twice. */
+  /** The last counter tried for each base. A taken name stays taken, so no counter is tried twice. */
   const counters = new Map<string, number>()
   for (const { name, base } of changed) {
     let unique = base

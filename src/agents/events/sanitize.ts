@@ -1,9 +1,9 @@
 /**
- * What of a request is stored: known members only, redacted, and without content where capture is off.
+ * Sanitises a request: keeps known members only, redacts them, and drops content where capture is off.
  *
- * The rule: this runs before hashing and storing, and nothing else builds what is stored. The members that order
- * and identify (ids, sequence, revision, type, times) stay as they are, since the service could not recognise a
- * retry without them. A member of fixed type that is redacted by name and cannot hold text is left out.
+ * It runs before hashing and storing. No other code builds stored events. Members that order and identify events (ids, sequence,
+ * revision, type, times) stay unchanged, because the service recognises retries by them. A member that is redacted by name and
+ * cannot hold text is left out.
  */
 import { toUtc } from '../../platform/validation/rfc3339.ts'
 import {
@@ -19,7 +19,7 @@ import type { AgentSettings } from '../settings.ts'
 import { REDACTED, type Redactor } from './redaction.ts'
 import { isVisible } from './visibility.ts'
 
-/** The part of an event that is stored as JSON. Absent members are absent, never null. */
+/** The part of an event that is stored as JSON. An absent member is never stored as null. */
 export interface EventBody {
   readonly content?: unknown
   readonly context?: Context
@@ -32,14 +32,14 @@ export interface EventBody {
     readonly outputTokens?: number
     readonly latencyMs?: number
   }
-  /** Present and true: an assistant response that its reader saw, judged before content was dropped. */
+  /** True for an assistant response with visible content, judged before content is dropped. Otherwise absent. */
   readonly visible?: true
 }
 
 export interface SanitizedFeedback {
   readonly targetEventExternalId?: string
   readonly rating?: Rating
-  /** Present and true: it said nothing as it was sent, and so takes back what earlier revisions said. */
+  /** True where the feedback was sent without rating, labels and comment, which retracts earlier revisions. Otherwise absent. */
   readonly retracted?: true
   readonly labels?: readonly string[]
   readonly comment?: string
@@ -51,12 +51,12 @@ export interface SanitizedEvent {
   readonly revision: number
   readonly type: string
   readonly final: boolean
-  /** In UTC, to the microsecond: one instant has one text. */
+  /** In UTC with microseconds, so that equal times have equal texts. */
   readonly occurredAt: string
   readonly body: EventBody
 }
 
-/** What a request says about its session. */
+/** The members of a request that describe its session. */
 export interface SanitizedSession {
   readonly agentVersion?: string
   readonly source?: { readonly sdk?: string; readonly version?: string }
@@ -79,7 +79,7 @@ export function sanitizeEvent(event: Event, settings: SanitizeSettings, redactor
   }
 }
 
-/** Members stand in the order of their names, which is the order of the canonical text. */
+/** Members are in the order of their names, as in the canonical text. So the canonical text needs no copy. */
 function sanitizeBody(event: Event, settings: SanitizeSettings, redactor: Redactor): EventBody {
   const pick = picker(redactor)
   const visible = event.type === 'assistant_message' && isVisible(event.content)
@@ -106,7 +106,7 @@ function sanitizeBody(event: Event, settings: SanitizeSettings, redactor: Redact
   })
 }
 
-/** The target identifies, so it stays even where `feedback` itself is a redacted field. */
+/** The target identifies an event, so it stays even where `feedback` itself is a redacted field. */
 function sanitizeFeedback(
   feedback: Feedback,
   captureContent: boolean,
@@ -126,8 +126,8 @@ function sanitizeFeedback(
 }
 
 /**
- * Sanitises the context of a session or of an event. An environment that the settings list is no secret, and is
- * kept: later requests are checked against it.
+ * Sanitises the context of a session or of an event. An environment that the settings list stays unredacted, because later requests
+ * are checked against it.
  */
 export function sanitizeContext(context: Context, settings: SanitizeSettings, redactor: Redactor): Context {
   const pick = picker(redactor)
@@ -140,7 +140,7 @@ export function sanitizeContext(context: Context, settings: SanitizeSettings, re
     environment: listed ? environment : pick.text('environment', environment),
     pathname: pick.text('pathname', context.pathname),
     productArea: pick.text('productArea', context.productArea),
-    // Free-form, so it may hold what content capture was switched off for.
+    // Free-form members may contain content, so they are dropped with it.
     properties: settings.captureContent ? pick.properties('properties', context.properties) : undefined,
     release: pick.text('release', context.release),
     routeTemplate: pick.text('routeTemplate', context.routeTemplate),
@@ -169,7 +169,7 @@ export function sanitizeParticipants(
   )
 }
 
-/** Sanitises what a request says about its session. */
+/** Sanitises the members of a request that describe its session. */
 export function sanitizeSession(
   request: IngestRequest,
   settings: SanitizeSettings,
@@ -189,21 +189,21 @@ export function sanitizeSession(
   })
 }
 
-/** Ways to take a member over, by what its type can hold. */
+/** Functions that redact a member, by its type. */
 function picker(redactor: Redactor) {
   return {
     /** Text: redacted by name or by pattern. */
     text: (name: string, value: string | undefined) =>
       value === undefined ? undefined : redactor.hides(name) ? REDACTED : redactor.text(value),
-    /** Any JSON, likewise. */
+    /** Any JSON: redacted by name or by pattern. */
     json: (name: string, value: unknown) =>
       value === undefined ? undefined : redactor.hides(name) ? REDACTED : redactor.value(value),
-    /** A number or one of a list of words: cannot hold the replacement, so it is left out when redacted by name. */
+    /** A number or an enumerated word. It cannot hold the replacement text, so it is left out when redacted by name. */
     fixed: <T>(name: string, value: T | undefined) => (redactor.hides(name) ? undefined : value),
-    /** An object of free-form members, likewise. Not copied by assignment: a member may be called `__proto__`. */
+    /** An object of free-form members. It is left out when redacted by name, otherwise its members are redacted. */
     properties: <T>(name: string, value: T | undefined) =>
       value === undefined || redactor.hides(name) ? undefined : (redactor.value(value) as T),
-    /** An object of known members, likewise. */
+    /** An object of known members. It is left out when redacted by name, otherwise `take` redacts its members. */
     shape: <T extends object, R extends object>(
       name: string,
       value: T | undefined,

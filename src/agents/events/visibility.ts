@@ -1,12 +1,11 @@
 /**
- * Whether a reader saw anything of an assistant message.
+ * Decides whether an assistant message has visible content.
  *
- * Visible, finalised responses are metered (specification, "Effects"), so a message that only calls a tool, only
- * thinks, or is blank must not count. Message parts come in the shapes of many frameworks: what is not known to be
- * hidden or blank is taken as seen.
+ * Visible final responses are metered (specification, "Effects"), so a message that only calls a tool, only thinks, or is blank must
+ * not count. Message parts have the shapes of many frameworks. A part counts as visible unless it is known to be hidden or blank.
  */
 
-/** `type` of message parts that are no answer to the reader, as the common frameworks spell it. */
+/** Values of `type`, in the spelling of common frameworks, for message parts that the reader does not see. */
 const HIDDEN_PARTS: ReadonlySet<unknown> = new Set([
   'tool_use',
   'tool_call',
@@ -20,7 +19,7 @@ const HIDDEN_PARTS: ReadonlySet<unknown> = new Set([
   'redacted_thinking',
 ])
 
-/** True where `content` has a non-blank text, or a part that is more than empty. */
+/** True where `content` has a text that is not blank, or a visible part of another kind. */
 export function isVisible(content: unknown): boolean {
   if (typeof content === 'string') return content.trim() !== ''
   if (Array.isArray(content)) return content.some(isVisible)

@@ -13,6 +13,7 @@ import { createGroupCommit } from '../../platform/concurrency/group-commit.ts'
 import { errorOfData } from '../../platform/concurrency/work.ts'
 import { asUnavailable, isRetryable } from '../../platform/db/sqlstate.ts'
 import { AppError } from '../../platform/errors.ts'
+import { counterOf } from '../../platform/observability/metrics.ts'
 import type { Applications } from '../applications/service.ts'
 import { hasAgentKey, type IngestApplication, selectSettings } from '../applications/store.ts'
 import { type IngestResponse, MAX_EVENTS_PER_REQUEST } from '../model.ts'
@@ -50,6 +51,7 @@ const ATTEMPTS = 12
 export function createIngest(deps: IngestDeps, applications: Pick<Applications, 'loadForIngest'>): Ingest {
   const work = createIngestWork()
   const store = createStore(deps)
+  const count = createCount(deps)
   const known = createRememberedApplications((...ids) => applications.loadForIngest(...ids))
 
   /** Judges by the remembered application. Where that refuses the request, judges again by the stored application. */
@@ -78,7 +80,7 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
     for (let attempt = 1; ; attempt++) {
       try {
         const response = await store(judged.job)
-        count(deps, response)
+        count(response)
         return response
       } catch (error) {
         if (!(error instanceof StaleApplication)) throw error
@@ -169,10 +171,18 @@ function createStore(deps: IngestDeps): (job: Job) => Promise<IngestResponse> {
   })
 }
 
-function count({ metrics }: IngestDeps, response: IngestResponse): void {
-  metrics.agentEvents.inc({ outcome: 'accepted' }, response.acceptedEventCount)
-  metrics.agentEvents.inc({ outcome: 'deduplicated' }, response.deduplicatedEventCount)
-  metrics.agentEvents.inc({ outcome: 'revised' }, response.revisedEventCount)
+/** Returns the function that counts the events of a response. */
+function createCount({ metrics }: IngestDeps): (response: IngestResponse) => void {
+  const events = counterOf(metrics, {
+    name: 'earshot_agent_events_total',
+    help: 'Agent conversation events by outcome: accepted, deduplicated, revised',
+    labelNames: ['outcome'],
+  })
+  return (response) => {
+    events.inc({ outcome: 'accepted' }, response.acceptedEventCount)
+    events.inc({ outcome: 'deduplicated' }, response.deduplicatedEventCount)
+    events.inc({ outcome: 'revised' }, response.revisedEventCount)
+  }
 }
 
 /**

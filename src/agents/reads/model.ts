@@ -1,4 +1,4 @@
-/** Wire shapes of what is read back: sessions, their events and revisions, signals. */
+/** Wire shapes of the routes that read: sessions, events, revisions and signals. */
 import { type Static, Type } from '@sinclair/typebox'
 import { pageOf, pageQuery } from '../../http/paging.ts'
 import { momentParameter } from '../../http/parameters.ts'
@@ -89,7 +89,7 @@ const StoredFeedback = named(
   ),
 )
 
-/** An event as it is stored: sanitised, in its newest revision. */
+/** A stored event: sanitised, in its newest revision. */
 export const StoredEvent = named(
   'StoredAgentEvent',
   Type.Object({
@@ -102,7 +102,7 @@ export const StoredEvent = named(
 )
 
 const { participantExternalId, content, model, usage, trace, feedback, context } = StoredEvent.properties
-/** The members of an event that are kept as they were sanitised. */
+/** The members of an event that are stored as JSON. */
 export const EventBody = Type.Object({
   participantExternalId,
   content,
@@ -114,7 +114,7 @@ export const EventBody = Type.Object({
 })
 export type EventBody = Static<typeof EventBody>
 
-/** One revision of an event; the newest one has no `replacedAt`. */
+/** One revision of an event. In the newest one `replacedAt` is null. */
 export const EventRevision = named(
   'AgentEventRevision',
   Type.Object({

@@ -1,4 +1,4 @@
-/** Operations that read stored conversations and signals. They parse, call the service and shape the answer. */
+/** The operations that read stored conversations and signals. They parse requests, call the service and shape the answers. */
 import { Type } from '@sinclair/typebox'
 import { noContent, type Operation, ok, operation } from '../../http/operation.ts'
 import { keyset, pageOf, toPage } from '../../http/paging.ts'
@@ -150,7 +150,7 @@ function revisionsOperation(conversations: Conversations): Operation {
       )
       const eventId = param('externalEventId')
       if (!isStorableText(eventId)) throw eventNotFound()
-      // The first revisions tell whether there is such an event: 404 comes before what is wrong with the query.
+      // The first page of revisions shows whether the event exists: 404 comes before errors of the query (400).
       const known = await conversations.revisions(reader, sessionId, eventId, { after: null, limit: 0 })
       if (known.length === 0) throw eventNotFound()
       const { limit, cursor } = query()

@@ -1,8 +1,8 @@
 /**
- * Use cases around stored conversations: list and read sessions, read their signals, remove a session.
+ * Use cases of stored conversations: list and read sessions, read their signals, delete a session.
  *
- * The rule: whatever the reader may not see (another organization, an application with restricted conversation
- * access) does not exist for it: 404, and it is in no list.
+ * Sessions that the reader may not see (of another organization, or of an application with restricted conversation access) do not
+ * exist for the reader: they are in no list, and their ids are 404.
  */
 import type { MomentSlice, Slice, TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query, Sql } from '../../platform/db/pool.ts'
@@ -22,7 +22,7 @@ export interface ConversationsDeps {
 
 export type Conversations = ReturnType<typeof createConversations>
 
-/** Lists return up to `limit + 1` rows: the last one says that there is more. So does the end of a walk (walk.ts). */
+/** Lists return at most `limit + 1` rows. Row `limit + 1`, or the end of a walk (walk.ts), shows that there is another page. */
 export function createConversations({ sql, reads, log }: ConversationsDeps) {
   return {
     /** Newest first. */
@@ -34,11 +34,11 @@ export function createConversations({ sql, reads, log }: ConversationsDeps) {
       return (await findSession(reads, reader, sessionId)) ?? sessionNotFound()
     },
 
-    /** The events of a session that `session` has returned to the reader, by sequence. */
+    /** The events of a session by sequence. The caller must have got the session from `session`, which checks access. */
     events: (reader: Reader, sessionId: string, slice: Slice<readonly [sequence: number]>) =>
       listEvents(reads, reader.organizationId, sessionId, slice),
 
-    /** The revisions of an event of such a session, oldest first. An event has at least one. */
+    /** The revisions of an event of such a session, oldest first. Empty where the event does not exist. */
     revisions: (
       reader: Reader,
       sessionId: string,
@@ -47,15 +47,15 @@ export function createConversations({ sql, reads, log }: ConversationsDeps) {
     ) => listRevisions(reads, reader.organizationId, sessionId, externalEventId, slice),
 
     /**
-     * Removes the session with its events, revisions, signals and mailbox; what it has metered stays in the ledger.
-     * The session's row lock makes it wait for an ingest under way; a later ingest starts a new session.
+     * Deletes the session with its events, revisions, signals and mailbox. The ledger keeps its metered units.
+     * The session's row lock makes it wait for a running ingest request. A later request starts a new session.
      * @throws AppError 404
      */
     async deleteSession(reader: Reader, sessionId: string): Promise<void> {
       await transaction(sql, async (tx) => {
         if (!(await findSession(tx, reader, sessionId))) sessionNotFound()
         const deleted = await deleteSessions(tx, reader.organizationId, [sessionId])
-        // Somebody else deleted it meanwhile.
+        // A concurrent request has deleted it.
         if (deleted.length === 0) sessionNotFound()
       })
       log.info(
@@ -68,7 +68,7 @@ export function createConversations({ sql, reads, log }: ConversationsDeps) {
     signals: (reader: Reader, filter: SignalFilter, slice: MomentSlice) =>
       listSignals(reads, reader, filter, slice),
 
-    /** In the order of the events of the session. */
+    /** The signals of a session in the order of its events. */
     signalsOfSession: (
       reader: Reader,
       sessionId: string,

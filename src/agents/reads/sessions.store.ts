@@ -1,8 +1,8 @@
 /**
- * Reading sessions and their events: one statement a page, by keyset.
+ * The SQL that reads sessions and their events. One statement reads a page, by keyset.
  *
- * The rule: every statement names the organization and, for a user, the conversation access of the application that
- * is in force now. What a reader may not see is not found; nothing tells the two apart.
+ * Every statement names the organization and, for a user, checks the application's present conversation access. A session that the
+ * reader may not see is not found, exactly as one that does not exist.
  */
 import { asMicroseconds, behind, type Slice, type TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
@@ -110,7 +110,10 @@ export async function listSessions(
   })
 }
 
-/** None of these is in an index: two change while a session is ingested, and each index would have every change of theirs rewrite all. */
+/**
+ * Conditions without an index. Two of these columns change during ingestion, and with an index on them every change would have to
+ * update all indexes of the table.
+ */
 function valueConditions(
   sql: Query,
   { status, processingStatus, environment }: SessionFilter,
@@ -129,8 +132,8 @@ function sessionsNamed(
   agentKey: string | undefined,
   { conditions, after }: { readonly conditions: Fragment; readonly after: TimeSlice['after'] },
 ): Fragment {
-  // An application has at most one session of the name. Written as an order, it can only be read from the index of names: of two
-  // indexes of a table that was empty when this was planned, the wrong one looks as good. OFFSET has the set found, then ordered.
+  // An application has at most one session with this id. The inner order makes the planner use the index on the id. Without it, a plan
+  // that was made while the table was empty may use another index. OFFSET keeps the two orders apart.
   return sql`
     select s.*
     from (${readableApplications(sql, reader, agentKey)}) as application
@@ -149,7 +152,7 @@ function sessionsNamed(
     offset 0`
 }
 
-/** The session, or undefined where there is none that the reader may see. */
+/** The session; undefined where it does not exist or the reader may not see it. */
 export async function findSession(
   sql: Query,
   reader: Reader,
@@ -177,7 +180,7 @@ export interface EventRow {
   readonly updatedAt: Date
 }
 
-/** The events of a session that was found for the reader, by sequence. */
+/** The events of a session by sequence. The caller has checked that the reader may see the session. */
 export function listEvents(
   sql: Query,
   organizationId: string,
@@ -212,7 +215,7 @@ export interface RevisionRow {
   readonly replacedAt: Date | null
 }
 
-/** Every revision of one event, the first one first; the newest is the event itself. */
+/** All revisions of one event, oldest first. The newest is the event itself. */
 export function listRevisions(
   sql: Query,
   organizationId: string,

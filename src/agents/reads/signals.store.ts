@@ -1,4 +1,4 @@
-/** Reading signals. The rule about readers is that of `sessions.store.ts`. */
+/** The SQL that reads signals. It checks the reader's access as `sessions.store.ts` does. */
 import { asMoment, type MomentSlice, type Slice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import { type Walked, walk, wholly } from '../../platform/db/walk.ts'
@@ -6,9 +6,9 @@ import type { Period, Rating, SignalKind, SignalSource } from '../model.ts'
 import { endOfWalk, type Fragment, newest, type Reader, readable, within } from './visible.store.ts'
 
 export interface SignalFilter {
-  /** Bounds on the moment that a signal is about. */
+  /** Bounds on the time of the signal's event. */
   readonly occurred: Period
-  /** Bounds on the moment at which it arrived. */
+  /** Bounds on the time at which the signal was stored. */
   readonly created: Period
   readonly source?: SignalSource | undefined
   readonly rating?: Rating | undefined
@@ -38,7 +38,7 @@ export interface SignalRow {
   readonly updatedAt: Date
 }
 
-/** `signals` is `agent_signal`, or a query of its rows. */
+/** Selects signals. `signals` is the table `agent_signal` or a query of its rows. */
 const signalsOf = (sql: Query, signals: Fragment) => sql`
   select
     g.id,
@@ -64,7 +64,7 @@ const signalsOf = (sql: Query, signals: Fragment) => sql`
   join agent_session s on s.id = g.session_id
   join agent_application a on a.id = g.application_id`
 
-/** The values: no index has them. Null where there are none. */
+/** Conditions without an index; null where the filter has none of them. */
 function valueConditions(sql: Query, { source, rating, kind }: SignalFilter): Fragment | null {
   if (source === undefined && rating === undefined && kind === undefined) return null
   return sql`
@@ -75,12 +75,12 @@ function valueConditions(sql: Query, { source, rating, kind }: SignalFilter): Fr
 
 const isBounded = ({ since, until }: Period) => since !== undefined || until !== undefined
 
-/** What a list of signals is ordered by, newest first: what it is bounded by, else when they arrived. */
+/** The order of a list of signals, newest first: by the time of the event where only that is bounded, otherwise by arrival. */
 export function orderOfSignals({ occurred, created }: SignalFilter): 'createdMoment' | 'occurredMoment' {
   return isBounded(occurred) && !isBounded(created) ? 'occurredMoment' : 'createdMoment'
 }
 
-/** In the order of `orderOfSignals`. */
+/** Signals in the order of `orderOfSignals`. */
 export async function listSignals(
   sql: Query,
   reader: Reader,
@@ -89,7 +89,7 @@ export async function listSignals(
 ): Promise<Walked<SignalRow, string>> {
   const moments = orderOfSignals(filter)
   const order = moments === 'occurredMoment' ? 'occurred_at' : 'created_at'
-  // The period that is not that of the order is a condition as any other: an organization may date everything alike.
+  // The other period is a condition without an index, because all events of an organization may have the same time.
   const occurred = within(sql, 'g.occurred_at', filter.occurred)
   const created = within(sql, 'g.created_at', filter.created)
   const isBoth = order === 'created_at' && isBounded(filter.occurred)
@@ -140,7 +140,7 @@ export function listSignalsOfSession(
     limit ${limit + 1}`
 }
 
-/** The signal, or undefined where there is none that the reader may see. */
+/** The signal; undefined where it does not exist or the reader may not see it. */
 export async function findSignal(
   sql: Query,
   reader: Reader,

@@ -1,8 +1,8 @@
 /**
- * Who may see which conversations, and how a page of what they may see is found.
+ * Parts of SQL statements that select the conversations a reader may see, and a page of them.
  *
- * The rule: every statement names the organization and, for a user, the conversation access of the application that is in force
- * now. A page is read from an index that has its order: what it costs is the page, not the table.
+ * Every statement names the organization and, for a user, checks the application's present conversation access. An index has the
+ * order of each page, so the cost of a page does not depend on the size of the table.
  */
 import type { PendingQuery, Row } from 'postgres'
 import { asMicroseconds, asMoment, behind, type MomentSlice } from '../../platform/db/keyset.ts'
@@ -10,10 +10,10 @@ import type { Query } from '../../platform/db/pool.ts'
 import { marginOf, WALK_ROWS } from '../../platform/db/walk.ts'
 import type { Period } from '../model.ts'
 
-/** A piece of a statement. */
+/** A part of a statement. */
 export type Fragment = PendingQuery<Row[]>
 
-/** Who reads: a user of the organization, or its key (`userId` null), which sees everything. */
+/** The reader: a user of the organization, or the organization's key (`userId` null), which sees everything. */
 export interface Reader {
   readonly organizationId: string
   readonly userId: string | null
@@ -39,31 +39,31 @@ export function readableApplications(sql: Query, reader: Reader, agentKey: strin
         or access.settings #> '{conversationAccess,userIds}' ? ${reader.userId})`
 }
 
-/** The condition under which the reader may see a row with this `application_id`; the organization is named beside it. */
+/** The condition that the reader may see a row with this `application_id`. The caller adds the condition on the organization. */
 export function readable(sql: Query, reader: Reader, column: string) {
   if (reader.userId === null) return sql`true`
-  // As an array: it is made once for the statement.
+  // An array is computed once for the statement.
   return sql`${sql(column)} = any(array(${readableApplications(sql, reader, undefined)}))`
 }
 
 export interface Walk {
-  /** With the columns `organization_id`, `application_id`, `id` and `order`. */
+  /** A table with the columns `organization_id`, `application_id`, `id` and `order`. */
   readonly table: 'agent_session' | 'agent_signal'
   readonly alias: string
   readonly order: 'created_at' | 'occurred_at'
-  /** Of one agent only. */
+  /** Restricts the rows to the application with this key. */
   readonly agentKey: string | undefined
-  /** Bounds of `order` on the alias, each beginning with `and`: the index has them. */
+  /** Bounds of `order` on the alias, each beginning with `and`. The index serves them. */
   readonly bounds: Fragment
-  /** Conditions on the alias that no index has, each beginning with `and`; null: none. Rows are walked for them (walk.ts). */
+  /** Conditions on the alias without an index, each beginning with `and`; null: none. They need a bounded walk (walk.ts). */
   readonly conditions: Fragment | null
 }
 
 /**
  * The newest rows that the reader may see, as a query of whole rows in descending order of `order` and `id`.
  *
- * For the key of an organization the organization's index is walked. For a user, or one agent, each application's index is walked
- * for a page, and the pages are merged: rows that the reader may not see are never stepped over.
+ * For the key of an organization the query follows the organization's index. For a user, or for one application, it reads a page from
+ * each application's index and merges the pages. So it never steps over rows that the reader may not see.
  */
 export function newest(sql: Query, reader: Reader, walk: Walk, { after, limit }: MomentSlice): Fragment {
   const { table, alias, conditions } = walk
@@ -96,7 +96,7 @@ export interface EndOfWalk {
   readonly id: string
 }
 
-/** Where a walk of `newest` with conditions ends; null where the walk comes to the end of the list. */
+/** The position where a walk of `newest` with conditions ends; null where it reaches the end of the list. */
 export async function endOfWalk(
   sql: Query,
   reader: Reader,
@@ -114,7 +114,7 @@ export async function endOfWalk(
       where ${passed(sql, walk, owner, after)}`)}
     limit 1
     offset ${share}`
-  // Of several applications the first to end: behind it, not all that there is was looked at.
+  // Of several applications the newest end counts, because after it some rows were not examined.
   const ends = merged(sql, reader, walk, endOf, last)
   const [row] = await sql<EndOfWalk[]>`
     select
@@ -139,7 +139,7 @@ const passed = (
   ${bounds}
   ${behind(sql, `${alias}.${order}`, `${alias}.id`, after)}`
 
-/** `rowsOf` the organization, or of each application that the reader may see, put together by `merge`. */
+/** The rows of the organization, or the merged rows of each application that the reader may see. */
 function merged(
   sql: Query,
   reader: Reader,
@@ -158,9 +158,9 @@ function merged(
     ) as ${sql(alias)}`)
 }
 
-/** The further conditions of a period on a timestamptz column. */
+/** The conditions of a period on a timestamptz column. */
 export function within(sql: Query, column: string, { since, until }: Period) {
-  // As text: the driver writes a timestamptz parameter through `Date` and would cut its microseconds.
+  // Parameters are text, because the driver converts timestamptz parameters to `Date`, which has no microseconds.
   return sql`
     ${since === undefined ? sql`` : sql`and ${sql(column)} >= ${since}::text::timestamptz`}
     ${until === undefined ? sql`` : sql`and ${sql(column)} < ${until}::text::timestamptz`}`

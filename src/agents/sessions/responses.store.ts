@@ -5,6 +5,7 @@
  * costs nothing more when it is retried, revised, or withdrawn and shown again. All writes hold the session's row lock. Where
  * credits are counted, the organization's row is locked after it.
  */
+import { lockBalances, takingCredits } from '../../identity/organizations.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import {
   numbered,
@@ -71,8 +72,7 @@ export async function grantCredits(tx: Query, scopes: readonly SessionScope[]): 
   const organizations = [...new Set(scopes.map(({ organizationId }) => organizationId))]
   await Promise.all([
     // A separate statement, so that the next snapshot shows the credits that the previous holder of the lock left.
-    // `no key` does not conflict with inserts of rows that refer to the organization.
-    tx`select 1 from organization where id = any(${organizations}::uuid[]) order by id for no key update`,
+    lockBalances(tx, organizations),
     tx`
       with waiting as (
         select
@@ -104,9 +104,7 @@ export async function grantCredits(tx: Query, scopes: readonly SessionScope[]): 
           and r.session_id = g.session_id
           and r.external_event_id = g.external_event_id
       )
-      update organization o set response_credits = o.response_credits - spent.units
-      from (select organization_id, count(*) as units from unit group by organization_id) spent
-      where o.id = spent.organization_id and o.response_credits is not null`,
+      ${takingCredits(tx, tx`select organization_id, count(*) as units from unit group by organization_id`)}`,
   ])
 }
 

@@ -1,4 +1,4 @@
-/** The parts of the OpenAPI document that operations share: authentication, errors and response headers. */
+/** The parts of the OpenAPI document that operations share: tags, authentication and response headers. */
 
 /** Every tag that an operation may have, in the order of the document. */
 export const TAGS = [

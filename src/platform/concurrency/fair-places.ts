@@ -1,12 +1,13 @@
 /**
- * A few places that callers share fairly.
+ * A few places (threads, processes) that callers share fairly.
  *
- * Callers take turns, and one caller never has all places, unless there is only one. So a caller whose work hangs holds up itself.
+ * Callers take turns. One caller never occupies all places, unless there is only one. So a caller whose work hangs delays only
+ * itself.
  */
 import { createFairQueue } from './fair-queue.ts'
 
 export interface FairPlaces<P> {
-  /** Does `work` in the first free place when the caller's turn comes. Settles as `work` does. */
+  /** Runs `work` in the first free place when it is the caller's turn. Settles as `work` does. */
   run<T>(caller: string, work: (place: P) => Promise<T>): Promise<T>
 }
 

@@ -1,17 +1,17 @@
-/** What waits, by caller. Callers take turns, whatever each of them has waiting. */
+/** A queue in which callers take turns, however many items each of them has. */
 export interface FairQueue<T> {
   readonly isEmpty: boolean
   add(caller: string, item: T): void
   /**
-   * The next item; its caller's next turn comes after those of all others.
-   * @param mayHaveOne callers for whom it is false are passed over and keep their turn
-   * @returns null where there is none
+   * Removes the next item. Its caller then goes to the end of the line.
+   * @param mayHaveOne callers for whom it returns false are skipped and keep their turn
+   * @returns null if there is no item
    */
   take(mayHaveOne?: (caller: string) => boolean): T | null
 }
 
 export function createFairQueue<T>(): FairQueue<T> {
-  /** In the order of their turns. None is empty. */
+  /** The callers in the order of their turns. No queue is empty. */
   const queues = new Map<string, T[]>()
   return {
     get isEmpty() {

@@ -1,46 +1,47 @@
 /**
- * Group commit: jobs that arrive while a transaction is on its way share the next one.
+ * Group commit: jobs that arrive while a transaction is running share the next one.
  *
- * The rules: a job waits for nothing but a free place, so an idle service pays no delay; of the jobs that touch the
- * same thing (`keyOf`) only one is under way, in the order of their arrival; every job has its own outcome, and what
- * failed as a whole is done over one by one, so that a bad job fails alone; a batch that is held up holds up no other. What
- * waits is bounded: a job too many is refused at once.
+ * - A job waits only for a free place, so an idle service adds no delay.
+ * - Jobs with the same key (`keyOf`) run one at a time, in the order of their arrival.
+ * - Every job has its own outcome. If a batch fails as a whole, its jobs are run again one by one, so a bad job fails alone.
+ * - A batch that waits for a lock does not delay other batches.
+ * - The queue is bounded. A job that exceeds the bound is refused at once.
  */
 
 export type Outcome<R> =
   | { readonly kind: 'done'; readonly result: R }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** Not decided: to be done again with a later batch. */
+  /** Undecided. The job runs again in a later batch. */
   | { readonly kind: 'again' }
-  /** Not decided, because what it shared with others failed: to be done over by itself, before this batch ends. */
+  /** Undecided, because a step shared with other jobs failed. The job runs again by itself before this batch ends. */
   | { readonly kind: 'alone' }
 
 export interface GroupCommitOptions<J, R> {
-  /** What the job locks. */
+  /** The thing that the job locks. */
   keyOf(job: J): string
-  /** Its share of a batch. */
+  /** The job's share of a batch. */
   weightOf(job: J): number
-  /** What it takes while it waits. */
+  /** The memory that the job occupies while it waits. */
   sizeOf(job: J): number
-  /** Does the jobs; outcomes in their order. Rejects where none was done, and never says `alone` of a single job. */
+  /** Runs the jobs and returns their outcomes in order. Rejects if no job was done. Never returns `alone` for a single job. */
   run(jobs: readonly J[]): Promise<readonly Outcome<R>[]>
-  /** True for an error that says nothing of a job: where one alone meets it too, the others are not tried. */
+  /** True for an error that no job has caused. If a job fails with it alone, the remaining jobs fail without an attempt. */
   isOutage(error: unknown): boolean
-  /** The error of a job that finds `maxWaitingSize` taken. */
+  /** The error of a job that exceeds `maxWaitingSize`. */
   refusal(): Error
   readonly maxBatches: number
   /**
-   * A batch that takes longer waits for a lock of somebody else. It then counts for nothing, so that others go on beside
-   * it; not more than `maxBatches` are let off like that.
+   * A batch that takes longer than this probably waits for a lock. It no longer counts towards `maxBatches`, so other
+   * batches can start. At most `maxBatches` batches are exempted in this way.
    */
   readonly patienceMs: number
-  /** A batch beside another one begins only for this much: a small one costs nearly as much as a large one. */
+  /** The least weight for a batch beside a running one. A small batch costs nearly as much as a large one. */
   readonly minWeightBeside: number
   readonly maxJobs: number
   readonly maxWeight: number
-  /** Of a batch. A single job may be larger, here and below. */
+  /** Largest size of a batch. A single job may exceed this and the next limit. */
   readonly maxBatchSize: number
-  /** Of everything that waits or is under way. */
+  /** Largest size of all jobs that wait or run. */
   readonly maxWaitingSize: number
 }
 
@@ -53,16 +54,16 @@ interface Waiting<J, R> {
   reject(error: unknown): void
 }
 
-/** Returns the function that does one job; what is under way counts as waiting. */
+/** Returns the function that runs one job. */
 export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job: J) => Promise<R> {
   let queue: Waiting<J, R>[] = []
   const busy = new Set<string>()
   let batches = 0
-  /** Of them, those that took longer than `patienceMs`. */
+  /** Running batches that have taken longer than `patienceMs`. */
   let overdue = 0
   let waitingSize = 0
 
-  /** Moves the jobs of the next batch out of the queue; later jobs of a key wait behind an earlier one. */
+  /** Moves the jobs of the next batch out of the queue. Later jobs with the same key stay. */
   function take(): Waiting<J, R>[] {
     const batch: Waiting<J, R>[] = []
     const rest: Waiting<J, R>[] = []
@@ -108,7 +109,7 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
     }
   }
 
-  /** Performs a batch, and lets the next ones begin when it has ended, or has taken too long. */
+  /** Runs a batch. The next batches start when it has ended or has taken too long. */
   async function follow(batch: readonly Waiting<J, R>[]): Promise<void> {
     let isOverdue = false
     const timer = setTimeout(() => {
@@ -144,7 +145,7 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
     }
   }
 
-  /** One after another, until one of them shows that none can be done. */
+  /** Runs the jobs one after another. Stops at an outage, with which the remaining jobs fail. */
   async function performAlone(batch: readonly Waiting<J, R>[]): Promise<void> {
     let outage: Outcome<R> | null = null
     for (const waiting of batch) {
@@ -162,7 +163,7 @@ export function createGroupCommit<J, R>(options: GroupCommitOptions<J, R>): (job
     waitingSize -= waiting.size
     if (outcome?.kind === 'done') waiting.resolve(outcome.result)
     else if (outcome?.kind === 'failed') waiting.reject(outcome.error)
-    else waiting.reject(new Error('a job was left without an outcome'))
+    else waiting.reject(new Error('the batch returned no outcome for a job'))
   }
 
   return (job) => {

@@ -1,19 +1,21 @@
 /**
- * Decides where work on a request is done.
+ * Decides where work on a request runs.
  *
- * Short work runs on the HTTP thread: handing 500 events over to another thread and taking the result back costs half as much as the
- * work. Two limits keep the thread free for others. Work that turns out to be longer than was thought is begun again in a thread.
- * And between two looks at the network only so much work is done, so that a flood of bodies does not keep `/health` waiting; callers
- * take turns at it.
+ * Short work runs on the HTTP thread, because the transfer of 500 events to another thread and back costs half as much as the work
+ * itself. Two limits keep the HTTP thread responsive:
+ *
+ * - Work that takes longer than estimated is stopped and started again in a work thread.
+ * - Between two rounds of network I/O only a limited amount of work starts, so `/health` answers even in a flood of large bodies.
+ *   Callers take turns.
  */
 import { createFairQueue } from './fair-queue.ts'
 import { type Load, meter, type RequestWork, type Work } from './work.ts'
 import { createWorkThreads, type WorkThreadsOptions } from './work-threads.ts'
 
-/** About 4 ms. A request of 500 usual events is thought to take 240,000. */
+/** About 4 ms. The estimate for a request of 500 typical events is 240,000. */
 export const MAX_INLINE_UNITS = 400_000
-/** Of work that is begun between two looks at the network. */
-const UNITS_BETWEEN_LOOKS = 400_000
+/** Work that may start between two rounds of network I/O. */
+const UNITS_PER_ROUND = 400_000
 
 const COMPILED = import.meta.url.includes('$bunfs') || import.meta.url.includes('~BUN')
 const ENTRY = COMPILED
@@ -22,14 +24,14 @@ const ENTRY = COMPILED
 
 const DEFAULTS: WorkThreadsOptions = { entry: ENTRY, threads: 2, deadlineMs: 15_000, idleMs: 60_000 }
 
-/** There is too much of it for the HTTP thread. */
+/** The work is too long for the HTTP thread. */
 class TooLong extends Error {
   override readonly name = 'TooLong'
 }
 
 export function createRequestWork(options: Partial<WorkThreadsOptions> = {}): RequestWork {
   const threads = createWorkThreads({ ...DEFAULTS, ...options })
-  const turn = createTurns(UNITS_BETWEEN_LOOKS)
+  const turn = createTurns(UNITS_PER_ROUND)
   return {
     async run<I, O>(work: Work<I, O>, input: I, { caller, bytes, units }: Load): Promise<O> {
       if (units <= MAX_INLINE_UNITS) {
@@ -49,30 +51,28 @@ export function createRequestWork(options: Partial<WorkThreadsOptions> = {}): Re
   }
 }
 
-/** Resolves at once while little work was let through since the last look at the network, else after one of the next. */
-function createTurns(
-  unitsBetweenLooks: number,
-): (caller: string, units: number) => Promise<void> | undefined {
-  let left = unitsBetweenLooks
-  let isLooking = false
+/** Returns undefined if the work may start in this round, else a promise that resolves in a later round. */
+function createTurns(unitsPerRound: number): (caller: string, units: number) => Promise<void> | undefined {
+  let left = unitsPerRound
+  let isScheduled = false
   const waiting = createFairQueue<{ readonly units: number; readonly resolve: () => void }>()
 
-  function look(): void {
-    if (isLooking) return
-    isLooking = true
+  function scheduleRound(): void {
+    if (isScheduled) return
+    isScheduled = true
     setImmediate(() => {
-      isLooking = false
-      left = unitsBetweenLooks
+      isScheduled = false
+      left = unitsPerRound
       for (let next = waiting.take(); next !== null; next = left > 0 ? waiting.take() : null) {
         left -= next.units
         next.resolve()
       }
-      if (!waiting.isEmpty) look()
+      if (!waiting.isEmpty) scheduleRound()
     })
   }
 
   return (caller, units) => {
-    look()
+    scheduleRound()
     if (left > 0 && waiting.isEmpty) {
       left -= units
       return undefined

@@ -1,9 +1,9 @@
 /**
- * Concurrent requests for one value share one query, and none of them gets an older value than a query of its own
- * would have found: who asks while a query is under way shares the next one.
+ * Concurrent requests for the same value share one query. A request that arrives while a query is running shares the next
+ * one. So no request gets an older value than its own query would have returned.
  */
 
-/** Wraps `load`; `keyOf` names what is loaded. Nothing is kept once it was answered. */
+/** Wraps `load`. `keyOf` returns the key of the value. Values are not cached. */
 export function createSharedLoad<A extends readonly unknown[], T>(
   keyOf: (...args: A) => string,
   load: (...args: A) => Promise<T>,

@@ -1,18 +1,18 @@
-/** The inside of a thread that works on requests. One piece of work at a time. */
+/** The side of a work thread that runs inside the thread. It does one piece of work at a time. */
 import { AppError } from '../errors.ts'
 import { dataOfError, type ErrorData, requestMeter, type Work } from './work.ts'
 
 export interface Assignment {
   readonly name: string
   readonly input: unknown
-  /** Of the input. */
+  /** Size of the input. */
   readonly bytes: number
 }
 
 export type Completion =
   | { readonly output: unknown }
   | { readonly error: ErrorData }
-  /** A defect: the message is for the log. */
+  /** A defect of the service. The message is for the log. */
   | { readonly defect: string }
 
 /** The part of a message port that is used here. */
@@ -22,8 +22,8 @@ interface WorkPort {
 }
 
 /**
- * Bytes of inputs after which garbage is collected. What large bodies are parsed into takes many times as much, and the engine
- * would wait too long.
+ * Garbage is collected each time inputs of this size were processed. Parsed bodies take many times the bytes of their text, and
+ * the engine alone would collect too late.
  */
 const COLLECT_BYTES = 1024 * 1024
 
@@ -42,7 +42,7 @@ export function serveWork(port: WorkPort, works: readonly Work<never, unknown>[]
 
 function complete(work: Work<never, unknown> | undefined, input: unknown): Completion {
   try {
-    if (work === undefined) throw new Error('the thread does not know this work')
+    if (work === undefined) throw new Error('the work thread has no work of this name')
     return { output: work.run(input as never, requestMeter()) }
   } catch (error) {
     if (error instanceof AppError) return { error: dataOfError(error) }

@@ -1,8 +1,8 @@
 /**
- * A few threads for work on requests, shared fairly by callers.
+ * A few threads for work on requests that callers share fairly.
  *
- * Callers take turns, and one caller never has all threads. A thread starts when it is needed and ends when it has had nothing to
- * do for a while. Work that exceeds the deadline is ended with its thread; nothing else is affected.
+ * Callers take turns. One caller never occupies all threads. A thread starts when it is needed and ends after an idle time. Work that
+ * exceeds the deadline is ended together with its thread. Other work continues.
  */
 import { AppError } from '../errors.ts'
 import { createFairPlaces } from './fair-places.ts'
@@ -13,7 +13,7 @@ export interface WorkThreadsOptions {
   /** The script of a thread. */
   readonly entry: string
   readonly threads: number
-  /** Of one piece of work, with the start of its thread. */
+  /** Time for one piece of work, including the start of its thread. */
   readonly deadlineMs: number
   readonly idleMs: number
 }
@@ -24,7 +24,7 @@ export interface WorkThreads {
   close(): void
 }
 
-/** Starts no thread yet. */
+/** Threads start on their first use. */
 export function createWorkThreads(options: WorkThreadsOptions): WorkThreads {
   const threads = Array.from({ length: options.threads }, () => new WorkThread(options))
   const places = createFairPlaces(threads)
@@ -36,7 +36,7 @@ export function createWorkThreads(options: WorkThreadsOptions): WorkThreads {
   }
 }
 
-/** The place of one thread: at times there is none. */
+/** A place for one thread, which may not be running. */
 class WorkThread {
   #thread: Worker | null = null
   #current: PromiseWithResolvers<unknown> | null = null
@@ -62,7 +62,7 @@ class WorkThread {
     }
   }
 
-  /** Ends the thread, and its work with `error`. */
+  /** Ends the thread. Its work rejects with `error`. */
   end(error: Error = new Error('the thread was ended')): void {
     const thread = this.#thread
     this.#thread = null
@@ -71,22 +71,22 @@ class WorkThread {
   }
 
   #start(): Worker {
-    // A small heap is collected often: large bodies leave much garbage.
+    // A small heap is collected often, because large bodies leave much garbage.
     const thread = new Worker(this.options.entry, { smol: true })
     thread.unref()
-    thread.addEventListener('message', (event: MessageEvent<Completion>) => this.#hear(event.data))
+    thread.addEventListener('message', (event: MessageEvent<Completion>) => this.#receive(event.data))
     const fail = (error: Error) => {
       if (this.#thread === thread) this.end(error)
     }
     thread.addEventListener('error', (event: ErrorEvent) => {
       event.preventDefault()
-      fail(new Error(`a thread for requests failed: ${event.message}`))
+      fail(new Error(`a work thread failed: ${event.message}`))
     })
-    thread.addEventListener('close', () => fail(new Error('a thread for requests ended')))
+    thread.addEventListener('close', () => fail(new Error('a work thread ended unexpectedly')))
     return thread
   }
 
-  #hear(completion: Completion): void {
+  #receive(completion: Completion): void {
     if ('output' in completion) this.#current?.resolve(completion.output)
     else if ('error' in completion) this.#current?.reject(errorOfData(completion.error))
     else this.#current?.reject(new Error(completion.defect))

@@ -1,45 +1,46 @@
 /**
- * Work on requests that could hold up the HTTP thread: parsing a large body, redacting a long conversation.
+ * Work on requests that could block the HTTP thread, such as parsing a large body.
  *
- * A piece of work is a pure function with a name. It runs on the HTTP thread if it is small, else in a thread that can be ended;
- * it does not know where it runs, so input and output are plain data. It counts its work with `spend`, so that a long one ends.
+ * A piece of work is a pure function with a name. Short work runs on the HTTP thread, long work in a thread that can be ended. The
+ * function does not know where it runs, so its input and output are plain data. It reports its progress to `spend`, which ends work
+ * that takes too long.
  */
 import { AppError, type ErrorCode, type ErrorDetail } from '../errors.ts'
 
-/** Counts work in units of about 10 ns. Throws where there was too much: whoever does the work lets that pass. */
+/** Counts work in units of about 10 ns. Throws if there was too much. The work must not catch that error. */
 export type Spend = (units: number) => void
 
 export interface Work<I, O> {
   /** The same in every thread. */
   readonly name: string
-  /** @throws AppError, which the caller of the work gets */
+  /** @throws AppError that is passed on to the caller */
   run(input: I, spend: Spend): O
 }
 
-/** Whose work it is, and what it weighs. */
+/** The caller of the work and its size. */
 export interface Load {
-  /** Callers take turns, on the HTTP thread and in the others. */
+  /** Callers take turns. */
   readonly caller: string
-  /** Of the input. */
+  /** Size of the input. */
   readonly bytes: number
-  /** What the work will take, as far as one can tell beforehand, in units of about 10 ns. */
+  /** Estimated work in units of about 10 ns. */
   readonly units: number
 }
 
 export interface RequestWork {
   /**
-   * @throws AppError what the work throws; 400 `request_too_costly` where it is too much for one request; 503 where it took
-   * too long
+   * @throws AppError of the work; 400 `request_too_costly` if it exceeds the limit of a request; 503 `unavailable` if it exceeds the
+   * deadline
    */
   run<I, O>(work: Work<I, O>, input: I, load: Load): Promise<O>
   /** Ends the threads. */
   close(): void
 }
 
-/** Units that one request may cause. 100 patterns of redaction over 2 MiB take 210 million. */
+/** The limit of one request. 100 redaction patterns over 2 MiB take 210 million units. */
 const MAX_UNITS = 400_000_000
 
-/** Counts up to `maxUnits`, then throws what `excess` gives. */
+/** Counts up to `maxUnits`, then throws the error of `excess`. */
 export function meter(maxUnits: number, excess: () => Error): Spend {
   let left = maxUnits
   return (units) => {
@@ -48,7 +49,7 @@ export function meter(maxUnits: number, excess: () => Error): Spend {
   }
 }
 
-/** The most that one request may cause. */
+/** A meter with the limit of one request. */
 export const requestMeter = (): Spend =>
   meter(
     MAX_UNITS,

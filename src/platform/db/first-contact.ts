@@ -1,9 +1,9 @@
 /**
- * The first use of the database by a process that starts, which may be earlier than the server: after a power cut, or where
- * containers start in any order.
+ * The first use of the database by a starting process. The server may start later than the process, for example after a power cut
+ * or when containers start in any order.
  *
- * The rule: what may pass by itself is waited for, with a line in the log now and then that says for what; what will not, such as
- * a wrong password or a database that does not exist, ends the start at once.
+ * The process waits while the server is away and logs regularly that it waits. Any other error, such as a wrong password or a
+ * missing database, ends the start at once.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { oneLine, StartError } from '../lifecycle/start-error.ts'
@@ -15,18 +15,18 @@ const MAX_PAUSE_MS = 5_000
 const LOG_EVERY_MS = 10_000
 
 export interface Patience {
-  /** Where the server is, for people: never with a password. */
+  /** The address of the server for messages. Never contains a password. */
   readonly place: string
-  /** How long a server that is away is waited for; 0: not at all. */
+  /** How long to wait for a server that is away. 0 means not at all. */
   readonly waitMs: number
-  /** Aborted when the process is to end. */
+  /** Aborted when the process stops. */
   readonly signal: AbortSignal
   readonly log: Log
 }
 
 /**
- * Runs `work`, again and again while the server is away; it may be cut off anywhere in the middle.
- * @throws StartError where the server is still away at the end of the time; what `work` throws for any other reason
+ * Runs `work` and repeats it while the server is away. The connection may fail at any point of `work`, so `work` must be repeatable.
+ * @throws StartError if the server is still away after `waitMs`; any other error of `work`
  */
 export async function onceServerIsThere<T>(patience: Patience, work: () => Promise<T>): Promise<T> {
   const { place, waitMs, signal, log } = patience
@@ -36,7 +36,7 @@ export async function onceServerIsThere<T>(patience: Patience, work: () => Promi
     try {
       const result = await work()
       if (loggedAt > 0)
-        log.info({ waitedMs: Math.round(performance.now() - startedAt) }, 'the database is there')
+        log.info({ waitedMs: Math.round(performance.now() - startedAt) }, 'the database is available')
       return result
     } catch (error) {
       if (!isServerAway(error)) throw error
@@ -50,7 +50,7 @@ export async function onceServerIsThere<T>(patience: Patience, work: () => Promi
         )
         loggedAt = now
       }
-      // Many processes that start together do not stay in step.
+      // The random part keeps processes that start together from retrying at the same moments.
       await delay(Math.min(pauseMs * (0.5 + Math.random() / 2), leftMs), undefined, { signal }).catch(
         () => {},
       )

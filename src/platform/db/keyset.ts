@@ -1,21 +1,21 @@
 /**
- * What lists by keyset need of SQL. A moment in a keyset has all the digits that PostgreSQL keeps: a JavaScript `Date`
- * has milliseconds only, and a keyset made of it would repeat or skip rows of the same millisecond.
+ * SQL for lists that are paged by keyset. A keyset contains a timestamp with the full precision of PostgreSQL. A JavaScript
+ * `Date` has milliseconds only, so a keyset made from it would repeat or skip rows of the same millisecond.
  */
 import type { Query } from './pool.ts'
 
-/** A page: begins behind `after` (null: at the start) and fetches one row more than the `limit` that it shows. */
+/** A page that starts after `after` (null: at the beginning). It fetches one row more than the `limit` that it shows. */
 export interface Slice<K> {
   readonly after: K | null
   readonly limit: number
 }
 
-/** A page that begins behind a row (`after`), or behind a number of rows (`offset`). */
+/** A page that starts after a row (`after`) or after a number of rows (`offset`). */
 export interface Position<K> extends Slice<K> {
   readonly offset: number
 }
 
-/** The keyset of a list by time; the id tells rows of one moment apart. */
+/** The keyset of a list by time. The id orders rows of the same moment. */
 export type TimeSlice = Slice<readonly [microseconds: number, id: string]>
 
 /** Selects a timestamptz as microseconds since 1970, a safe integer until the year 2255. */
@@ -27,8 +27,8 @@ export const fromMicroseconds = (sql: Query, microseconds: number) =>
   sql`(timestamptz 'epoch' + ${microseconds}::bigint * interval '1 microsecond')`
 
 /**
- * A moment as a keyset has it: RFC 3339 text with microseconds (`asMoment`), for what callers date in any year from 1 to 9999; or
- * microseconds since 1970, where the service has set it.
+ * A timestamp in a keyset: RFC 3339 text with microseconds (`asMoment`) if callers set it, in any year from 1 to 9999, or
+ * microseconds since 1970 if the service sets it.
  */
 export type Moment = string | number
 export type MomentSlice = Slice<readonly [moment: Moment, id: string]>
@@ -37,7 +37,7 @@ export type MomentSlice = Slice<readonly [moment: Moment, id: string]>
 export const asMoment = (sql: Query, column: string) =>
   sql`to_char(${sql(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 
-/** The further condition of the next page of a list in descending order of `column` and `id`; nothing on the first page. */
+/** The condition of the next page of a list in descending order of `column` and `id`. Empty on the first page. */
 export function behind(
   sql: Query,
   column: string,

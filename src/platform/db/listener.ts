@@ -1,23 +1,23 @@
 /**
- * A connection that listens to channels (LISTEN), and proves that it lives.
+ * A connection that listens to channels (LISTEN) and checks that it is alive.
  *
- * The rule: whoever only waits does not notice that nobody can reach it any more: a network that is cut without a word leaves a
- * connection that looks well. So it asks to listen again every few seconds, which costs nothing where it listens already, takes
- * the connection away where it gets no answer, and is all that a new one needs.
+ * A connection that only waits does not notice that the network was cut. So the listener repeats its LISTEN statements every few
+ * seconds. They change nothing on a connection that already listens. Without an answer in time, the driver replaces the connection,
+ * and the next repetition makes the new connection listen.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { oneLine } from '../lifecycle/start-error.ts'
 import type { Log } from '../observability/log.ts'
 import { connect, type Database } from './pool.ts'
 
-/** With the patience of a statement, and the grace that the pool adds to it: silence is noticed within ten seconds. */
+/** Together with the statement timeout and the grace that the pool adds, a silent connection is noticed within ten seconds. */
 const EVERY_MS = 5_000
-const PATIENCE_MS = 2_000
-/** Between attempts while there is no connection. */
+const STATEMENT_TIMEOUT_MS = 2_000
+/** Pause between attempts while there is no connection. */
 const RETRY_MS = 500
 
 export interface ListenOptions {
-  /** Plain names: they are not quoted. */
+  /** Plain names, because they are not quoted. */
   readonly channels: readonly string[]
   readonly applicationName: string
   readonly log: Log
@@ -29,8 +29,8 @@ export interface Listener {
 }
 
 /**
- * Resolves when it listens; from then on only `close` ends it. What is notified while there is no connection is lost.
- * @throws where the first connection cannot be made
+ * Resolves when the connection listens. After that, only `close` ends it. Notifications sent while it is disconnected are lost.
+ * @throws the error of the first connection
  */
 export async function listen(database: Database, options: ListenOptions): Promise<Listener> {
   const { channels, applicationName, log, onNotification } = options
@@ -39,23 +39,23 @@ export async function listen(database: Database, options: ListenOptions): Promis
   const sql = connect(database, {
     max: 1,
     applicationName,
-    statementTimeoutMs: PATIENCE_MS,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     notifications: { onNotification, onClose: () => closed.resolve() },
   })
   const statements = channels.map((channel) => `listen ${channel}`).join('; ')
-  const ask = async () => {
+  const startListening = async () => {
     closed = Promise.withResolvers()
     await sql.unsafe(statements).simple()
   }
 
-  async function keepAsking(signal: AbortSignal): Promise<void> {
+  async function repeat(signal: AbortSignal): Promise<void> {
     let isLost = false
     for (;;) {
       const waited = delay(isLost ? RETRY_MS : EVERY_MS, undefined, { signal }).catch(() => {})
       await (isLost ? waited : Promise.race([waited, closed.promise]))
       if (signal.aborted) return
       try {
-        await ask()
+        await startListening()
         if (isLost) log.info('listening again')
         isLost = false
       } catch (error) {
@@ -66,17 +66,17 @@ export async function listen(database: Database, options: ListenOptions): Promis
   }
 
   try {
-    await ask()
+    await startListening()
   } catch (error) {
     await sql.end({ timeout: 0 })
     throw error
   }
-  const asking = keepAsking(closing.signal)
+  const repeating = repeat(closing.signal)
   return {
     async close() {
       closing.abort()
       await sql.end({ timeout: 0 })
-      await asking
+      await repeating
     },
   }
 }

@@ -1,13 +1,13 @@
 /**
  * Migrations that build or drop indexes of tables that are in use.
  *
- * `create index` holds up every write to its table until the index is built, which takes minutes on a large one. `create index
- * concurrently` does not, but it cannot run in a transaction, it waits for every transaction that is older than itself, and it
- * leaves an invalid index behind when it is cut off. So:
+ * `create index` blocks every write to its table until the index is built, which takes minutes on a large table. `create index
+ * concurrently` does not block writes. But it cannot run in a transaction, it waits for every older transaction, and it leaves an
+ * invalid index behind if it is interrupted. So:
  *
- * - Each statement runs by itself. A statement that was done before is skipped, so a migration that was cut off goes on where it was.
- * - An invalid index is dropped and built anew.
- * - Processes that start meanwhile wait outside of any transaction: the build would wait for theirs.
+ * - Each statement runs by itself. Completed statements are skipped, so an interrupted migration resumes where it stopped.
+ * - An invalid index is dropped and built again.
+ * - Other processes that start meanwhile wait outside of a transaction, because the build would wait for their transactions.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Query, Sql } from './pool.ts'
@@ -15,7 +15,7 @@ import type { Query, Sql } from './pool.ts'
 /** The first line of such a migration. */
 export const CONCURRENTLY = '--! concurrently'
 
-/** A lock of its own: processes that wait for the lock of other migrations do so in a transaction. */
+/** Not the lock of other migrations, because processes wait for that lock inside a transaction. */
 const LOCK = 0x65_61_72_74
 const POLL_MS = 200
 
@@ -27,7 +27,7 @@ export interface IndexStep {
   readonly statement: string
 }
 
-/** The statements of a migration. @throws Error where one is of another kind */
+/** The statements of a migration. @throws Error for a statement of another kind */
 export function indexSteps(source: string): readonly IndexStep[] {
   const text = source.replaceAll(/--.*$/gm, '')
   const statements = text.split(';').map((statement) => statement.replaceAll(/\s+/g, ' ').trim())
@@ -49,8 +49,8 @@ export interface IndexMigration {
 }
 
 /**
- * Everything on one connection, which holds the lock. A failure leaves it locked, since the connection may be the one that was lost:
- * the caller then ends `sql`. @returns false where another process has done it meanwhile
+ * Runs everything on one connection, which holds the lock. After a failure the lock remains, because the connection may be lost. The
+ * caller must then end `sql`. @returns false if another process has applied the migration meanwhile
  */
 export async function runIndexMigration(
   sql: Sql,

@@ -1,14 +1,14 @@
 /**
  * Forward-only migrations, compiled in.
  *
- * A migration that has been released is never edited: its checksum is stored and compared. Migrations run in the order of their
- * numbers, under an advisory lock, so ten processes may start at once. The first line of a file may change how it runs:
+ * A released migration is never edited: its checksum is stored and compared. Migrations run in the order of their numbers under an
+ * advisory lock, so several processes may start at once. The first line of a file may change how it runs:
  *
  * - `--! breaking`: older code refuses to start on the newer schema.
- * - `--! concurrently`: the file builds or drops indexes of tables that are in use, outside of a transaction and without holding
- *   up writes (see `migrate-indexes.ts`).
+ * - `--! concurrently`: the file builds or drops indexes of tables that are in use, outside of a transaction and without blocking
+ *   writes (see `migrate-indexes.ts`).
  *
- * All other pending migrations that follow one another run in one transaction.
+ * Consecutive pending migrations of any other kind run in one transaction.
  */
 import { AppError } from '../errors.ts'
 import { StartError } from '../lifecycle/start-error.ts'
@@ -34,8 +34,8 @@ interface Applied {
 
 /**
  * Brings the schema up to the newest of `migrations`.
- * @returns the numbers that were applied now; empty where nothing was pending.
- * @throws StartError where a released migration was edited or the schema is newer and breaking.
+ * @returns the numbers of the migrations that this call applied
+ * @throws StartError if a released migration was edited, or the schema is newer and breaking
  */
 export async function migrate(sql: Sql, migrations: readonly Migration[]): Promise<readonly number[]> {
   const done: number[] = []
@@ -51,7 +51,7 @@ export async function migrate(sql: Sql, migrations: readonly Migration[]): Promi
   return done
 }
 
-/** Applies what is pending up to the next migration that cannot run in a transaction. @returns its numbers */
+/** Applies the pending migrations before the next one that cannot run in a transaction. @returns their numbers */
 function applyInTransaction(sql: Sql, migrations: readonly Migration[]): Promise<readonly number[]> {
   return transaction(sql, async (tx) => {
     await tx`select pg_advisory_xact_lock(${LOCK})`
@@ -74,7 +74,7 @@ function applyInTransaction(sql: Sql, migrations: readonly Migration[]): Promise
   })
 }
 
-/** In the order of their numbers. The table of migrations exists. @throws StartError as `migrate` */
+/** In the order of their numbers. The table `schema_migration` must exist. @throws StartError as `migrate` */
 async function pendingOf(query: Query, migrations: readonly Migration[]): Promise<readonly Migration[]> {
   const applied = await query<Applied[]>`
     select number, name, checksum, breaking
@@ -92,7 +92,7 @@ async function record(query: Query, migration: Migration): Promise<void> {
     values (${number}, ${name}, ${checksum(migration)}, ${isBreaking(migration)})`
 }
 
-/** One cheap read, so that an ordinary start takes no lock and opens no transaction. */
+/** A cheap check, so that an ordinary start takes no lock and opens no transaction. */
 async function isCurrent(sql: Sql, migrations: readonly Migration[]): Promise<boolean> {
   const [exists] = await sql<
     { present: boolean }[]
@@ -107,12 +107,12 @@ function verify(applied: readonly Applied[], migrations: readonly Migration[]): 
     const migration = known.get(row.number)
     if (migration === undefined && row.breaking) {
       throw new StartError(
-        `The database has migration ${row.number} (${row.name}), which this older version cannot work with`,
+        `The database has migration ${row.number} (${row.name}). This older version does not work with it`,
       )
     }
     if (migration !== undefined && checksum(migration) !== row.checksum) {
       throw new StartError(
-        `Migration ${row.number} (${row.name}) was changed after it had been applied to this database`,
+        `Migration ${row.number} (${row.name}) was changed after it was applied to this database`,
       )
     }
   }
@@ -130,7 +130,7 @@ function isConcurrent(migration: Migration): boolean {
   return migration.source.startsWith(CONCURRENTLY)
 }
 
-/** True where every compiled-in migration has been applied: what `/ready` asks. */
+/** For `/ready`. @throws AppError 503 `unavailable` unless every compiled-in migration is applied */
 export async function assertMigrated(sql: Sql, migrations: readonly Migration[]): Promise<void> {
   if (!(await isCurrent(sql, migrations)))
     throw new AppError('unavailable', 'The database schema is not up to date.')

@@ -1,14 +1,14 @@
 /**
  * Connections to PostgreSQL.
  *
- * `Database` says where the server is; `connect` opens a pool. int8 is read as a number and refused beyond 2^53,
- * because every int8 of this schema (sequence, revision, mail, epoch) is a safe integer by construction.
+ * `Database` is the address of the server. `connect` opens a pool. An int8 is read as a number. A value beyond 2^53 is an error,
+ * because every int8 of this schema is a safe integer by construction.
  */
 import postgres from 'postgres'
 
 export type Sql = postgres.Sql<{ bigint: number }>
 export type Tx = postgres.TransactionSql<{ bigint: number }>
-/** Either: a statement that does not care whether a transaction is open. */
+/** For statements that run inside or outside of a transaction. */
 export type Query = Sql | Tx
 export type Json = postgres.JSONValue
 
@@ -21,15 +21,15 @@ export interface ConnectOptions {
   readonly max: number
   readonly applicationName: string
   /**
-   * True where nobody was promised anything, and what a crash of the server takes back is done over: COMMIT then does
-   * not wait for the disk. Transactions stay whole and in order; the newest may be missing after a crash.
+   * True if no client was told that the data is stored, and lost work is repeated. COMMIT then does not wait for the disk. After a
+   * crash of the server the newest transactions may be missing. The others are complete and in order.
    */
   readonly redoable?: boolean
-  /** True for a pool that only reads: see `READ_ONLY`. */
+  /** True for a pool that only reads. See `READ_ONLY`. */
   readonly readOnly?: boolean
-  /** How long a statement may take; null for one that may take hours, such as a migration. */
+  /** Time limit of a statement. null for statements that may take hours, such as migrations. */
   readonly statementTimeoutMs?: number | null
-  /** For a connection that listens: see listener.ts. */
+  /** For a connection that listens. See listener.ts. */
   readonly notifications?: {
     onNotification(channel: string, payload: string): void
     onClose(): void
@@ -38,27 +38,27 @@ export interface ConnectOptions {
 
 export const STATEMENT_TIMEOUT_MS = 30_000
 /**
- * The server ends a statement that takes too long and says so. Where it has not said a word so much later, the
- * connection was cut without one (a firewall, a machine that is gone): TCP alone would wait for a quarter of an hour.
+ * The server ends a statement that takes too long, and reports it. If there is no answer after this additional time, the connection
+ * was cut silently (by a firewall, or because the machine is gone). TCP alone would wait for a quarter of an hour.
  */
 const ANSWER_GRACE_MS = 2_000
 const IDLE_IN_TRANSACTION_MS = 30_000
 const CONNECT_TIMEOUT_SECONDS = 5
-/** The pause before connecting again; the driver alone grows it to 20 s, and everything would wait that much longer. */
+/** Longest pause before a reconnection. The driver's default is 20 s, and every request would wait for it. */
 const MAX_RECONNECT_SECONDS = 1
 
 /**
- * How the server plans what is only read.
+ * Planner settings for connections that only read.
  *
- * A list walks an index that has its filter and its order, and looks up by index what belongs to each row. So a page costs what it
- * shows, whatever the table holds. Statistics must not decide otherwise: right after a burst there are none, or those of an empty
- * table, and PostgreSQL then reads and sorts everything. The settings take away what a page never needs: scans of whole tables,
- * sorts in place of an order, joins that read the other side as a whole. Where a statement has nothing to choose, they change
- * nothing: the few rows of a page are sorted all the same.
+ * A list reads an index that has its filter and its order, and finds related rows by index. So the cost of a page depends on the
+ * rows that it shows, and not on the size of the table. Without these settings the planner depends on statistics. After a burst of
+ * writes the statistics are missing or describe an empty table, and PostgreSQL reads and sorts the whole table. The settings disable
+ * what a page never needs: scans of whole tables, sorts instead of an index order, and joins that read a whole table. A statement
+ * without an alternative still runs: the few rows of a page are sorted.
  *
- * A plan is kept for as long as its connection lives, made for any parameters: to plan each execution anew takes nearly as long as
- * to run it. So a statement must leave nothing to choose, also where it is planned for a table that is empty. Where two indexes of a
- * table would do then, it is written so that only the right one fits (tests/platform/list-plans.test.ts).
+ * Each connection plans a statement once, for any parameters, because planning takes nearly as long as the execution. So a statement
+ * must leave the planner no choice, even if it is planned while the table is empty. If two indexes fit, the statement is written so
+ * that only the right one can be used (tests/platform/list-plans.test.ts).
  */
 const READ_ONLY = {
   default_transaction_read_only: true,
@@ -74,11 +74,11 @@ const READ_ONLY = {
 }
 
 /**
- * Statements that are sent on a connection for reads behind the one that is under way: none. They wait in the queue of the pool, in
- * which the first to come gets the first connection that is free: a short read is not held up by a long one of somebody else. The
- * driver opens no transactions on such a pool, which reads have no use for: a handle to it is a `Query`.
+ * Number of reads that the driver sends on a busy connection. With 0 they wait in the queue of the pool, and the first of them gets
+ * the first free connection. So a short read does not wait behind a long one. The driver opens no transactions on such a pool, so its
+ * handle is a `Query`.
  */
-const READS_BEHIND = 0
+const PIPELINED_READS = 0
 
 const bigint = {
   to: 20,
@@ -91,7 +91,7 @@ const bigint = {
   },
 }
 
-/** The driver hands the text to `Date` as it is, which takes `0001-01-01 00:00:00+00` for the year 2001. */
+/** The driver passes the text to `Date` unchanged, and `Date` reads `0001-01-01 00:00:00+00` as the year 2001. */
 const date = {
   to: 1184,
   from: [1082, 1114, 1184],
@@ -99,7 +99,7 @@ const date = {
   parse: (text: string) => new Date(text.replace(' ', 'T').replace(/\+00$/, 'Z')),
 }
 
-/** Opens a pool; connections are made when first needed. */
+/** Opens a pool. Connections open when they are first needed. */
 export function connect(database: Database, options: ConnectOptions): Sql {
   const { statementTimeoutMs = STATEMENT_TIMEOUT_MS, notifications, readOnly = false } = options
   const common = {
@@ -109,15 +109,15 @@ export function connect(database: Database, options: ConnectOptions): Sql {
     connection: {
       application_name: options.applicationName,
       TimeZone: 'UTC',
-      // A process that was paused in a transaction must not hold its rows for ever.
+      // A process that was paused in a transaction must not lock its rows forever.
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       ...(options.redoable ? { synchronous_commit: 'off' } : {}),
       ...(readOnly ? READ_ONLY : {}),
       ...(statementTimeoutMs === null ? {} : { statement_timeout: statementTimeoutMs }),
     },
-    // Statement names are per connection and cost one parse each; every statement here is static text.
+    // Each connection parses a named statement once. All statements here are static text.
     prepare: true,
-    ...(readOnly ? { max_pipeline: READS_BEHIND } : {}),
+    ...(readOnly ? { max_pipeline: PIPELINED_READS } : {}),
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
     answer_timeout: statementTimeoutMs === null ? null : (statementTimeoutMs + ANSWER_GRACE_MS) / 1_000,
     backoff: (failures: number) =>
@@ -127,7 +127,7 @@ export function connect(database: Database, options: ConnectOptions): Sql {
       : {
           onnotify: notifications.onNotification,
           onclose: notifications.onClose,
-          // The driver replaces old connections: of one that listens, that would lose what is said meanwhile.
+          // The driver replaces old connections. A listening connection would lose notifications meanwhile.
           max_lifetime: null,
         }),
   }

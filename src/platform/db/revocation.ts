@@ -1,9 +1,8 @@
 /**
- * Transaction handles that can be taken back.
+ * Transaction handles that can be revoked.
  *
- * The rule: after `revoke` no statement leaves through a guarded handle, however late the code that holds it wakes
- * up, and guarded work never settles. Otherwise a late statement would run by itself, after ROLLBACK, or on a
- * connection that belongs to somebody else by now.
+ * After `revoke`, a guarded handle sends no statement, however late its code continues, and guarded work never settles. Otherwise a
+ * late statement would run after ROLLBACK outside of a transaction, or on a connection that another caller uses by then.
  */
 import type { Tx } from './pool.ts'
 
@@ -15,12 +14,12 @@ type Savepoint = (...args: readonly unknown[]) => Promise<unknown>
 export class Revocation {
   #revoked: { readonly reason: unknown } | null = null
 
-  /** Every later use of a guarded handle throws `reason`; only the first call counts. */
+  /** Every later use of a guarded handle throws `reason`. Further calls have no effect. */
   revoke(reason: unknown): void {
     this.#revoked ??= { reason }
   }
 
-  /** `tx`, until revoked; savepoints opened through it are guarded as well. */
+  /** A handle that works as `tx` until it is revoked. Savepoints opened through it are guarded as well. */
   guard(tx: Tx): Tx {
     return new Proxy(tx, {
       apply: (target, self, args) => {
@@ -36,8 +35,8 @@ export class Revocation {
   }
 
   /**
-   * Runs `work` on a guarded handle, as the callback of the driver's `begin` or `savepoint`. Once revoked it never
-   * settles: settling is what makes the driver send COMMIT or ROLLBACK.
+   * Runs `work` on a guarded handle, as the callback of the driver's `begin` or `savepoint`. After a revocation it never settles,
+   * because the driver sends COMMIT or ROLLBACK when it settles.
    */
   async run<T>(tx: Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
     try {

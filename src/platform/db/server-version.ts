@@ -1,4 +1,4 @@
-/** The oldest PostgreSQL that this service works with, checked once at start. */
+/** Checks at start that the PostgreSQL server is new enough. */
 import { oneLine, StartError } from '../lifecycle/start-error.ts'
 import type { Sql } from './pool.ts'
 import { isServerAway } from './sqlstate.ts'
@@ -7,8 +7,8 @@ const OLDEST = 15
 
 /**
  * Connects for the first time.
- * @param place where the server is, for the message: never with a password
- * @throws StartError where it refuses us or is too old; the error of the connection where it is away
+ * @param place the address of the server for messages; never contains a password
+ * @throws StartError if the server refuses the connection or is too old; the connection error if it is away
  */
 export async function assertServer(sql: Sql, place: string): Promise<void> {
   let version: string

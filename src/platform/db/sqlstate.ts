@@ -1,9 +1,9 @@
-/** What an SQLSTATE means to this service, in one place (PostgreSQL documentation, appendix A). */
+/** Classifies database errors by SQLSTATE (PostgreSQL documentation, appendix A). */
 import { AppError } from '../errors.ts'
 
 const RETRYABLE = new Set(['40001', '40P01'])
 
-/** Connection trouble, server shutdown, time-outs, no room for data or connections: the caller may try again. */
+/** Connection failures, server shutdown, time-outs, a full disk, too many connections. The caller may try again. */
 const UNAVAILABLE = new Set([
   '25P03',
   '55P03',
@@ -30,7 +30,7 @@ const UNAVAILABLE = new Set([
   'EPIPE',
 ])
 
-/** No server there, none yet, or none that has room: it may pass by itself. Of those above, what no statement is to blame for. */
+/** The server is missing, starting, stopping or has no free connection. No statement has caused it, and it may pass. */
 const AWAY = new Set([
   '53300',
   '57P01',
@@ -56,29 +56,29 @@ const AWAY = new Set([
   'ETIMEDOUT',
 ])
 
-/** The SQLSTATE (or the driver's own code) of an error, else null. */
+/** The SQLSTATE or the driver's own code of an error. null if there is none. */
 export function errorCode(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('code' in error)) return null
   return typeof error.code === 'string' ? error.code : null
 }
 
-/** True for a serialization failure or a deadlock: the same transaction may succeed when run again. */
+/** True for a serialization failure or a deadlock. The same transaction may succeed when it runs again. */
 export function isRetryable(error: unknown): boolean {
   return RETRYABLE.has(errorCode(error) ?? '')
 }
 
-/** True where the server is away, or is not ready yet: nothing is wrong with the settings for all that is known. */
+/** True if the server is away or not ready yet. The settings may be right. */
 export function isServerAway(error: unknown): boolean {
   const inner = error instanceof AggregateError ? error.errors[0] : error
   return AWAY.has(errorCode(inner) ?? '')
 }
 
-/** True where a unique constraint refused the row; `constraint` narrows to one by name. */
+/** True if a unique constraint refused the row. `constraint` is the name of a single constraint to check. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   return isViolation('23505', error, constraint)
 }
 
-/** True where what the row refers to is not there (any more). */
+/** True if a row that is referred to does not exist (any more). */
 export function isForeignKeyViolation(error: unknown, constraint?: string): boolean {
   return isViolation('23503', error, constraint)
 }
@@ -94,7 +94,7 @@ function isViolation(sqlstate: string, error: unknown, constraint: string | unde
   )
 }
 
-/** The caller-visible error for a database error that nothing handled: 503 where a retry may help, else null. */
+/** The 503 `unavailable` for an unhandled database error if a retry may help, else null. */
 export function asUnavailable(error: unknown): AppError | null {
   if (!UNAVAILABLE.has(errorCode(error) ?? '') && !isRetryable(error)) return null
   return new AppError('unavailable', 'The service is not able to answer at the moment. Try again shortly.', {

@@ -1,13 +1,13 @@
 /**
  * The only way to open a transaction.
  *
- * The rule: inside the callback nothing is awaited but SQL on the handle that it is given.
+ * Inside the callback, await only SQL on the handle that the callback receives.
  *
- * Why not `sql.begin` itself: when the connection dies while the callback waits, `begin` of `postgres` 3.4 rejects
- * but the callback goes on, and its next statement runs on whatever connection the pool opens next, inside another
- * caller's transaction (porsager/postgres issues 1186 and 1216). Here a dead callback is refused every further
- * statement and never settles, so the library cannot commit on its behalf. So is what `work` has begun and is not waiting
- * for any more when it ends, such as the rest of a `Promise.all` that has failed: behind ROLLBACK it would run by itself.
+ * `sql.begin` alone is not safe. If the connection dies while the callback waits, `begin` of `postgres` 3.4 rejects but the callback
+ * continues. Its next statement runs on the next connection that the pool opens, inside another caller's transaction
+ * (porsager/postgres issues 1186 and 1216). Here such a callback cannot send further statements and never settles, so the driver
+ * cannot commit for it. The same applies to statements that are still pending when `work` ends, such as the rest of a failed
+ * `Promise.all`. They would otherwise run after ROLLBACK, outside of a transaction.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql, Tx } from './pool.ts'
@@ -16,12 +16,12 @@ import { isRetryable } from './sqlstate.ts'
 
 const ATTEMPTS = 3
 
-/** What BEGIN says besides. */
+/** Options of BEGIN. */
 type Mode = '' | 'read only'
 
 /**
- * Runs `work` in one transaction and commits it. Retried up to three times on a serialization failure (40001) or a
- * deadlock (40P01), so `work` must have no effect but its SQL. In one that is `read only` the server refuses to write.
+ * Runs `work` in one transaction and commits it. Makes up to three attempts on a serialization failure (40001) or a deadlock (40P01),
+ * so `work` must have no effect except its SQL. With `read only` the server refuses writes.
  */
 export async function transaction<T>(sql: Sql, work: (tx: Tx) => Promise<T>, mode: Mode = ''): Promise<T> {
   for (let attempt = 1; ; attempt++) {

@@ -1,8 +1,8 @@
 /**
- * Lists with a filter that no index has: a page looks at a bounded number of rows, however rare it is what the filter finds.
+ * Lists with a filter that no index supports. A page examines a bounded number of rows, however few of them match.
  *
- * The rule: rows are walked in the order of the list. Where a walk comes to its end before the page is full, the page is shorter, or
- * empty, and says where the next one goes on. So a request costs a bounded amount, and a caller that goes on sees everything.
+ * Rows are examined in the order of the list. If the bound is reached before the page is full, the page is shorter or empty, and its
+ * cursor continues at the bound. So the cost of a request is bounded, and a caller that follows the cursors sees every match.
  */
 import type { PendingQuery, Row } from 'postgres'
 import { AppError } from '../errors.ts'
@@ -11,12 +11,12 @@ import type { Query } from './pool.ts'
 
 type Fragment = PendingQuery<Row[]>
 
-/** Rows that one request looks at, at most; the walks of several applications share them. */
+/** The most rows that one request examines. If it walks several lists, they share this number. */
 export const WALK_ROWS = 10_000
 
 /**
- * A page looks at a tenth more rows than it says. How far it came is asked after it, and rows may have been deleted in between: the
- * margin keeps those that followed from being passed over.
+ * A page examines a tenth more rows than `rows`. A second statement determines the end of the walk. If rows were deleted in between,
+ * the end moves down the list. The margin keeps the page from skipping the rows before the new end.
  */
 export const marginOf = (sql: Query, rows: Fragment) => sql`${rows} * 11 / 10`
 
@@ -24,25 +24,25 @@ export const marginOf = (sql: Query, rows: Fragment) => sql`${rows} * 11 / 10`
 export type Place<M extends Moment = Moment> = readonly [moment: M, id: string]
 
 export interface Walked<R, M extends Moment> {
-  /** One row more than the limit, where there are so many. */
+  /** Up to one row more than the limit. */
   readonly rows: readonly R[]
-  /** Where the walk ended before the page was full; null where there was nothing left to look at, or the page is full. */
+  /** The place where the walk ended before the page was full. null if the list has ended or the page is full. */
   readonly end: Place<M> | null
 }
 
-/** A page of rows that were found without a walk. */
+/** A page of rows found without a walk. */
 export const wholly = <R>(rows: readonly R[]): Walked<R, never> => ({ rows, end: null })
 
 export interface Walk<R, M extends Moment> {
   readonly limit: number
-  /** Rows of the page and one more, out of `WALK_ROWS` with their margin. */
+  /** The rows of the page and one more, out of `WALK_ROWS` and the margin. */
   page(): Promise<readonly R[]>
-  /** The place of the row behind `WALK_ROWS`; null where there are no more. */
+  /** The place of the row after `WALK_ROWS`. null if there is none. */
   end(): Promise<Place<M> | null>
   placeOf(row: R): Place<M>
 }
 
-/** Asks for the end of the walk only where the page did not get full. */
+/** Determines the end of the walk only if the page is not full. */
 export async function walk<R, M extends Moment>({
   limit,
   page,
@@ -55,11 +55,11 @@ export async function walk<R, M extends Moment>({
   return { rows: last === null ? rows : rows.filter((row) => !isBehind(placeOf(row), last)), end: last }
 }
 
-/** Moments of a list are all numbers, or all texts of one length, which sort as the moments do. */
+/** The moments of a list are all numbers, or all texts of the same length, which sort in the order of time. */
 const isBehind = ([moment, id]: Place, [lastMoment, lastId]: Place) =>
   moment < lastMoment || (moment === lastMoment && id < lastId)
 
-/** For a page that is empty although the list goes on: its rows were too far from the start to be counted. @throws AppError 400 where it is not the first page */
+/** For a page that is empty although the list continues after it. @throws AppError 400 unless it is the first page */
 export function assertReached({ offset }: { readonly offset: number }): void {
   if (offset > 0)
     throw new AppError('validation_failed', 'The page is too far from the start of the list.', {
@@ -68,8 +68,8 @@ export function assertReached({ offset }: { readonly offset: number }): void {
 }
 
 /**
- * A list by `page` or by `cursor` whose rows an index has in order: a page that begins within `WALK_ROWS` is asked of `list`, one
- * beyond is empty where the list ends before. @throws AppError 400 where the list goes on
+ * A list by `page` or by `cursor` whose order an index has. `list` reads a page that starts within `WALK_ROWS`. A later page is empty
+ * if the list ends before it. @throws AppError 400 if the list continues
  */
 export async function withinReach<R, P extends { readonly offset: number; readonly limit: number }>(
   position: P,

@@ -1,22 +1,22 @@
 /**
- * Runs other programs, under limits of time and output.
+ * Runs other programs with limits on time and output.
  *
- * The rule: a program ends with the work it is for. It leads a process group of its own, which is killed as a whole when it is
- * over, when it takes too long or says too much, when the signal is aborted, and when this process dies, however it dies: a
- * watcher in the group holds the end of a pipe that the kernel closes then.
+ * A program never outlives its purpose. It runs in its own process group. The whole group is killed when the program ends, exceeds a
+ * limit, or the signal is aborted. The group is also killed when this process dies for any reason: a watcher in the group reads from
+ * a pipe that the kernel then closes.
  */
 import { resolvesWithin } from '../concurrency/timeout.ts'
 
 export interface ProgramOptions {
-  /** All that the program finds in its environment. */
+  /** The complete environment of the program. */
   readonly environment: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   readonly timeoutMs: number
-  /** Of standard output. */
+  /** Limit of standard output. */
   readonly maxOutputBytes: number
-  /** Takes standard output as it comes, instead of having it collected. A rejection ends the program, and is what comes of it. */
+  /** Receives standard output in chunks, which are then not collected. If it rejects, the program is killed and the error passed on. */
   readonly onOutput?: (chunk: Uint8Array) => void | Promise<void>
-  /** Where it runs; the root folder where absent. */
+  /** The working directory. Default: the root folder. */
   readonly folder?: string
 }
 
@@ -26,9 +26,9 @@ export class ProgramError extends Error {
   constructor(
     readonly reason: 'exit' | 'timeout' | 'output',
     message: string,
-    /** The end of standard error. Of which a log may have `lastWords` at most. */
+    /** The end of standard error. A log must contain at most `lastWords` of it. */
     readonly errorOutput: string,
-    /** As shells have it: 126 and 127 where there was nothing to run, 128 and more after a signal. null: it was killed here. */
+    /** As in a shell: 126 and 127 if there was nothing to run, from 128 after a signal. null if this process killed it. */
     readonly exitCode: number | null = null,
   ) {
     super(message)
@@ -45,24 +45,24 @@ export class ProgramError extends Error {
 }
 
 /**
- * Arguments: the program with its own. Its standard input is empty; the pipe is the watcher's, which is waited for when the
- * program has ended: in a container nobody else may do that, and ended processes would add up there.
+ * Arguments: the program and its arguments. Its standard input is empty, because the pipe belongs to the watcher. The shell waits for
+ * the watcher at the end, because a container may have no other process that does so, and zombies would accumulate.
  */
 const WATCHED = [
   'exec 3<&0 </dev/null',
   '{ read -r _; kill -s KILL 0; } <&3 >/dev/null 2>&1 & exec 3<&-',
   '"$0" "$@"; code=$?',
-  // Some shells tell about it.
+  // Some shells print a message about the killed watcher.
   'exec 2>/dev/null; kill -s KILL $!; wait; exit $code',
 ].join('\n')
-/** For what something that has left the group has not closed yet. */
+/** Time for output that a process outside of the group still holds open. */
 const DRAIN_MS = 2_000
 const KEPT_OF_ERRORS = 4_096
 const LAST_WORDS = 200
 
 /**
- * @returns standard output, '' where `onOutput` took it
- * @throws ProgramError; what `onOutput` rejects with; the reason of the signal where it is aborted
+ * @returns standard output, or '' with `onOutput`
+ * @throws ProgramError; the error of `onOutput`; the reason of an aborted signal
  */
 export async function runProgram(command: readonly string[], options: ProgramOptions): Promise<string> {
   const { signal, timeoutMs } = options
@@ -111,22 +111,22 @@ const endings = ({ timeoutMs, maxOutputBytes }: ProgramOptions) => ({
   output: `the program wrote more than ${maxOutputBytes} bytes`,
 })
 
-/** Also when its leader has just ended: the system gives out all other numbers before this one again. */
+/** Safe just after the leader has ended, because the system reuses a process number last. */
 function killGroup(group: number): void {
   try {
     process.kill(-group, 'SIGKILL')
   } catch {
-    // Nobody is left in it.
+    // The group is empty.
   }
 }
 
-/** `refusal`: whoever takes the output does not want more of it. */
+/** `refusal`: `onOutput` rejected. */
 type EndedBy = 'timeout' | 'output' | 'refusal'
 
 interface Collected {
   /** Never rejects. */
   readonly done: Promise<void>
-  /** What there is so far. */
+  /** The text so far. */
   text(): string
 }
 
@@ -169,6 +169,6 @@ async function eachChunk(
   try {
     for await (const chunk of stream) await take(chunk)
   } catch {
-    // The pipe broke: what was read is what there is.
+    // The pipe broke. The chunks read so far are kept.
   }
 }

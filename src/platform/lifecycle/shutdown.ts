@@ -1,17 +1,17 @@
 /**
- * The end of a process, in order.
+ * Stops the parts of a process in order.
  *
- * The rule: what was started last is stopped first, each part with a budget of its own. A part that takes longer, or
- * fails, is logged and left behind; it never keeps the next one from its turn.
+ * The part that started last stops first. Each part has a time budget. A part that exceeds its budget or fails is logged, and the
+ * next part stops.
  */
 import { resolvesWithin } from '../concurrency/timeout.ts'
 import type { Log } from '../observability/log.ts'
 import { oneLine } from './start-error.ts'
 
-/** How long a start that is under way is waited for: what it is about to have started must be stopped too. */
+/** Time to wait for a start in progress, because the parts that it starts must be stopped too. */
 const START_BUDGET_MS = 15_000
 
-/** A second signal ends the process at once, but not one that a launcher only repeats: Ctrl-C reaches both. */
+/** A second signal ends the process at once. Within this time it is a repetition: Ctrl-C reaches the launcher and the process. */
 const REPEATED_SIGNAL_MS = 300
 
 const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
@@ -19,9 +19,9 @@ const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
 export interface Shutdown {
   /** Aborted when the shutdown begins. */
   readonly signal: AbortSignal
-  /** Adds a part that is stopped before those that were added earlier. */
+  /** Adds a part that stops before the parts that were added earlier. */
   add(name: string, budgetMs: number, stop: () => unknown): void
-  /** Stops everything and exits the process. Once begun, further calls change nothing. */
+  /** Stops all parts and exits the process. Further calls have no effect. */
   end(exitCode: number): void
 }
 
@@ -31,7 +31,7 @@ interface Part {
   readonly stop: () => unknown
 }
 
-/** `started` settles when the start has come to an end, well or not. */
+/** `started` settles when the start has succeeded or failed. */
 export function createShutdown(log: Log, started: Promise<unknown>): Shutdown {
   const parts: Part[] = []
   const begun = new AbortController()
@@ -52,8 +52,8 @@ export function createShutdown(log: Log, started: Promise<unknown>): Shutdown {
 }
 
 /**
- * Ends the process on SIGHUP, SIGINT, SIGTERM, and with exit code 1 on an error that nobody handled. A second signal
- * calls `abandon`, which must not wait for anything, and exits.
+ * Ends the process on SIGHUP, SIGINT and SIGTERM, and with exit code 1 on an unhandled error. A second signal calls `abandon`, which
+ * must not wait, and exits.
  */
 export function endOnSignals(shutdown: Shutdown, log: Log, abandon: () => void): void {
   let first: number | null = null
@@ -84,8 +84,8 @@ async function stopPart({ name, budgetMs, stop }: Part, log: Log): Promise<void>
   try {
     if (await resolvesWithin(Promise.resolve(stop()), budgetMs))
       log.debug({ part: name, ms: elapsed() }, 'stopped')
-    else log.warn({ part: name, ms: elapsed() }, 'takes too long to stop: going on')
+    else log.warn({ part: name, ms: elapsed() }, 'takes too long to stop, continuing')
   } catch (error) {
-    log.error({ part: name, err: oneLine(error) }, 'failed to stop: going on')
+    log.error({ part: name, err: oneLine(error) }, 'failed to stop, continuing')
   }
 }

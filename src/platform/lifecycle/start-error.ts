@@ -1,6 +1,6 @@
 /**
- * A reason not to start that the operator can do something about. It is shown as one line, without a stack, so its
- * message says what is wrong, where, and what to do; never a credential.
+ * A failure to start that the operator can fix. It is shown as one line without a stack. Its message names the problem, the place and
+ * the remedy, and never contains a credential.
  */
 import { joinLines } from '../validation/trim.ts'
 
@@ -10,7 +10,7 @@ export class StartError extends Error {
 
 /** Any thrown value as one line of text. */
 export function oneLine(error: unknown): string {
-  // Where every address of a host refuses, the reasons are inside and there is no message outside.
+  // If every address of a host refuses the connection, only the inner errors have a message.
   if (error instanceof AggregateError && error.message === '' && error.errors.length > 0)
     return oneLine(error.errors[0])
   const text = error instanceof Error ? error.message || error.name : String(error)

@@ -1,8 +1,8 @@
 /**
- * What machines ask this process: is it alive, is it ready, how does it do.
+ * Liveness, readiness and metrics of this process.
  *
- * The rule: `/health` touches nothing, so that a database outage does not get healthy processes restarted; `/ready`
- * asks every dependency that this process works with, and says what it is.
+ * `/health` uses no dependency, so a database outage does not cause restarts of healthy processes. `/ready` checks every
+ * dependency of this process and names it.
  */
 import { Elysia } from 'elysia'
 import { AggregatorRegistry } from 'prom-client'
@@ -21,7 +21,7 @@ import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
 const CHECK_BUDGET_MS = 2_000
-/** Whoever asks more often gets the same answer: a bucket is paid for by the request, and a disk that hangs is asked once. */
+/** Age up to which an answer is reused, because requests to a bucket cost money and a hanging disk should be checked once. */
 const STORAGE_CHECK_EVERY_MS = 10_000
 
 interface HealthDeps {
@@ -33,13 +33,13 @@ interface HealthDeps {
   readonly storage: Pick<ObjectStore, 'name' | 'assertWritable'>
   readonly metrics: Metrics
   readonly log: Log
-  /** Resolves when the process has warmed up: `/ready` answers no sooner, but waits no longer than for its checks. */
+  /** Resolves when the process has warmed up. `/ready` waits for it, but not longer than for its checks. */
   readonly warmedUp?: Promise<unknown> | undefined
 }
 
 interface Check {
   readonly status: 'ok' | 'failed'
-  /** What it is that was asked, for people. */
+  /** The name of the dependency for people. */
   readonly kind: string
 }
 
@@ -98,7 +98,7 @@ async function runChecks(
 
 const STORAGE_KINDS = { folder: 'folder', s3: 'S3' } as const
 
-/** What `ask` has answered last, or is about to, however long that takes; asked again when the answer is older. */
+/** The last answer of `ask`, or the one that is pending. Calls `ask` again if the answer is too old. */
 function everyNow<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
   let last: Promise<T> | null = null
   let goodUntil = 0
@@ -116,7 +116,7 @@ function redisKind(url: string | null): string {
   return url?.startsWith('redis+unix:') ? 'Redis (embedded)' : 'Redis'
 }
 
-/** The reason of a failure is logged, not shown: it may name hosts and users. */
+/** The reason of a failure is only logged, because it may name hosts and users. */
 async function check({ log }: HealthDeps, kind: string, ask: () => PromiseLike<unknown>): Promise<Check> {
   try {
     await withTimeout(ask(), CHECK_BUDGET_MS, () => new Error(`no answer within ${CHECK_BUDGET_MS} ms`))
@@ -127,7 +127,7 @@ async function check({ log }: HealthDeps, kind: string, ask: () => PromiseLike<u
   }
 }
 
-/** This thread's registry and those of the worker threads, merged. */
+/** The merged registries of this thread and of the worker threads. */
 async function metricsText({ metrics }: HealthDeps, request: Request): Promise<Response> {
   const own = await metrics.registry.getMetricsAsJSON()
   const others = await Promise.all(metrics.sources.map((source) => source()))

@@ -1,8 +1,8 @@
 /**
- * Structured logs: one JSON object a line on standard error.
+ * Structured logs: one JSON object per line on standard error.
  *
- * The rule: no credential, no body and no query string is ever handed to the logger. The redaction list below is
- * the second line of defence, not the first.
+ * Code must never pass a credential, a body or a query string to the logger. The redaction list below is only a second line
+ * of defence.
  */
 import { destination, type Logger, pino } from 'pino'
 import type { Config } from '../../config.ts'
@@ -19,13 +19,13 @@ const REDACTED = [
   'headers.authorization',
   'headers["x-service-api-key"]',
   'headers["x-service-agent-key"]',
-  // What PostgreSQL adds to an error repeats the row that it refused.
+  // These parts of a PostgreSQL error contain the refused row.
   'err.detail',
   'err.where',
   'err.internal_query',
 ]
 
-/** A logger whose lines carry `name`; synchronous, so that the last line before a crash is not lost. */
+/** A logger whose lines contain `name`. It is synchronous, so that the last line before a crash is not lost. */
 export function createLog(level: Config['logLevel'], name: string): Log {
   return pino(
     {

@@ -1,18 +1,17 @@
 /**
- * Prometheus metrics of one process or thread. A thread's registry is sent to the main thread as JSON and merged
- * there, so `/metrics` speaks for the whole process.
+ * Prometheus metrics of one process or thread. Each thread sends its registry as JSON to the main thread, which merges
+ * them. So `/metrics` covers the whole process.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-/** The registries of other threads, each as `registry.getMetricsAsJSON()` gives it. */
+/** Reads the registries of other threads, each in the form of `registry.getMetricsAsJSON()`. */
 export type MetricsSource = () => Promise<readonly object[]>
 
 export interface Metrics {
   readonly registry: Registry
-  /** Asked whenever `/metrics` is. Whoever starts threads adds them. */
+  /** Read for every request of `/metrics`. Code that starts threads adds its source. */
   readonly sources: MetricsSource[]
   readonly httpRequests: Histogram<'method' | 'route' | 'status'>
-  readonly agentEvents: Counter<'outcome'>
   readonly turns: Counter<'kind' | 'outcome'>
   readonly turnSeconds: Histogram<'kind'>
   readonly activeActors: Gauge<'pool'>
@@ -30,12 +29,6 @@ export function createMetrics(): Metrics {
       help: 'Time to answer an HTTP request',
       labelNames: ['method', 'route', 'status'],
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
-      registers,
-    }),
-    agentEvents: new Counter({
-      name: 'earshot_agent_events_total',
-      help: 'Agent conversation events by outcome: accepted, deduplicated, revised',
-      labelNames: ['outcome'],
       registers,
     }),
     turns: new Counter({
@@ -63,4 +56,19 @@ export function createMetrics(): Metrics {
       registers,
     }),
   }
+}
+
+interface CounterOptions<Label extends string> {
+  readonly name: string
+  readonly help: string
+  readonly labelNames: readonly Label[]
+}
+
+/** The counter of this name, created on the first call. Features use it for their own metrics. */
+export function counterOf<Label extends string>(
+  { registry }: Pick<Metrics, 'registry'>,
+  { name, help, labelNames }: CounterOptions<Label>,
+): Counter<Label> {
+  const existing = registry.getSingleMetric(name) as Counter<Label> | undefined
+  return existing ?? new Counter({ name, help, labelNames: [...labelNames], registers: [registry] })
 }

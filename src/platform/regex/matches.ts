@@ -1,14 +1,14 @@
 /**
- * Every match of a pattern in a text, in time that grows with the length of the text only.
+ * Finds every match of a pattern in a text, in time linear in the length of the text.
  *
- * Searching for one match after another is quadratic even where one search is linear: `a*b|a` looks through the whole rest of
- * a text of `a` before each match. Here nothing is searched for. A pass from right to left finds out which instructions can
- * still lead to a match at each position (see viability.ts); a pass from left to right then follows, of those only, the one
- * that the pattern prefers, and never turns back (Frisch and Cardelli, "Greedy regular expression matching", ICALP 2004).
- * The matches are those of Perl and RE2: leftmost, then by preference, each behind the one before.
+ * A repeated search is quadratic even if each search is linear: on a text of `a`, the pattern `a*b|a` reads the whole rest before
+ * each match. So this code makes two passes. The first pass, from right to left, determines for each position which
+ * instructions can still lead to a match (see viability.ts). The second pass, from left to right, follows the preferred one of
+ * these instructions and never backtracks (Frisch and Cardelli, "Greedy regular expression matching", ICALP 2004). The matches
+ * are those of Perl and RE2: leftmost, then by preference, without overlap.
  *
- * The text is taken in blocks. Of the first pass only the state at the end of each block is kept; the states within are made
- * again when the second pass comes there. So memory does not grow with the text either.
+ * The text is processed in blocks. The first pass stores only the state at the end of each block. The second pass computes the
+ * states within a block again. So memory does not grow with the number of positions.
  */
 import type { RE2JS } from 're2js'
 import type { Spend } from '../concurrency/work.ts'
@@ -22,14 +22,14 @@ export interface Range {
 }
 
 export interface Matches {
-  /** Matches that are not empty, in their order. `spend` may throw; nothing is kept of the text then. */
+  /** The matches in their order, without empty ones. `spend` may throw. Nothing of the text is kept then. */
   find(text: string, spend: Spend): Range[]
 }
 
 /** Code units. */
 const BLOCK_UNITS = 8 * 1024
 
-/** Prepares a pattern. Costs little; tables are made as texts are seen. `blockUnits` is for tests. */
+/** Prepares a pattern, which is cheap. Tables are filled while texts are matched. `blockUnits` is for tests. */
 export function createMatches(pattern: RE2JS, blockUnits = BLOCK_UNITS): Matches {
   const program = programOf(pattern)
   const viability = createViability(program)
@@ -52,7 +52,7 @@ export function createMatches(pattern: RE2JS, blockUnits = BLOCK_UNITS): Matches
   }
 }
 
-/** The first pass over a text of one block, which most texts are: true where anything matches, be it nothing. */
+/** The first pass over a text of a single block, as most texts are. True if there is any match, including an empty one. */
 function startsIn(
   viability: Viability,
   columnOf: (rune: number) => number,
@@ -79,7 +79,7 @@ class Scan {
   /** The state at the end of each block. */
   readonly #behind: State[] = []
   readonly #hasStart: boolean[] = []
-  /** The block whose states are at hand. */
+  /** The block whose states are in memory. */
   #block = -1
   #from = 0
   readonly #states: State[] = []
@@ -98,7 +98,7 @@ class Scan {
     this.#ends = blockEnds(text, blockUnits)
   }
 
-  /** The first pass. @returns false where nothing matches */
+  /** The first pass. @returns false if nothing matches */
   mark(): boolean {
     let state = this.viability.end
     for (let block = this.#ends.length - 1; block >= 0; block--) {
@@ -133,7 +133,7 @@ class Scan {
     return ranges
   }
 
-  /** Reads a block from right to left. @returns the state at its begin */
+  /** Reads a block from right to left. @returns the state at its start */
   #read(block: number, keep: boolean): State {
     const { text, viability, columnOf, spend } = this
     const from = block === 0 ? 0 : (this.#ends[block - 1] as number)
@@ -153,7 +153,7 @@ class Scan {
       const column = columnOf(rune)
       const before = state.before[column] ?? viability.step(state, column, spend)
       const starts = state.starts[column] as boolean
-      // The position behind the last character of a block belongs to the next block.
+      // The position after the last character of a block belongs to the next block.
       if (starts) this.#hasStart[position === end ? block + 1 : block] = true
       if (keep) {
         this.#states[position - from] = state
@@ -167,7 +167,7 @@ class Scan {
     return state
   }
 
-  /** The first position of a block: assertions look at the character before, which only the block before holds. */
+  /** The first position of a block. Assertions need the previous character, which belongs to the previous block. */
   #keepFirst(block: number, state: State): void {
     this.#states[0] = state
     if (block === 0) {
@@ -208,7 +208,7 @@ class Scan {
     }
   }
 
-  /** The instruction that a backtracking search would go on with: the first that takes the next character, or matches. */
+  /** The instruction with which a backtracking search would continue: the first that takes the next character or matches. */
   #preferred(from: number, state: State, position: number): number {
     const { program } = this
     const first = program.op[from]
@@ -244,7 +244,7 @@ class Scan {
   }
 }
 
-/** Blocks of about one size; none ends within a character. */
+/** Blocks of about the same size. No block ends within a character. */
 function blockEnds(text: string, units: number): number[] {
   const ends: number[] = []
   for (let end = units; end < text.length; end += units) {

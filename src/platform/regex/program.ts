@@ -1,9 +1,9 @@
 /**
- * The program of a compiled RE2 pattern, as the matcher needs it: instructions, character classes and the edges between
+ * The program of a compiled RE2 pattern in the form that the matcher needs: instructions, character classes, and edges between
  * instructions that consume nothing.
  *
- * It is read out of `re2js`, which parses, simplifies and compiles. Its types are loose here, so this file is the only one that
- * looks inside; the property test against `re2js` itself shows when another version of it means something else.
+ * `re2js` parses, simplifies and compiles the pattern. Only this file uses its internal data, which has no types. A property test
+ * compares the matches with those of `re2js`, and fails if a new version changes the meaning of the data.
  */
 import type { RE2JS } from 're2js'
 
@@ -11,7 +11,7 @@ import type { RE2JS } from 're2js'
 export const Op = { Fail: 0, Match: 1, Rune: 2, Split: 3, Skip: 4, Assert: 5 } as const
 export type Op = (typeof Op)[keyof typeof Op]
 
-/** What stands before or behind a position, as far as assertions care. `Edge` is the begin or the end of the text. */
+/** The kinds of neighbours of a position that assertions distinguish. `Edge` is the start or the end of the text. */
 export const Kind = { Other: 0, LineBreak: 1, Word: 2, Edge: 3 } as const
 export type Kind = (typeof Kind)[keyof typeof Kind]
 
@@ -21,19 +21,19 @@ export interface Program {
   readonly op: readonly Op[]
   readonly out: readonly number[]
   readonly other: readonly number[]
-  /** Of an `Assert`: bits as `conditionsAt` gives them. */
+  /** The conditions of an `Assert`, as bits of `conditionsAt`. */
   readonly conditions: readonly number[]
   /** Instructions that lead to this one without consuming anything. */
   readonly before: readonly (readonly number[])[]
   readonly hasAssertions: boolean
   readonly matchAt: readonly number[]
-  /** Characters that no instruction and no assertion tells apart have one class. */
+  /** Characters that no instruction and no assertion distinguishes have the same class. */
   classOf(rune: number): number
-  /** By class, what assertions see in it. */
+  /** By class: the kind of neighbour that assertions see. */
   kindOf(characterClass: number): Kind
   /** The `Rune` instructions that take a character of the class. */
   takersOf(characterClass: number): readonly number[]
-  /** False where the text lacks a literal that every match holds. */
+  /** False if the text lacks a literal that every match contains. */
   mayMatch(text: string): boolean
 }
 
@@ -59,18 +59,19 @@ interface Instruction {
   matchRune(rune: number): boolean
 }
 
-/** Takes the program out of a compiled pattern. @throws Error for instructions that only lookbehind has */
+/** Converts a compiled pattern. @throws Error for instructions that only lookbehind uses */
 export function programOf(pattern: RE2JS): Program {
   const { prog, dfa, prefilter } = pattern.re2Input
   const instructions = prog.inst as readonly Instruction[]
   const op = instructions.map((instruction) => {
     const known = OPS[instruction.op]
-    if (known === undefined) throw new Error(`an instruction of kind ${instruction.op} in a pattern`)
+    if (known === undefined)
+      throw new Error(`the pattern has an unknown instruction of kind ${instruction.op}`)
     return known
   })
   const at = (wanted: Op) => op.flatMap((one, pc) => (one === wanted ? [pc] : []))
   const runes = at(Op.Rune)
-  // The first character of each class stands for all of it.
+  // The first character of each class represents the class.
   const bounds = [0, ...dfa.classBounds]
   const takers: (readonly number[])[] = []
   return {
@@ -103,7 +104,7 @@ function edgesBefore(op: readonly Op[], instructions: readonly Instruction[]): r
   return before
 }
 
-/** The part of an input of `re2js` that its search for literals uses. Alternatives of many literals are left to the matcher. */
+/** The part of a `re2js` input that its search for literals uses. The matcher handles alternatives of many literals. */
 function inputOf(text: string) {
   return {
     hasString: ({ str }: { readonly str: string }, from: number) => text.includes(str, from),

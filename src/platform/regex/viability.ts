@@ -1,38 +1,39 @@
 /**
- * From right to left over a text: which instructions of a program can still lead to a match, at each position.
+ * Determines for each position of a text, from right to left, which instructions of a program can still lead to a match.
  *
- * It is the subset construction over the reversed program, made as it is needed: one table look-up for a character once a state
- * is known. States are dropped when they take too much memory, so a hostile pattern costs time (which `spend` counts), not memory.
+ * This is the subset construction over the reversed program. States are computed when they are needed. A known state costs one
+ * table look-up for each character. When the states take too much memory they are dropped, so a hostile pattern costs time, which
+ * `spend` counts, but not memory.
  */
 import type { Spend } from '../concurrency/work.ts'
 import { conditionsAt, Kind, Op, type Program } from './program.ts'
 
-/** What can match from a position on, as far as the text behind it tells. */
+/** The instructions that can match from a position on, given the text after it. */
 export interface State {
-  /** By instruction: 1 for a `Rune` that takes the next character and leads to a match. */
+  /** By instruction: 1 for a `Rune` that accepts the next character and leads to a match. */
   readonly takes: Uint8Array
-  /** Of the next character. */
+  /** The kind of the next character. */
   readonly kind: Kind
-  /** By column of the character before: the state before it, and whether a match starts between the two. */
+  /** By column of the previous character: the state before it, and whether a match starts between the two. */
   before: State[]
   starts: boolean[]
 }
 
-/** What it costs to find out a state, for each instruction. */
+/** Units for each instruction when a state is computed. */
 const STEP_UNITS = 4
 
-/** Of the states of one program, about. Another state too many begins anew. */
+/** Approximate limit for the states of one program. Beyond it, all states are dropped. */
 const MAX_STATE_BYTES = 48 * 1024
 const STATE_OVERHEAD_BYTES = 200
 
 export interface Viability {
-  /** Behind the last character. */
+  /** The state after the last character. */
   readonly end: State
-  /** The column of a character in `before` and `starts`. Columns are given to classes as they are met. */
+  /** The column of a character in `before` and `starts`. A class gets its column when it first occurs. */
   columnOf(rune: number): number
   /** The state before a character of the column. Fills `starts` as well. */
   step(state: State, column: number, spend: Spend): State
-  /** True where a match starts at the begin of the text. */
+  /** True if a match starts at the start of the text. */
   startsText(state: State): boolean
 }
 
@@ -52,7 +53,7 @@ export function createViability(program: Program): Viability {
     return column
   }
 
-  /** Instructions from which a match can be reached, with that kind of character before the position. */
+  /** The instructions that can lead to a match if a character of this kind precedes the position. */
   function reach(state: State, before: Kind): Uint8Array {
     const reached = Uint8Array.from(state.takes)
     const holds = program.hasAssertions ? conditionsAt(before, state.kind) : 0
@@ -80,7 +81,7 @@ export function createViability(program: Program): Viability {
     bytes = 0
   }
 
-  /** Names a set of instructions, 16 in a character. */
+  /** A key for a set of instructions, with 16 instructions per character. */
   const words = new Array<number>(Math.ceil(program.size / 16) + 1)
   function keyOf(takers: readonly number[], kind: Kind): string {
     words.fill(0)
@@ -123,7 +124,7 @@ export function createViability(program: Program): Viability {
   }
 }
 
-/** True where an `Assert` passes. */
+/** True if an `Assert` passes. */
 export function conditionsHold(program: Program, pc: number, holds: number): boolean {
   return ((program.conditions[pc] as number) & ~holds) === 0
 }

@@ -1,10 +1,10 @@
-/** Folders that only the user of the service may enter: what is in them is about people, or is a secret. */
+/** Folders that only the service's user may enter, because they contain personal data or secrets. */
 import { chmod, mkdir, stat } from 'node:fs/promises'
 
 const PRIVATE = 0o700
 const FOR_OTHERS = 0o077
 
-/** Creates the folder, or closes an existing one to others. A folder of another user is left as its owner wants it. */
+/** Creates the folder, or removes the access of others to an existing one. The permissions of another user's folder stay unchanged. */
 export async function ensurePrivateFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: PRIVATE })
   const { mode, uid } = await stat(folder)

@@ -1,13 +1,13 @@
 /**
- * Secrets of the service that are made once and kept in a file.
+ * Secrets of the service that are created once and stored in a file.
  *
- * The rule: the file is complete or absent, readable by its owner only, and never replaced, so that processes that start
- * at once agree on one secret and what it signed outlives a restart.
+ * The file is complete or absent, only its owner can read it, and it is never replaced. So processes that start at the same
+ * time use the same secret, and signatures stay valid after a restart.
  */
 import { link, mkdir, open, readFile, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** null where the file is not there. */
+/** null if the file does not exist. */
 export async function readSecretFile(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')
@@ -17,17 +17,17 @@ export async function readSecretFile(path: string): Promise<string | null> {
   }
 }
 
-/** What the file has; writes what `make` gives where there is none. */
+/** The content of the file. If it does not exist, it is created with the result of `make`. */
 export async function ensureSecretFile(path: string, make: () => Promise<string> | string): Promise<string> {
   const existing = await readSecretFile(path)
   if (existing !== null) return existing
   await publish(path, await make())
   const published = await readSecretFile(path)
-  if (published === null) throw new Error(`${path} disappeared while it was being made`)
+  if (published === null) throw new Error(`${path} disappeared during its creation`)
   return published
 }
 
-/** `link` fails where the name exists, so the first of several processes wins and the others read its secret. */
+/** `link` fails if the name exists, so the first of several processes wins and the others read its secret. */
 async function publish(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${crypto.randomUUID()}`

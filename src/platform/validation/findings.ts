@@ -1,4 +1,4 @@
-/** From what the validator says of a value to findings for its sender: one for each wrong place, with a code and a rule in words. */
+/** Converts errors of the validator to findings for the sender: one for each invalid place, with a code and a message. */
 import type { TSchema } from '@sinclair/typebox'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import type { DetailCode, ErrorDetail } from '../errors.ts'
@@ -7,7 +7,7 @@ import { wordsOf } from './words.ts'
 /** At most this many findings are reported for one value. */
 const MAX_DETAILS = 20
 
-/** Findings in the order of the validator, the first of each place; none where lengths in code points are right after all. */
+/** The first finding of each place, in the order of the validator. Empty if the lengths are right when counted in code points. */
 export function findingsOf(errors: Iterable<ValueError>): readonly ErrorDetail[] {
   const byPath = new Map<string, ErrorDetail>()
   for (const error of preciseErrors(errors)) {
@@ -18,7 +18,7 @@ export function findingsOf(errors: Iterable<ValueError>): readonly ErrorDetail[]
   return [...byPath.values()]
 }
 
-/** The errors, with those of one alternative in place of that of the choice where it is plain which one is meant. */
+/** The errors. If it is clear which alternative of a choice is meant, its errors replace the error of the choice. */
 function* preciseErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {
     if (isShortEnough(error)) continue
@@ -29,8 +29,8 @@ function* preciseErrors(errors: Iterable<ValueError>): Generator<ValueError> {
 }
 
 /**
- * The errors of the alternative that the value is to be: the only one of its JSON type, or the only object whose
- * constant members it has. Null where there is none.
+ * The errors of the intended alternative: the only one with the JSON type of the value, or the only object with the same
+ * constant members. Null if there is none.
  */
 function meantAlternative({ schema, value, errors }: ValueError): Iterable<ValueError> | null {
   const options = schema.anyOf as readonly TSchema[]
@@ -68,7 +68,7 @@ function hasConstantsOf(schema: TSchema, value: object): boolean {
   )
 }
 
-/** True for a text that the schema finds too long in UTF-16 units, while lengths count Unicode code points. */
+/** True if the text is too long in UTF-16 units but not in Unicode code points, which count. */
 function isShortEnough({ type, schema, value }: ValueError): boolean {
   if (type !== ValueErrorType.StringMaxLength || typeof value !== 'string') return false
   let length = 0

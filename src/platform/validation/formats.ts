@@ -1,4 +1,4 @@
-/** The `format`s of JSON Schema that schemas of this service use. The library knows none by itself and keeps them for the process. */
+/** The `format`s that schemas of this service use. The library has none of its own, and registers them for the whole process. */
 import { FormatRegistry } from '@sinclair/typebox'
 import { isEmailAddress } from './email-address.ts'
 import { isFullDate, isRfc3339 } from './rfc3339.ts'
@@ -9,7 +9,7 @@ interface Format {
   readonly words: string
 }
 
-/** Any version and variant: an id that no object can have is not found, rather than malformed. */
+/** Accepts any version and variant. An id that no object can have is answered with 404, not 400. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const FORMATS: Readonly<Record<string, Format>> = {
@@ -21,13 +21,13 @@ const FORMATS: Readonly<Record<string, Format>> = {
   },
   date: { accepts: isFullDate, words: 'an RFC 3339 full-date, such as 2026-01-31' },
   uri: { accepts: (text) => URL.canParse(text), words: 'an absolute URL' },
-  // Judged by the code that compiles it, which can say what is wrong.
+  // The code that compiles it checks it and reports what is wrong.
   regex: { accepts: () => true, words: 'a regular expression' },
 }
 
 for (const [name, { accepts }] of Object.entries(FORMATS)) FormatRegistry.Set(name, accepts)
 
-/** What a text of the format is, to complete "must be …". */
+/** A description of the format that completes "must be …". */
 export function wordsOfFormat(name: string): string {
   return FORMATS[name]?.words ?? `a text of the format ${name}`
 }

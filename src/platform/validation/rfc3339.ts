@@ -1,8 +1,8 @@
 /**
- * Dates and times of RFC 3339 (section 5.6): the one judge of every timestamp that a caller sends.
+ * Dates and times of RFC 3339 (section 5.6). Every timestamp of a caller is checked here.
  *
- * The rule: what passes is a real moment of the calendar that both PostgreSQL and `Date` hold. Neither can be asked
- * to judge: `Date.parse` takes February 30, PostgreSQL takes `yesterday`.
+ * An accepted text is a real moment of the calendar that both PostgreSQL and `Date` can represent. Neither of them is strict
+ * enough for the check: `Date.parse` accepts February 30, PostgreSQL accepts `yesterday`.
  */
 import { trimEndOf } from './trim.ts'
 
@@ -11,13 +11,13 @@ const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
 
 const MS_PER_MINUTE = 60_000
-/** The instants of the years 0001 to 9999 in UTC, in milliseconds since 1970; an offset may not lead out of them. */
+/** The years 0001 to 9999 in UTC, in milliseconds since 1970. With its offset applied, a time must be in this range. */
 const FIRST_INSTANT = -62_135_596_800_000
 const LAST_INSTANT = 253_402_300_799_999
 
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
 
-/** True for a `full-date` such as `2026-02-28`, of the years 0001 to 9999. */
+/** True for a `full-date` such as `2026-02-28` in the years 0001 to 9999. */
 export function isFullDate(text: string): boolean {
   const match = FULL_DATE.exec(text)
   return match !== null && isCalendarDay(Number(match[1]), Number(match[2]), Number(match[3]))
@@ -26,25 +26,24 @@ export function isFullDate(text: string): boolean {
 /**
  * True for a `date-time` with offset, such as `2026-01-01T00:00:00.123Z` or `…+01:00`.
  *
- * At most nine fraction digits. Second 60 is refused although section 5.6 can write it: whether a minute has one
- * is only known from a table that grows twice a year, PostgreSQL moves it into the next minute, and `Date`
- * does not know it.
+ * At most nine fraction digits. Second 60 is refused although section 5.6 allows it: only a table that is extended twice a
+ * year lists the leap seconds, PostgreSQL moves second 60 to the next minute, and `Date` does not support it.
  */
 export function isRfc3339(text: string): boolean {
   return toUtc(text) !== null
 }
 
 /**
- * The same instant with offset `Z`, its fraction cut to the microseconds that PostgreSQL keeps and without trailing
- * zeros; null where `isRfc3339` is false. Two texts of one instant give the same text.
+ * The same instant with offset `Z`. The fraction is cut to the microseconds that PostgreSQL stores, without trailing zeros.
+ * Null if `isRfc3339` is false. Texts of the same instant give the same result.
  */
 export function toUtc(text: string): string | null {
   return usualToUtc(text) ?? anyToUtc(text)
 }
 
 /**
- * The same for `2026-01-01T00:00:00Z` and `2026-01-01T00:00:00.123Z`, which nearly all are: without a pattern, in a fifth of the
- * time. Null also for what is written in another way.
+ * A fast path for the two most frequent forms, `2026-01-01T00:00:00Z` and `2026-01-01T00:00:00.123Z`. It takes a fifth of the time
+ * of the pattern. Null for any other form.
  */
 function usualToUtc(text: string): string | null {
   const { length } = text
@@ -59,14 +58,14 @@ function usualToUtc(text: string): string | null {
   if (!isUsual) return null
   const fraction = length === 24 ? digits(text, 20, 23) : 0
   const [hour, minute, second] = [digits(text, 11, 13), digits(text, 14, 16), digits(text, 17, 19)]
-  // What is no number compares as false.
+  // A comparison with NaN is false.
   if (!(fraction >= 0 && hour <= 23 && minute <= 59 && second <= 59)) return null
   if (!isCalendarDay(digits(text, 0, 4), digits(text, 5, 7), digits(text, 8, 10))) return null
   if (fraction === 0) return length === 20 ? text : `${text.slice(0, 19)}Z`
   return fraction % 10 === 0 ? `${trimEndOf(text.slice(0, 23), '0')}Z` : text
 }
 
-/** The number of these digits; NaN where one is none. */
+/** The number with these digits. NaN if a character is not a digit. */
 function digits(text: string, from: number, to: number): number {
   let number = 0
   for (let at = from; at < to; at++) {
@@ -87,7 +86,7 @@ function anyToUtc(text: string): string | null {
   if (sign !== undefined) {
     if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return null
     const offset = (Number(offsetHour) * 60 + Number(offsetMinute)) * MS_PER_MINUTE
-    // A whole date and time in UTC is parsed the same by every engine; years below 100 too, unlike `Date.UTC`.
+    // Every engine parses a complete date and time in UTC in the same way. `Date.UTC` would change years below 100.
     const instant = Date.parse(`${seconds}Z`) + (sign === '+' ? -offset : offset)
     if (instant < FIRST_INSTANT || instant > LAST_INSTANT) return null
     seconds = new Date(instant).toISOString().slice(0, 19)

@@ -1,8 +1,8 @@
 /**
- * What a schema asks for, in words: "must be …" of error messages is built from the schema that refused the value.
+ * Describes the values that a schema accepts, for error messages of the form "must be …".
  *
- * The rule: a message names neither the validator nor a regular expression. A schema with a `pattern` says in `words` what
- * the pattern means.
+ * A message contains neither the name of the validator nor a regular expression. A schema with a `pattern` has `words` that
+ * describe the pattern.
  */
 import { Kind, type TSchema } from '@sinclair/typebox'
 import { wordsOfFormat } from './formats.ts'
@@ -51,7 +51,7 @@ function wordsOfString(schema: TSchema): string {
   return `a string${amount(minLength, maxLength, 'characters')}`
 }
 
-/** ` of 1 to 50 items`; empty without bounds. */
+/** ` of 1 to 50 items`. Empty without bounds. */
 function amount(minimum: number | undefined, maximum: number | undefined, things: string): string {
   if (minimum !== undefined && maximum !== undefined) return ` of ${minimum} to ${maximum} ${things}`
   if (maximum !== undefined) return ` of at most ${maximum} ${things}`
@@ -59,7 +59,7 @@ function amount(minimum: number | undefined, maximum: number | undefined, things
   return ''
 }
 
-/** ` from 1 to 100`; empty without bounds. */
+/** ` from 1 to 100`. Empty without bounds. */
 function range({ minimum, maximum }: TSchema): string {
   if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`
   if (minimum !== undefined) return ` of at least ${minimum}`

@@ -1,9 +1,9 @@
 /**
- * What the contract of incoming objects is tested with: a row that keeps what is recorded, under a fence as the database has it,
- * and bytes of which every offset tells what it should be.
+ * Support for the contract of incoming objects: a row that stores records behind a fence, like the database,
+ * and bytes whose values follow from their offsets.
  *
- * As a program: a process of its own that writes objects, prints every record, and at the end by how many bytes its memory grew at
- * most. One that can be killed in the middle.
+ * Run as a program, it writes objects, prints every record, and finally prints by how many bytes its memory grew at
+ * most. A test can kill it midway.
  */
 import { createFolderStore } from '../../../src/platform/storage/folder.ts'
 import type {
@@ -21,7 +21,7 @@ export const CONTENT_TYPE = 'video/mp4'
 export class Row {
   progress: IncomingProgress = { offset: 0, resumeState: null }
   readonly parts: IncomingPart[] = []
-  /** Offsets as they were recorded. */
+  /** The recorded offsets, in order. */
   readonly offsets: number[] = []
   readonly size: number
   #writer = 0
@@ -30,7 +30,7 @@ export class Row {
     this.size = size
   }
 
-  /** Of the next writer; those before it are superseded. */
+  /** The fence of the next writer; earlier writers are superseded. */
   options(rest: { readonly alone: boolean; readonly held?: boolean }): AppendOptions {
     const writer = ++this.#writer
     return {
@@ -38,7 +38,7 @@ export class Row {
       contentType: CONTENT_TYPE,
       ...rest,
       record: async (record) => {
-        // As a query would: the writer may be superseded meanwhile.
+        // Like a query: the writer may be superseded meanwhile.
         await Promise.resolve()
         if (writer !== this.#writer) throw new Error('superseded')
         this.take(record)
@@ -57,14 +57,14 @@ export class Row {
   }
 }
 
-/** Of a length that is no divisor of anything, so that no shift goes unnoticed. */
+/** The length is prime, so every shift changes the bytes. */
 const PATTERN = new Uint8Array(1_048_583)
 for (let at = 0, state = 1; at < PATTERN.length; at++) {
   state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
   PATTERN[at] = state >>> 16
 }
 
-/** The bytes from `start`, of the object as it should be; where they are `wrong`, each of them differs. */
+/** The expected bytes of the object from `start`; if `wrong`, every byte differs. */
 export function* bytesAt(start: number, length: number, wrong = false): Generator<Uint8Array> {
   for (let at = start; at < start + length; ) {
     const from = at % PATTERN.length
@@ -93,7 +93,7 @@ export interface Arrival {
 if (import.meta.main) {
   const { store: options, keys, size, progress, alone }: Arrival = JSON.parse(process.argv[2] ?? '')
   const store = 's3' in options ? createS3Store(options.s3) : createFolderStore(options.folder)
-  // Loads what is loaded at first use.
+  // Warms up everything that is loaded on first use.
   await store.head('nothing')
   const before = process.memoryUsage.rss()
   let peak = before

@@ -1,6 +1,6 @@
 /**
- * A process of its own that puts a file or reads an object, and prints by how many bytes its memory grew at most. One that can be
- * killed, and whose memory is nobody else's.
+ * A process that puts a file or reads an object, and prints by how many bytes its memory grew at most. A test can kill it,
+ * and its memory contains nothing else.
  */
 
 import type { S3Config } from '../../../src/config.ts'
@@ -11,18 +11,18 @@ export interface Transfer {
   readonly store: { readonly s3: S3Config } | { readonly folder: FolderStoreOptions }
   readonly action: 'put' | 'read'
   readonly key: string
-  /** Of the file that is put. */
+  /** The size of the file to put. */
   readonly path: string
 }
 
 if (import.meta.main) {
   const { store: options, action, key, path }: Transfer = JSON.parse(process.argv[2] ?? '')
   const store = 's3' in options ? createS3Store(options.s3) : createFolderStore(options.folder)
-  // Loads what is loaded at first use.
+  // Warms up everything that is loaded on first use.
   await store.head(key)
   const before = process.memoryUsage.rss()
   let peak = before
-  // Not what the system says of the maximum: that may be of the process that this one was forked from.
+  // The maximum that the system reports is not used: it may belong to the parent process.
   const watch = setInterval(() => {
     peak = Math.max(peak, process.memoryUsage.rss())
   }, 5)

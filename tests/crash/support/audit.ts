@@ -1,18 +1,18 @@
 /**
- * What must hold at the end of a trial, asked of the tables themselves. Every rule is a query for what breaks it; the
- * report says how many rows do.
+ * Checks the tables at the end of a trial. Every rule is a query for its violations; the
+ * report counts the rows.
  */
 import type { Sql } from '../../../src/platform/db/pool.ts'
 import { type Account, CREDITS, EVENTS_PER_SESSION, REQUESTS_PER_SESSION } from './load.ts'
 
 export interface Audit {
-  /** Events that were answered with 200 and are not there, sessions that are not processed, messages that vanished. */
+  /** Events that were answered with 200 but are missing, unprocessed sessions, lost messages. */
   readonly lost: number
-  /** Events, signals, billing units and turns that are there twice. */
+  /** Duplicate events, signals, billing units and turns. */
   readonly doubled: number
   /** Signals and turns before what precedes them in their session or mailbox; commits of a turn after it was taken away. */
   readonly outOfOrder: number
-  /** One line for each rule that does not hold. */
+  /** One line for each violated rule. */
   readonly details: readonly string[]
 }
 
@@ -22,7 +22,7 @@ interface Rule {
   readonly broken: number
 }
 
-/** After the backlog has drained: `sessions` is how many conversations were accepted to their end. */
+/** To be called after the backlog has drained. `sessions`: the number of completely accepted conversations. */
 export async function audit(sql: Sql, limited: Account, sessions: number): Promise<Audit> {
   const rules = [
     ...(await auditSessions(sql, sessions)),

@@ -1,6 +1,6 @@
 /**
- * A whole installation for one trial: PostgreSQL and Redis of its own behind proxies, one API process and two worker
- * processes that are started again whenever they end, as a supervisor would.
+ * A whole installation for one trial: a private PostgreSQL and Redis behind proxies, one API process and two worker
+ * processes, which are restarted whenever they end, as by a supervisor.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ const RESPAWN_MS = 200
 const STATEMENT_TIMEOUT_SECONDS = '2'
 
 export interface Cluster {
-  /** Of the API process, whichever it is at the moment. */
+  /** The URL of the current API process. */
   readonly baseUrl: string
   readonly postgres: PrivatePostgres
   readonly redis: PrivateRedis
@@ -27,21 +27,21 @@ export interface Cluster {
   readonly sql: Sql
   readonly api: Supervised
   readonly workers: readonly Supervised[]
-  /** Does `work` when nobody else has a thing in hand: two faults of one server do not happen at the same time. */
+  /** Runs `work` exclusively for a target: two faults of one server never overlap. */
   alone<T>(thing: string, work: () => Promise<T>): Promise<T>
   /** Resolves when the API answers and every worker works. */
   ready(): Promise<void>
   stop(): Promise<void>
 }
 
-/** A process that is started again when it ends. */
+/** A process that is restarted when it ends. */
 export interface Supervised {
   kill(signal: NodeJS.Signals): void
-  /** How often it was started again. */
+  /** The number of restarts. */
   readonly restarts: number
-  /** For messages: what is known of the process that runs now. */
+  /** A description of the current process, for error messages. */
   state(): string
-  /** Stops supervising, and ends it. */
+  /** Stops supervising and ends the process. */
   end(): Promise<void>
 }
 
@@ -126,7 +126,7 @@ async function live(sql: Sql, count: number): Promise<boolean> {
   return rows.length >= count
 }
 
-/** As the kernel says it, where it does: `S (sleeping)`, `T (stopped)`. */
+/** The state reported by the kernel, if any: `S (sleeping)`, `T (stopped)`. */
 function processState(pid: number): string {
   try {
     return /^State:\s*(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 'unknown'

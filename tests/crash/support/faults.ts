@@ -1,6 +1,6 @@
 /**
- * Everything that can go wrong around the service, one function each: it happens, lasts for a moment where it can last, and
- * is over when the promise resolves. What it did to the service is not its business.
+ * Every fault around the service, one function each: the fault happens, may last for a moment, and
+ * is over when the promise resolves. The effect on the service is checked elsewhere.
  */
 import { send } from '../../../src/actors/mailbox.ts'
 import type { ActorKey } from '../../../src/actors/types.ts'
@@ -12,10 +12,10 @@ import type { Random } from './random.ts'
 
 type Fault = (cluster: Cluster, random: Random) => Promise<unknown>
 
-/** From the moment at which others take over to when they have gone on. */
+/** Time for other workers to take over and continue. */
 const pastTheLease = (random: Random) => FAULTY_OPTIONS.leaseMs! * (1 + random.next())
 const OUTAGE_MS = 1_000
-/** Longer than a connection may be silent, so that it is given up. */
+/** Longer than a connection may be silent, so that it is dropped. */
 const SILENCE_MS = 4_500
 const DELAY_MS = 60
 
@@ -95,12 +95,12 @@ const FAULTS = {
   'poison that kills its thread': (cluster) => poison(cluster, 'poison_thread'),
 } as const satisfies Readonly<Record<string, Fault>>
 
-/** What each fault is about, where two of them at once would get in each other's way. */
+/** The target of each fault. Faults of one target must not overlap. */
 function thingOf(name: FaultName): string {
   return /line to Redis|line to PostgreSQL|API|Redis|PostgreSQL/.exec(name)?.[0] ?? name
 }
 
-/** Lets it happen, when no other fault of the same thing is under way. */
+/** Runs the fault once no other fault of the same target is active. */
 export function strike(cluster: Cluster, name: FaultName, random: Random): Promise<unknown> {
   return cluster.alone(thingOf(name), () => FAULTS[name](cluster, random))
 }
@@ -120,7 +120,7 @@ async function paused(process: { kill(signal: NodeJS.Signals): void }, ms: numbe
   process.kill('SIGCONT')
 }
 
-/** Into the mailbox of a session that is at work. */
+/** Sent to the mailbox of an active session. */
 async function poison({ sql }: Cluster, type: string): Promise<void> {
   await eventually(async () => {
     const [session] = await sql<{ id: string }[]>`

@@ -1,4 +1,4 @@
-/** A worker process whose threads are `faulty.worker.ts`; its settings come from the environment, as ever. */
+/** A worker process whose threads are `faulty.worker.ts`; its settings come from the environment, as usual. */
 import { startThreads } from '../../../src/actors/threads.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { createContainer } from '../../../src/container.ts'

@@ -1,6 +1,6 @@
 /**
- * A worker thread as in production, with everything that can be wrong with one: poison among its messages, a clock that
- * jumps by hours, short leases. Its probes write down what the runtime did to them.
+ * A worker thread as in production, with every possible defect: poison messages, a clock that
+ * jumps by hours, short leases. Its probes record what the runtime did to them.
  */
 import { parentPort } from 'node:worker_threads'
 import type { RuntimeOptions } from '../../../src/actors/options.ts'
@@ -18,10 +18,10 @@ const JUMP_HOURS = 12
 /** Between two commits of a long turn: enough for others to take over meanwhile. */
 const IO_MS = 1_500
 const POISON_ATTEMPTS = 3
-/** More than any innocent message is interrupted. */
+/** More often than an innocent message is ever interrupted. */
 const INNOCENT_ATTEMPTS = 1_000
 
-/** Half a day to either side, again and again. Nothing that matters may ask this clock. */
+/** Jumps by up to half a day in both directions. Nothing important may depend on this clock. */
 function letTheClockJump(): void {
   const RealDate = Date
   const realNow = Date.now
@@ -36,7 +36,7 @@ function letTheClockJump(): void {
   })
 }
 
-/** One row for each commit of a turn. `token` is the try, `part` 0 for the last commit. */
+/** One row for each commit of a turn. `token` identifies the attempt; `part` is 0 for the last commit. */
 async function note(tx: Tx, { key, seq }: Message, token: string, part: number): Promise<void> {
   await tx`insert into probe (key, seq, token, part) values (${key}, ${seq}, ${token}, ${part})`
 }
@@ -74,7 +74,7 @@ const poison: Readonly<Record<string, ShortHandler>> = {
 
 const isPoison = (message: Message) => Object.hasOwn(poison, message.type)
 
-/** The definition of the service, and what the trial sends beside it. */
+/** The actor definitions of the service, and the probes of the trial. */
 function withProbes(definition: ActorDefinition): ActorDefinition {
   const maxAttempts = INNOCENT_ATTEMPTS
   if (definition.kind === 'session' && definition.pool === 'short') {

@@ -1,9 +1,9 @@
-/** How far the workers are behind, and how long until they are not. */
+/** Measures the backlog of the workers and the time until it drains. */
 import type { Sql } from '../../../src/platform/db/pool.ts'
 import { eventually } from '../../support/eventually.ts'
 
 export interface LagMeter {
-  /** Seconds that the oldest due message had waited, at its worst. */
+  /** The longest wait of a due message, in seconds. */
   readonly peakSeconds: number
   /** The most messages that waited at once. */
   readonly peakMessages: number
@@ -12,7 +12,7 @@ export interface LagMeter {
 
 const EVERY_MS = 500
 
-/** Looks twice a second, whenever the server answers. */
+/** Samples twice a second while the server responds. */
 export function measureLag(sql: Sql): LagMeter {
   let stopped = false
   let peakSeconds = 0
@@ -43,7 +43,7 @@ export function measureLag(sql: Sql): LagMeter {
   }
 }
 
-/** Nobody helps. @returns after how many seconds no message waits any more @throws where that takes longer than `deadlineMs` */
+/** Waits without intervening. @returns the seconds until no message waits @throws if that takes longer than `deadlineMs` */
 export async function drained(sql: Sql, deadlineMs: number): Promise<number> {
   const started = performance.now()
   await eventually(

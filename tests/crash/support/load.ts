@@ -2,7 +2,7 @@
  * The load of a trial: agent conversations over HTTP, each request sent until it is answered with 200, and probe
  * messages straight into the mailboxes.
  *
- * The rule: what was begun is brought to its end, so that at the end of the trial the state of every session is known.
+ * Every conversation that was begun is finished, so the final state of every session is known.
  */
 import { send } from '../../../src/actors/mailbox.ts'
 import type { ActorKey } from '../../../src/actors/types.ts'
@@ -13,7 +13,7 @@ import { transaction } from '../../../src/platform/db/transaction.ts'
 import type { Cluster } from './cluster.ts'
 
 const INGEST = '/v3/rest/agent-conversations/ingest'
-/** Requests of a conversation, sent in this order; those of one line at once. */
+/** Requests of a conversation, sent in this order; requests on one line are sent at once. */
 const ROUNDS = [[0], [2, 1], [3]] as const
 export const REQUESTS_PER_SESSION = ROUNDS.flat().length
 export const EVENTS_PER_REQUEST = 3
@@ -28,7 +28,7 @@ export interface Account {
   readonly agentSecret: string
 }
 
-/** Two organizations, of which the first pays by credits. */
+/** Two organizations; the first pays by credits. */
 export async function openAccounts(cluster: Cluster): Promise<readonly [Account, Account]> {
   const config = loadConfig({ LOG_LEVEL: 'silent' })
   const container = createContainer(config, { database: { url: cluster.postgres.url }, redis: null }, 'trial')
@@ -50,7 +50,7 @@ export async function openAccounts(cluster: Cluster): Promise<readonly [Account,
 
 export interface Counts {
   sessions: number
-  /** Answered with 200, refused with 503, answered with another status (a mistake), and without an answer. */
+  /** Requests with status 200, with 503, with another status (an error), and without a response. */
   accepted: number
   refused: number
   failed: number
@@ -60,7 +60,7 @@ export interface Counts {
 
 export interface Load {
   readonly counts: Readonly<Counts>
-  /** Begins nothing more; resolves when everything begun was accepted. */
+  /** Starts no further conversations; resolves once every started one was accepted. */
   stop(): Promise<void>
 }
 
@@ -69,7 +69,7 @@ export interface LoadOptions {
   readonly conversations: number
   /** Pause of each client between two requests, at most. */
   readonly pauseMs: number
-  /** Number of the first session: names are never used again. */
+  /** The number of the first session. Names are never reused. */
   readonly from?: number
 }
 
@@ -113,7 +113,7 @@ export function startLoad(
   }
 }
 
-/** Sends one request again and again until it is answered with 200. */
+/** Repeats one request until it is answered with 200. */
 async function deliver(
   cluster: Cluster,
   accounts: readonly [Account, Account],
@@ -135,7 +135,7 @@ async function deliver(
       const response = await fetch(`${cluster.baseUrl}${INGEST}`, { method: 'POST', headers, body, signal })
       const text = await response.text()
       if (response.status === 200) return void counts.accepted++
-      // A bad request would be refused for ever.
+      // A bad request would be refused forever.
       if (response.status < 500) throw new BadTrial(`${response.status}: ${text}`)
       if (response.status === 503) counts.refused++
       else counts.failed++

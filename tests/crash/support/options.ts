@@ -1,4 +1,4 @@
-/** Everything short, so that minutes of trouble fit into seconds. */
+/** Short intervals, so that minutes of trouble fit into seconds. */
 import type { RuntimeOptions } from '../../../src/actors/options.ts'
 
 export const CRASH_OPTIONS: Partial<RuntimeOptions> = {
@@ -17,7 +17,7 @@ export const CRASH_OPTIONS: Partial<RuntimeOptions> = {
   retryCapMs: 50,
 }
 
-/** Of workers that run the service: as patient as fits into a trial. */
+/** Options of workers that run the service: as patient as a trial allows. */
 export const FAULTY_OPTIONS: Partial<RuntimeOptions> = {
   leaseMs: 3_000,
   heartbeatMs: 600,

@@ -10,7 +10,7 @@ import { findBinaries } from '../../../src/platform/embedded/binaries.ts'
 import { chooseRunner } from '../../../src/platform/embedded/runner.ts'
 import { eventually } from '../../support/eventually.ts'
 
-/** As its own documentation calls them; `immediate` is a crash: what is not in the log yet is gone. */
+/** Shutdown modes as PostgreSQL calls them. `immediate` is a crash: unflushed log records are lost. */
 export type StopMode = 'fast' | 'immediate'
 
 export interface PrivatePostgres {
@@ -23,7 +23,7 @@ export interface PrivatePostgres {
 }
 
 const SETTINGS = ['fsync=off', 'full_page_writes=off', 'max_connections=200', 'listen_addresses=127.0.0.1']
-/** Commits that do not wait for the disk wait longer here, so that a crash has something to take back. */
+/** Asynchronous commits are flushed later than usual, so that a crash loses some. */
 const LAZY = ['wal_writer_delay=2s', 'wal_writer_flush_after=100MB']
 
 /** Creates a cluster and starts it. */
@@ -93,7 +93,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** A port of the loopback interface that nothing listens on at this moment. */
+/** A free port of the loopback interface. */
 export function freePort(): number {
   const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
   const { port } = listener

@@ -1,4 +1,4 @@
-/** Chance that can be repeated: the same seed gives the same choices. */
+/** Repeatable random choices: the same seed yields the same choices. */
 
 export interface Random {
   /** From 0 (inclusive) to 1 (exclusive). */

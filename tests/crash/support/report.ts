@@ -1,4 +1,4 @@
-/** What a soak found, for people. */
+/** The readable report of a soak. */
 import type { Audit } from './audit.ts'
 import type { Counts } from './load.ts'
 
@@ -7,12 +7,12 @@ export interface Report extends Counts, Audit {
   readonly minutes: number
   /** Answered with 200. */
   readonly events: number
-  /** Processes that were started again. */
+  /** Restarted processes. */
   readonly restarts: number
   readonly faults: Readonly<Record<string, number>>
   /** After each round of trouble. */
   readonly drainSeconds: readonly number[]
-  /** The longest that a due message had waited, and the most that waited at once. */
+  /** The longest wait of a due message, and the most messages that waited at once. */
   readonly peakLagSeconds: number
   readonly peakMessages: number
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 const BALLAST_STEP_BYTES = 1 << 20
 
-/** @param size such as `64m`. @returns its folder; null where it cannot be mounted */
+/** @param size such as `64m`. @returns its folder; null if it cannot be mounted */
 export function mountSmallDisk(size: string): string | null {
   if (process.platform !== 'linux' || process.geteuid?.() !== 0) return null
   const folder = mkdtempSync(join(tmpdir(), 'earshot-disk-'))
@@ -24,7 +24,7 @@ export function unmount(folder: string | null): void {
   rmdirSync(folder)
 }
 
-/** Takes all the room there is. @throws Error for anything else than a full disk */
+/** Fills all free space. @throws Error on any failure other than a full disk */
 export function fill(file: string): void {
   for (let step = BALLAST_STEP_BYTES; step > 0; step = Math.floor(step / 16)) {
     try {

@@ -1,7 +1,7 @@
 /**
  * A worker process for the crash tests: the real runtime with handlers that write what they apply.
  *
- * Arguments: URL of the database, URL of Redis. Says `ready` on standard output; a signal is the only way to end it.
+ * Arguments: URL of the database, URL of Redis. Prints `ready` on standard output; only a signal ends it.
  */
 import type { ActorDefinition, LongHandler, Message } from '../../../src/actors/types.ts'
 import type { Tx } from '../../../src/platform/db/pool.ts'
@@ -10,7 +10,7 @@ import { CRASH_OPTIONS } from './options.ts'
 
 const [database = '', redis = ''] = process.argv.slice(2)
 
-/** Writes the message down, and whether it came after the one before. */
+/** Records the message and whether it came in order. */
 async function apply(message: Message, tx: Tx): Promise<void> {
   const { key, seq } = message
   const [state] = await tx<{ last: number }[]>`

@@ -1,16 +1,16 @@
-/** Small real media, made by FFmpeg, and the same made hostile. */
+/** Small real media made by FFmpeg, and hostile variants of it. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** An input of FFmpeg: moving pictures, and a tone. */
+/** Inputs of FFmpeg: moving pictures and a tone. */
 export const picture = (size = '160x120', seconds = 2, rate = 10) =>
   ['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=${rate}:duration=${seconds}`] as const
 export const tone = (seconds = 2) => ['-f', 'lavfi', '-i', `sine=duration=${seconds}`] as const
 
 const H264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p'] as const
 
-/** Of a file whose name ends like this, by these inputs and settings. @throws Error with what FFmpeg says */
+/** The bytes of a file with this extension, made from these inputs and settings. @throws Error with the output of FFmpeg */
 export function media(extension: string, ...args: readonly string[]): Uint8Array<ArrayBuffer> {
   const folder = mkdtempSync(join(tmpdir(), 'earshot-media-'))
   try {
@@ -26,13 +26,13 @@ export function media(extension: string, ...args: readonly string[]): Uint8Array
   }
 }
 
-/** H.264 and AAC, as most cameras have it. */
+/** H.264 and AAC, like most cameras. */
 export const film = (extension = 'mp4', ...more: readonly string[]) =>
   media(extension, ...picture(), ...tone(), ...H264, '-c:a', 'aac', ...more)
 
 const text = (value: string) => Buffer.from(value, 'latin1')
 
-/** Puts other bytes where the first ones are found for the first time after another text; both of one length. */
+/** Replaces the first occurrence of bytes after another text; both have the same length. */
 export function patched(
   bytes: Uint8Array,
   after: string,
@@ -52,14 +52,14 @@ const uint32 = (value: number) => {
   return bytes
 }
 
-/** A file of the MP4 family that claims to last so long, in its header and in its first track. */
+/** An MP4-like file that claims this duration in its header and first track. */
 export function claiming(bytes: Uint8Array, seconds: number): Uint8Array<ArrayBuffer> {
-  // Version 0: version and flags, two times of day, units a second, duration.
+  // Version 0: version and flags, two timestamps, units per second, duration.
   const times = Buffer.concat([uint32(1), uint32(seconds)])
   return patched(patched(bytes, 'mvhd', 12, times), 'mdhd', 12, times)
 }
 
-/** A QuickTime file whose first track says that its samples are in another file, by an alias of the Macintosh. */
+/** A QuickTime file whose first track refers to samples in another file by a Macintosh alias. */
 export function referring(bytes: Uint8Array, path: string): Uint8Array<ArrayBuffer> {
   const source = Buffer.from(bytes)
   const parents: number[] = []

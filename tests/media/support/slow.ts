@@ -1,8 +1,8 @@
-/** An FFmpeg that takes its time to encode, and what of it is running. */
+/** An FFmpeg that encodes slowly, and a list of its running processes. */
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A program that is FFmpeg, but encodes at so many seconds a second. @returns its path, in the folder */
+/** FFmpeg that encodes this many seconds of media per second. @returns its path in the folder */
 export function slowFfmpeg(folder: string, rate = 1): string {
   const path = join(folder, `ffmpeg-${rate}`)
   const ffmpeg = Bun.which('ffmpeg')
@@ -14,14 +14,14 @@ export function slowFfmpeg(folder: string, rate = 1): string {
   return path
 }
 
-/** Those that are encoding, and have this in their command line. */
+/** Encoding processes with this text in their command line. */
 export function running(text: string): readonly string[] {
   const { stdout } = Bun.spawnSync(['ps', '-axww', '-o', 'pid=,command='])
   return (
     stdout
       .toString()
       .split('\n')
-      // Not the shells that watch over them, which have the command in theirs.
+      // Without the supervising shells, whose command lines contain the command, too.
       .filter((line) => /^\s*\d+ \S*ffmpeg /.test(line) && line.includes(text) && line.includes('-progress'))
   )
 }

@@ -1,4 +1,4 @@
-/** Recordings whose media is uploaded whole, over HTTP, and what comes of it. */
+/** Uploads whole files for recordings over HTTP and reads the results. */
 import { eventually } from '../../support/eventually.ts'
 import { RECORDINGS } from '../../support/recordings.ts'
 import type { Client, TestServer, TestTenant } from '../../support/server.ts'
@@ -11,7 +11,7 @@ export interface Subject {
   status(upload: TestUpload): Promise<UploadStatus>
   /** Waits until the upload is ready or has failed. */
   ended(upload: TestUpload): Promise<{ readonly asset: Asset; readonly status: UploadStatus }>
-  /** What is behind a URL of the service. */
+  /** Fetches a URL of the service. */
   open(url: string): Promise<Response>
 }
 

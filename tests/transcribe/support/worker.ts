@@ -1,7 +1,7 @@
 /**
- * A worker process for recordings that transcribes by the command of its environment.
+ * A worker process for recordings that transcribes with the command from its environment.
  *
- * Arguments: URL of the database, folder of data. A signal is the only way to end it.
+ * Arguments: URL of the database, data folder. Only a signal ends it.
  */
 import { createRuntime } from '../../../src/actors/runtime.ts'
 import { loadConfig } from '../../../src/config.ts'

@@ -1,25 +1,25 @@
-/** Clients as people use them, each of which goes on until the file has arrived. */
+/** Common upload clients. Each continues until the whole file has arrived. */
 import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { Upload } from 'tus-js-client'
 import type { MediaFile } from './media-files.ts'
 
 export interface Sent {
-  /** Offsets from which the client went on after it had lost a connection. */
+  /** Offsets from which the client resumed after a lost connection. */
   readonly resumedAt: readonly number[]
 }
 
 export interface Sending {
-  /** For files of the client's own. */
+  /** Folder for files of the client itself. */
   readonly folder: string
-  /** In how many pieces to send the file, where the client is one that does. */
+  /** The number of chunks, for clients that send chunks. */
   readonly chunks: number
 }
 
 export type Client = (url: string, file: MediaFile, sending: Sending) => Promise<Sent>
 
 const MAX_ATTEMPTS = 300
-/** Not at once, so that a process that is being started gets a turn on a busy machine. */
+/** Retries wait a moment, so that a starting process gets processor time on a busy machine. */
 const RETRY_MS = 10
 
 /** tus-js-client with its own retries; undisturbed, it sends as many requests as there are chunks. */
@@ -40,7 +40,7 @@ const tus: Client = (url, { bytes }, { chunks }) =>
     upload.start()
   })
 
-/** `curl -T` until it is answered with success. */
+/** `curl -T`, repeated until it succeeds. */
 const curlWhole: Client = async (url, { path }, { folder }) => {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const { status } = await curl(folder, url, ['-T', path])
@@ -50,7 +50,7 @@ const curlWhole: Client = async (url, { path }, { folder }) => {
   throw new Error('never arrived')
 }
 
-/** `curl` that asks what is there and sends the rest, as a shell script would. */
+/** `curl` that asks for the stored range and sends the rest, like a shell script. */
 const curlRange: Client = async (url, { bytes }, { folder }) => {
   const total = bytes.byteLength
   const resumedAt: number[] = []
@@ -85,7 +85,7 @@ export const CLIENTS = {
 
 export type ClientName = keyof typeof CLIENTS
 
-/** Status 0 where there was no answer. */
+/** Status 0: no response. */
 async function curl(folder: string, url: string, options: readonly string[]) {
   const head = join(folder, crypto.randomUUID())
   const child = Bun.spawn(
@@ -96,7 +96,7 @@ async function curl(folder: string, url: string, options: readonly string[]) {
   const text = await Bun.file(head)
     .text()
     .catch(() => '')
-  // Behind `100 Continue`, where there was one.
+  // Skips a `100 Continue`.
   const last = text.split(/(?=^HTTP\/)/m).at(-1) ?? ''
   return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(last)?.[1] ?? 0), head: last }
 }

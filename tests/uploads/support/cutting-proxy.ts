@@ -1,7 +1,7 @@
 /**
- * A TCP proxy that cuts connections in the middle of what the client sends, and sends each one to another process.
+ * A TCP proxy that cuts connections while the client is sending, and connects each to another process.
  *
- * The rule: it cuts a given number of times and then lets everything through, so that whoever goes on arrives.
+ * It cuts a given number of times and then forwards everything, so a client that continues finishes.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { Random } from '../../crash/support/random.ts'
@@ -9,14 +9,14 @@ import type { ApiPool } from './api-pool.ts'
 
 export interface CuttingProxy {
   readonly origin: string
-  /** How often it has cut a connection so far. */
+  /** How many connections it has cut so far. */
   readonly cuts: () => number
   stop(): void
 }
 
 export interface Cutting {
   readonly times: number
-  /** A connection is cut when between a tenth and seven tenths of so many bytes have gone through. */
+  /** A connection is cut after between a tenth and seven tenths of this number of bytes. */
   readonly bytes: number
   readonly random: Random
 }
@@ -44,7 +44,7 @@ export async function startCuttingProxy(pool: ApiPool, cutting: Cutting): Promis
       await new Promise((resolve) => upstream.write(part, resolve))
       if (!mayCut || budget > 0) return client.resume()
       cuts++
-      // As a client that is killed, and as one that ends: the service has to take both for what they are.
+      // Once as a killed client (reset), once as an ending one (end): the service must handle both.
       if (cutting.random.next() < 0.5) upstream.resetAndDestroy()
       else upstream.end()
       client.destroy()
@@ -70,7 +70,7 @@ function track(sockets: Set<Socket>, socket: Socket): void {
   socket.on('close', () => sockets.delete(socket))
 }
 
-/** When the process is gone, so is the connection of the client. */
+/** When the process dies, the client connection is closed, too. */
 function tie(client: Socket, upstream: Socket): void {
   upstream.on('close', () => client.destroy())
   client.on('close', () => {

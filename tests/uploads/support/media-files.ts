@@ -1,4 +1,4 @@
-/** Real media of every format that people upload, made by FFmpeg: from tens of kilobytes to more than one part of S3. */
+/** Real media in every common upload format, made by FFmpeg: from tens of kilobytes to more than one S3 part. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -7,7 +7,7 @@ export type Format = (typeof FORMATS)[number]
 
 const SECONDS = 8
 const PICTURE = `testsrc2=size=320x240:rate=10:duration=${SECONDS}`
-/** Noise, which no codec makes much smaller. */
+/** Noise, which no codec compresses much. */
 const SOUND = `anoisesrc=duration=${SECONDS}:color=pink:seed=7:amplitude=0.5:sample_rate=44100`
 
 const BOTH = ['-map', '0', '-map', '1']
@@ -24,7 +24,7 @@ const OUTPUTS: Readonly<Record<Format, readonly string[]>> = {
   aac: [...ALONE, '-c:a', 'aac'],
 }
 
-/** By one run of FFmpeg, in the folder. @throws Error where there is no FFmpeg */
+/** Creates them in the folder with one run of FFmpeg. @throws Error without FFmpeg */
 export async function makeMedia(folder: string): Promise<Readonly<Record<Format, MediaFile>>> {
   const program = process.env.FFMPEG_PATH || Bun.which('ffmpeg')
   if (!program) throw new Error('no ffmpeg on the PATH: run the tests with "bun run check"')

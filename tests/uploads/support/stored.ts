@@ -1,4 +1,4 @@
-/** The bytes of an upload as its object store has them, read the way that processing does. */
+/** The stored bytes of an upload, read in the same way as processing does. */
 import type { Sql } from '../../../src/platform/db/pool.ts'
 import { transaction } from '../../../src/platform/db/transaction.ts'
 import type { ObjectStore } from '../../../src/platform/storage/storage.ts'
@@ -9,7 +9,7 @@ export interface Stored {
   readonly storage: ObjectStore
 }
 
-/** Makes the upload an object and reads it. @throws Error where bytes are missing still */
+/** Publishes the object of the upload and reads it. @throws Error if bytes are missing */
 export async function storedBytes({ sql, storage }: Stored, uploadId: string): Promise<Uint8Array> {
   const upload = await transaction(sql, (tx) => beginProcessing(tx, uploadId))
   if (upload == null) throw new Error(`the upload ${uploadId} is not to be processed`)

@@ -1,12 +1,12 @@
 /**
- * The SQL of automatic transcription.
+ * The SQL of what a transcript changes in its recording: its status, its source and the automatic summary.
  *
  * A transcript supplied by a caller is never changed. Every statement that changes the status of a transcript names the
  * statuses it may start from, and requires that the transcript has no other source.
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
 
-/** The recording to transcribe. */
+/** The recording of the transcript. */
 export interface Subject {
   readonly organizationId: string
   readonly recordingId: string
@@ -117,4 +117,50 @@ export function listUntranscribed(
       and transcript_source is null
       and asset_status = 'completed'
     order by created_at, id`
+}
+
+/**
+ * Locks the recording until the transaction ends, so that its transcript is not replaced. @returns false if it was
+ * deleted
+ */
+export async function lockForTranscript(tx: Tx, { organizationId, recordingId }: Subject): Promise<boolean> {
+  const rows = await tx`
+    select 1
+    from recording
+    where organization_id = ${organizationId} and id = ${recordingId}
+    for no key update`
+  return rows.length > 0
+}
+
+export interface Summarized {
+  readonly organizationId: string
+  readonly summarySource: 'api' | 'automatic' | null
+}
+
+/**
+ * Reads the recording and prevents its deletion until the transaction ends. Takes the id alone, because the actor's
+ * message has nothing else. @returns null if it was deleted
+ */
+export async function findSummarized(tx: Tx, recordingId: string): Promise<Summarized | null> {
+  const [row] = await tx<Summarized[]>`
+    select organization_id as "organizationId", summary_source as "summarySource"
+    from recording
+    where id = ${recordingId}
+    for key share`
+  return row ?? null
+}
+
+/** null removes an earlier automatic summary, which was created from another transcript. */
+export async function saveSummary(
+  tx: Tx,
+  { organizationId, recordingId }: Subject,
+  summary: string | null,
+): Promise<void> {
+  await tx`
+    update recording
+    set summary = ${summary}, summary_source = ${summary === null ? null : 'automatic'}, updated_at = now()
+    where organization_id = ${organizationId}
+      and id = ${recordingId}
+      and summary_source is distinct from 'api'
+      and summary is distinct from ${summary}`
 }

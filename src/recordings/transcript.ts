@@ -1,0 +1,73 @@
+/**
+ * What a transcript changes in its recording: its status, its source and the automatic summary. Transcription and
+ * transcripts use it, always in their own transaction. A transcript or summary supplied by the caller is never changed.
+ */
+import type { Query, Tx } from '../platform/db/pool.ts'
+import * as store from './transcript.store.ts'
+
+export type { Subject, Summarized, Transcription, Untranscribed } from './transcript.store.ts'
+
+/**
+ * waiting | failed → queued.
+ * @returns false if the recording has no published media, or has a transcript, or one is being created
+ */
+export function queueTranscription(
+  tx: Tx,
+  recording: store.Subject,
+  from: store.Untranscribed,
+): Promise<boolean> {
+  return store.queueTranscription(tx, recording, from)
+}
+
+/** Begins an attempt, whatever an earlier one left. @returns null if no transcript is awaited */
+export function beginTranscription(tx: Tx, recordingId: string): Promise<store.Transcription | null> {
+  return store.beginTranscription(tx, recordingId)
+}
+
+/**
+ * Ends an attempt: completed, failed, or back to the queue.
+ * @returns false if the transcript is no longer awaited, or other media has replaced the transcribed media
+ */
+export function endTranscription(
+  tx: Tx,
+  transcription: Pick<store.Transcription, keyof store.Subject | 'objectKey'>,
+  outcome: 'completed' | 'failed' | 'queued' | 'waiting',
+): Promise<boolean> {
+  return store.endTranscription(tx, transcription, outcome)
+}
+
+/**
+ * Makes a completed or failed automatic transcript wait again, without its automatic summary. The caller deletes the
+ * utterances. @returns false if there is nothing to reset, or the caller supplied the transcript
+ */
+export function resetAutomaticTranscript(tx: Tx, recording: store.Subject): Promise<boolean> {
+  return store.resetAutomaticTranscript(tx, recording)
+}
+
+/** Ids of the recordings of the organization with published media but without a transcript, oldest first. */
+export async function untranscribedRecordings(
+  query: Query,
+  organizationId: string,
+  statuses: readonly store.Untranscribed[],
+): Promise<readonly string[]> {
+  const rows = await store.listUntranscribed(query, organizationId, statuses)
+  return rows.map(({ id }) => id)
+}
+
+/** Until the transaction ends, the transcript is not replaced. @returns false if the recording was deleted */
+export function keepTranscript(tx: Tx, recording: store.Subject): Promise<boolean> {
+  return store.lockForTranscript(tx, recording)
+}
+
+/**
+ * Until the transaction ends, the recording is not deleted.
+ * @returns its organization and who wrote the summary; null if it was deleted
+ */
+export function findSummarized(tx: Tx, recordingId: string): Promise<store.Summarized | null> {
+  return store.findSummarized(tx, recordingId)
+}
+
+/** Stores the automatic summary; null removes an earlier one, which was created from another transcript. */
+export function saveSummary(tx: Tx, recording: store.Subject, summary: string | null): Promise<void> {
+  return store.saveSummary(tx, recording, summary)
+}
