@@ -1,9 +1,8 @@
 /**
- * Activations of actors with short turns: claim and head, then turns and looks until nothing is due, then release.
+ * Activations of actors with short turns: claim the actors, run turns and read mailboxes until nothing is due, then release.
  *
- * Many actors run together through shared statements and transactions; that is where the throughput comes from.
- * The rule that keeps it correct: only a turn that is alone in its transaction can fail. Whatever goes wrong in a
- * shared one is rolled back, counts for nobody, and is done over alone.
+ * Many actors share statements and transactions; this gives the throughput. Only a turn that is alone in its transaction
+ * can fail. A shared transaction that goes wrong is rolled back, no message is blamed, and its turns run again alone.
  */
 import type { Context, Handover } from './context.ts'
 import { givingUp, isSpent, shortHandler } from './handlers.ts'
@@ -13,7 +12,7 @@ import { abandon, claim, type Held, recordFailure, release, takeOver } from './s
 import { commitTurns, TurnFailed, type Work } from './turn.ts'
 import { type ActorKey, Fenced, kindOf, type Message } from './types.ts'
 
-/** Failures in a row after which a group is split up for good. */
+/** After this many failures in a row, every turn of the group runs alone. */
 const MAX_FAILURES = 4
 
 /** Runs the due, fresh messages of many actors. Heads that have failed before are handed over to run alone. */
@@ -40,7 +39,7 @@ export async function runTogether(
       failures += 1
       if (error instanceof Fenced)
         context.metrics.turns.inc({ kind: kindOf(works[0]!.key), outcome: 'fenced' })
-      // Fenced the first time: the next look at the mailboxes shows who is lost, and the others go on together.
+      // The first time it is fenced, the next read of the mailboxes shows which actors are lost; the others continue together.
       if (!(error instanceof Fenced) || failures > 1) await group.separate(works, error, failures)
     }
   }
@@ -48,21 +47,21 @@ export async function runTogether(
 
 interface Member {
   readonly held: Held
-  /** As the claim found it, until it has been used. */
+  /** As the claim read it. Null once it has been used. */
   mailbox: Mailbox | null
   turns: number
 }
 
 interface GroupShape {
-  /** Messages of one actor that share a turn. */
+  /** The most messages of one actor in a transaction. */
   readonly messages: number
-  /** After so many turns an actor goes to the end of the line. */
+  /** After this many turns an actor goes to the end of the line. */
   readonly turns: number
-  /** False for a message that has to run alone. */
+  /** False if the message must run alone. */
   readonly canShare: (head: Message) => boolean
 }
 
-/** The actors of one shared activation, fewer and fewer. */
+/** The actors of one shared activation. An actor leaves when it is released, lost, or handed over. */
 export class Group {
   readonly #held = new Map<ActorKey, Member>()
 
@@ -83,7 +82,7 @@ export class Group {
     for (const key of keys) if (!this.#held.has(key)) this.handover.leave(key, 0)
   }
 
-  /** Looks at every mailbox; lets go of actors that are lost, idle, tired or suspect; returns what to do next. */
+  /** Reads every mailbox and releases the actors that are lost, idle, tired or suspect. @returns the turns to run next */
   async sortOut(): Promise<readonly Work[]> {
     const { stopping } = this.context
     const mailboxes = await this.#look()
@@ -104,7 +103,7 @@ export class Group {
     return works.sort((a, b) => (a.key < b.key ? -1 : 1))
   }
 
-  /** After COMMIT. */
+  /** To be called after COMMIT. */
   complete(works: readonly Work[], released: ReadonlySet<ActorKey>): void {
     for (const work of works) {
       const state = this.#held.get(work.key)
@@ -113,23 +112,23 @@ export class Group {
     }
   }
 
-  /** After ROLLBACK: the turn that failed goes on alone; where it is not known which, or it goes on, all of them do. */
+  /** To be called after ROLLBACK. The failed turn continues alone; if it is unknown, or failures repeat, all turns do. */
   async separate(works: readonly Work[], error: unknown, failures: number): Promise<void> {
     const culprit = error instanceof TurnFailed && failures < MAX_FAILURES ? error.culprit : null
     await this.doAlone(culprit === null ? works : works.filter((work) => work.key === culprit))
   }
 
-  /** Gives actors back; each goes on alone. */
+  /** Releases the actors; each continues alone. */
   async doAlone(some: readonly Held[]): Promise<void> {
     await abandon(this.context.sql, this.context.worker, some)
     for (const { key } of some) {
-      // Whatever has notified meanwhile is looked for there: it must not bring them together again.
+      // The activation alone also finds what wake-ups announced meanwhile; they must not start a shared one again.
       this.#leave(key, Number.POSITIVE_INFINITY)
       this.handover.later(key, 0)
     }
   }
 
-  /** Every mailbox, as the claim found it or as it is now. Actors that were lost have none. */
+  /** Every mailbox, as the claim read it or as it is now. Lost actors have none. */
   async #look(): Promise<ReadonlyMap<ActorKey, Mailbox>> {
     const { sql, worker } = this.context
     const known = new Map<ActorKey, Mailbox>()
@@ -178,7 +177,7 @@ export class Group {
   }
 }
 
-/** Runs one actor with short turns, one message a transaction. Here a failed turn counts, and a message can be given up. */
+/** Runs one actor with short turns, one message per transaction. Here a failed turn counts, and a message can be given up. */
 export async function runAlone(
   context: Context,
   key: ActorKey,
@@ -212,7 +211,7 @@ export async function runAlone(
   }
 }
 
-/** The actor in our hands, or null where somebody else has it. `dead`: to be taken from a worker that died. */
+/** Claims the actor. `dead`: takes it from a dead worker. @returns null if another worker has it */
 export async function acquire(context: Context, key: ActorKey, dead: boolean): Promise<Held | null> {
   const { sql, worker, options } = context
   if (dead) return takeOver(sql, worker, key, options.leaseMs)
@@ -232,7 +231,7 @@ export function aloneWork(context: Context, held: Held, mailbox: Mailbox, head: 
   }
 }
 
-/** Fairness: the actor is given back with work waiting, and its notifier wake-ups behind all others. */
+/** Fairness: releases the actor although work is waiting, and sends a new wake-up, which lands behind all others. */
 export async function goToTheEnd(
   context: Context,
   held: Held,
@@ -243,7 +242,7 @@ export async function goToTheEnd(
   handover.notifyAgain([head])
 }
 
-/** Counts the failure, gives the actor back, and comes back to it when the waiting time is over. */
+/** Counts the failure, releases the actor, and schedules its retry. */
 export async function failTurn(
   context: Context,
   held: Held,

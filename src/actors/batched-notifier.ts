@@ -1,18 +1,18 @@
 /**
- * The part that all notifiers share: `wake-up` returns at once, wake-ups of one moment travel together, one write is on
- * its way at a time, and an actor that wake-ups twice meanwhile is carried once. Wake-ups for messages that are not due yet are
- * kept back until they are; those that a closing process keeps are left to the sweep.
+ * The part that all notifiers share. `notify` returns at once, and wake-ups of one moment travel together. Only one write
+ * runs at a time; several wake-ups for one actor meanwhile become one. A wake-up for a message that is not due yet is
+ * kept until it is due. When the process closes, it drops these, and the sweep finds their messages.
  */
 import type { Metrics } from '../platform/observability/metrics.ts'
 import type { ActorKey, Notifier, WakeUp } from './types.ts'
 
-/** Actors that wait for the write on its way; a notifier that is this far behind drops wake-ups and leaves them to the sweep. */
+/** The most actors that may wait for the running write. A notifier that is further behind drops wake-ups; the sweep finds their messages. */
 const MAX_WAITING = 50_000
 
-/** A notifier that wake-ups before its message is due is lost: the clocks of the two run alike, but start apart. */
+/** A wake-up that arrives before its message is due has no effect. This margin covers the offset between the two clocks. */
 const LATE_MS = 20
 
-/** `write` may fail: its wake-ups are counted as lost. */
+/** If `write` fails, its wake-ups are counted as lost. */
 export function createBatchedNotifier(
   name: Notifier['name'],
   metrics: Pick<Metrics, 'lostWakeUps'>,
@@ -23,7 +23,7 @@ export function createBatchedNotifier(
   let writing: Promise<void> | null = null
 
   async function flush(): Promise<void> {
-    await Promise.resolve() // wake-ups of this moment
+    await Promise.resolve() // collects all wake-ups of this moment
     while (waiting.size > 0) {
       const wakeUps = [...waiting.values()]
       waiting.clear()

@@ -1,4 +1,4 @@
-/** What every part of one worker's runtime is given. */
+/** The context that every part of one worker's runtime shares. */
 
 import type { Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/observability/log.ts'
@@ -12,29 +12,29 @@ export interface Context {
   readonly log: Log
   readonly metrics: Metrics
   readonly notifier: Notifier
-  /** Says which message this worker runs at this moment. */
+  /** Records which message this worker runs at this moment. */
   readonly running: RunningMark
-  /** This worker's id: unique for ever. */
+  /** This worker's id, never used again. */
   readonly worker: string
   readonly options: RuntimeOptions
   readonly definitions: ReadonlyMap<string, ActorDefinition>
-  /** Aborted when the worker stops: finish what is at hand, begin nothing. */
+  /** Aborted when the worker stops: finish the current turns, begin no new ones. */
   readonly stopping: AbortSignal
-  /** Long turns at hand; the heartbeat aborts those whose actor was taken away. */
+  /** Running long turns. The heartbeat aborts those whose actor was taken over. */
   readonly longTurns: Map<ActorKey, { readonly epoch: number; readonly controller: AbortController }>
 }
 
 /**
- * Tells the dispatcher that a key is not in hand any more. `seen` is the newest message that was looked at (0: none):
- * a notifier that notified meanwhile for a later one starts the key again.
+ * Tells the dispatcher that a key is no longer in hand. `seen` is the number of the newest message that was read (0: none).
+ * If a wake-up for a later message arrived meanwhile, the dispatcher starts the key again.
  */
 export type Leave = (key: ActorKey, seen: number) => void
 
 /** How an activation starts others. */
 export interface Handover {
   readonly leave: Leave
-  /** Starts `key` alone, at once or after a delay. */
+  /** Runs `key` alone, at once or after a delay. */
   later(key: ActorKey, delayMs: number): void
-  /** Wake-ups for actors that go to the end of the line, of which these are the heads. */
+  /** Sends new wake-ups for actors that go to the end of the line. `heads` are the first messages of these actors. */
   notifyAgain(heads: readonly Message[]): void
 }

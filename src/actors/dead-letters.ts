@@ -1,9 +1,9 @@
 /**
- * Dead letters, for operators: messages that failed until they were given up, and what waits in general.
+ * Dead letters, for operators: messages that failed until they were given up. Also lists the waiting messages.
  *
- * A retried message goes back under its own number. So it runs before everything that still waits for its actor: what
- * has not run yet runs in the order it was sent. (Sent anew, at the end, it would be overtaken by all of that.) What
- * ran while it was a dead letter has run: that is the price of not stopping the actor.
+ * A retried message goes back under its own number. So it runs before all messages that still wait for its actor, and all of
+ * them run in the order in which they were sent. (A copy sent at the end would run after them.) Messages that ran while it
+ * was a dead letter do not run again: this is the price of not stopping the actor.
  */
 import type { Json, Query, Sql } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -19,7 +19,7 @@ export interface DeadLetter {
   readonly parkedAt: Date
 }
 
-/** The newest dead letters first, of one actor or of all. */
+/** Dead letters of one actor or of all, the newest first. */
 export async function listDeadLetters(
   sql: Query,
   { key = null, limit = 100 }: { readonly key?: string | null; readonly limit?: number } = {},
@@ -33,8 +33,8 @@ export async function listDeadLetters(
 }
 
 /**
- * Puts a dead letter back into its mailbox, under its number, with no attempts counted, and wake-ups.
- * @returns false where there is no such dead letter.
+ * Puts a dead letter back into its mailbox under its own number, resets its attempts, and sends a wake-up.
+ * @returns false if there is no such dead letter.
  */
 export async function retryDeadLetter(
   deps: { readonly sql: Sql; readonly notifier: Notifier },
@@ -52,7 +52,7 @@ export async function retryDeadLetter(
       select key, ${seq}, ${dead.type}, ${tx.json(dead.payload)}, organization_id
       from actor_mailbox
       where key = ${key}`
-    // The number of the newest message rises although none has it: an owner that is about to release looks again.
+    // `last_seq` rises although no message gets the number, so that an owner that is about to release reads the mailbox again.
     const [actor] = await tx<{ lastSeq: number; organization: string }[]>`
       update actor_mailbox set last_seq = last_seq + 1
       where key = ${key}
@@ -70,9 +70,9 @@ export async function retryDeadLetter(
 }
 
 /**
- * Drops a message for good: a dead letter, or one that fails and still waits (its actor goes on with the next one).
- * A turn that is at it this moment commits nothing.
- * @returns false where there is no such message.
+ * Drops a message permanently: a dead letter, or a failing message that still waits. Its actor continues with the next one.
+ * A turn that is running the message at this moment commits nothing.
+ * @returns false if there is no such message.
  */
 export async function skipMessage(
   deps: { readonly sql: Sql; readonly notifier: Notifier },
@@ -80,7 +80,7 @@ export async function skipMessage(
   seq: number,
 ): Promise<boolean> {
   const wakeUp = await transaction(deps.sql, async (tx) => {
-    // The actor's row first, as in every turn. Its mail rises, so that an owner that is about to release looks again.
+    // Locks the actor's row first, as every turn does. `last_seq` rises so that an owner about to release reads the mailbox again.
     const [actor] = await tx<{ key: ActorKey; lastSeq: number; organization: string }[]>`
       update actor_mailbox set last_seq = last_seq + 1
       where key = ${key}
@@ -104,7 +104,7 @@ export async function skipMessage(
 export interface WaitingActor {
   readonly key: ActorKey
   readonly waiting: number
-  /** Seconds since the head became due; negative while it waits for its next try. */
+  /** Seconds since the head became due; negative while it waits for its retry. */
   readonly headDueSeconds: number
   readonly headType: string
   readonly headSeq: number

@@ -1,15 +1,15 @@
 /**
- * Who runs when: the lanes of one worker.
+ * The lanes of one worker decide which actor runs when.
  *
- * A lane is a queue of actors and a number of places. Lanes are separate so that what is slow or broken holds up only
- * its own kind: turns together, turns alone, actors of dead workers (one at a time: one of them may be what killed
- * its worker, and whoever runs beside it would be counted too), and long turns, with a lane for each of their pools. A pool whose
- * actors share long turns has a lane for these, too, and the other one is for turns alone.
+ * A lane is a queue of actors and a number of places. Lanes are separate so that a slow or broken turn holds up only its
+ * own kind. There is one lane for turns together, one for turns alone, and one for actors of dead workers. The last one runs one
+ * actor at a time: one of them may have killed its worker, and a turn beside it would be counted as well. Each pool of long turns
+ * has a lane. A pool whose actors share long turns has a second lane for these; its first lane then runs turns alone.
  *
  * Within a lane, organizations take turns (`lane.ts`).
  *
- * The rules: an actor is in one place at a time; a notifier that wake-ups while its actor is in hand is not lost, unless
- * the activation has seen a mailbox at least as new.
+ * An actor is in one queue or in one activation at a time. A wake-up that arrives while its actor is in hand starts the actor
+ * again afterwards, unless the activation has read a mailbox at least as new.
  */
 import { runAlone, runTogether } from './activation.ts'
 import type { Context, Handover } from './context.ts'
@@ -21,12 +21,12 @@ import { runLong } from './long-turn.ts'
 import type { Hint } from './notifier.ts'
 import { type ActorKey, Fenced, kindOf, type LongPool, NO_ORGANIZATION, POOLS, type Pool } from './types.ts'
 
-/** Places of a lane of long turns that are kept for organizations which have none. */
+/** Extra places of a lane of long turns, for organizations that have none in hand. */
 const GUESTS = 1
-/** At most so many retries are remembered by this worker; the sweep finds the others. */
+/** The most retries that this worker remembers; the sweep finds the others. */
 const MAX_TIMERS = 10_000
 
-/** An actor in hand: by which activation, and the newest message that a notifier notified of meanwhile. */
+/** An actor in hand: its activation, and the newest message that a wake-up announced meanwhile. */
 interface InHand {
   readonly activation: object
   readonly organization: string
@@ -38,11 +38,11 @@ export class Dispatcher {
   readonly #alone: Lane
   readonly #dead: Lane
   readonly #long: Readonly<Record<LongPool, Lane>>
-  /** Long turns that many actors share. */
+  /** Lanes of shared long turns. */
   readonly #grouped = new Map<LongPool, Lane>()
   readonly #lanes: readonly Lane[]
   readonly #inHand = new Map<ActorKey, InHand>()
-  /** Long actors in the queue that are to be taken from a dead worker. */
+  /** Queued actors of long turns that have to be taken over from a dead worker. */
   readonly #deadLong = new Set<ActorKey>()
   readonly #timers = new Set<Timer>()
   #changed = Promise.withResolvers<void>()
@@ -81,8 +81,8 @@ export class Dispatcher {
   }
 
   /**
-   * A notifier, or the sweep, says that message `seq` waits for `key`. Kinds that this version has no definition for
-   * are left to others. `dead`: its owner is.
+   * A wake-up or the sweep announces that message `seq` waits for `key`. Kinds that this version does not define are left
+   * to other workers. `dead`: the actor's owner is dead.
    */
   offer({ key, seq, organization }: Hint, dead = false): void {
     const pool = this.context.definitions.get(kindOf(key))?.pool
@@ -101,17 +101,17 @@ export class Dispatcher {
     return this.#stopped ? 0 : this.#laneOf(pool).free
   }
 
-  /** True where a pool can take a whole activation more, beyond what it holds already. */
+  /** True if a pool has room for another whole activation. */
   isHungry(pool: Pool): boolean {
     return this.free(pool) >= this.#laneOf(pool).width
   }
 
-  /** Pools in which every place is taken. */
+  /** The pools in which every place is taken. */
   fullPools(): readonly Pool[] {
     return this.#stopped ? [] : POOLS.filter((pool) => this.#laneOf(pool).isFull)
   }
 
-  /** What a full pool takes all the same, so that organizations can take turns: how much of each, and in all. */
+  /** What a full pool still accepts, so that organizations can take turns: `share` of each organization, `room` in total. */
   waitingRoom(pool: Pool): {
     readonly share: number
     readonly room: number
@@ -121,7 +121,7 @@ export class Dispatcher {
     return { share, room, isSated: (organization) => queue.sizeOf(organization) >= share }
   }
 
-  /** Resolves when something may have become free, or the worker stops. */
+  /** Resolves when a place may have become free, or when the worker stops. */
   changed(): Promise<void> {
     return this.#changed.promise
   }
@@ -136,7 +136,7 @@ export class Dispatcher {
     return [...this.#inHand.keys()]
   }
 
-  /** Begins nothing more; resolves when nothing is in hand. */
+  /** Begins no further activation; resolves when nothing is in hand. */
   async stop(): Promise<void> {
     this.#stopped = true
     for (const timer of this.#timers) clearTimeout(timer)
@@ -145,7 +145,7 @@ export class Dispatcher {
     while (this.#lanes.some((one) => one.activations > 0)) await this.changed()
   }
 
-  /** Where an actor of the pool begins that nothing has happened to. */
+  /** The lane in which an actor of the pool normally begins. */
   #laneOf(pool: Pool): Lane {
     return pool === 'short' ? this.#together : (this.#grouped.get(pool) ?? this.#long[pool])
   }
@@ -165,7 +165,7 @@ export class Dispatcher {
     }
     if (this.#lanes.some((one) => one.queue.has(key))) return
     to.queue.add(key, organization)
-    // Not before the others of the moment are in the queue too: they are to share the activation.
+    // Waits until the other actors of this moment are queued, too, so that they share the activation.
     queueMicrotask(() => this.#pump(to))
   }
 
@@ -185,10 +185,10 @@ export class Dispatcher {
     one.begin(actors)
     activeActors.inc({ pool: one.pool }, keys.length)
     try {
-      // An activation may be begun by the end of another message's turn, and is not in its name.
+      // The end of another message's turn may begin this activation, but its errors must not be blamed on that message.
       await running.inNameOf(null, () => one.run(keys, this.#handoverOf(actors, activation)))
     } catch (error) {
-      // What is still ours in the database is found by the sweep.
+      // The sweep finds the actors that this worker still owns in the database.
       if (!(error instanceof Fenced))
         this.context.log.error({ err: error, keys: keys.length }, 'activation failed')
     } finally {
@@ -213,7 +213,7 @@ export class Dispatcher {
     }
   }
 
-  /** Does nothing where the actor is in other hands by now. */
+  /** Does nothing if another activation has the actor by now. */
   #leave(key: ActorKey, seen: number, activation: object): void {
     const inHand = this.#inHand.get(key)
     if (inHand?.activation !== activation) return

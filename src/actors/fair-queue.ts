@@ -1,8 +1,8 @@
 /**
  * A queue of actors in which organizations take turns. Pure.
  *
- * The rule: the next actor is one of the organization that has the fewest in hand; among equals, of the one whose turn is
- * longest ago. Within an organization the order is that of arrival. An organization alone has everything.
+ * The next actor belongs to the organization that has the fewest in hand. Among equals, it belongs to the one that waited
+ * longest since its last turn. Within an organization, actors keep their order of arrival. A lone organization gets everything.
  */
 import type { ActorKey } from './types.ts'
 
@@ -15,7 +15,7 @@ export interface Queued {
 export type InHand = (organization: string) => number
 
 export class FairQueue {
-  /** Those without a waiting actor are not in it; the one that was served last is at the end. */
+  /** Organizations with waiting actors; the one that was served last is at the end. */
   readonly #waiting = new Map<string, Set<ActorKey>>()
   readonly #organizations = new Map<ActorKey, string>()
 
@@ -31,7 +31,7 @@ export class FairQueue {
     return [...this.#organizations.keys()]
   }
 
-  /** Actors of one organization that wait here. */
+  /** The number of waiting actors of one organization. */
   sizeOf(organization: string): number {
     return this.#waiting.get(organization)?.size ?? 0
   }
@@ -44,7 +44,7 @@ export class FairQueue {
     else waiting.add(key)
   }
 
-  /** Takes up to `count` actors, each from the organization that has the fewest then. */
+  /** Takes up to `count` actors, each from the organization that has the fewest at that moment. */
   take(count: number, inHand: InHand): readonly Queued[] {
     const taken: Queued[] = []
     const shares = new Map<string, number>()
@@ -58,7 +58,7 @@ export class FairQueue {
     return taken
   }
 
-  /** Takes an actor of an organization that has none in hand; none where there is no such organization. */
+  /** Takes an actor of an organization that has none in hand. Empty if there is no such organization. */
   takeStranger(inHand: InHand): readonly Queued[] {
     const organization = this.#least(inHand)
     return organization === null || inHand(organization) > 0 ? [] : [this.#shift(organization)]
@@ -69,7 +69,7 @@ export class FairQueue {
     this.#organizations.clear()
   }
 
-  /** The organization with the smallest share; null where nothing waits. */
+  /** The organization with the smallest share; null if no actor waits. */
   #least(shareOf: InHand): string | null {
     let least: string | null = null
     let share = Number.POSITIVE_INFINITY
@@ -82,7 +82,7 @@ export class FairQueue {
     return least
   }
 
-  /** The first actor of an organization that has one. The organization goes to the end. */
+  /** Removes and returns the first actor of an organization, and moves the organization to the end. */
   #shift(organization: string): Queued {
     const waiting = this.#waiting.get(organization) ?? new Set()
     const [key] = waiting

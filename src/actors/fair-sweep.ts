@@ -1,9 +1,9 @@
 /**
- * The sweep for fairness: looks for organizations that wait while this worker is full of the work of others.
+ * The sweep for fairness: finds organizations that wait while this worker is full of the work of others.
  *
- * Notifiers are read in the order in which they notified: behind ten thousand wake-ups of one organization, that of another would be
- * heard after minutes. So a worker without a free place asks the table which organizations have work, and takes some of each
- * into its queue, where they take turns. It asks for a few rows by index, and only while it is full.
+ * Workers read wake-ups in the order in which they were sent. A wake-up behind ten thousand of another organization would be
+ * read after minutes. So a worker without a free place asks the table which organizations have work, and takes some of each
+ * into its queue, where they take turns. It reads a few rows by index, and only while it is full.
  */
 import type { Context } from './context.ts'
 import type { Dispatcher } from './dispatcher.ts'
@@ -11,9 +11,9 @@ import { jittered, pause } from './pause.ts'
 import { NO_ORGANIZATION, type Pool } from './types.ts'
 import { organizationsWaiting, sweepByOrganization } from './worker-statements.ts'
 
-/** Organizations that one sweep looks at; the next one begins behind them. */
+/** The most organizations in one sweep; the next sweep begins after them. */
 const ORGANIZATIONS = 200
-/** Of a connection's time, at most. */
+/** The largest part of a connection's time that sweeps may use. */
 const MAX_LOAD = 0.1
 
 /** Sweeps until the context stops. */
@@ -34,7 +34,7 @@ export async function keepSharing(context: Context, dispatcher: Dispatcher): Pro
   }
 }
 
-/** One sweep, of the organizations from `from` on. @returns where the next one is to begin */
+/** One sweep, beginning with the organization `from`. @returns the organization at which the next sweep begins */
 export async function shareOnce(context: Context, dispatcher: Dispatcher, from: string): Promise<string> {
   const pools = dispatcher.fullPools()
   if (pools.length === 0) return from

@@ -1,10 +1,11 @@
-/** The statements of the gauges. */
+/** The SQL statements behind the gauges. */
 import type { Sql } from '../platform/db/pool.ts'
 import { DEFAULT_OPTIONS } from './options.ts'
 
 /**
- * How long the oldest due message has been waiting, in seconds; 0 where none waits. A message behind one that a live worker runs does
- * not wait: an encode takes hours. The first row by time is nearly always the answer, because workers run few actors at a time.
+ * How long the oldest due message has been waiting, in seconds; 0 if none waits. Messages of an actor that a live worker
+ * owns do not count, because an encode takes hours. The first row by time is nearly always the answer: workers run few actors
+ * at a time.
  */
 export async function oldestDueSeconds(sql: Sql): Promise<number> {
   const [row] = await sql<{ seconds: number }[]>`
@@ -24,14 +25,14 @@ export async function oldestDueSeconds(sql: Sql): Promise<number> {
   return row?.seconds ?? 0
 }
 
-/** Due messages, in hand or not, counted up to `most`. */
+/** The number of due messages, in hand or not, counted up to `most`. */
 export async function countDue(sql: Sql, most: number): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*) from (select from actor_message where available_at <= now() limit ${most}) as due`
   return row?.count ?? 0
 }
 
-/** Messages that were given up. */
+/** The number of messages that were given up. */
 export async function countDeadLetters(sql: Sql): Promise<number> {
   const [row] = await sql<{ count: number }[]>`select count(*) from actor_dead_letter`
   return row?.count ?? 0

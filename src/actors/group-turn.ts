@@ -1,8 +1,8 @@
 /**
- * Activations of actors that share long turns: one message of each, one reading, one piece of I/O, one fenced transaction.
+ * Activations of actors that share long turns: one message of each actor, one read, one piece of I/O, one fenced transaction.
  *
- * A turn of many can fail, but none of its messages can: whatever goes wrong, nothing was committed, nobody is blamed, and each
- * actor goes on alone (`long-turn.ts`), where a failure has one message to count for.
+ * If a shared turn fails, nothing was committed and no message is blamed. Each actor then continues alone (`long-turn.ts`), where
+ * a failure counts for one message.
  */
 import { Group } from './activation.ts'
 import type { Context, Handover } from './context.ts'
@@ -11,7 +11,7 @@ import { runTurn } from './long-turn.ts'
 import type { Work } from './turn.ts'
 import { type ActorKey, Fenced, type GroupHandler, kindOf } from './types.ts'
 
-/** Does the first due message of each actor; those that have more due go to the end of the line. */
+/** Handles the first due message of each actor. Actors with more due messages go to the end of the line. */
 export async function runGroup(
   context: Context,
   keys: readonly ActorKey[],
@@ -40,13 +40,17 @@ async function takeTurn(
     const released = await runTurn(context, longWorks, options.batchPatienceMs, (turn) =>
       handler.together(turn),
     )
-    // Broken off: what is left is given back at the next look, because the worker stops.
+    // If the worker stops, the turn is broken off, and the next read of the mailboxes releases the actors that are left.
     if (released !== 'broken_off') group.complete(works, released)
   } catch (error) {
     if (stopping.aborted) return
     const kind = kindOf(works[0]!.key)
     if (error instanceof Fenced) metrics.turns.inc({ kind, outcome: 'fenced' })
-    else log.warn({ kind, actors: works.length, err: error }, 'a shared turn failed: each is done alone')
+    else
+      log.warn(
+        { kind, actors: works.length, err: error },
+        'a shared turn failed; each message is handled alone',
+      )
     await group.doAlone(works)
   }
 }

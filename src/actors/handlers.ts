@@ -1,4 +1,4 @@
-/** From a message to what is done about it: its handler, or giving up. */
+/** Finds the handler of a message, or gives the message up. */
 import type { Context } from './context.ts'
 import { payloadTrouble } from './declaration.ts'
 import type { WaitingMessage } from './mailbox-reads.ts'
@@ -13,10 +13,10 @@ import {
   type ShortHandler,
 } from './types.ts'
 
-/** Tries of giving up itself; after these the message becomes a dead letter without asking the domain. */
+/** How often `giveUp` itself is tried; after that the message becomes a dead letter without asking the domain. */
 const GIVE_UP_ATTEMPTS = 3
 
-/** Attempts have a number for each type; deaths a small one for all, because each takes down other work with it. */
+/** Each type has its own limit of attempts. All share one small limit of deaths, because each death ends other work, too. */
 export function isSpent(context: Context, message: WaitingMessage): boolean {
   const { attempts, deaths } = message
   return (
@@ -28,14 +28,14 @@ function maxAttempts({ maxAttempts: usual, maxAttemptsOf = {} }: ActorDefinition
   return Object.hasOwn(maxAttemptsOf, type) ? (maxAttemptsOf[type] ?? usual) : usual
 }
 
-/** Short turn: the handler of the message's type. @throws Error for an unknown type: the message came from newer code. */
+/** The handler of a message in a short turn. @throws Error for an unknown type, which newer code may have sent */
 export function shortHandler(context: Context, message: Message): ShortHandler | BulkHandler {
   const definition = definitionOf(context, message)
   if (definition.pool !== 'short') throw new Error(`${definition.kind} is not an actor of short turns`)
   return handlerOf(definition, definition.handlers, message)
 }
 
-/** Long turn: as `shortHandler`. */
+/** The handler of a message in a long turn. @throws Error for an unknown type, which newer code may have sent */
 export function longHandler(context: Context, message: Message): LongHandler {
   const definition = definitionOf(context, message)
   if (definition.pool === 'short') throw new Error(`${definition.kind} is not an actor of long turns`)
@@ -43,7 +43,7 @@ export function longHandler(context: Context, message: Message): LongHandler {
   return typeof handler === 'function' ? handler : handler.alone
 }
 
-/** The handler that the message may share with others. Null where it has none, or is of an unknown kind or type. */
+/** The handler that the message may share with others. Null if it has none, or if this version cannot read it. */
 export function groupHandler({ definitions }: Context, message: Message): GroupHandler | null {
   const { key, type } = message
   const definition = definitions.get(kindOf(key))
@@ -68,7 +68,7 @@ export function longTurnTimeoutMs(context: Context, message: Message): number {
   return own ?? context.options.longTurnTimeoutMs
 }
 
-/** Gives a message up: the domain decides, or it becomes a dead letter. */
+/** A handler that gives a message up: the domain handles it, or it becomes a dead letter. */
 export function givingUp(context: Context, head: WaitingMessage): ShortHandler {
   return async (message, tx, send) => {
     const definition = definitionOf(context, head)

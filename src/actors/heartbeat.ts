@@ -1,10 +1,10 @@
 /**
- * The heartbeat of one worker, from its own event loop: a stuck thread must look dead.
+ * The heartbeat of one worker. It runs on the worker's own event loop, so that a stuck thread looks dead.
  *
- * The rule: the lease only says who may try; what makes a takeover safe is the epoch. So a late heartbeat is no
- * error, and all that follows from it is that long turns whose actor was taken away are told to end. But every statement is
- * answered or given up in time (`platform/db/pool.ts`): where none of the beats is, the connections of this thread are lost to
- * it for good, and it ends, so that another takes its place.
+ * The lease only says which worker may try; the epoch makes a takeover safe. So a late heartbeat is no error: its only effect is
+ * that long turns whose actor was taken over are aborted. But every statement must succeed or fail in time
+ * (`platform/db/pool.ts`). If no heartbeat does, this thread has lost its connections permanently. It then ends, and another thread
+ * replaces it.
  */
 import type { Context } from './context.ts'
 import { pause } from './pause.ts'
@@ -12,29 +12,29 @@ import { stillHeld } from './statements.ts'
 import { Fenced } from './types.ts'
 import { beat } from './worker-statements.ts'
 
-/** In leases: longer than a statement takes to be given up, and the connection after it to be opened or given up. */
+/** In leases. Longer than a statement takes to time out and the next connection takes to open or time out. */
 const PATIENCE = 4
 
 /**
- * Beats until the context stops. The first beat is the caller's, since claims need the worker's row.
- * @throws Error where no beat has succeeded or failed for so long that none will
+ * Sends heartbeats until the context stops. The caller sends the first one, because claims need the worker's row.
+ * @throws Error if no heartbeat has succeeded or failed for so long that none will
  */
 export async function keepBeating(context: Context, stopped: AbortSignal): Promise<void> {
   const { heartbeatMs, leaseMs } = context.options
-  // Beats are counted, not time: after a pause of the whole process, what came in meanwhile is heard first.
-  const most = Math.ceil((PATIENCE * leaseMs) / (2 * heartbeatMs)) // each takes two pauses
+  // Counts heartbeats, not time: after a pause of the whole process, answers that arrived meanwhile are read first.
+  const most = Math.ceil((PATIENCE * leaseMs) / (2 * heartbeatMs)) // each heartbeat takes two pauses
   let unsettled = 0
   for (;;) {
     await pause(heartbeatMs, stopped)
     if (stopped.aborted) return
     if (unsettled++ >= most) {
       context.running.blameNobody()
-      throw new Error(`none of ${most} heartbeats was answered or given up`)
+      throw new Error(`none of ${most} heartbeats succeeded or failed`)
     }
     const settled = beatOnce(context).then(() => {
       unsettled = 0
     })
-    // A beat on a connection that was cut without a word is not waited for: the next one takes another.
+    // Does not wait for a heartbeat on a connection that went silent: the next one uses another connection.
     await Promise.race([settled, pause(heartbeatMs, stopped)])
   }
 }

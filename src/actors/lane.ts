@@ -1,23 +1,23 @@
 /**
- * A lane of one worker: a queue of actors, a number of places, and what is in hand.
+ * A lane of one worker: a queue of actors, a number of places, and the actors in hand.
  *
- * The rule: places go to the organization that has the fewest of them. A lane of long turns has a guest place besides, because its
- * turns may take hours and are not interrupted: where one organization has all places, another one gets in at once all the same.
+ * A free place goes to the organization that has the fewest. Long turns may take hours and are not interrupted, so their lanes
+ * also have a guest place: if one organization has all places, another one can still begin at once.
  */
 import type { Handover } from './context.ts'
 import { FairQueue, type Queued } from './fair-queue.ts'
 import type { ActorKey, Pool } from './types.ts'
 
-/** Of one organization and of all, actors that may wait here although there is no room, however narrow the lane is. */
+/** The fewest actors of one organization, and of all, that a full lane lets wait, however narrow it is. */
 const [MIN_SHARE, MIN_WAITING] = [8, 32]
 
 export interface LaneShape {
   readonly pool: Pool
-  /** Activations at the same time. */
+  /** How many activations run at the same time. */
   readonly places: number
-  /** More of them, for organizations that have none. */
+  /** Additional activations, for organizations that have none. */
   readonly guests: number
-  /** Actors in one activation. */
+  /** The most actors in one activation. */
   readonly width: number
 }
 
@@ -29,9 +29,9 @@ export class Lane {
   readonly width: number
   activations = 0
   #keys = 0
-  /** Actors in hand, by organization. */
+  /** The number of actors in hand, by organization. */
   readonly #shares = new Map<string, number>()
-  /** Actors to hold ready beyond the places, so that an activation finds work when it begins. */
+  /** How many more actors are kept queued beyond the places, so that the next activation finds work. */
   readonly #ahead: number
 
   constructor(
@@ -43,28 +43,28 @@ export class Lane {
     this.#ahead = shape.width > 1 ? shape.width : 0
   }
 
-  /** How many more actors there is room for. */
+  /** How many more actors fit. */
   get free(): number {
     const { places, width } = this.shape
     return Math.max(0, places * width + this.#ahead - this.#keys - this.queue.size)
   }
 
-  /** True where no activation can begin but a guest's. */
+  /** True if only a guest's activation can begin. */
   get isFull(): boolean {
     return this.activations >= this.shape.places
   }
 
-  /** Actors that one organization may have waiting here while others wait elsewhere. */
+  /** How many actors of one organization may wait here while other organizations wait elsewhere. */
   get share(): number {
     return Math.max(MIN_SHARE, Math.floor(this.width / 2))
   }
 
-  /** How many more actors may wait here for a fair turn, although there is no room. */
+  /** How many more actors may wait here although the lane is full, so that organizations can take turns. */
   get waitingRoom(): number {
     return Math.max(0, this.#ahead + Math.max(MIN_WAITING, this.width) - this.queue.size)
   }
 
-  /** What the next activation is to run; nothing where none may begin. */
+  /** The actors of the next activation; empty if none may begin. */
   next(): readonly Queued[] {
     const { places, guests, width } = this.shape
     const inHand = (organization: string) => this.#shares.get(organization) ?? 0

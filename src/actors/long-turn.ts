@@ -1,8 +1,8 @@
 /**
- * Activations of actors with long turns: one message, any I/O, no transaction held meanwhile.
+ * Activations of actors with long turns: one message, any I/O, and no open transaction meanwhile.
  *
- * The rule: what the turn does to our rows goes through `step` and `finish`, which are fenced. What it does elsewhere
- * (objects, mail, child processes) is fenced by names that are never reused, and ends when the signal is aborted.
+ * A turn writes to our rows through `step` and `finish`, which are fenced. For its effects elsewhere (objects, mail, child
+ * processes) it uses names that are never reused, and it ends them when the signal is aborted.
  */
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -30,17 +30,17 @@ import {
   type Send,
 } from './types.ts'
 
-/** A message in the hands of a long turn, with its actor. */
+/** The message that a long turn runs, with its actor. */
 export interface LongWork extends Held {
   readonly organization: string
-  /** Number of the newest message of its actor. */
+  /** The number of its actor's newest message. */
   readonly lastSeq: number
-  /** True where nothing else is due: the actor is given back with the end of the turn. */
+  /** True if no other message is due: the end of the turn releases the actor. */
   readonly complete: boolean
   readonly message: Message
 }
 
-/** Does one message of an actor; where more is due, the actor goes to the end of the line. */
+/** Handles one message of an actor. If more messages are due, the actor goes to the end of the line. */
 export async function runLong(
   context: Context,
   key: ActorKey,
@@ -74,7 +74,7 @@ export async function runLong(
   }
 }
 
-/** The actor in our hands, or null where somebody else has it. `dead`: to be taken from a worker that died. */
+/** Claims the actor. `dead`: takes it from a dead worker. @returns null if another worker has it */
 async function acquire(context: Context, key: ActorKey, dead: boolean): Promise<Claimed | null> {
   const { sql, worker, options } = context
   if (!dead) return (await claimAndRead(sql, worker, [key], 1))[0] ?? null
@@ -96,9 +96,9 @@ function runMessage(context: Context, work: LongWork, message: WaitingMessage) {
 }
 
 /**
- * One long turn of one message, or of a message of each of many actors.
- * @returns the actors that were given back, or `broken_off` where it ended because the worker stops, which is not a failure
- * @throws whatever the handler throws, TurnTimeout, or Fenced where one of the actors was taken away; nothing was finished then
+ * Runs one long turn: for one message, or for one message of each of many actors.
+ * @returns the actors that were released, or `broken_off` if the turn ended because the worker stops, which is not a failure
+ * @throws the handler's error, TurnTimeout, or Fenced if another worker has taken over one of the actors; nothing was finished then
  */
 export async function runTurn(
   context: Context,
@@ -165,7 +165,7 @@ class Turn implements LongTurn, GroupTurn {
     return this.#state === 'finished'
   }
 
-  /** The actors that were given back with the end of the turn. */
+  /** The actors that the end of the turn released. */
   get released(): ReadonlySet<ActorKey> {
     return this.#released
   }
@@ -195,13 +195,13 @@ class Turn implements LongTurn, GroupTurn {
     }
   }
 
-  /** Whoever has the actor from now on takes nothing away from this turn. */
+  /** From now on, a takeover of an actor does not abort this turn. */
   watchNoMore(): void {
     const { longTurns } = this.context
     for (const { key, epoch } of this.works) if (longTurns.get(key)?.epoch === epoch) longTurns.delete(key)
   }
 
-  /** Refuses whatever an abandoned handler still tries. */
+  /** Refuses everything that an abandoned handler still tries. */
   end(): void {
     if (this.#state !== 'finished') this.#state = 'over'
   }
@@ -218,18 +218,18 @@ class Turn implements LongTurn, GroupTurn {
     return value
   }
 
-  /** The handler goes on from here. A turn of many marks none of them: nobody knows whose part runs. */
+  /** Marks that the handler resumes. A shared turn marks no message, because it is unknown which message's part runs. */
   readonly #resumed = () => {
     if (this.works.length === 1) this.context.running.set(this.message)
   }
 
-  /** As the handler gets it. */
+  /** The transaction as the handler gets it. */
   #marked(tx: Tx): Tx {
     this.#resumed()
     return markResumes(tx, this.#resumed)
   }
 
-  /** Fence, removal and, where nothing else is due, release. */
+  /** Fences, removes the messages, and releases the actors that have no other due message. */
   async #fenceAndRelease(tx: Tx): Promise<void> {
     const { works, messages, context } = this
     const [released] = await Promise.all([
@@ -247,7 +247,7 @@ class Turn implements LongTurn, GroupTurn {
     this.#released = released
   }
 
-  /** `check`: what has to hold of the actor, asked after everything else. */
+  /** `check` runs last and verifies that the actor is still ours. */
   async #commit<T>(work: (tx: Tx, send: Send) => Promise<T>, check: (tx: Tx) => Promise<void>): Promise<T> {
     const { sql, notifier, options } = this.context
     const { value, wakeUps } = await transaction(sql, async (tx) => {

@@ -1,36 +1,36 @@
 /**
- * What waits for actors: the looks at mailboxes that begin a turn.
+ * The mailbox reads that begin a turn.
  *
- * The rule: `mail` and the messages of a mailbox come from one snapshot, or `release` could overlook a message.
+ * `last_seq` and the messages of a mailbox come from one snapshot; otherwise `release` could overlook a message.
  */
 import type { Json, Query } from '../platform/db/pool.ts'
 import { claiming, epochsOf, type Held, keysOf } from './statements.ts'
 import type { ActorKey, Message } from './types.ts'
 
-/** What waits for an actor that is still ours. */
+/** The mailbox of an actor that is still ours. */
 export interface Mailbox {
-  /** Number of the newest message: `release` compares it. */
+  /** The number of the newest message; `release` compares it. */
   readonly lastSeq: number
-  /** Whose work it is. */
+  /** The organization that the work belongs to. */
   readonly organization: string
-  /** Due messages from the head on, in order; at most as many as asked for. Empty: none, or the head is not due. */
+  /** Due messages from the head on, in order, at most as many as asked for. Empty if there are none or the head is not due. */
   readonly due: readonly WaitingMessage[]
-  /** True where `due` is all that is due: after it, the actor may be released. */
+  /** True if `due` holds every due message: after these, the actor may be released. */
   readonly complete: boolean
 }
 
 export interface WaitingMessage extends Message {
   readonly lastError: string | null
-  /** How many of the attempts ended with their worker. */
+  /** How many of the attempts ended together with their worker. */
   readonly deaths: number
 }
 
 export interface Claimed extends Held {
-  /** Null where it has to be looked up. */
+  /** Null if it has to be read again. */
   readonly mailbox: Mailbox | null
 }
 
-/** A mailbox in columns, all in the order of the messages; null where there are none. */
+/** A mailbox in columns, all in the order of the messages. Null if there are no messages. */
 interface MailboxRow {
   readonly key: ActorKey
   readonly lastSeq: number
@@ -40,15 +40,15 @@ interface MailboxRow {
   readonly payloads: readonly Json[]
   /** The number of the first message that is not due yet. */
   readonly waits_from: number | null
-  /** Number, attempts, deaths and last error of the messages that were tried before. */
+  /** The messages that were tried before. */
   readonly tried: readonly Tried[] | null
 }
 
 type Tried = readonly [seq: number, attempts: number, deaths: number, lastError: string | null]
 
 /**
- * Head: the first `limit` messages of each actor, and the ownership check. A key that is missing in the answer was
- * taken away: stop at once.
+ * Reads the first `limit` messages of each actor and checks the ownership. If a key is missing in the answer, another worker
+ * has taken it over: stop at once.
  */
 export async function readMailboxes(
   sql: Query,
@@ -66,10 +66,11 @@ export async function readMailboxes(
 }
 
 /**
- * Claim and head in one statement.
+ * Claims actors and reads their mailboxes in one statement.
  *
- * It looks with the snapshot from before its locks, which shows the mailbox as it is if nobody had the actor then, nor since:
- * the epoch has risen by one. Otherwise there is no mailbox in the answer: a COMMIT on its way may just remove what was seen.
+ * It reads with the snapshot from before its locks. That snapshot is current if the actor had no owner then and no other claim
+ * came since, so that the epoch rose by exactly one. Otherwise the answer contains no mailbox, because a COMMIT on its way may
+ * just have removed the messages that were seen.
  */
 export async function claimAndRead(
   sql: Query,
@@ -91,8 +92,8 @@ export async function claimAndRead(
 }
 
 /**
- * The mailbox of `a.key`, one row. In columns, because a row or a JSON object a message costs the server, the driver and the
- * wire more than twice as much. One message more than asked for says whether there are more.
+ * The mailbox of `a.key` as one row. It is in columns, because a row or a JSON object per message costs the server, the driver and
+ * the network more than twice as much. It reads one message more than asked for, to learn whether there are more.
  */
 function firstMessages(sql: Query, limit: number) {
   return sql`
@@ -109,7 +110,7 @@ function firstMessages(sql: Query, limit: number) {
 function toMailbox(row: MailboxRow, limit: number): Mailbox {
   const { key, lastSeq, organization, seqs, types, payloads, waits_from: waitsFrom, tried } = row
   if (seqs === null) return { lastSeq, organization, due: [], complete: true }
-  // A message that is not due, waiting for its retry, holds back its key: strict order.
+  // Strict order: a message that waits for its retry holds up its key.
   const dueCount = waitsFrom === null ? seqs.length : seqs.indexOf(waitsFrom)
   const id = key.slice(key.indexOf(':') + 1)
   const due: WaitingMessage[] = []

@@ -1,15 +1,15 @@
 /**
- * Sending: the mailbox is the transactional outbox.
+ * Sends messages. The mailbox is the transactional outbox.
  *
- * The rule: a message is sent inside the caller's transaction, after its domain rows, and the notifier wake-ups after
- * COMMIT. The update of the `actor` row makes `seq` order equal commit order per key. Lock order for everybody:
- * domain rows first, `actor` rows last and in key order.
+ * The caller sends a message inside its own transaction, after its domain rows, and the notifier sends the wake-up after COMMIT.
+ * The update of the row in `actor_mailbox` makes `seq` order equal commit order per key. Every transaction locks domain rows first,
+ * and rows of `actor_mailbox` last and in key order.
  */
 import type { Query, Sql, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { type ActorKey, type NewMessage, NO_ORGANIZATION, type Notifier, type WakeUp } from './types.ts'
 
-/** Stores messages of any number of actors in one statement. At most one message per key in one call. */
+/** Stores messages of any number of actors in one statement: at most one message per key in one call. */
 export async function send(tx: Query, newMessages: readonly NewMessage[]): Promise<readonly WakeUp[]> {
   if (newMessages.length === 0) return []
   const sorted = newMessages.toSorted((a, b) => (a.key < b.key ? -1 : 1))
@@ -30,9 +30,9 @@ export async function send(tx: Query, newMessages: readonly NewMessage[]): Promi
 }
 
 /**
- * Like `send`, but leaves out a message whose key already has one of the same type waiting. Only for actors that read
- * everything from a watermark, and only where sender and turn lock the same domain row first: then a waiting message
- * is one whose turn has not read yet.
+ * Like `send`, but leaves out a message if one of the same type already waits for its key. Use it only for actors that read
+ * everything from a watermark, and only if sender and turn lock the same domain row first. Then the turn of a waiting message
+ * has not read yet.
  */
 export function sendUnlessWaiting(tx: Query, newMessages: readonly NewMessage[]): Promise<readonly WakeUp[]> {
   return send(
@@ -42,9 +42,9 @@ export function sendUnlessWaiting(tx: Query, newMessages: readonly NewMessage[])
 }
 
 /**
- * The end of every statement that sends, for statements that do more than that: numbers and stores the rows of a table
- * `new_message (key, type, payload, delay, organization)` that comes before, the delay in milliseconds, and leaves the wake-ups in a table
- * `sent`. An actor's organization never changes; NO_ORGANIZATION is the smallest UUID, and gives way to the one that is known.
+ * The last part of every statement that sends messages. It numbers and stores the rows of the preceding table
+ * `new_message (key, type, payload, delay, organization)`, with the delay in milliseconds, and leaves the wake-ups in the table
+ * `sent`. An actor's organization never changes. NO_ORGANIZATION is the smallest UUID, so a known organization replaces it.
  */
 export function numberAndStore(tx: Query) {
   return tx`
@@ -63,7 +63,7 @@ export function numberAndStore(tx: Query) {
     )`
 }
 
-/** Collects what a transaction sent, so that the notifier is told after COMMIT. */
+/** Collects the wake-ups of a transaction's messages, for the notifier to send after COMMIT. */
 export interface Outbox {
   send(newMessages: readonly NewMessage[]): Promise<void>
   sendUnlessWaiting(newMessages: readonly NewMessage[]): Promise<void>
@@ -86,7 +86,7 @@ export async function transactionWithOutbox<T>(
   return result
 }
 
-/** Whether the actor has a message of this type waiting. To be asked under the domain row's lock, like `sendUnlessWaiting`. */
+/** Whether a message of this type waits for the actor. Call it under the domain row's lock, like `sendUnlessWaiting`. */
 export async function isWaiting(tx: Query, key: ActorKey, type: string): Promise<boolean> {
   const [row] = await tx<{ waiting: boolean }[]>`
     select exists (select 1 from actor_message where key = ${key} and type = ${type}) as waiting`
@@ -94,8 +94,8 @@ export async function isWaiting(tx: Query, key: ActorKey, type: string): Promise
 }
 
 /**
- * Deletes actors with their messages and dead letters, together with what they act for and never before: a key that
- * came back would start its epochs anew. A turn that is under way finds no row for its fence and rolls back.
+ * Deletes actors with their messages and dead letters. Call it together with deleting their domain rows, never before: a key
+ * that came back would start its epochs again. A running turn finds no row for its fence and rolls back.
  */
 export async function deleteActors(tx: Query, keys: readonly ActorKey[]): Promise<void> {
   const sorted = keys.toSorted()

@@ -1,16 +1,16 @@
 /**
- * Work by the clock, for the whole service.
+ * Periodic tasks for the whole service.
  *
- * The rule: `started_at` in the database decides, in one statement. However many processes ask, one of them starts
- * the task, and none does so again before its time is up; a process that dies in the middle costs one round, and one that is
- * stopped none: it gives the round to the next.
+ * `started_at` in the database decides, in one statement. However many processes ask, only one starts the task, and no process
+ * starts it again before its period is over. A process that dies during the task costs one round. A process that is stopped
+ * costs none: it makes the task due again.
  */
 import type { Query, Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { jittered, pause } from './pause.ts'
 import type { MaintenanceTask } from './types.ts'
 
-/** Runs every task at its pace until `stopping` is aborted; resolves when the last one has ended. */
+/** Runs every task with its period until `stopping` is aborted; resolves when the last task has ended. */
 export async function keepMaintaining(
   deps: { readonly sql: Sql; readonly log: Log },
   tasks: readonly MaintenanceTask[],
@@ -26,7 +26,7 @@ export async function keepMaintaining(
   )
 }
 
-/** @returns true where the task was due and this process ran it. Errors are logged; the next round tries again. */
+/** @returns true if the task was due and this process ran it. Errors are logged; the next round tries again. */
 export async function runIfDue(
   deps: { readonly sql: Sql; readonly log: Log },
   task: MaintenanceTask,
@@ -50,7 +50,7 @@ async function start(sql: Query, task: MaintenanceTask): Promise<boolean> {
   return started.count === 1
 }
 
-/** It may have been cut short, and a round done twice is harmless. */
+/** Makes the task due again, because it may have been cut short. Running a round twice is harmless. */
 async function giveRoundBack(sql: Query, { name }: MaintenanceTask): Promise<void> {
   await sql`update maintenance set started_at = '-infinity' where name = ${name}`
 }

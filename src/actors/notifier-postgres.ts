@@ -1,6 +1,6 @@
 /**
- * The notifier on PostgreSQL LISTEN/NOTIFY, where there is no Redis. A notification reaches every worker; the claim
- * decides who does the work, and skips what another is claiming.
+ * The notifier on PostgreSQL LISTEN/NOTIFY, for a service without Redis. A notification reaches every worker. The claim
+ * decides which worker runs the actor, and skips actors that another worker is claiming.
  */
 import { listen } from '../platform/db/listener.ts'
 import type { Database, Sql } from '../platform/db/pool.ts'
@@ -20,7 +20,7 @@ import {
 
 /** PostgreSQL refuses a payload of 8,000 bytes or more. */
 const MAX_PAYLOAD_BYTES = 7_900
-/** Actors that wait in a busy worker; what comes on top is left to the sweep. */
+/** The most actors that wait in a busy worker; the sweep finds the others. */
 const MAX_WAITING = 10_000
 const SILENCE_MS = 2_000
 
@@ -43,7 +43,7 @@ export function createPostgresNotifier(deps: {
   })
 }
 
-/** One line a wake-up, as many as fit into a notification: `key seq type organization`. */
+/** One line per wake-up, as many lines as fit into a notification: `key seq type organization`. */
 function toNotes(wakeUps: readonly WakeUp[], kinds: Kinds): { channel: string; payload: string }[] {
   const notes: { channel: string; payload: string; bytes: number }[] = []
   const open = new Map<Pool, { channel: string; payload: string; bytes: number }>()
@@ -70,7 +70,7 @@ export async function createPostgresSources(
   pools: readonly Pool[],
 ): Promise<ReadonlyMap<Pool, WakeUpSource>> {
   const waiting = new Map(pools.map((pool) => [channelName(pool), new WaitingWakeUps()]))
-  // What was notified while the connection was lost is swept.
+  // The sweep finds what was announced while the connection was lost.
   const listener = await listen(deps.database, {
     channels: [...waiting.keys()],
     applicationName: 'earshot-notifier',
@@ -89,7 +89,7 @@ export async function createPostgresSources(
   return new Map(pools.map((pool) => [pool, source(waiting.get(channelName(pool))!)]))
 }
 
-/** What was notified of and not taken yet: of each actor the newest message. */
+/** Wake-ups that were received and not taken yet; of each actor only the newest. */
 class WaitingWakeUps {
   readonly #waiting = new Map<ActorKey, Hint>()
   #arrived = Promise.withResolvers<void>()

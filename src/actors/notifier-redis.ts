@@ -1,9 +1,9 @@
 /**
- * The notifier on Redis Streams: one stream and one consumer group a pool, shared by all workers of one database.
+ * The notifier on Redis Streams: one stream and one consumer group per pool, shared by all workers of one database.
  *
- * Entries are hints, so the group reads with NOACK: no pending list, no acknowledging, no repair of dead consumers,
- * and trimming can lose nothing. COUNT is the number of free places: what does not fit stays in Redis, where an idle
- * machine takes it.
+ * Entries are hints, so the group reads with NOACK. There is no pending list, no acknowledgement and no repair of dead
+ * consumers, and trimming the stream loses no message. COUNT is the number of free places: entries that do not fit stay in
+ * Redis, where an idle machine takes them.
  */
 import type { Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/observability/log.ts'
@@ -24,11 +24,11 @@ import {
 const GROUP = 'workers'
 const MAX_LENGTH = 100_000
 const BLOCK_MS = 2_000
-/** WakeUps that are added in one go: a long transaction holds up everybody else's commands. */
+/** The most wake-ups in one transaction: a long one delays the commands of all other clients. */
 const ADDED_TOGETHER = 500
-/** Longer than any answer takes: the connection is half-open. */
+/** Longer than any answer takes: after this the connection counts as half-open. */
 const SILENCE_MS = 10_000
-/** A consumer that has not asked for so long belongs to a worker that was killed. */
+/** A consumer that has not read for this long belongs to a killed worker. */
 const LOST_CONSUMER_MS = 60 * 60_000
 
 /** Named after the database, so that services that share a Redis do not wake each other: `earshot:actors:short`. */
@@ -46,8 +46,8 @@ export function createRedisNotifier(deps: {
   /** Undefined for a kind that this version does not know: a sweep of a newer worker finds its message. */
   const poolOf = ({ key }: WakeUp) => kinds.get(kindOf(key))
   /**
-   * A transaction wakes the reader when all are there: it finds them together, not the first one alone. Of one stream: a
-   * cluster refuses those that touch several keys.
+   * Adds the wake-ups in one transaction, so that the reader finds all of them at once and not only the first. A transaction
+   * uses one stream, because a Redis Cluster refuses transactions with several keys.
    */
   async function add(stream: string, wakeUps: readonly WakeUp[]): Promise<void> {
     const additions = redis.multi()
@@ -123,7 +123,7 @@ export function createRedisSource(deps: RedisSourceDeps, pool: Pool, worker: str
 }
 
 async function createGroup(redis: Redis, stream: string): Promise<void> {
-  // From 0: entries that were added before the group existed are notified of too.
+  // From 0, so that the group also reads entries that were added before it existed.
   await redis.xgroup('CREATE', stream, GROUP, '0', 'MKSTREAM')
 }
 
@@ -135,14 +135,14 @@ async function forgetLostConsumers(redis: Redis, stream: string): Promise<void> 
   }
 }
 
-/** How many wake-ups no worker has read yet; null where the stream does not exist or the server cannot tell. */
+/** How many wake-ups no worker has read yet. Null if the stream does not exist or the server does not know. */
 export async function streamLag(redis: Redis, sql: Sql, pool: Pool): Promise<number | null> {
   const groups = infoRows(await redis.xinfo('GROUPS', streamName(sql, pool)).catch(() => []))
   const lag = groups.find((group) => group.name === GROUP)?.lag
   return typeof lag === 'number' ? lag : null
 }
 
-/** XINFO answers each row as a flat list of names and values. */
+/** XINFO returns each row as a flat list of names and values. */
 function infoRows(answer: unknown): Record<string, unknown>[] {
   if (!Array.isArray(answer)) return []
   return answer.filter(Array.isArray).map((row: unknown[]) => {
@@ -151,7 +151,7 @@ function infoRows(answer: unknown): Record<string, unknown>[] {
   })
 }
 
-/** `[[stream, [[id, [name, value, …]], …]]]`, or null after silence. */
+/** Reads `[[stream, [[id, [name, value, …]], …]]]`, or null if nothing arrived. */
 function toWakeUps(answer: unknown): readonly Hint[] {
   if (!Array.isArray(answer)) return []
   const wakeUps: Hint[] = []

@@ -1,9 +1,9 @@
 /**
- * Notifiers: how a worker learns at once that messages are waiting. Redis Streams where there is a Redis, else
- * PostgreSQL LISTEN/NOTIFY; both carry the same wake-ups, and both may lose every one of them.
+ * Notifiers tell workers at once that messages are waiting. With Redis they use Redis Streams, otherwise PostgreSQL
+ * LISTEN/NOTIFY. Both carry the same wake-ups, and both may lose any of them.
  *
- * The rule: nothing waits for a notifier, and nothing is promised by one. The row in `actor_message` is the promise;
- * the sweep finds what no notifier notified of.
+ * No code waits for a notifier, and a wake-up promises nothing. The row in `actor_message` is the promise; the sweep finds
+ * messages without a wake-up.
  */
 import type { Sql } from '../platform/db/pool.ts'
 import type { Servers } from '../platform/lifecycle/servers.ts'
@@ -16,7 +16,7 @@ import type { ActorKey, Kinds, Notifier, Pool } from './types.ts'
 
 export interface NotifierDeps {
   readonly sql: Sql
-  /** The producer connection; null: PostgreSQL carries the wake-ups. */
+  /** The producer connection. Null: PostgreSQL carries the wake-ups. */
   readonly redis: Redis | null
   readonly log: Log
   readonly metrics: Metrics
@@ -26,16 +26,16 @@ export interface NotifierDeps {
 
 /** The receiving side of one worker and pool. */
 export interface WakeUpSource {
-  /** Waits for wake-ups: at least one and at most `count`; none after some seconds of silence, or when closed. */
+  /** Waits for wake-ups and returns at most `count` of them. Empty after some seconds without any, or when closed. */
   take(count: number): Promise<readonly Hint[]>
   close(): Promise<void>
 }
 
-/** What a worker makes of a wake-up: a hint, to be looked up. */
+/** A wake-up as a worker reads it: a hint to look into the mailbox. */
 export interface Hint {
   readonly key: ActorKey
   readonly seq: number
-  /** NO_ORGANIZATION where it is not known. */
+  /** NO_ORGANIZATION if it is unknown. */
   readonly organization: string
 }
 
@@ -50,7 +50,7 @@ export interface SourceDeps extends Omit<NotifierDeps, 'kinds'> {
   readonly servers: Servers
 }
 
-/** Listens to the notifiers of `pools`. `worker` names the consumer. */
+/** Listens to the notifiers of `pools`. `worker` is the consumer's name. */
 export async function createWakeUpSources(
   deps: SourceDeps,
   pools: readonly Pool[],

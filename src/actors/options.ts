@@ -1,42 +1,42 @@
 import { STATEMENT_TIMEOUT_MS } from '../platform/db/pool.ts'
 
-/** The numbers of the runtime. Not settings of the service: tests turn them, operators need not. */
+/** The limits and times of the runtime. They are not settings of the service: tests change them, operators need not. */
 export interface RuntimeOptions {
-  /** A worker not heard of for this long is dead. */
+  /** A worker whose last heartbeat is older than this counts as dead. */
   readonly leaseMs: number
   readonly heartbeatMs: number
-  /** Pause between two sweeps, on average. */
+  /** The average pause between two sweeps. */
   readonly sweepMs: number
   readonly sweepLimit: number
-  /** Pause between two sweeps for organizations that wait, on average; only a worker that is full makes them. */
+  /** The average pause between two sweeps for waiting organizations; only a full worker makes them. */
   readonly shareMs: number
-  /** What the server allows a statement of a turn, as everywhere else. */
+  /** The server's time limit for one statement of a turn, as everywhere else. */
   readonly statementTimeoutMs: number
-  /** A short turn that takes longer is abandoned, rolled back and counted as failed. */
+  /** The time limit of a short turn. One that takes longer is abandoned, rolled back and counted as failed. */
   readonly turnTimeoutMs: number
-  /** The same for a long turn, whose signal is aborted then; unless its actor names another time. */
+  /** The time limit of a long turn, unless its definition has another. After it the turn's signal is aborted. */
   readonly longTurnTimeoutMs: number
-  /** A transaction of many turns, or a long turn of many actors, that takes longer is given up, and each turn is done alone. */
+  /** The time limit of a shared transaction or a shared long turn. One that takes longer is dropped, and each turn runs alone. */
   readonly batchPatienceMs: number
-  /** How many actors share one transaction. */
+  /** The most actors in one transaction. */
   readonly batchKeys: number
-  /** How many messages of one actor do. */
+  /** The most messages of one actor in one transaction. */
   readonly batchMessages: number
-  /** Transactions at the same time, for turns together and for turns alone: a hanging one holds up its own kind only. */
+  /** Simultaneous transactions for turns together and (`aloneSlots`) for turns alone. One that hangs holds up only its own kind. */
   readonly batchSlots: number
   readonly aloneSlots: number
   readonly longSlots: number
-  /** Turns of the pool `media` at the same time. */
+  /** Simultaneous turns of the pool `media`. */
   readonly mediaSlots: number
-  /** Long turns that many actors share, at the same time. */
+  /** Simultaneous shared long turns. */
   readonly groupSlots: number
-  /** How many actors share one of them. */
+  /** The most actors in one shared long turn. */
   readonly groupKeys: number
-  /** After so many messages an actor goes to the end of the line. */
+  /** After this many messages an actor goes to the end of the line. */
   readonly fairShare: number
-  /** A message whose worker has ended so often while it was the head is given up, however many attempts it has left. */
+  /** A message with this many counted deaths is given up, however many attempts it has left. */
   readonly maxDeaths: number
-  /** Waiting time after the first failure; doubled after each, up to `retryCapMs`, and spread by half. */
+  /** The pause after the first failure. It doubles after each failure, up to `retryCapMs`, and is spread over 50 % to 100 %. */
   readonly retryBaseMs: number
   readonly retryCapMs: number
 }
@@ -65,7 +65,7 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   retryCapMs: 5 * 60_000,
 }
 
-/** Connections that a runtime with these options uses at the same time: one a slot, takeovers, and its own work. */
+/** How many connections a runtime with these options uses at the same time: one per slot, takeovers, and its own work. */
 export function connectionsNeeded(options: RuntimeOptions): number {
   return (
     options.batchSlots +

@@ -1,28 +1,28 @@
 /**
- * Which message a worker thread runs at this moment, in memory that it shares with the main thread. When the thread hangs or dies, the
- * main thread reads it, and only that message is blamed for the death.
+ * The running mark: memory shared with the main thread, in which a worker thread writes which message it runs. If the thread hangs
+ * or dies, the main thread reads the mark and blames the death on that message alone.
  *
- * The rule: a mark holds until the event loop has nothing more to do for the moment, or another message is marked. So code that hangs
- * has its mark, but code that was resumed by something that marks nothing (a timer, a request to a server) has none.
+ * A mark stands until the event loop is idle or another message is marked. So code that hangs has its mark. Code that a timer or a
+ * request to a server resumed has none, because these mark nothing.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Tx } from '../platform/db/pool.ts'
 import type { ActorKey } from './types.ts'
 
-/** A message by its actor and number. */
+/** A message, named by its actor and number. */
 export interface Running {
   readonly key: ActorKey
   readonly seq: number
 }
 
 export interface RunningMark {
-  /** The message runs now. */
+  /** Marks the message that runs now. */
   set(message: Running): void
-  /** The thread ends for a reason that no message is to blame for. */
+  /** Records that the thread ends for a reason that no message is to blame for. */
   blameNobody(): void
-  /** Does all of `work`, also what it does later, in the name of the message, or of none: for `markFailed`. */
+  /** Runs `work`, and everything that it starts, in the name of the message (null: of none). `markFailed` uses this name. */
   inNameOf<T>(message: Running | null, work: () => T): T
-  /** To be called by an error that nobody handles: marks the message in whose name it was thrown, where one is known. */
+  /** Call this for an unhandled error: marks the message in whose name it was thrown, if it is known. */
   markFailed(): void
 }
 
@@ -35,16 +35,16 @@ export function createSharedMark(): SharedArrayBuffer {
   return new SharedArrayBuffer(SIZE)
 }
 
-/** The inside of the thread. Without memory the marks are not kept. */
+/** The thread's side of the mark. Without `memory` no other thread can read it. */
 export function createRunningMark(memory: SharedArrayBuffer = createSharedMark()): RunningMark {
   const length = new Int32Array(memory, 0, 1)
   const bytes = new Uint8Array(memory, 4)
-  // `encodeInto` takes no shared memory.
+  // `encodeInto` does not accept shared memory.
   const encoded = new Uint8Array(bytes.length)
   const encoder = new TextEncoder()
   const names = new AsyncLocalStorage<Running | null>()
   let clearing = false
-  /** Once the thread is known to end, what it still does changes nothing. */
+  /** True once the thread is ending: later marks change nothing. */
   let isFinal = false
   const write = (text: string) => {
     if (isFinal) return
@@ -78,10 +78,10 @@ export function createRunningMark(memory: SharedArrayBuffer = createSharedMark()
   }
 }
 
-/** What the main thread reads when the thread has ended: the message that it ran, `nobody`, or null where that is not known. */
+/** Reads the mark after the thread has ended: the message that it ran, `nobody`, or null if it is unknown. */
 export function readSharedMark(memory: SharedArrayBuffer): Running | 'nobody' | null {
   const length = Atomics.load(new Int32Array(memory, 0, 1), LENGTH)
-  // A copy: `decode` takes no shared memory either.
+  // Copies the bytes, because `decode` does not accept shared memory.
   const text = new TextDecoder().decode(new Uint8Array(memory, 4, length).slice())
   if (text === '') return null
   if (text === NOBODY) return 'nobody'
@@ -89,7 +89,7 @@ export function readSharedMark(memory: SharedArrayBuffer): Running | 'nobody' | 
   return { key: text.slice(0, space) as ActorKey, seq: Number(text.slice(space + 1)) }
 }
 
-/** `tx`, but every answer to a statement calls `resumed` just before the code that awaits it goes on. */
+/** Wraps `tx`: every answer to a statement calls `resumed` just before the awaiting code continues. */
 export function markResumes(tx: Tx, resumed: () => void): Tx {
   return new Proxy(tx, {
     apply(target, self, args) {
@@ -101,7 +101,7 @@ export function markResumes(tx: Tx, resumed: () => void): Tx {
 
 function markResume<T>(statement: Promise<T>, resumed: () => void): Promise<T> {
   const then = statement.then.bind(statement)
-  // Not a promise after it: a statement is sent when it is awaited, and may also be a part of another one.
+  // Does not chain a new promise: a statement is sent only when it is awaited, and may also be a part of another one.
   const marked: typeof statement.then = (done, failed) =>
     then(
       done && ((value) => done(calling(resumed, value))),

@@ -1,7 +1,7 @@
 /**
- * The runtime of one worker: it registers, listens to the notifiers, sweeps, beats, and runs actors until stopped.
+ * The runtime of one worker. It registers, listens to the notifiers, sweeps, sends heartbeats, and runs actors until stopped.
  *
- * See README.md for the protocol. Several runtimes may live in one process; each has an id of its own.
+ * README.md describes the protocol. Several runtimes may live in one process; each has its own id.
  */
 import { hostname } from 'node:os'
 import type { Context } from './context.ts'
@@ -18,18 +18,18 @@ import { beat, giveBack, removeWorker } from './worker-statements.ts'
 
 export interface RuntimeDeps extends SourceDeps {
   readonly notifier: Notifier
-  /** Absent where nobody reads it. */
+  /** Absent if no other thread reads it. */
   readonly running?: RunningMark
 }
 
 export interface Runtime {
-  /** Unique for ever; the primary key of the worker's row. */
+  /** The primary key of the worker's row, never used again. */
   readonly worker: string
-  /** Registers the worker and begins. @throws where the database cannot be reached. */
+  /** Registers the worker and begins. @throws Error if the database cannot be reached */
   start(): Promise<void>
   /**
-   * Takes nothing more, aborts long turns, waits up to `budgetMs` for what is at hand, and gives everything back. What
-   * is not over by then is fenced off as soon as another worker claims it.
+   * Takes no more actors, aborts long turns, waits up to `budgetMs` for the running turns, and releases every actor. A turn that
+   * is not over by then is fenced off as soon as another worker claims its actor.
    */
   stop(budgetMs: number): Promise<void>
 }
@@ -49,7 +49,7 @@ class ActorWorker implements Runtime {
   readonly #dispatcher: Dispatcher
   #sources: ReadonlyMap<Pool, WakeUpSource> = new Map()
   readonly #stopping = new AbortController()
-  /** Later than `stopping`: the lease must hold until the last turn is over. */
+  /** Aborted later than `stopping`: heartbeats must continue until the last turn is over. */
   readonly #stopped = new AbortController()
   #loops: Promise<unknown> = Promise.resolve()
 
@@ -99,7 +99,10 @@ class ActorWorker implements Runtime {
       await giveBack(this.#context.sql, this.worker, this.#dispatcher.inHand())
       await removeWorker(this.#context.sql, this.worker)
     } catch (error) {
-      this.#context.log.warn({ err: error }, 'the worker could not sign off: its lease will run out')
+      this.#context.log.warn(
+        { err: error },
+        'the worker could not release its actors and remove its row; others take over when its lease runs out',
+      )
     }
   }
 
@@ -111,7 +114,7 @@ class ActorWorker implements Runtime {
         await this.#dispatcher.changed()
         continue
       }
-      // No more than one activation at a time: what is left is for workers that have nothing to do.
+      // Takes one activation's worth at most, and leaves the rest to idle workers.
       const wakeUps = await source.take(Math.min(free, options.batchKeys))
       for (const hint of wakeUps) this.#dispatcher.offer(hint)
     }

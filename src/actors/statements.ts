@@ -1,41 +1,41 @@
 /**
- * Every statement of the protocol, each with the reason it is written as it is. README.md has the whole picture.
+ * The statements of the protocol, each with the reason for its form. README.md describes the whole protocol.
  *
- * The rules: only the database's `now()` judges time; `actor` rows are locked in key order; every statement takes
- * many actors at once, because many short turns share one transaction.
+ * Only the database's `now()` judges time. Rows of `actor_mailbox` are locked in key order. Statements take many actors at once,
+ * because many short turns share one transaction.
  */
 import type { Query } from '../platform/db/pool.ts'
 import { type ActorKey, Fenced, type Message } from './types.ts'
 
 /**
- * An actor in the hands of this worker: whoever raises the epoch takes it away. Epoch and owner belong together: claims do
- * not wait for the disk, so after a crash of the server another worker may be given an epoch for the second time.
+ * An actor that this worker has claimed. A worker that raises the epoch takes it over. The epoch counts only together with the
+ * owner: claims do not wait for the disk, so after a crash of the server another worker may get the same epoch.
  */
 export interface Held {
   readonly key: ActorKey
   readonly epoch: number
 }
 
-/** `last_error` of a message that has been counted a death: it ended its worker, or was in hand at two ends in succession. */
+/** `last_error` of a message with a counted death: it ended its worker, or was in hand when two workers in succession ended. */
 export const WORKER_ENDED = 'the worker ended during the turn'
 
-/** `last_error` of a message that was in hand when a worker ended for the first time: nothing is counted yet. */
+/** `last_error` of a message that was in hand when a worker ended for the first time. Nothing is counted yet. */
 export const WORKER_ENDED_ONCE = 'a worker ended while this message was in hand'
 
-/** Before a message that was counted a death is tried again: a second the first time, doubled each time, up to this. */
+/** The longest pause after a counted death. The pause is one second after the first death and doubles after each. */
 export const MAX_DEATH_PAUSE_S = 300
 
 /**
- * Claim: takes the actors that nobody owns, or that this worker owns already. A key without a row back is not ours.
+ * Claims the actors that have no owner, or that this worker owns already. A key that is missing in the answer is not ours.
  *
- * A locked row is skipped, not waited for: whoever holds the lock is its owner, or a sender who wake-ups after COMMIT.
- * `no key update` is the weakest lock that keeps claims apart and lets foreign-key checks pass.
+ * It skips locked rows instead of waiting: the holder of the lock is the owner, or a sender that sends a wake-up after COMMIT.
+ * `no key update` is the weakest lock that keeps claims apart; it lets foreign-key checks pass.
  */
 export async function claim(sql: Query, worker: string, keys: readonly ActorKey[]): Promise<readonly Held[]> {
   return sql<Held[]>`with ${claiming(sql, worker, keys)} select key, epoch from taken`
 }
 
-/** The claim as tables of a `with`: those in our hands now are in `taken (key, epoch, organization_id)`. */
+/** The claim as tables of a `with`: the claimed actors are in `taken (key, epoch, organization_id)`. */
 export function claiming(sql: Query, worker: string, keys: readonly ActorKey[]) {
   return sql`
     free as (
@@ -53,12 +53,13 @@ export function claiming(sql: Query, worker: string, keys: readonly ActorKey[]) 
 }
 
 /**
- * Takes an actor from a worker that has ended or whose lease has run out. Null where the owner lives or another was faster.
+ * Takes an actor from a worker that has ended or whose lease has run out. Null if the owner lives or another worker was faster.
  *
- * A message that kills its process is counted although nothing could report it. But many messages are in hand when a process is
- * killed, and all but one are innocent. So the first time is only noted. A message that is in hand when the next worker ends as well,
- * and has neither ended nor failed in between, is counted an attempt and a death. It then waits for a random time, so that those which
- * are in hand together by accident are not together again. Nothing is noted where it is known what ended the worker.
+ * A message that kills its process must be counted, although the process cannot report it. But many messages are in hand when a
+ * process is killed, and all but one are innocent. So the first time is only noted. If a noted message is in hand again when the next
+ * worker ends, and it neither finished nor failed in between, an attempt and a death are counted. The message then waits for a random
+ * time, so that messages that were in hand together by accident are separated. Nothing is noted if the cause of the worker's end is
+ * known.
  */
 export async function takeOver(
   sql: Query,
@@ -111,10 +112,11 @@ export async function takeOver(
 }
 
 /**
- * Fence: after the domain's statements and the messages in the middle of a long turn; `fenceAndRelease` is that of the end of turns.
+ * The fence in the middle of a long turn, after the domain's statements and the messages. `fenceAndRelease` is the fence at the
+ * end of turns.
  *
- * `for share` conflicts with the update of a claim: a takeover waits for a commit in flight, and a late commit finds
- * a newer epoch. (`for key share` would not do: changing `epoch` does not conflict with it.)
+ * `for share` conflicts with the update of a claim: a takeover waits for a commit in flight, and a late commit finds a newer
+ * epoch. (`for key share` is not enough: an update of `epoch` does not conflict with it.)
  * @throws Fenced unless all of `held` are still ours.
  */
 export async function fence(tx: Query, worker: string, held: readonly Held[]): Promise<void> {
@@ -130,14 +132,14 @@ export async function fence(tx: Query, worker: string, held: readonly Held[]): P
 
 /** An actor at the end of its turns. */
 export interface Releasing extends Held {
-  /** The newest message that was seen: released unless there is a newer one. Null: kept. */
+  /** The number of the newest message that was read: the actor is released unless there is a newer one. Null: it is kept. */
   readonly lastSeq: number | null
 }
 
 /**
- * Fence and release in one statement, and so with one lock, after the domain's statements in every transaction that ends
- * turns. A message that goes to the actor itself and was sent before keeps it; one that is sent after notifies of it.
- * `no key update` is what a release takes, and conflicts with a claim as `share` does.
+ * Fences and releases in one statement, and so with one lock, after the domain's statements in every transaction that ends
+ * turns. A message to the actor that was sent before this keeps the actor owned; a message sent later has its own wake-up.
+ * `no key update` is the lock of a release. It conflicts with a claim, as `share` does.
  * @returns the actors that were released
  * @throws Fenced unless all of `releasing` are still ours.
  */
@@ -175,20 +177,20 @@ interface Run {
   readonly key: ActorKey
   readonly first: number
   last: number
-  /** 1 for the first of its actor. The driver takes a list of booleans for a boolean. */
+  /** 1 for the first run of its actor. Not a boolean: the driver mistakes a list of booleans for one boolean. */
   readonly leads: 0 | 1
 }
 
 /**
- * Removes messages that were dealt with: of each actor the first ones, in order. The number of rows is what makes it
- * exactly once.
+ * Removes the handled messages: the first ones of each actor, in order. The number of removed rows makes the handling
+ * exactly-once.
  *
- * They are named by runs without gaps, so that no row can be among them that is not in `messages` (a dead letter that
- * comes back between two messages is in no run), and as many rows are the same rows.
+ * It names the messages by runs without gaps. So it cannot remove a row that is not in `messages`, such as a dead letter that
+ * comes back between two of them, and an equal number of rows means the same rows.
  *
- * Nothing may be before them. A crash of the server can take the turn before back (workers do not wait for the disk)
- * and leave the claim as it is: then the fence passes, and the earlier message is there again.
- * @throws Fenced unless every one of them was there, and none before.
+ * No message may stand before them. Workers do not wait for the disk, so a crash of the server can undo the previous turn and
+ * still keep the claim. Then the fence passes although the earlier message is back.
+ * @throws Fenced unless all of them were there, and none before.
  */
 export async function remove(tx: Query, messages: readonly Message[]): Promise<void> {
   if (messages.length === 0) return
@@ -218,7 +220,7 @@ function runsOf(messages: readonly Message[]): readonly Run[] {
   return runs
 }
 
-/** What `remove` sees to, for a transaction in the middle of a turn. @throws Fenced unless the message is the head. */
+/** The check of `remove`, for a transaction in the middle of a turn. @throws Fenced unless the message is the head. */
 export async function assertHead(tx: Query, { key, seq }: Message): Promise<void> {
   const [row] = await tx<{ head: number | null }[]>`
     select min(seq) as head from actor_message where key = ${key}`
@@ -226,11 +228,10 @@ export async function assertHead(tx: Query, { key, seq }: Message): Promise<void
 }
 
 /**
- * Release: gives actors back, unless a message arrived since `mail` was read. A key that is missing in the answer
- * has more to do.
+ * Releases actors, unless a message arrived since `last_seq` was read. A key that is missing in the answer has more to do.
  *
- * Not written as `not exists (select … from actor_message)`: a subquery keeps the old snapshot while the statement
- * waits for a sender's lock, and the wake-up is lost. A comparison on the locked row itself is made again.
+ * It does not use `not exists (select … from actor_message)`: a subquery keeps the old snapshot while the statement waits for a
+ * sender's lock, and the wake-up would be lost. PostgreSQL repeats a comparison on the locked row itself.
  */
 export async function release(
   sql: Query,
@@ -256,7 +257,7 @@ export async function release(
   return new Set(rows.map((row) => row.key))
 }
 
-/** Gives actors back whatever waits for them: somebody has been told, or will be. */
+/** Releases actors even if messages wait for them: the caller makes sure that they run again. */
 export async function abandon(sql: Query, worker: string, held: readonly Held[]): Promise<void> {
   if (held.length === 0) return
   await sql`
@@ -274,8 +275,8 @@ export async function abandon(sql: Query, worker: string, held: readonly Held[])
 }
 
 /**
- * Records a failed attempt, makes the message wait, and gives the actor back: one statement, so all or nothing.
- * @throws Fenced where the actor is not ours any more; then nothing was recorded.
+ * Records a failed attempt, makes the message wait, and releases the actor, all in one statement.
+ * @throws Fenced if the actor is no longer ours; then nothing was recorded.
  */
 export async function recordFailure(
   sql: Query,
@@ -302,7 +303,7 @@ export async function recordFailure(
   if (updated.count === 0) throw new Fenced('the actor was lost before its failure was recorded')
 }
 
-/** Copies a message that is given up to the dead letters; `remove` and `fence` follow in the same transaction. */
+/** Copies a message to the dead letters. `fenceAndRelease` and `remove` follow in the same transaction. */
 export async function deadLetter(tx: Query, message: Message): Promise<void> {
   await tx`
     insert into actor_dead_letter (key, seq, type, payload, attempts, last_error)
@@ -311,7 +312,7 @@ export async function deadLetter(tx: Query, message: Message): Promise<void> {
     where key = ${message.key} and seq = ${message.seq}`
 }
 
-/** Of `held`, the actors that are still ours. */
+/** @returns those of `held` that are still ours */
 export async function stillHeld(
   sql: Query,
   worker: string,

@@ -1,9 +1,9 @@
 /**
- * The sweep: what makes a lost notifier, a dead worker and a failed clean-up cost seconds instead of messages.
+ * The sweep. With it, a lost wake-up, a dead worker or a failed clean-up costs seconds instead of messages.
  *
- * Every worker sweeps. It takes what it has room for itself and notifies of the rest. Where a sweep has found as much as it
- * may, the next one comes as soon as this worker has little left to do: so a backlog that no notifier has notified of, such as
- * that of a night without workers, drains at the pace of the workers and not at that of the sweeps.
+ * Every worker sweeps. It takes as many actors as it has room for and sends wake-ups for the rest. If a sweep finds as many as
+ * its limit allows, the next one begins as soon as this worker has little left to do. So a backlog without wake-ups, such as
+ * that of a night without workers, drains at the pace of the workers and not of the sweeps.
  */
 import type { Context } from './context.ts'
 import type { Dispatcher } from './dispatcher.ts'
@@ -11,19 +11,19 @@ import { jittered, pause } from './pause.ts'
 import { kindOf, type WakeUp } from './types.ts'
 import { type Due, removeLostWorkers, sweep, sweepByKind } from './worker-statements.ts'
 
-/** A sweep may use this part of a connection's time at most: a large backlog makes sweeps rarer. */
+/** The largest part of a connection's time that sweeps may use: a large backlog makes sweeps rarer. */
 const MAX_LOAD = 0.1
-/** The same while its worker has nothing to do but what it finds. */
+/** The same while the worker has no other work than what the sweeps find. */
 const MAX_LOAD_IDLE = 0.3
-/** In pauses: what looked slow may have been an outage, after which sweeps are needed most. */
+/** The longest rest, in pauses. A slow sweep may have been an outage, and after an outage sweeps are needed most. */
 const MAX_REST = 10
 
-/** How often a worker with a backlog looks whether it will soon have nothing to do. */
+/** The interval at which a worker with a backlog checks whether it will soon have nothing to do. */
 const HUNGRY_POLL_MS = 2
-/** So often in a row: between two activations there is room for a moment, until the notifier has been heard. */
+/** How many checks in a row must find room: between two activations there is room for a moment, until wake-ups are read. */
 const HUNGRY_POLLS = 3
 
-/** Sweeps until the context stops; the first time at once, for what was notified when nobody listened. */
+/** Sweeps until the context stops. The first sweep begins at once, because wake-ups may have been sent while no worker listened. */
 export async function keepSweeping(context: Context, dispatcher: Dispatcher): Promise<void> {
   const { stopping, options, log } = context
   while (!stopping.aborted) {
@@ -49,9 +49,9 @@ export async function keepSweeping(context: Context, dispatcher: Dispatcher): Pr
 }
 
 /**
- * One sweep: takes what fits, notifies of the rest. Where the oldest heads are as many as it may take, it asks once more for
- * the kinds that had less than their share of them and have room: a backlog of one pool hides none of another.
- * @returns true where it has found short turns, taken or not, and there may be more.
+ * One sweep: takes the heads that fit and sends wake-ups for the rest. If the oldest heads reach the limit, it asks once more,
+ * for the kinds that had less than their share of them and have room. So a backlog of one pool does not hide the others.
+ * @returns true if it found short turns, taken or not, and there may be more.
  */
 export async function sweepOnce(context: Context, dispatcher: Dispatcher): Promise<boolean> {
   const { sql, worker, options, definitions } = context
@@ -74,11 +74,11 @@ export async function sweepOnce(context: Context, dispatcher: Dispatcher): Promi
 }
 
 /**
- * What does not fit is notified of. In a pool of long turns only when its notifier must be lost: there messages wait in a queue for seconds,
- * and a second notify of one of them is a claim for nothing.
+ * Takes the heads that fit and sends wake-ups for the rest. In a pool of long turns it sends one only if the first wake-up is
+ * probably lost: messages wait in a queue there for seconds, and a second wake-up would cause a useless claim.
  *
- * @returns how many short turns are among them. Those that did not fit count: what was notified of them may have filled this
- * worker before the sweep did, and there is more of the same behind them.
+ * @returns how many short turns are among the heads. Heads that did not fit count as well: their wake-ups may have filled this
+ * worker before the sweep did, and more of the same may wait behind them.
  */
 function take(context: Context, dispatcher: Dispatcher, due: readonly Due[]): number {
   const rest: WakeUp[] = []

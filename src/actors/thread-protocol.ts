@@ -1,4 +1,4 @@
-/** What the main thread and a worker thread say to each other. Plain data, which is cloned on the way, and a port. */
+/** The messages between the main thread and a worker thread: plain data, which is cloned on the way, and a port. */
 import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import type { Servers } from '../container.ts'
@@ -7,11 +7,11 @@ export interface StartOrder {
   readonly type: 'start'
   readonly config: Config
   readonly servers: Servers
-  /** 0 for the first thread of the process, which also does the work by the clock. */
+  /** 0 for the first thread of the process, which also runs the periodic tasks. */
   readonly index: number
-  /** Where the thread says which message it runs (`running.ts`). */
+  /** The memory in which the thread marks which message it runs (`running.ts`). */
   readonly running: SharedArrayBuffer
-  /** Where the thread asks the main thread for what all threads share; null where nothing is shared. */
+  /** The port through which the thread uses what all threads share; null if nothing is shared. */
   readonly port: MessagePort | null
 }
 
@@ -22,9 +22,9 @@ export type ToThread =
   | { readonly type: 'stop'; readonly budgetMs: number }
 
 export type FromThread =
-  /** The runtime works; `worker` is its row. */
+  /** The runtime has started; `worker` is the id of its row. */
   | { readonly type: 'ready'; readonly worker: string }
-  /** It has practised its first turns. */
+  /** The thread has practised its first turns. */
   | { readonly type: 'warm' }
   | { readonly type: 'pong' }
   | { readonly type: 'metrics'; readonly request: number; readonly json: object }

@@ -1,8 +1,8 @@
 /**
- * The inside of a worker thread: builds its own container and runtime when told to start, answers pings and metrics,
- * and stops in order.
+ * The code inside a worker thread. On the order to start it builds its own container and runtime. It answers pings and
+ * requests for metrics, and stops in order.
  *
- * The rule: an error that nobody handled ends the thread, and nothing but the thread; the main thread starts another.
+ * An unhandled error ends only this thread; the main thread starts another.
  */
 import type { Container } from '../container.ts'
 import { keepMaintaining } from './maintenance.ts'
@@ -13,26 +13,26 @@ import { createRuntime, type Runtime } from './runtime.ts'
 import type { FromThread, StartOrder, ToThread } from './thread-protocol.ts'
 import type { ActorDefinition, MaintenanceTask } from './types.ts'
 
-/** A task that has been told to stop ends sooner than that, unless what it waits for hangs. */
+/** How long a stop waits for a maintenance task. A task that was told to stop ends sooner, unless its I/O hangs. */
 const MAINTENANCE_MS = 5_000
 
-/** The part of a message port that is used here. */
+/** The part of a message port that this file uses. */
 export interface ThreadPort {
   on(event: 'message', listener: (message: ToThread) => void): unknown
   postMessage(message: FromThread): void
 }
 
-/** What runs in the thread. */
+/** Everything that runs in the thread. */
 export interface ThreadContents {
   readonly container: Container
   readonly actors: readonly ActorDefinition[]
   readonly maintenance: readonly MaintenanceTask[]
   readonly options?: Partial<RuntimeOptions>
-  /** Readies the thread for its first turns, in the background. */
+  /** Prepares the thread for its first turns, in the background. */
   readonly warmUp?: () => Promise<void>
 }
 
-/** Serves the main thread on `port` until it says stop. */
+/** Serves the main thread on `port` until its order to stop. */
 export function serveThread(port: ThreadPort, build: (order: StartOrder) => ThreadContents): void {
   let running: Promise<Running> | null = null
   port.on('message', async (message) => {
@@ -76,7 +76,7 @@ async function start(contents: ThreadContents, { index, running: memory }: Start
   return { contents, runtime, stopping, maintenance: keepMaintaining(container, tasks, stopping.signal) }
 }
 
-/** Turns are taken meanwhile. What it cannot do is done when it is needed. */
+/** The runtime takes turns meanwhile. If the warm-up fails, the first turns do the same work when they need it. */
 async function warmUp({ container, warmUp: work }: ThreadContents): Promise<void> {
   await work?.().catch((error: unknown) => container.log.debug({ err: error }, 'not warmed up'))
 }

@@ -1,9 +1,9 @@
 /**
- * The worker threads of a process, seen from the main thread: started, watched, replaced, stopped.
+ * The worker threads of a process. The main thread starts, watches, replaces and stops them.
  *
- * The rule: a thread may end at any time. It is replaced soon; after a pause that grows where it could not even start. Its worker is
- * ended with it, so that others take over its actors without waiting for the lease, and the message that the thread was running is
- * blamed, alone, where it is known. Nothing relies on the old thread being really gone: the epochs see to that.
+ * A thread may end at any time. The main thread soon starts another; after failed starts it waits longer each time. It also ends
+ * the thread's worker, so that other workers take over its actors without waiting for the lease. If it is known which message the
+ * thread was running, only that message is blamed. The epochs keep this safe even if the old thread is not really gone.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Config } from '../config.ts'
@@ -15,13 +15,13 @@ import type { FromThread, ToThread } from './thread-protocol.ts'
 import { endWorker, removeWorker } from './worker-statements.ts'
 
 export interface Threads {
-  /** Resolves when every thread works. */
+  /** Resolves when every thread has started its runtime. */
   ready(): Promise<void>
   /** Resolves when every thread has practised its first turns; see `agents/warm-up.ts`. */
   warm(): Promise<void>
-  /** Stops all threads in order; those that take longer than `budgetMs` are ended by force. */
+  /** Stops all threads in order. Threads that take longer than `budgetMs` are terminated. */
   stop(budgetMs: number): Promise<void>
-  /** The metrics of each thread that answers, as its registry gives them. */
+  /** The metrics of each thread that answers, as its registry exports them. */
   metricsJson(): Promise<readonly object[]>
 }
 
@@ -30,16 +30,16 @@ export interface ThreadsDeps {
   readonly servers: Servers
   readonly sql: Sql
   readonly log: Log
-  /** Serves what a thread asks of the main thread on `port`. @returns ends that, when the thread has ended */
+  /** Serves a thread's requests on `port`. @returns a function to call when the thread has ended */
   readonly serve?: (port: MessagePort) => () => void
 }
 
 export interface ThreadsOptions {
-  /** The script of a thread. */
+  /** The path of the thread's script. */
   readonly entry: string
-  /** Pause between two pings; a thread that leaves three in a row unanswered is replaced. */
+  /** The pause between two pings. A thread that leaves three in a row unanswered is replaced. */
   readonly pingMs: number
-  /** The pause before a thread is replaced, and the longest before one that could not start is tried again. */
+  /** The pause before a thread is replaced. It doubles after each failed start, up to `respawnCapMs`. */
   readonly respawnMs: number
   readonly respawnCapMs: number
 }
@@ -53,13 +53,13 @@ const ENTRY = COMPILED
 const DEFAULTS: ThreadsOptions = { entry: ENTRY, pingMs: 2_000, respawnMs: 250, respawnCapMs: 30_000 }
 
 const MAX_UNANSWERED = 3
-/** A thread that starts loads all its code first. */
+/** The limit for a starting thread is higher, because it loads all its code first. */
 const MAX_UNANSWERED_AT_START = 30
 const METRICS_BUDGET_MS = 1_000
-/** What the main thread keeps of the budget to end threads by force. */
+/** The part of the budget that is reserved for terminating threads. */
 const FORCE_MS = 500
 
-/** Starts `config.workerThreads` threads; does not wait until they work. */
+/** Starts `config.workerThreads` threads and does not wait until they are ready. */
 export async function startThreads(
   deps: ThreadsDeps,
   options: Partial<ThreadsOptions> = {},
@@ -81,7 +81,7 @@ export async function startThreads(
   }
 }
 
-/** The place of one thread, whichever thread sits there at the moment. */
+/** Supervises one thread and its successors. */
 class ThreadSupervisor {
   readonly #ready = Promise.withResolvers<void>()
   readonly #warm = Promise.withResolvers<void>()
@@ -89,7 +89,7 @@ class ThreadSupervisor {
   #thread: Worker | null = null
   #worker: string | null = null
   #unanswered = 0
-  /** Starts in a row that came to nothing. */
+  /** The number of failed starts in a row. */
   #failures = 0
   #running = createSharedMark()
   #endService = () => {}
@@ -129,7 +129,7 @@ class ThreadSupervisor {
     this.#endService()
   }
 
-  /** Null where the thread is away or does not answer in time. */
+  /** Null if the thread is not running or does not answer in time. */
   async metrics(): Promise<object | null> {
     if (this.#worker === null) return null
     const request = ++this.#requests
@@ -189,7 +189,7 @@ class ThreadSupervisor {
     }
   }
 
-  /** Counts pings, not time: after the whole process was paused, the thread gets its turn to answer first. */
+  /** Counts pings, not time: after a pause of the whole process, the thread gets a chance to answer first. */
   #ping(thread: Worker): void {
     const allowed = this.#worker === null ? MAX_UNANSWERED_AT_START : MAX_UNANSWERED
     if (this.#unanswered >= allowed) {
@@ -216,7 +216,7 @@ class ThreadSupervisor {
     const culprit = readSharedMark(this.#running)
     if (worker !== null) this.#endWorker(worker, culprit)
     const { respawnMs, respawnCapMs } = this.options
-    // What ended a thread that worked waits by itself; everybody else does not wait for it.
+    // After a successful start the pause is short: the message that ended the thread waits by itself, and no other work should.
     const waitMs = Math.min(respawnCapMs, respawnMs * 2 ** Math.min(this.#failures, 20))
     if (worker === null) this.#failures += 1
     const details = { thread: this.index, worker, running: culprit, waitMs }
@@ -224,7 +224,7 @@ class ThreadSupervisor {
     this.#respawning = setTimeout(() => this.#spawn(), waitMs)
   }
 
-  /** Where this fails, the lease of the worker runs out. */
+  /** If this fails, other workers take over when the lease runs out. */
   #endWorker(worker: string, culprit: Running | 'nobody' | null): void {
     const { sql } = this.deps
     const ended =

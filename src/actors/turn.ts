@@ -1,9 +1,9 @@
 /**
- * The transaction of short turns: handlers, messages, fence and release, removal, for one actor or many.
+ * The transaction of short turns, for one actor or many: it runs handlers, sends messages, fences, releases and removes.
  *
- * The rule: all of it commits or none. Handlers of different actors run at the same time on the one connection, so
- * their statements travel in one go; within an actor, messages are handled one after another. Actors whose messages have a
- * bulk handler are visited by one call of it.
+ * All of it commits, or nothing does. Handlers of different actors run at the same time on one connection, so their statements
+ * travel together. The messages of one actor are handled one after another. One call of a bulk handler visits all actors whose
+ * messages are for it.
  */
 import type { Tx } from '../platform/db/pool.ts'
 import { Revocation } from '../platform/db/revocation.ts'
@@ -27,9 +27,9 @@ export interface Work extends Held {
   readonly organization: string
   readonly lastSeq: number
   readonly messages: readonly Message[]
-  /** True where nothing else is due: released in the same transaction, unless a message arrives before. */
+  /** True if no other message is due: the same transaction releases the actor, unless a message arrives before. */
   readonly complete: boolean
-  /** @throws Error where there is no handler for the message; the turn has failed then. */
+  /** @throws Error if the message has no handler; then the turn has failed */
   readonly handlerOf: (message: Message) => ShortHandler | BulkHandler
 }
 
@@ -38,7 +38,7 @@ export interface Committed {
   readonly messages: number
 }
 
-/** Turns in a shared transaction failed; nothing was committed. `culprit` is the first whose handler threw, where one did. */
+/** Turns failed, and nothing was committed. `culprit` is the first actor whose handler threw; null if unknown. */
 export class TurnFailed extends Error {
   override readonly name = 'TurnFailed'
   constructor(
@@ -54,8 +54,8 @@ export class TurnTimeout extends Error {
 }
 
 /**
- * Performs `works` (sorted by key) in one transaction and notifies of the messages they sent.
- * @throws Fenced where an actor was taken away, TurnFailed for everything else.
+ * Runs the turns of `works` (sorted by key) in one transaction, and then sends wake-ups for their messages.
+ * @throws Fenced if another worker has taken over an actor, TurnFailed for any other error
  */
 export async function commitTurns(
   context: Context,
@@ -93,12 +93,12 @@ export async function commitTurns(
 }
 
 /**
- * The server's own limits, so that a transaction of a paused or stuck worker does not keep its rows locked. Sent
- * without waiting: it travels with the first statement of a handler.
+ * Sets the server's own limits, so that the transaction of a paused or stuck worker does not keep its rows locked. The statement
+ * is sent without waiting and travels with the first statement of a handler.
  *
- * And how it is to plan: a turn looks up rows of its actors by index and in the order of the index, whatever the statistics
- * say. They know the average actor; the longest one would be read and sorted as a whole for each of its rows, and a plan that
- * was made while a table was empty would scan it long after. So plans can be kept, and are made once a connection.
+ * It also sets how the server plans: a turn must look up its actors' rows by index and in index order, whatever the statistics
+ * say. Statistics describe the average actor. By them, the longest actor would be read and sorted as a whole for each of its rows,
+ * and a plan made while a table was empty would scan the table long after. With fixed plans, each connection plans once.
  */
 export function limitStatements(tx: Tx, context: Pick<Context, 'options'>, timeoutMs: number): void {
   const { statementTimeoutMs, leaseMs } = context.options
@@ -115,11 +115,11 @@ export function limitStatements(tx: Tx, context: Pick<Context, 'options'>, timeo
 interface Turns {
   readonly work: Work
   readonly messages: readonly Message[]
-  /** True where the actor may be released. */
+  /** True if the actor may be released. */
   readonly finished: boolean
 }
 
-/** One call of a handler after the other, or one of a bulk handler. `key`: who has failed where it fails; null: unknown. */
+/** One actor's handler calls in order, or one call of a bulk handler. `key`: the actor to blame if it fails; null: unknown. */
 interface Run {
   readonly key: ActorKey | null
   perform(tx: Tx, newMessages: NewMessage[]): Promise<readonly Turns[]>
@@ -136,7 +136,7 @@ async function performAll(
   const revocation = new Revocation()
   const alone = works.length === 1 ? works[0]?.messages[0] : undefined
   const guarded = withoutSavepoints(revocation.guard(tx))
-  // Statements of several actors are answered together: which of them goes on is not known then.
+  // The answers for several actors arrive together, so it is unknown whose handler resumes. Only a lone message is marked.
   const handle = alone === undefined ? guarded : markResumes(guarded, () => running.set(alone))
   const reasons: unknown[] = []
   const runs = runsOf(works, running).map(async ({ key, perform }) => {
@@ -145,12 +145,12 @@ async function performAll(
     } catch (error) {
       failed.push(key)
       reasons.push(error)
-      revocation.revoke(error) // ends the others at their next statement
+      revocation.revoke(error) // the other handlers fail at their next statement
       throw error
     }
   })
   try {
-    // All of them, also after a failure: the transaction must not end under a statement that is still to come.
+    // Waits for all handlers, even after a failure: the transaction must not end before their last statement.
     const settled = await within(timeoutMs, Promise.allSettled(runs))
     if (reasons.length > 0) throw reasons[0]
     return settled.flatMap((run) => (run.status === 'fulfilled' ? run.value : []))
@@ -159,7 +159,7 @@ async function performAll(
   }
 }
 
-/** A run for each actor, but one for all that begin with the same bulk handler. */
+/** One run per actor, but a single run for all actors that begin with the same bulk handler. */
 function runsOf(works: readonly Work[], running: RunningMark): readonly Run[] {
   const runs: Run[] = []
   for (const [bulk, members] of Map.groupBy(works, (work) => bulkOf(work, work.messages[0]))) {
@@ -179,13 +179,13 @@ function runsOf(works: readonly Work[], running: RunningMark): readonly Run[] {
   return runs
 }
 
-/** Null where the message has a handler of its own, or none. */
+/** The bulk handler of a message. Null if the message has another handler, or none. */
 function bulkOf(work: Work, message: Message | undefined): BulkHandler | null {
   try {
     const handler = message === undefined ? null : work.handlerOf(message)
     return typeof handler === 'function' ? null : handler
   } catch {
-    return null // found again by whoever performs it
+    return null // `performOne` throws the same error
   }
 }
 
@@ -208,7 +208,7 @@ async function performOne(
   return { work, messages, finished: work.complete }
 }
 
-/** Of each actor the messages up to the first that is not for `bulk`. */
+/** Visits each actor with its messages up to the first that is not for `bulk`. */
 async function visitAll(
   bulk: BulkHandler,
   works: readonly Work[],
@@ -237,7 +237,7 @@ async function visitAll(
   )
 }
 
-/** Turns share the transaction: one's savepoint would take in the statements of another. */
+/** Refuses savepoints: turns share the transaction, and the savepoint of one would include statements of another. */
 function withoutSavepoints(tx: Tx): Tx {
   return new Proxy(tx, {
     get(target, property) {
@@ -247,7 +247,7 @@ function withoutSavepoints(tx: Tx): Tx {
   })
 }
 
-/** `send` takes one message per key, so messages to one actor go out in rounds, in their order. */
+/** `send` takes one message per key, so several messages to one actor are sent in rounds, in order. */
 export async function sendAll(tx: Tx, newMessages: readonly NewMessage[]): Promise<readonly WakeUp[]> {
   const wakeUps: WakeUp[] = []
   let rest = newMessages
@@ -264,7 +264,7 @@ export async function sendAll(tx: Tx, newMessages: readonly NewMessage[]): Promi
   return wakeUps
 }
 
-/** @throws TurnTimeout where `work` takes longer; it is not waited for any more. */
+/** Waits for `work`. @throws TurnTimeout if it takes longer; `work` itself goes on */
 export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new TurnTimeout(`took longer than ${timeoutMs} ms`)), timeoutMs)

@@ -1,8 +1,8 @@
 /**
- * The vocabulary of the actor runtime. See README.md in this folder for the protocol.
+ * The vocabulary of the actor runtime. README.md in this folder describes the protocol.
  *
- * A *message* is what a use case sends; an *wake-up* is what travels on the stream (a hint, no promise); a *turn* is
- * one message in the hands of the one worker thread that owns its actor at that moment.
+ * A use case sends a *message* to an actor. A *wake-up* is a hint to the workers that a message is waiting. A *turn* is the
+ * handling of a message by the one worker that owns the actor at that moment.
  */
 import type { TSchema } from '@sinclair/typebox'
 import type { TypeCheck } from '@sinclair/typebox/compiler'
@@ -32,13 +32,13 @@ export function kindOf(key: string): string {
 export interface NewMessage {
   readonly key: ActorKey
   readonly type: string
-  /** Ids and decisions; large bodies stay in their own tables. */
+  /** Ids and decisions. Large bodies stay in their own tables. */
   readonly payload?: Json
-  /** It is due so long after it was sent, and until then hides what is sent to the same actor after it. */
+  /** The message is due this long after it was sent. Until then it holds up later messages to the same actor. */
   readonly delayMs?: number
-  /** Whose work it is. Null: that of the actor's earlier messages, or the service's own (`NO_ORGANIZATION`). */
+  /** The organization that the work belongs to. Null: that of the actor's earlier messages, or none (`NO_ORGANIZATION`). */
   readonly organizationId?: string | null
-  /** Left out where a message of the same type waits for the actor. When that is safe: `sendUnlessWaiting`. */
+  /** Leaves the message out if one of the same type waits for the actor. `sendUnlessWaiting` says when this is safe. */
   readonly unlessWaiting?: boolean
 }
 
@@ -46,18 +46,18 @@ export interface WakeUp {
   readonly key: ActorKey
   readonly seq: number
   readonly type: string
-  /** As in the message: the notifier wake-ups no earlier. */
+  /** As in the message: the notifier sends the wake-up no earlier. */
   readonly delayMs?: number
-  /** Whose work it is. Absent in wake-ups of older versions. */
+  /** The organization that the work belongs to. Absent in wake-ups of older versions. */
   readonly organization?: string
 }
 
-/** In the place of an organization where there is none, or none is known. */
+/** Stands for the organization if there is none or it is unknown. */
 export const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Sends messages in the turn's transaction; they leave if and only if it commits. They are stored when the handler has
- * ended, with those of the turns that share its transaction, because `actor` rows are locked last.
+ * Sends messages in the turn's transaction; they are sent if and only if it commits. They are stored after the handler has
+ * ended, together with those of all turns in the transaction, because rows of `actor_mailbox` are locked last.
  */
 export type Send = (newMessages: readonly NewMessage[]) => Promise<void>
 
@@ -72,23 +72,23 @@ export interface Message<P = Json> {
   readonly attempts: number
 }
 
-/** Another worker owns the actor by now: nothing of this turn was committed, and the new owner does it over. */
+/** Another worker owns the actor by now. Nothing of this turn was committed, and the new owner runs it again. */
 export class Fenced extends Error {
   override readonly name = 'Fenced'
 }
 
 /**
- * A short turn: everything it does is SQL on `tx`, which the runtime then fences and commits.
+ * The handler of a short turn. It only runs SQL on `tx`; the runtime then fences and commits.
  *
- * Turns of different actors share one transaction and run at the same time on it. So a handler touches rows of its
- * own actor only, opens no savepoint (refused: it would take in the others' statements), and does not catch the
- * error of a statement, since the transaction is lost with it. Where a turn of the transaction fails, each is done
- * over, alone in a transaction.
- * Resolving with `again` keeps the message at the head: there is more to do than one turn should.
+ * Turns of different actors share one transaction and run in it at the same time. So a handler touches only rows of its own
+ * actor. It opens no savepoint: the runtime refuses this, because a savepoint would include other turns' statements. It does not
+ * catch the error of a statement, because that error ends the transaction. If a turn of the transaction fails, turns run again,
+ * each alone in a transaction.
+ * Resolving with `again` keeps the message at the head, because there is more to do than one turn should.
  */
 export type ShortHandler<P = Json> = (message: Message<P>, tx: Tx, send: Send) => Promise<'done' | 'again'>
 
-/** The first due messages of an actor, all of which one bulk handler takes. */
+/** The first due messages of an actor, all for the same bulk handler. */
 export interface Visit {
   readonly key: ActorKey
   /** The part of the key after the colon. */
@@ -98,26 +98,26 @@ export interface Visit {
 }
 
 /**
- * The short turns of many actors at once, for actors whose messages say only that there is something to do: a visit deals
- * with all of its messages. One object for several types makes one visit of messages of these types.
+ * Handles the short turns of many actors at once, for actors whose messages say only that there is work. A visit handles all of
+ * its messages. If several types have the same handler object, one visit covers the messages of all these types.
  *
- * As for a short handler; besides, a failure is nobody's where several are visited: each is then visited alone.
+ * The rules of `ShortHandler` apply. If a call with several visits fails, no message is blamed, and each actor is visited alone.
  */
 export interface BulkHandler {
-  /** @returns the keys of those whose messages stay, because there is more to do than one turn should. */
+  /** @returns the keys of the actors whose messages stay, because there is more to do than one turn should */
   visit(visits: readonly Visit[], tx: Tx, send: Send): Promise<ReadonlySet<ActorKey>>
 }
 
-/** What every long turn is given. */
+/** The part that all long turns have in common. */
 interface AnyLongTurn {
-  /** Aborted when the turn lost its ownership or the process stops: end all I/O at once. */
+  /** Aborted when the worker loses the actor or stops: end all I/O at once. */
   readonly signal: AbortSignal
   readonly log: Log
-  /** A transaction that only reads, and so is not fenced: what it saw may be over when the turn ends. */
+  /** Runs a transaction that only reads. It is not fenced: what it read may have changed when the turn ends. */
   read<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /**
-   * The last transaction of the turn: fenced, and removes the message. Called exactly once. It may give the actor back: what
-   * the handler still does then (tidying up) may happen beside the actor's next turn.
+   * Runs the last transaction of the turn. It is fenced and removes the message. Call it exactly once. It may release the actor:
+   * what the handler still does afterwards (tidying up) may run at the same time as the actor's next turn.
    */
   finish<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T>
 }
@@ -127,31 +127,31 @@ export interface LongTurn<P = Json> extends AnyLongTurn {
   readonly message: Message<P>
   /** Whose work it is, as in the message. */
   readonly organization: string
-  /** An intermediate, fenced transaction. @throws Fenced where another worker has taken over. */
+  /** Runs an intermediate, fenced transaction. @throws Fenced if another worker has taken over. */
   step<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T>
 }
 
 export type LongHandler<P = Json> = (turn: LongTurn<P>) => Promise<void>
 
-/** A long turn of many actors, with the first due message of each. `finish` removes them all, or none. */
+/** A long turn of many actors, with the first due message of each. `finish` removes all of them, or none. */
 export interface GroupTurn extends AnyLongTurn {
   /** At least one, each of another actor. */
   readonly messages: readonly Message[]
-  /** Whose work each message is, in the order of `messages`. */
+  /** The organization of each message, in the order of `messages`. */
   readonly organizations: readonly string[]
 }
 
 /**
- * Long turns that many actors share, for I/O that serves many at once. A shared turn that fails, or takes longer than
- * `batchPatienceMs`, counts for none of its messages: the runtime does each of them over with `alone`. So does a message that has
- * failed before.
+ * Handles long turns that many actors share, for I/O that serves many at once. If a shared turn fails or takes longer than
+ * `batchPatienceMs`, no attempt is counted, and the runtime handles each message with `alone`. A message that failed before runs
+ * with `alone` from the start.
  */
 export interface GroupHandler<P = Json> {
   together(turn: GroupTurn): Promise<void>
   readonly alone: LongHandler<P>
 }
 
-/** What to do with a message that failed `maxAttempts` times, in a fenced transaction that removes it. */
+/** Handles a message that failed `maxAttempts` times, in a fenced transaction that removes it. */
 export type GiveUp<P = Json> = (
   message: Message<P>,
   tx: Tx,
@@ -164,33 +164,33 @@ export interface DefinitionBase {
   /** The check of each type's payload. Absent: payloads are not checked. */
   readonly payloads?: ReadonlyMap<string, TypeCheck<TSchema>>
   readonly maxAttempts: number
-  /** Where a message type has a number of its own, such as one that may wait for hours for somebody else's server. */
+  /** Message types with their own limit, such as one that may wait for hours for an external server. */
   readonly maxAttemptsOf?: Readonly<Record<string, number>>
-  /** How long a long turn of a message type may take, where that is not the usual time. Milliseconds. */
+  /** Message types whose long turns have their own time limit. Milliseconds. */
   readonly turnTimeoutMsOf?: Readonly<Record<string, number>>
   readonly giveUp?: GiveUp
 }
 
-/** An actor kind and its handlers by message type. An unknown type is a failed turn (older code, newer message). */
+/** An actor kind and its handlers by message type. A message of an unknown type, sent by newer code, is a failed turn. */
 export type ActorDefinition = DefinitionBase &
   (
     | { readonly pool: 'short'; readonly handlers: Readonly<Record<string, ShortHandler | BulkHandler>> }
     | { readonly pool: LongPool; readonly handlers: Readonly<Record<string, LongHandler | GroupHandler>> }
   )
 
-/** Work by the clock, for the whole service: at most one process starts it, at most once per `everySeconds`. */
+/** A periodic task for the whole service: at most one process starts it, at most once per `everySeconds`. */
 export interface MaintenanceTask {
   readonly name: string
   readonly everySeconds: number
-  /** `stopping` is aborted when the process is to end: the task ends at the next point where nothing is half-done, without an error. */
+  /** `stopping` is aborted when the process stops. The task then ends without an error at the next point where nothing is half done. */
   run(stopping: AbortSignal): Promise<void>
 }
 
-/** Tells workers that messages are waiting. Called after COMMIT; a lost wake-up costs a sweep interval, never a message. */
+/** Tells workers that messages are waiting. Call it after COMMIT. A lost wake-up costs a sweep interval, never a message. */
 export interface Notifier {
   readonly name: 'redis' | 'postgres'
-  /** Returns at once and never throws; wake-ups of one moment travel together. */
+  /** Returns at once and never throws. Wake-ups of one moment travel together. */
   notify(wakeUps: readonly WakeUp[]): void
-  /** Resolves when what was notified before has left, or could not. */
+  /** Resolves when all earlier wake-ups have been sent or are lost. */
   close(): Promise<void>
 }

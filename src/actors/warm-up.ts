@@ -1,6 +1,6 @@
 /**
- * A turn for practice: what a worker does for one message, in the caller's transaction, which is to be rolled back. It leaves behind
- * a connection whose statements are parsed and planned as turns have them, and code that has run.
+ * A practice turn: does a worker's work for one message in the caller's transaction, which the caller rolls back. Afterwards the
+ * connection has parsed and planned the statements of turns, and the code has run once.
  */
 import type { Tx } from '../platform/db/pool.ts'
 import { claimAndRead } from './mailbox-reads.ts'
@@ -12,8 +12,8 @@ import type { ActorKey, Message, NewMessage, Send } from './types.ts'
 const WORKER = 'warm-up'
 
 /**
- * Takes the first message of `key`, which was sent in the same transaction, and hands it to `handle`.
- * @throws Error where there is none
+ * Takes the first message of `key`, which was sent in the same transaction, and passes it to `handle`.
+ * @throws Error if there is none
  */
 export async function practiseTurn(
   tx: Tx,

@@ -1,10 +1,10 @@
-/** The rows of worker threads, and the sweep that finds what nobody is working on. Database time throughout. */
+/** The statements for rows of workers, and the sweeps, which find messages that no worker is working on. All times are the database's. */
 import type { Query } from '../platform/db/pool.ts'
 import type { Running } from './running.ts'
 import { MAX_DEATH_PAUSE_S, WORKER_ENDED } from './statements.ts'
 import type { ActorKey } from './types.ts'
 
-/** Registers a worker, or says that it lives. Also brings back one whose row was cleared away while it was paused. */
+/** Registers a worker or renews its lease. Also registers a worker again whose row was deleted while it was paused. */
 export async function beat(sql: Query, worker: string): Promise<void> {
   await sql`
     insert into worker (id) values (${worker})
@@ -13,16 +13,16 @@ export async function beat(sql: Query, worker: string): Promise<void> {
 }
 
 /**
- * Ends a worker at once: whatever it owned may be taken over without waiting for the lease. If it ended in the middle of turns, each of
- * them may have been why (`takeOver`).
+ * Ends a worker at once: others may take over its actors without waiting for the lease. If it ended in the middle of turns, any of
+ * them may have been the cause (`takeOver`).
  */
 export async function removeWorker(sql: Query, worker: string): Promise<void> {
   await sql`delete from worker where id = ${worker}`
 }
 
 /**
- * Ends a worker of which it is known what ended it: taking over its actors counts no death for anybody. The message that it ran, where
- * one is named, gets an attempt and a death, and waits longer every time, so that it does not end one worker after the other.
+ * Ends a worker when the cause of its end is known, so that taking over its actors counts no death. `culprit` is the message that
+ * it ran, if any. That message gets an attempt and a death, and waits longer each time, so that it does not end worker after worker.
  */
 export async function endWorker(sql: Query, worker: string, culprit: Running | null): Promise<void> {
   await sql`
@@ -41,7 +41,7 @@ export async function endWorker(sql: Query, worker: string, culprit: Running | n
       and a.owner = ended.id`
 }
 
-/** Gives back what a stopping worker could not end in time. Its turns are fenced off from then on. */
+/** Releases the actors whose turns a stopping worker could not end in time. Those turns are fenced off from then on. */
 export async function giveBack(sql: Query, worker: string, keys: readonly ActorKey[]): Promise<void> {
   if (keys.length === 0) return
   await sql`
@@ -56,7 +56,7 @@ export async function giveBack(sql: Query, worker: string, keys: readonly ActorK
     where a.key = mine.key`
 }
 
-/** Clears away the rows of workers that have not been heard of for an hour. */
+/** Deletes the rows of workers whose last heartbeat is more than an hour old. */
 export async function removeLostWorkers(sql: Query): Promise<void> {
   await sql`delete from worker where heartbeat_at < now() - interval '1 hour'`
 }
@@ -66,16 +66,16 @@ export interface Due {
   readonly seq: number
   readonly type: string
   readonly organization: string
-  /** `idle`: nobody owns it. `mine`: this worker does, but is not running it. `dead`: its owner's lease has run out. */
+  /** `idle`: it has no owner. `mine`: this worker owns it but is not running it. `dead`: its owner's lease has run out. */
   readonly state: 'idle' | 'mine' | 'dead'
-  /** Due for so long that its notifier is taken for lost. */
+  /** Due for so long that its wake-up is probably lost. */
   readonly isOverdue: boolean
 }
 
-/** A message that is due for less waits in a queue, which its notifier has reached. Seconds. */
-const BELL_LOST_AFTER = 10
+/** Seconds. A message that has been due for less time probably waits in a queue, and its wake-up has arrived. */
+const WAKE_UP_LOST_AFTER = 10
 
-const isOverdue = (sql: Query) => sql`m.available_at < now() - make_interval(secs => ${BELL_LOST_AFTER})`
+const isOverdue = (sql: Query) => sql`m.available_at < now() - make_interval(secs => ${WAKE_UP_LOST_AFTER})`
 
 export interface SweepOptions {
   readonly worker: string
@@ -87,11 +87,11 @@ export interface SweepOptions {
 }
 
 /**
- * Sweep: due heads without a live owner, and those that this worker owns without running them (its clean-up failed).
- * Oldest first. Only heads: what is due behind a waiting head cannot run.
+ * Finds due heads without a live owner, and due heads that this worker owns without running them (because its clean-up failed).
+ * Oldest first. Only heads, because a message behind a waiting head cannot run.
  *
- * The kinds are not asked for by `= any`: the planner would expect that to find next to nothing, read the whole backlog and
- * sort it (0.4 s for 100,000 messages), instead of walking the index on time until it has enough (8 ms).
+ * The filter on kinds does not use `= any`. With it the planner expects almost no rows, reads the whole backlog and sorts it
+ * (0.4 s for 100,000 messages) instead of walking the index on time until it has enough (8 ms).
  */
 export async function sweep(sql: Query, options: SweepOptions): Promise<readonly Due[]> {
   const { worker, leaseMs } = options
@@ -114,12 +114,12 @@ export async function sweep(sql: Query, options: SweepOptions): Promise<readonly
 }
 
 /**
- * As `sweep`, but up to `limit` heads of each kind, in no order: for kinds that have no place among the oldest, behind a
- * backlog of others.
+ * Like `sweep`, but finds up to `limit` heads of each kind, in no order. It is for kinds that a backlog of other kinds hides from
+ * `sweep`.
  *
- * Asks for the range of the primary key that a kind is in, so the backlog of the others is not walked (3 ms beside 100,000
- * messages; 80 ms where the kind itself has as many that are not due). No order and no exact test of the prefix: the planner
- * would expect next to nothing of it, read the whole range and sort it (1.2 s).
+ * It reads the kind's range of the primary key, so it does not walk the backlog of the others (3 ms beside 100,000 messages; 80 ms
+ * if the kind itself has as many that are not due). It does not sort and does not test the prefix exactly: the planner would then
+ * expect almost no rows, read the whole range and sort it (1.2 s).
  */
 export async function sweepByKind(sql: Query, options: SweepOptions): Promise<readonly Due[]> {
   const { worker, leaseMs, kinds } = options
@@ -145,14 +145,14 @@ export async function sweepByKind(sql: Query, options: SweepOptions): Promise<re
     ) due`
 }
 
-/** After all keys of a kind, by any collation: the last message is the next one. What follows the colon is not relied on. */
+/** A text after all keys of a kind in any collation: the kind with its last character raised by one. Independent of the colon. */
 function endOf(kind: string): string {
   return kind.slice(0, -1) + String.fromCharCode(kind.charCodeAt(kind.length - 1) + 1)
 }
 
 /**
- * Organizations that have messages, due or not, in the order of their ids: at most `limit`, from `from` on. One step down the index
- * for each of them, however many messages it has.
+ * The ids of organizations that have messages, due or not: at most `limit`, in order, beginning with `from`. Each costs one step
+ * down the index, however many messages it has.
  */
 export async function organizationsWaiting(
   sql: Query,
@@ -184,10 +184,10 @@ export async function organizationsWaiting(
   return rows.map(({ id }) => id)
 }
 
-/** Of an organization and kind, so many of the oldest due messages are looked at: those in hand hide what is behind them. */
+/** How many of the oldest due messages of an organization and kind are read. Messages in hand hide the ones behind them. */
 const LOOKED_AT = 50
 
-/** As `sweep`, but up to `limit` heads of each organization and kind; the oldest first. */
+/** Like `sweep`, but finds up to `limit` heads of each organization and kind, oldest first. */
 export async function sweepByOrganization(
   sql: Query,
   organizations: readonly string[],

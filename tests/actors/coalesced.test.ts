@@ -179,7 +179,7 @@ test('a request by memory that waits for who deletes the session makes it anew, 
   expect(await eventRows(sql, after.sessionId)).toHaveLength(1)
 })
 
-test('a write that was decided before a turn walked beyond its event is left out, and the event is gone back for', async () => {
+test('a write that was decided before a turn passed its event is skipped, and the event becomes a late event', async () => {
   const { agent, sessionId, key } = await openSession()
   await agent.accept([userMessage(9)], { status: 'ended' })
   const write = await writeOf(agent, 5)

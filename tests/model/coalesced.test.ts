@@ -37,7 +37,7 @@ const REAL: readonly (readonly [string, CoalescedOptions])[] = [
   ['guarded writes of three processes and a turn that is lost', GUARDED],
   ['a process that remembers, and another that writes between', REMEMBERED],
   ['a process that remembers and may lose its memory, a connection or a turn', IN_TURN],
-  ['a process that remembers, and doubts nothing', { ...IN_TURN, neverDoubts: true }],
+  ['a process that remembers, and invalidates nothing', { ...IN_TURN, neverInvalidates: true }],
   ['a process that remembers, and a transaction beside it', LOCKED_BESIDE],
   ['guarded writes beside transactions, two workers and two faults', MIXED],
   ['a crash of the server that takes turns back', CRASHES],

@@ -117,7 +117,7 @@ async function ask(
     // With several sessions it is unknown which exchanges were refused. Then each session gets a turn of its own.
     if (pages.length > 1 || !(error instanceof AnalyzerError) || error.retryable) throw error
     const responses = pages.reduce((sum, { pending }) => sum + pending.length, 0)
-    log.warn({ analyzer: analyzer.name, err: error.message, responses }, 'analysis refused')
+    log.warn({ analyzer: analyzer.name, err: error.message, responses }, 'the analyser refused the exchanges')
     return pages.map(() => ({ state: 'failed', findings: [] }))
   }
 }

@@ -63,5 +63,5 @@ async function purgeExpired(deps: MaintenanceDeps, stopping: AbortSignal): Promi
     total += deleted
     if (deleted < DELETIONS) break
   }
-  if (total > 0) deps.log.info({ sessions: total }, 'agent sessions past their retention deleted')
+  if (total > 0) deps.log.info({ sessions: total }, 'deleted agent sessions at the end of their retention')
 }
