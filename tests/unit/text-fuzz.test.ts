@@ -409,7 +409,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'metadata/rules.ts': ['checkValues', 'mayChangeFields', 'mayRename'],
   'people/erasure.rules.ts': ['termsOf'],
   'people/rules.ts': ['personDraft'],
-  'recordings/rules.ts': ['assertOrder', 'awaitedOf', 'changeOf', 'draftOf', 'samePerson'],
+  'recordings/rules.ts': ['assertOrder', 'awaitedOf', 'changeOf', 'draftOf', 'orderOfList', 'samePerson'],
   'transcribe/pieces.rules.ts': ['quietestMoment'],
   'transcribe/protocol.rules.ts': ['protocolOf', 'referencesOf', 'shifted'],
   'transcripts/rules.ts': ['checkSpeakers'],
