@@ -9,6 +9,7 @@ import { createTextProcesses, type TextProcesses } from './analyze/text-process.
 import type { TextWork } from './analyze/text-work.ts'
 import type { Config } from './config.ts'
 import { ERRORS } from './error-catalogue.ts'
+import { ACTOR_KINDS } from './messages/all.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { createRequestWork } from './platform/concurrency/request-work.ts'
 import type { RequestWork } from './platform/concurrency/work.ts'
@@ -80,7 +81,7 @@ export function createContainer(
   })
   const redis = servers.redis === null ? null : openRedis(servers.redis, log)
   const metrics = createMetrics()
-  const notifier = createNotifier({ sql, redis, log, metrics })
+  const notifier = createNotifier({ sql, redis, log, metrics, kinds: ACTOR_KINDS })
   const storage = createStorage(config)
   const requestWork = createRequestWork()
   return {

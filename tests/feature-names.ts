@@ -26,7 +26,6 @@ export const ORDINARY_WORDS: readonly OrdinaryWord[] = [
   { name: 'organization', path: 'src/actors/', reason: 'The tenant, which every statement names.' },
   { name: 'organizations', path: 'src/actors/', reason: 'Tenants share the workers fairly.' },
   { name: 'media', path: 'src/actors/', reason: 'A pool of workers for turns that take hours.' },
-  { name: 'recording', path: 'src/actors/types.ts', reason: 'A kind of actor. The kinds stand in one list.' },
   { name: 'content', path: 'src/actors/thread.ts', reason: 'The contents of a thread.' },
   {
     name: 'media',

@@ -4,6 +4,7 @@ import { send, transactionWithOutbox } from '../../src/actors/mailbox.ts'
 import { createNotifier } from '../../src/actors/notifier.ts'
 import { createRuntime } from '../../src/actors/runtime.ts'
 import type { ActorDefinition, ActorKey, Message, ShortHandler } from '../../src/actors/types.ts'
+import { ACTOR_KINDS } from '../../src/messages/all.ts'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import { createMetrics } from '../../src/platform/observability/metrics.ts'
@@ -37,7 +38,7 @@ export async function createEarshot(options: EarshotOptions): Promise<Peer> {
   const sender = connect(database, { max: 16, applicationName: 'bench' })
   const redis = redisUrl === null ? null : openRedis(redisUrl, log)
   if (redis?.status === 'connecting') await new Promise((ready) => redis.once('ready', ready))
-  const notifier = createNotifier({ sql, redis, log, metrics })
+  const notifier = createNotifier({ sql, redis, log, metrics, kinds: ACTOR_KINDS })
   const deps = { sql, redis, log, metrics, notifier, servers: { database, redis: redisUrl } }
 
   const startRuntime = async (message: ShortHandler) => {

@@ -38,7 +38,7 @@ export async function runTogether(
     } catch (error) {
       failures += 1
       if (error instanceof Fenced)
-        context.metrics.turns.inc({ kind: kindOf(works[0]!.key) ?? '', outcome: 'fenced' })
+        context.metrics.turns.inc({ kind: kindOf(works[0]!.key), outcome: 'fenced' })
       // The first time it is fenced, the next read of the mailboxes shows which actors are lost; the others continue together.
       if (!(error instanceof Fenced) || failures > 1) await group.separate(works, error, failures)
     }

@@ -5,7 +5,7 @@ import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import type { RuntimeOptions } from './options.ts'
 import type { RunningMark } from './running.ts'
-import type { ActorDefinition, ActorKey, ActorKind, Message, Notifier } from './types.ts'
+import type { ActorDefinition, ActorKey, Message, Notifier } from './types.ts'
 
 export interface Context {
   readonly sql: Sql
@@ -17,7 +17,7 @@ export interface Context {
   /** This worker's id, never used again. */
   readonly worker: string
   readonly options: RuntimeOptions
-  readonly definitions: ReadonlyMap<ActorKind, ActorDefinition>
+  readonly definitions: ReadonlyMap<string, ActorDefinition>
   /** Aborted when the worker stops: finish the current turns, begin no new ones. */
   readonly stopping: AbortSignal
   /** Running long turns. The heartbeat aborts those whose actor was taken over. */

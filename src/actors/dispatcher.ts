@@ -19,17 +19,7 @@ import { isGrouped } from './handlers.ts'
 import { Lane } from './lane.ts'
 import { runLong } from './long-turn.ts'
 import type { Hint } from './notifier.ts'
-import {
-  ACTOR_POOLS,
-  type ActorKey,
-  type ActorKind,
-  Fenced,
-  kindOf,
-  type LongPool,
-  NO_ORGANIZATION,
-  POOLS,
-  type Pool,
-} from './types.ts'
+import { type ActorKey, Fenced, kindOf, type LongPool, NO_ORGANIZATION, POOLS, type Pool } from './types.ts'
 
 /** Extra places of a lane of long turns, for organizations that have none in hand. */
 const GUESTS = 1
@@ -95,10 +85,9 @@ export class Dispatcher {
    * to other workers. `dead`: the actor's owner is dead.
    */
   offer({ key, seq, organization }: Hint, dead = false): void {
-    const kind = kindOf(key)
-    if (kind === null || !this.context.definitions.has(kind)) return
+    const pool = this.context.definitions.get(kindOf(key))?.pool
+    if (pool === undefined) return
     const hint = { key, seq, organization }
-    const pool = ACTOR_POOLS[kind]
     if (!dead) this.#enqueue(hint, this.#laneOf(pool))
     else if (pool === 'short') this.#enqueue(hint, this.#dead)
     else {
@@ -161,9 +150,9 @@ export class Dispatcher {
     return pool === 'short' ? this.#together : (this.#grouped.get(pool) ?? this.#long[pool])
   }
 
-  /** The lane in which an actor of the kind runs alone. */
-  #aloneLaneOf(kind: ActorKind | null): Lane {
-    const pool = kind === null ? 'short' : ACTOR_POOLS[kind]
+  /** Where the actor runs alone. */
+  #aloneLaneOf(key: ActorKey): Lane {
+    const pool = this.context.definitions.get(kindOf(key))?.pool ?? 'short'
     return pool === 'short' ? this.#alone : this.#long[pool]
   }
 
@@ -234,7 +223,7 @@ export class Dispatcher {
   }
 
   #later(hint: Hint, delayMs: number): void {
-    const start = () => this.#enqueue(hint, this.#aloneLaneOf(kindOf(hint.key)))
+    const start = () => this.#enqueue(hint, this.#aloneLaneOf(hint.key))
     if (delayMs === 0) {
       start()
     } else if (!this.#stopped && this.#timers.size < MAX_TIMERS) {

@@ -8,7 +8,7 @@
 import type { Context } from './context.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import { jittered, pause } from './pause.ts'
-import { ACTOR_POOLS, NO_ORGANIZATION, type Pool } from './types.ts'
+import { NO_ORGANIZATION, type Pool } from './types.ts'
 import { organizationsWaiting, sweepByOrganization } from './worker-statements.ts'
 
 /** The most organizations in one sweep; the next sweep begins after them. */
@@ -51,7 +51,7 @@ async function sharePool(
 ): Promise<void> {
   const { share, room, isSated } = dispatcher.waitingRoom(pool)
   const organizations = waiting.filter((organization) => !isSated(organization))
-  const kinds = [...definitions.keys()].filter((kind) => ACTOR_POOLS[kind] === pool)
+  const kinds = [...definitions.values()].filter((one) => one.pool === pool).map(({ kind }) => kind)
   if (room === 0 || organizations.length === 0) return
   const ask = { worker, leaseMs: options.leaseMs, kinds, running: dispatcher.known(), limit: share }
   const due = await sweepByOrganization(sql, organizations, ask)

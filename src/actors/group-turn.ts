@@ -44,7 +44,7 @@ async function takeTurn(
     if (released !== 'broken_off') group.complete(works, released)
   } catch (error) {
     if (stopping.aborted) return
-    const kind = kindOf(works[0]!.key) ?? ''
+    const kind = kindOf(works[0]!.key)
     if (error instanceof Fenced) metrics.turns.inc({ kind, outcome: 'fenced' })
     else
       log.warn(

@@ -1,5 +1,6 @@
 /** Finds the handler of a message, or gives the message up. */
 import type { Context } from './context.ts'
+import { payloadTrouble } from './declaration.ts'
 import type { WaitingMessage } from './mailbox-reads.ts'
 import { deadLetter } from './statements.ts'
 import {
@@ -31,22 +32,23 @@ function maxAttempts({ maxAttempts: usual, maxAttemptsOf = {} }: ActorDefinition
 export function shortHandler(context: Context, message: Message): ShortHandler | BulkHandler {
   const definition = definitionOf(context, message)
   if (definition.pool !== 'short') throw new Error(`${definition.kind} is not an actor of short turns`)
-  return handlerOf(definition.handlers, message.type)
+  return handlerOf(definition, definition.handlers, message)
 }
 
 /** The handler of a message in a long turn. @throws Error for an unknown type, which newer code may have sent */
 export function longHandler(context: Context, message: Message): LongHandler {
   const definition = definitionOf(context, message)
   if (definition.pool === 'short') throw new Error(`${definition.kind} is not an actor of long turns`)
-  const handler = handlerOf(definition.handlers, message.type)
+  const handler = handlerOf(definition, definition.handlers, message)
   return typeof handler === 'function' ? handler : handler.alone
 }
 
-/** The handler that the message may share with others. Null if it has none, or if its kind or type is unknown. */
-export function groupHandler({ definitions }: Context, { key, type }: Message): GroupHandler | null {
-  const kind = kindOf(key)
-  const definition = kind === null ? undefined : definitions.get(kind)
+/** The handler that the message may share with others. Null if it has none, or if this version cannot read it. */
+export function groupHandler({ definitions }: Context, message: Message): GroupHandler | null {
+  const { key, type } = message
+  const definition = definitions.get(kindOf(key))
   if (definition === undefined || definition.pool === 'short') return null
+  if (troubleOf(definition, message) !== null) return null
   const handler = Object.hasOwn(definition.handlers, type) ? definition.handlers[type] : undefined
   return typeof handler === 'object' ? handler : null
 }
@@ -73,6 +75,7 @@ export function givingUp(context: Context, head: WaitingMessage): ShortHandler {
     const { giveUp } = definition
     const asked =
       giveUp !== undefined &&
+      troubleOf(definition, head) === null &&
       head.attempts < maxAttempts(definition, head) + GIVE_UP_ATTEMPTS &&
       head.deaths < context.options.maxDeaths + GIVE_UP_ATTEMPTS
     const outcome = asked ? await giveUp(message, tx, send, head.lastError ?? '') : 'dead_letter'
@@ -80,21 +83,34 @@ export function givingUp(context: Context, head: WaitingMessage): ShortHandler {
       await deadLetter(tx, message)
       const { key, type, seq } = message
       context.log.error({ key, type, seq, lastError: head.lastError }, 'message given up: now a dead letter')
-      context.metrics.turns.inc({ kind: kindOf(key) ?? '', outcome: 'dead_letter' })
+      context.metrics.turns.inc({ kind: kindOf(key), outcome: 'dead_letter' })
     }
     return 'done'
   }
 }
 
 function definitionOf(context: Context, message: Message): ActorDefinition {
-  const kind = kindOf(message.key)
-  const definition = kind === null ? undefined : context.definitions.get(kind)
+  const definition = context.definitions.get(kindOf(message.key))
   if (definition === undefined) throw new Error(`no definition for the actor ${message.key}`)
   return definition
 }
 
-function handlerOf<T>(handlers: Readonly<Record<string, T>>, type: string): T {
-  const handler = Object.hasOwn(handlers, type) ? handlers[type] : undefined
-  if (handler === undefined) throw new Error(`no handler for messages of type ${JSON.stringify(type)}`)
+function handlerOf<T>(
+  definition: ActorDefinition,
+  handlers: Readonly<Record<string, T>>,
+  message: Message,
+): T {
+  const trouble = troubleOf(definition, message)
+  const handler = handlers[message.type]
+  if (trouble !== null || handler === undefined) throw new Error(trouble ?? 'no handler')
   return handler
+}
+
+/** Why this version cannot read the message: its type is unknown, or its payload is of another form. Null where it can. */
+function troubleOf({ kind, handlers, payloads }: ActorDefinition, { type, payload }: Message): string | null {
+  if (!Object.hasOwn(handlers, type))
+    return `this version knows no message ${JSON.stringify(type)} of ${kind} actors`
+  const check = payloads?.get(type)
+  const trouble = check === undefined ? null : payloadTrouble(check, payload)
+  return trouble === null ? null : `this version cannot read the payload of ${kind} ${type}: ${trouble}`
 }

@@ -125,7 +125,7 @@ export async function runTurn(
     controller.abort(new Fenced('the turn is over'))
     turn.watchNoMore()
   }
-  const kind = kindOf(works[0]!.key) ?? ''
+  const kind = kindOf(works[0]!.key)
   context.metrics.turns.inc({ kind, outcome: 'done' }, works.length)
   context.metrics.turnSeconds.observe({ kind }, (performance.now() - started) / 1_000)
   return turn.released

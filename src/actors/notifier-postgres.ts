@@ -9,8 +9,8 @@ import type { Metrics } from '../platform/observability/metrics.ts'
 import { createBatchedNotifier } from './batched-notifier.ts'
 import type { Hint, WakeUpSource } from './notifier.ts'
 import {
-  ACTOR_POOLS,
   type ActorKey,
+  type Kinds,
   kindOf,
   NO_ORGANIZATION,
   type Notifier,
@@ -28,9 +28,13 @@ function channelName(pool: Pool): string {
   return `actors_${pool}`
 }
 
-export function createPostgresNotifier(deps: { readonly sql: Sql; readonly metrics: Metrics }): Notifier {
+export function createPostgresNotifier(deps: {
+  readonly sql: Sql
+  readonly metrics: Metrics
+  readonly kinds: Kinds
+}): Notifier {
   return createBatchedNotifier('postgres', deps.metrics, async (wakeUps) => {
-    const notes = toNotes(wakeUps)
+    const notes = toNotes(wakeUps, deps.kinds)
     await deps.sql`
       select pg_notify(channel, payload)
       from unnest(
@@ -40,13 +44,12 @@ export function createPostgresNotifier(deps: { readonly sql: Sql; readonly metri
 }
 
 /** One line per wake-up, as many lines as fit into a notification: `key seq type organization`. */
-function toNotes(wakeUps: readonly WakeUp[]): { channel: string; payload: string }[] {
+function toNotes(wakeUps: readonly WakeUp[], kinds: Kinds): { channel: string; payload: string }[] {
   const notes: { channel: string; payload: string; bytes: number }[] = []
   const open = new Map<Pool, { channel: string; payload: string; bytes: number }>()
   for (const { key, seq, type, organization = '' } of wakeUps) {
-    const kind = kindOf(key)
-    if (kind === null) continue
-    const pool = ACTOR_POOLS[kind]
+    const pool = kinds.get(kindOf(key))
+    if (pool === undefined) continue
     const line = `${key} ${seq} ${type} ${organization}\n`
     const bytes = Buffer.byteLength(line)
     let note = open.get(pool)
@@ -135,7 +138,7 @@ function toWakeUps(payload: string): readonly Hint[] {
   const wakeUps: Hint[] = []
   for (const line of payload.split('\n')) {
     const [key = '', seq, , organization] = line.split(' ')
-    if (kindOf(key) === null) continue
+    if (key === '') continue
     wakeUps.push({
       key: key as ActorKey,
       seq: Number(seq) || 0,

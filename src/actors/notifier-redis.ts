@@ -12,8 +12,8 @@ import { openBlockingRedis, type Redis } from '../platform/redis.ts'
 import { createBatchedNotifier } from './batched-notifier.ts'
 import type { Hint, WakeUpSource } from './notifier.ts'
 import {
-  ACTOR_POOLS,
   type ActorKey,
+  type Kinds,
   kindOf,
   NO_ORGANIZATION,
   type Notifier,
@@ -40,8 +40,11 @@ export function createRedisNotifier(deps: {
   readonly sql: Sql
   readonly redis: Redis
   readonly metrics: Metrics
+  readonly kinds: Kinds
 }): Notifier {
-  const { sql, redis, metrics } = deps
+  const { sql, redis, metrics, kinds } = deps
+  /** Undefined for a kind that this version does not know: a sweep of a newer worker finds its message. */
+  const poolOf = ({ key }: WakeUp) => kinds.get(kindOf(key))
   /**
    * Adds the wake-ups in one transaction, so that the reader finds all of them at once and not only the first. A transaction
    * uses one stream, because a Redis Cluster refuses transactions with several keys.
@@ -59,17 +62,11 @@ export function createRedisNotifier(deps: {
 
   return createBatchedNotifier('redis', metrics, async (wakeUps) => {
     for (const [pool, ofPool] of Map.groupBy(wakeUps, poolOf)) {
-      if (pool === null) continue
+      if (pool === undefined) continue
       for (let from = 0; from < ofPool.length; from += ADDED_TOGETHER)
         await add(streamName(sql, pool), ofPool.slice(from, from + ADDED_TOGETHER))
     }
   })
-}
-
-/** Null for a kind that this version does not know. */
-function poolOf({ key }: WakeUp): Pool | null {
-  const kind = kindOf(key)
-  return kind === null ? null : ACTOR_POOLS[kind]
 }
 
 export interface RedisSourceDeps {
@@ -162,7 +159,7 @@ function toWakeUps(answer: unknown): readonly Hint[] {
     for (const [, fields] of entries) {
       const fieldOf = (name: string) => fields[fields.indexOf(name) + 1] ?? ''
       const key = fieldOf('key')
-      if (kindOf(key) === null) continue
+      if (key === '') continue
       const seq = Number(fieldOf('seq'))
       const organization = (fields.includes('organization') && fieldOf('organization')) || NO_ORGANIZATION
       wakeUps.push({ key: key as ActorKey, seq: Number.isSafeInteger(seq) ? seq : 0, organization })

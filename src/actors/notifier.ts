@@ -12,7 +12,7 @@ import type { Metrics } from '../platform/observability/metrics.ts'
 import type { Redis } from '../platform/redis.ts'
 import { createPostgresNotifier, createPostgresSources } from './notifier-postgres.ts'
 import { createRedisNotifier, createRedisSource } from './notifier-redis.ts'
-import type { ActorKey, Notifier, Pool } from './types.ts'
+import type { ActorKey, Kinds, Notifier, Pool } from './types.ts'
 
 export interface NotifierDeps {
   readonly sql: Sql
@@ -20,6 +20,8 @@ export interface NotifierDeps {
   readonly redis: Redis | null
   readonly log: Log
   readonly metrics: Metrics
+  /** The pool of each kind, whose workers are told. */
+  readonly kinds: Kinds
 }
 
 /** The receiving side of one worker and pool. */
@@ -44,7 +46,7 @@ export function createNotifier(deps: NotifierDeps): Notifier {
     : createRedisNotifier({ ...deps, redis: deps.redis })
 }
 
-export interface SourceDeps extends NotifierDeps {
+export interface SourceDeps extends Omit<NotifierDeps, 'kinds'> {
   readonly servers: Servers
 }
 

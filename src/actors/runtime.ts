@@ -13,7 +13,7 @@ import { DEFAULT_OPTIONS, type RuntimeOptions } from './options.ts'
 import { pause } from './pause.ts'
 import { createRunningMark, type RunningMark } from './running.ts'
 import { keepSweeping } from './sweeper.ts'
-import { ACTOR_POOLS, type ActorDefinition, type Notifier, POOLS, type Pool } from './types.ts'
+import { type ActorDefinition, type Notifier, POOLS, type Pool } from './types.ts'
 import { beat, giveBack, removeWorker } from './worker-statements.ts'
 
 export interface RuntimeDeps extends SourceDeps {
@@ -58,9 +58,6 @@ class ActorWorker implements Runtime {
     definitions: readonly ActorDefinition[],
     options: RuntimeOptions,
   ) {
-    for (const { kind, pool } of definitions) {
-      if (ACTOR_POOLS[kind] !== pool) throw new Error(`${kind} belongs to the pool ${ACTOR_POOLS[kind]}`)
-    }
     const { sql, log, metrics, notifier, running = createRunningMark() } = deps
     this.#context = {
       sql,

@@ -8,7 +8,7 @@
 import type { Context } from './context.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import { jittered, pause } from './pause.ts'
-import { ACTOR_POOLS, kindOf, type WakeUp } from './types.ts'
+import { kindOf, type WakeUp } from './types.ts'
 import { type Due, removeLostWorkers, sweep, sweepByKind } from './worker-statements.ts'
 
 /** The largest part of a connection's time that sweeps may use: a large backlog makes sweeps rarer. */
@@ -63,9 +63,9 @@ export async function sweepOnce(context: Context, dispatcher: Dispatcher): Promi
   if (isFull) {
     const share = Math.ceil(options.sweepLimit / kinds.length)
     const byKind = Map.groupBy(oldest, ({ key }) => kindOf(key))
-    const hidden = kinds.filter(
-      (kind) => (byKind.get(kind)?.length ?? 0) < share && dispatcher.free(ACTOR_POOLS[kind]) > 0,
-    )
+    const hidden = [...definitions.values()]
+      .filter(({ kind, pool }) => (byKind.get(kind)?.length ?? 0) < share && dispatcher.free(pool) > 0)
+      .map(({ kind }) => kind)
     const more = { ...ask, kinds: hidden, running: dispatcher.known(), limit: share }
     if (hidden.length > 0) found += take(context, dispatcher, await sweepByKind(sql, more))
   }
@@ -84,9 +84,8 @@ function take(context: Context, dispatcher: Dispatcher, due: readonly Due[]): nu
   const rest: WakeUp[] = []
   let found = 0
   for (const { key, seq, type, organization, state, isOverdue } of due) {
-    const kind = kindOf(key)
-    if (kind === null) continue
-    const pool = ACTOR_POOLS[kind]
+    const pool = context.definitions.get(kindOf(key))?.pool
+    if (pool === undefined) continue
     if (pool === 'short') found += 1
     if (state !== 'idle' || dispatcher.free(pool) > 0) {
       dispatcher.offer({ key, seq, organization }, state === 'dead')

@@ -4,39 +4,29 @@
  * A use case sends a *message* to an actor. A *wake-up* is a hint to the workers that a message is waiting. A *turn* is the
  * handling of a message by the one worker that owns the actor at that moment.
  */
+import type { TSchema } from '@sinclair/typebox'
+import type { TypeCheck } from '@sinclair/typebox/compiler'
 import type { Json, Tx } from '../platform/db/pool.ts'
 import type { Log } from '../platform/observability/log.ts'
 
 /**
- * The kinds of actors and the pool that runs each. Turns of the pool `short` run SQL only; the others may do any I/O. `media` is
- * separate from `long` because its turns may take hours, and mails must not wait for films. `analysis` is separate because many of
- * its actors may share a turn (`GroupHandler`).
+ * Pools of workers. Turns of `short` do SQL only; those of the others may do any I/O. Turns of `media` may take hours, so the turns of
+ * `long` do not wait behind them. Many actors of `analysis` may share a turn (`GroupHandler`).
  */
-export const ACTOR_POOLS = {
-  session: 'short',
-  analysis: 'analysis',
-  form: 'long',
-  erasure: 'long',
-  recording: 'media',
-  transcription: 'media',
-} as const
-export type ActorKind = keyof typeof ACTOR_POOLS
-export type Pool = (typeof ACTOR_POOLS)[ActorKind]
+export const POOLS = ['short', 'long', 'media', 'analysis'] as const
+export type Pool = (typeof POOLS)[number]
 /** Pools of long turns. */
 export type LongPool = Exclude<Pool, 'short'>
-export const POOLS = ['short', 'long', 'media', 'analysis'] as const satisfies readonly Pool[]
 
-/** `<kind>:<uuid>`; also the primary key of the actor's row. */
-export type ActorKey = `${ActorKind}:${string}`
+/** `<kind>:<uuid>`; also the primary key of the actor's row. Features declare the kinds (`declaration.ts`). */
+export type ActorKey = `${string}:${string}`
 
-/** The kind in a key. Null if this version does not know it, because a newer process wrote it. */
-export function kindOf(key: string): ActorKind | null {
-  const kind = key.slice(0, key.indexOf(':'))
-  return isKind(kind) ? kind : null
-}
+/** Kind → pool, of every actor that this version knows. */
+export type Kinds = ReadonlyMap<string, Pool>
 
-function isKind(kind: string): kind is ActorKind {
-  return Object.hasOwn(ACTOR_POOLS, kind)
+/** The kind in a key. This version may not know it, because a newer process wrote it. */
+export function kindOf(key: string): string {
+  return key.slice(0, key.indexOf(':'))
 }
 
 export interface NewMessage {
@@ -71,13 +61,13 @@ export const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000'
  */
 export type Send = (newMessages: readonly NewMessage[]) => Promise<void>
 
-export interface Message {
+export interface Message<P = Json> {
   readonly key: ActorKey
   /** The part of the key after the colon. */
   readonly id: string
   readonly seq: number
   readonly type: string
-  readonly payload: Json
+  readonly payload: P
   /** How often this message was tried before. */
   readonly attempts: number
 }
@@ -96,7 +86,7 @@ export class Fenced extends Error {
  * each alone in a transaction.
  * Resolving with `again` keeps the message at the head, because there is more to do than one turn should.
  */
-export type ShortHandler = (message: Message, tx: Tx, send: Send) => Promise<'done' | 'again'>
+export type ShortHandler<P = Json> = (message: Message<P>, tx: Tx, send: Send) => Promise<'done' | 'again'>
 
 /** The first due messages of an actor, all for the same bulk handler. */
 export interface Visit {
@@ -133,15 +123,15 @@ interface AnyLongTurn {
 }
 
 /** A long turn of one message. */
-export interface LongTurn extends AnyLongTurn {
-  readonly message: Message
-  /** The organization that the work belongs to, as in the message. */
+export interface LongTurn<P = Json> extends AnyLongTurn {
+  readonly message: Message<P>
+  /** Whose work it is, as in the message. */
   readonly organization: string
   /** Runs an intermediate, fenced transaction. @throws Fenced if another worker has taken over. */
   step<T>(work: (tx: Tx, send: Send) => Promise<T>): Promise<T>
 }
 
-export type LongHandler = (turn: LongTurn) => Promise<void>
+export type LongHandler<P = Json> = (turn: LongTurn<P>) => Promise<void>
 
 /** A long turn of many actors, with the first due message of each. `finish` removes all of them, or none. */
 export interface GroupTurn extends AnyLongTurn {
@@ -156,21 +146,23 @@ export interface GroupTurn extends AnyLongTurn {
  * `batchPatienceMs`, no attempt is counted, and the runtime handles each message with `alone`. A message that failed before runs
  * with `alone` from the start.
  */
-export interface GroupHandler {
+export interface GroupHandler<P = Json> {
   together(turn: GroupTurn): Promise<void>
-  readonly alone: LongHandler
+  readonly alone: LongHandler<P>
 }
 
 /** Handles a message that failed `maxAttempts` times, in a fenced transaction that removes it. */
-export type GiveUp = (
-  message: Message,
+export type GiveUp<P = Json> = (
+  message: Message<P>,
   tx: Tx,
   send: Send,
   error: string,
 ) => Promise<'handled' | 'dead_letter'>
 
-interface DefinitionBase {
-  readonly kind: ActorKind
+export interface DefinitionBase {
+  readonly kind: string
+  /** The check of each type's payload. Absent: payloads are not checked. */
+  readonly payloads?: ReadonlyMap<string, TypeCheck<TSchema>>
   readonly maxAttempts: number
   /** Message types with their own limit, such as one that may wait for hours for an external server. */
   readonly maxAttemptsOf?: Readonly<Record<string, number>>

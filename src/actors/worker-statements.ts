@@ -2,7 +2,7 @@
 import type { Query } from '../platform/db/pool.ts'
 import type { Running } from './running.ts'
 import { MAX_DEATH_PAUSE_S, WORKER_ENDED } from './statements.ts'
-import type { ActorKey, ActorKind } from './types.ts'
+import type { ActorKey } from './types.ts'
 
 /** Registers a worker or renews its lease. Also registers a worker again whose row was deleted while it was paused. */
 export async function beat(sql: Query, worker: string): Promise<void> {
@@ -80,8 +80,8 @@ const isOverdue = (sql: Query) => sql`m.available_at < now() - make_interval(sec
 export interface SweepOptions {
   readonly worker: string
   readonly leaseMs: number
-  readonly kinds: readonly ActorKind[]
-  /** Actors that this worker runs or has queued; the sweep leaves them out. */
+  readonly kinds: readonly string[]
+  /** Actors that this worker is running. */
   readonly running: readonly ActorKey[]
   readonly limit: number
 }
@@ -107,7 +107,7 @@ export async function sweep(sql: Query, options: SweepOptions): Promise<readonly
     where m.available_at <= now()
       and (a.owner is null or w.id is null or a.owner = ${worker})
       and m.key <> all(${options.running as ActorKey[]}::text[])
-      and array_position(${options.kinds as ActorKind[]}::text[], split_part(m.key, ':', 1)) is not null
+      and array_position(${options.kinds as string[]}::text[], split_part(m.key, ':', 1)) is not null
       and not exists (select 1 from actor_message earlier where earlier.key = m.key and earlier.seq < m.seq)
     order by m.available_at
     limit ${options.limit}`
@@ -125,7 +125,7 @@ export async function sweepByKind(sql: Query, options: SweepOptions): Promise<re
   const { worker, leaseMs, kinds } = options
   return sql<Due[]>`
     select due.key, due.seq, due.type, due.organization, due.state, due."isOverdue"
-    from unnest(${kinds as ActorKind[]}::text[], ${kinds.map(endOf)}::text[]) as k (kind, kind_end)
+    from unnest(${kinds as string[]}::text[], ${kinds.map(endOf)}::text[]) as k (kind, kind_end)
     cross join lateral (
       select m.key, m.seq, m.type, m.organization_id as organization,
         case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state,
@@ -146,7 +146,7 @@ export async function sweepByKind(sql: Query, options: SweepOptions): Promise<re
 }
 
 /** A text after all keys of a kind in any collation: the kind with its last character raised by one. Independent of the colon. */
-function endOf(kind: ActorKind): string {
+function endOf(kind: string): string {
   return kind.slice(0, -1) + String.fromCharCode(kind.charCodeAt(kind.length - 1) + 1)
 }
 
@@ -196,7 +196,7 @@ export async function sweepByOrganization(
   return sql<Due[]>`
     select due.key, due.seq, due.type, due.organization, due.state, due."isOverdue"
     from unnest(${organizations as string[]}::uuid[]) as o (id)
-    cross join unnest(${kinds as ActorKind[]}::text[]) as k (kind)
+    cross join unnest(${kinds as string[]}::text[]) as k (kind)
     cross join lateral (
       select m.key, m.seq, m.type, m.available_at, m.organization_id as organization,
         case when a.owner is null then 'idle' when a.owner = ${worker} then 'mine' else 'dead' end as state,

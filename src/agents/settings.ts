@@ -16,7 +16,7 @@ const Pattern = text('An RE2 pattern: 1 to 1000 characters.', {
 
 /** Part of the description of both redaction settings. Redacted ids could become equal, and then events or people would be mixed up. */
 const KEPT =
-  'Ids stay as they are, those of participants too: an id should be none that tells who somebody is.'
+  'Ids stay unchanged, including those of participants, so an id should not reveal who a person is.'
 
 const userIds = Type.Array(uuid('Id of a member of the organization.'), {
   maxItems: 1000,

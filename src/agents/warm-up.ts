@@ -5,11 +5,14 @@
  *
  * It runs in the background while the process already serves requests. It leaves no data behind.
  */
-import { type ActorKey, type LongTurn, NO_ORGANIZATION } from '../actors/types.ts'
+
+import { type LongTurn, NO_ORGANIZATION } from '../actors/types.ts'
 import { practiseTurn } from '../actors/warm-up.ts'
 import type { Analyzer, Exchange } from '../analyze/analyzer.ts'
 import { createAnalyzer } from '../analyze/create.ts'
 import type { Deps } from '../container.ts'
+import { analysisMessages } from '../messages/analysis.ts'
+import { sessionMessages } from '../messages/session.ts'
 import { errorOfData } from '../platform/concurrency/work.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -112,13 +115,13 @@ function prepared(applicationId: string): PreparedRequest {
 
 async function takeTurns(deps: WarmUpDeps, tx: Tx, sessionId: string): Promise<void> {
   const session = sessionActor(deps)
-  await practiseTurn(tx, `session:${sessionId}`, async (message, send) => {
+  await practiseTurn(tx, sessionMessages.key(sessionId), async (message, send) => {
     const handler = session.pool === 'short' ? session.handlers[message.type] : undefined
     if (typeof handler !== 'object') throw new Error(`no handler for ${message.type}`)
     await handler.visit([{ key: message.key, id: message.id, messages: [message] }], tx, send)
   })
   const analysis = analysisActor(deps, FINDS_NOTHING)
-  const key: ActorKey = `analysis:${sessionId}`
+  const key = analysisMessages.key(sessionId)
   const turn: LongTurn = {
     message: { key, id: sessionId, seq: 1, type: 'analyze', payload: {}, attempts: 0 },
     organization: NO_ORGANIZATION,

@@ -4,10 +4,12 @@
  * Media can be retried if its bytes or its URL were kept, which is the case when the file was not the cause. Two
  * requests lead to one retry. If the message of running work was deleted, it is sent again.
  */
+
 import { isWaiting, transactionWithOutbox } from '../actors/mailbox.ts'
-import type { ActorKey, NewMessage } from '../actors/types.ts'
+import type { NewMessage } from '../actors/types.ts'
 import * as assets from '../assets/service.ts'
 import type { Deps } from '../container.ts'
+import { recordingMessages } from '../messages/recording.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { findProcessed, processAgain, recordingsToProcessAgain } from '../uploads/processing.ts'
 
@@ -98,17 +100,8 @@ async function unlessQueued(tx: Tx, message: NewMessage): Promise<NewMessage | '
   return (await isWaiting(tx, message.key, message.type)) ? 'under_way' : message
 }
 
-const actorOf = ({ recordingId }: assets.Subject): ActorKey => `recording:${recordingId}`
+const fetching = ({ recordingId, organizationId }: assets.Subject): NewMessage =>
+  recordingMessages.message(recordingId, 'ingest_url', { organizationId })
 
-const fetching = (recording: assets.Subject): NewMessage => ({
-  key: actorOf(recording),
-  type: 'ingest_url',
-  organizationId: recording.organizationId,
-})
-
-const processing = (recording: assets.Subject, uploadId: string): NewMessage => ({
-  key: actorOf(recording),
-  type: 'process_upload',
-  payload: { uploadId },
-  organizationId: recording.organizationId,
-})
+const processing = ({ recordingId, organizationId }: assets.Subject, uploadId: string): NewMessage =>
+  recordingMessages.message(recordingId, 'process_upload', { payload: { uploadId }, organizationId })

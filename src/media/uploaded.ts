@@ -8,12 +8,15 @@
  * If the recording already has media, its asset is not changed until the new media is published. The old media stays
  * playable, and remains if the new file fails.
  */
+
 import { join } from 'node:path'
+import type { PayloadOf } from '../actors/declaration.ts'
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { AssetErrorCode } from '../assets/rules.ts'
 import { lockAsset, moveAsset } from '../assets/service.ts'
 import type { Deps } from '../container.ts'
-import type { Json, Tx } from '../platform/db/pool.ts'
+import type { recordingMessages } from '../messages/recording.ts'
+import type { Tx } from '../platform/db/pool.ts'
 import { discardAutomaticTranscript, type RequestTranscription } from '../transcribe/requests.ts'
 import {
   beginProcessing,
@@ -34,6 +37,8 @@ export type UploadedDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
   readonly requestTranscription: RequestTranscription
 }
 
+type UploadMessage = PayloadOf<typeof recordingMessages, 'process_upload'>
+
 /** With the pauses between them, attempts last for hours, in which an operator can free disk space. */
 export const PROCESS_ATTEMPTS = 60
 
@@ -41,13 +46,15 @@ export const PROCESS_ATTEMPTS = 60
 const UNKNOWN_TYPE = 'application/octet-stream'
 
 /** Handlers of the actor kind `recording`: `process_upload` {uploadId}, sent when the last byte is stored. */
-export function uploadedHandlers(deps: UploadedDeps): Readonly<Record<'process_upload', LongHandler>> {
+export function uploadedHandlers(
+  deps: UploadedDeps,
+): Readonly<Record<'process_upload', LongHandler<UploadMessage>>> {
   return { process_upload: (turn) => processUpload(deps, turn) }
 }
 
-async function processUpload(deps: UploadedDeps, turn: LongTurn): Promise<void> {
+async function processUpload(deps: UploadedDeps, turn: LongTurn<UploadMessage>): Promise<void> {
   const begun = await turn.step(async (tx) => {
-    const upload = await beginProcessing(tx, uploadIdOf(turn.message.payload))
+    const upload = await beginProcessing(tx, turn.message.payload.uploadId)
     return upload === null ? null : { upload, stale: await garbageOf(tx, upload) }
   })
   if (begun === null) return turn.finish(async () => {})
@@ -117,8 +124,8 @@ async function showProgress(turn: LongTurn, upload: ProcessedUpload, percent: nu
 }
 
 /** Handles a `process_upload` message that failed every time for reasons outside the file. The file is kept. */
-export const giveUpUpload: GiveUp = async (message, tx) => {
-  const upload = await beginProcessing(tx, uploadIdOf(message.payload))
+export const giveUpUpload: GiveUp<UploadMessage> = async (message, tx) => {
+  const upload = await beginProcessing(tx, message.payload.uploadId)
   if (upload !== null) await end(tx, upload, 'giveUp', 'processing_failed')
   return 'handled'
 }
@@ -131,12 +138,4 @@ async function end(
 ): Promise<void> {
   await moveUpload(tx, upload, event, 'processing_failed')
   await moveAsset(tx, upload, event, code)
-}
-
-function uploadIdOf(payload: Json): string {
-  if (payload !== null && typeof payload === 'object' && 'uploadId' in payload) {
-    const { uploadId } = payload
-    if (typeof uploadId === 'string') return uploadId
-  }
-  throw new Error('the message has no upload id')
 }

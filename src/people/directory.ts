@@ -4,8 +4,10 @@
  * An erasure removes everything that names the person. One transaction deletes the person's row and all references to it.
  * It also starts an actor (erasure-actor.ts), which erases the person's name from conversations and recordings.
  */
+
 import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
+import { erasureMessages } from '../messages/erasure.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { withinReach } from '../platform/db/walk.ts'
@@ -72,7 +74,7 @@ export function createDirectory(deps: DirectoryDeps) {
         const { publicId } = person
         const row = { id: newId(), organizationId, personId: id, publicId, terms, counts }
         const inserted = await insertErasure(tx, row)
-        await outbox.send([{ key: `erasure:${row.id}`, type: 'erase' }])
+        await outbox.send([erasureMessages.message(row.id, 'erase')])
         return inserted
       })
       log.info({ organizationId, personId: id, erased: erasure.counts }, 'person erased')

@@ -4,8 +4,10 @@
  * A turn may end anywhere: each step commits its progress, and the next turn continues there. A long erasure ends its turn
  * after a while and sends itself a message, so that other long turns get their share.
  */
+import { defineActor } from '../actors/declaration.ts'
 import type { ActorDefinition, LongTurn, Send } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
+import { erasureMessages } from '../messages/erasure.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import * as store from './erasure.store.ts'
 import { createEraser, ERASURE_KINDS, type ErasureReach } from './erasure.ts'
@@ -21,16 +23,14 @@ export function erasureActor(
   { clock }: Pick<Deps, 'clock'>,
   reaches: readonly ErasureReach[],
 ): ActorDefinition {
-  return {
-    kind: 'erasure',
-    pool: 'long',
+  return defineActor(erasureMessages, {
     maxAttempts: 20,
     handlers: { erase: (turn) => erase(clock, reaches, turn) },
-  }
+  })
 }
 
 async function erase(clock: Deps['clock'], reaches: readonly ErasureReach[], turn: LongTurn): Promise<void> {
-  const { id, key } = turn.message
+  const { id } = turn.message
   const until = clock.now().getTime() + TURN_MS
   let finished = false
   while (!finished && clock.now().getTime() < until) {
@@ -39,7 +39,7 @@ async function erase(clock: Deps['clock'], reaches: readonly ErasureReach[], tur
   }
   if (finished) turn.log.info({ erasureId: id }, 'erasure finished')
   await turn.finish(async (_, send) => {
-    if (!finished) await send([{ key, type: 'erase' }])
+    if (!finished) await send([erasureMessages.message(id, 'erase')])
   })
 }
 

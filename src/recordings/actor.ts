@@ -2,7 +2,9 @@
  * The actor of a recording. It handles everything that happens after the recording's requests were answered, one
  * message at a time.
  */
-import type { ActorDefinition, GiveUp } from '../actors/types.ts'
+
+import { defineActor } from '../actors/declaration.ts'
+import type { ActorDefinition } from '../actors/types.ts'
 import { createSummarizer } from '../analyze/create.ts'
 import type { Summarizer } from '../analyze/summarizer.ts'
 import type { Deps } from '../container.ts'
@@ -13,6 +15,7 @@ import { findPrograms } from '../media/programs.ts'
 import { MAX_TURN_MS } from '../media/rules.ts'
 import { giveUpIngestion, INGEST_ATTEMPTS } from '../media/service.ts'
 import { giveUpUpload, PROCESS_ATTEMPTS, uploadedHandlers } from '../media/uploaded.ts'
+import { recordingMessages } from '../messages/recording.ts'
 import { createFetchPublic, type FetchPublic } from '../platform/net/fetch-public.ts'
 import { createTranscriber } from '../transcribe/create.ts'
 import { createRequestTranscription } from '../transcribe/requests.ts'
@@ -42,9 +45,7 @@ export function recordingActor(
 ): ActorDefinition {
   const requestTranscription = createRequestTranscription(deps.config)
   const media = { ...deps, process, requestTranscription }
-  return {
-    kind: 'recording',
-    pool: 'media',
+  return defineActor(recordingMessages, {
     maxAttempts: 8,
     maxAttemptsOf: {
       ingest_url: INGEST_ATTEMPTS,
@@ -60,14 +61,12 @@ export function recordingActor(
       // Sent by older versions: a transcription has an actor of its own (`transcribe/actor.ts`).
       ...transcribeHandlers({ ...deps, transcriber }),
     },
-    giveUp: async (message, ...rest) => GIVE_UPS[message.type]?.(message, ...rest) ?? 'dead_letter',
-  }
-}
-
-const GIVE_UPS: Readonly<Record<string, GiveUp>> = {
-  ingest_url: giveUpIngestion,
-  process_upload: giveUpUpload,
-  transcribe: giveUpTranscription,
+    giveUp: {
+      ingest_url: giveUpIngestion,
+      process_upload: giveUpUpload,
+      transcribe: giveUpTranscription,
+    },
+  })
 }
 
 function createRealProcess({ config, clock }: Pick<Deps, 'config' | 'clock'>): Process {

@@ -9,12 +9,14 @@
  * (404), then unfit values (422). The conflict (409) is last, because a corrected retry may still find that another
  * request has taken its external id.
  */
+
 import { deleteActors, type Outbox, transactionWithOutbox } from '../actors/mailbox.ts'
-import type { ActorKey } from '../actors/types.ts'
 import { awaitFromUrl } from '../assets/service.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
 import { deleteDiscarded, discardMedia, requestMedia } from '../media/service.ts'
+import { recordingMessages } from '../messages/recording.ts'
+import { transcriptionMessages } from '../messages/transcription.ts'
 import {
   DuplicateExternalId,
   isTakenMeanwhile,
@@ -55,8 +57,6 @@ export interface ListRequest extends Omit<lists.ListFilter, 'id'> {
 
 /** How long a request that deletes a recording waits for the object store. */
 const MEDIA_DELETE_MS = 5_000
-
-const actorOf = (recordingId: string): ActorKey => `recording:${recordingId}`
 
 export function createRecordings(deps: RecordingsDeps) {
   const { sql, reads, folders, newId, log } = deps
@@ -120,7 +120,7 @@ export function createRecordings(deps: RecordingsDeps) {
         await discardMedia(tx, { organizationId: viewer.organizationId, recordingId: id })
         await discardUploads(tx, { organizationId: viewer.organizationId, recordingId: id })
         await store.deleteRecording(tx, viewer.organizationId, id)
-        await deleteActors(tx, [actorOf(id), `transcription:${id}`])
+        await deleteActors(tx, [recordingMessages.key(id), transcriptionMessages.key(id)])
       })
       await deleteDiscarded(deps, { organizationId: viewer.organizationId, recordingId: id }, MEDIA_DELETE_MS)
       log.info({ organizationId: viewer.organizationId, recordingId: id }, 'recording deleted')
@@ -172,11 +172,11 @@ async function write(
     writeTranscript(tx, organizationId, id, transcript ?? []),
   ])
   // The order matters: a supplied transcript must not wait for media, which may take hours.
-  const key = actorOf(id)
-  if (transcript !== null) await outbox.send([{ key, type: 'transcript_completed', organizationId }])
+  if (transcript !== null)
+    await outbox.send([recordingMessages.message(id, 'transcript_completed', { organizationId })])
   if (draft.assetUrl !== null) {
     await awaitFromUrl(tx, { organizationId, recordingId: id }, draft.assetUrl)
-    await outbox.send([{ key, type: 'ingest_url', organizationId }])
+    await outbox.send([recordingMessages.message(id, 'ingest_url', { organizationId })])
   }
   return readBack(deps, tx, viewer, id)
 }
@@ -214,7 +214,7 @@ async function applyChange(
   await store.updateRecording(tx, organizationId, id, change)
   const { assetUrl } = change
   if (assetUrl !== undefined && (await requestMedia(tx, { organizationId, recordingId: id }, assetUrl)))
-    await outbox.send([{ key: actorOf(id), type: 'ingest_url', organizationId }])
+    await outbox.send([recordingMessages.message(id, 'ingest_url', { organizationId })])
   return readBack(deps, tx, viewer, id)
 }
 

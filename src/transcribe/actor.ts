@@ -2,9 +2,12 @@
  * The actor of a recording's transcription. It has a mailbox of its own: an attempt may take hours, and so may the wait for the next
  * one, and neither holds up other media of the recording.
  */
+
+import { defineActor } from '../actors/declaration.ts'
 import type { ActorDefinition } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { findPrograms } from '../media/programs.ts'
+import { transcriptionMessages } from '../messages/transcription.ts'
 import { createTranscriber } from './create.ts'
 import type { Transcriber } from './transcriber.ts'
 import { giveUpTranscription, TRANSCRIBE_ATTEMPTS, transcribeHandlers } from './transcription.ts'
@@ -18,12 +21,9 @@ export function transcriptionActor(
     deps.requestWork,
   ),
 ): ActorDefinition {
-  return {
-    kind: 'transcription',
-    pool: 'media',
+  return defineActor(transcriptionMessages, {
     maxAttempts: TRANSCRIBE_ATTEMPTS,
     handlers: transcribeHandlers({ ...deps, transcriber }),
-    giveUp: async (message, ...rest) =>
-      message.type === 'transcribe' ? giveUpTranscription(message, ...rest) : 'dead_letter',
-  }
+    giveUp: giveUpTranscription,
+  })
 }

@@ -1,8 +1,10 @@
 /** Requests transcription, in the transaction that publishes the media or for an operator. */
+
 import { transactionWithOutbox } from '../actors/mailbox.ts'
-import type { ActorKey, Send } from '../actors/types.ts'
+import type { Send } from '../actors/types.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../container.ts'
+import { transcriptionMessages } from '../messages/transcription.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import {
   queueTranscription,
@@ -42,8 +44,8 @@ export async function requestTranscription(
   from: Untranscribed,
 ): Promise<boolean> {
   if (!(await queueTranscription(tx, recording, from))) return false
-  const key: ActorKey = `transcription:${recording.recordingId}`
-  await send([{ key, type: 'transcribe', organizationId: recording.organizationId }])
+  const { organizationId, recordingId } = recording
+  await send([transcriptionMessages.message(recordingId, 'transcribe', { organizationId })])
   return true
 }
 

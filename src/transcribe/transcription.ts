@@ -6,10 +6,12 @@
  * not the message a dead letter. If other media replaces the media meanwhile, the attempt fails, and the next one uses
  * the new media.
  */
+
 import { join } from 'node:path'
 import { Fenced, type GiveUp, type LongHandler, type LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { withTemporaryFolder } from '../media/temporary.ts'
+import { recordingMessages } from '../messages/recording.ts'
 import { withTimeoutSignal } from '../platform/concurrency/timeout.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { beginTranscription, endTranscription, type Transcription } from '../recordings/transcript.ts'
@@ -61,7 +63,7 @@ async function transcribe(deps: TranscribeDeps, turn: LongTurn): Promise<void> {
   await turn.finish(async (tx, send) => {
     await end(tx, begun, 'completed')
     await writeTranscript(tx, begun.organizationId, begun.recordingId, utterances)
-    await send([{ key: `recording:${begun.recordingId}`, type: 'transcript_completed' }])
+    await send([recordingMessages.message(begun.recordingId, 'transcript_completed')])
   })
   log.info({ transcriber: transcriber.name, utterances: utterances.length }, 'transcribed')
 }

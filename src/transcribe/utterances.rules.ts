@@ -47,11 +47,15 @@ function timedSegments(segments: readonly Segment[], durationSeconds: number | n
   })
 }
 
-/** The text on one line that the database can store; '' if nothing is left. */
+/**
+ * The text on one line that the database can store; '' if nothing is left. White space other than the blank is replaced first,
+ * so that single blanks, which separate most words, are not replaced by themselves.
+ */
 function cleanText(text: string): string {
   return text
     .toWellFormed()
-    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .replaceAll(/[\p{Cc}\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+/gu, ' ')
+    .replaceAll(/ {2,}/g, ' ')
     .trim()
 }
 
@@ -89,23 +93,43 @@ function withoutOverlaps(utterances: readonly Utterance[]): readonly Utterance[]
 function splitLong(utterance: Utterance): readonly Utterance[] {
   const { text, startSec, endSec } = utterance
   if (text.length <= MAX_UTTERANCE_CHARACTERS) return [utterance]
-  const characters = [...text]
+  const characters = charactersIn(text, 0, text.length)
   const parts: Utterance[] = []
-  const at = (index: number) => toMilliseconds(startSec + ((endSec - startSec) * index) / characters.length)
-  for (let from = 0; from < characters.length; ) {
-    const most = from + MAX_UTTERANCE_CHARACTERS
-    const to = most < characters.length ? lastBlank(characters, from, most) : characters.length
-    const part = characters.slice(from, to).join('').trim()
-    if (part !== '') parts.push({ ...utterance, startSec: at(from), endSec: at(to), text: part })
+  const at = (count: number) => toMilliseconds(startSec + ((endSec - startSec) * count) / characters)
+  let before = 0
+  for (let from = 0; from < text.length; ) {
+    const most = skipCharacters(text, from, MAX_UTTERANCE_CHARACTERS)
+    const to = most < text.length ? lastBlank(text, from, most) : text.length
+    const after = before + charactersIn(text, from, to)
+    const part = text.slice(from, to).trim()
+    if (part !== '') parts.push({ ...utterance, startSec: at(before), endSec: at(after), text: part })
     from = to
+    before = after
   }
   return parts
 }
 
 /** The last blank after `from` and not after `most`; `most` if there is none. */
-function lastBlank(characters: readonly string[], from: number, most: number): number {
-  for (let at = most; at > from; at--) if (characters[at] === ' ') return at
+function lastBlank(text: string, from: number, most: number): number {
+  for (let at = most; at > from; at--) if (text[at] === ' ') return at
   return most
+}
+
+const isLowSurrogate = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff
+
+/** The code points between two indices of a well-formed text. (An array of them takes many times as long.) */
+function charactersIn(text: string, from: number, to: number): number {
+  let count = 0
+  for (let at = from; at < to; at++) if (!isLowSurrogate(text.charCodeAt(at))) count++
+  return count
+}
+
+/** The index that is so many code points after `from`, or the end of the text. */
+function skipCharacters(text: string, from: number, count: number): number {
+  let at = from
+  for (let left = count; left > 0 && at < text.length; left--)
+    at += isLowSurrogate(text.charCodeAt(at + 1)) ? 2 : 1
+  return at
 }
 
 function fit(utterances: readonly Utterance[]): FittedTranscript {

@@ -2,6 +2,7 @@
  * Erases a person from the transcripts of the recordings in which the person took part. The recording's actor then
  * rebuilds the search index and an automatic summary from the remaining text.
  */
+import { recordingMessages } from '../messages/recording.ts'
 import type { ErasureReach } from '../people/erasure.ts'
 import type { Json } from '../platform/db/pool.ts'
 import { keepTranscript } from '../recordings/transcript.ts'
@@ -37,7 +38,7 @@ export const transcriptErasure: ErasureReach = {
     const state = { place, after: rows.at(-1)?.ordinal ?? after, changed: changed || erased.length > 0 }
     const counts = { utterances: erased.length }
     if (rows.length === UTTERANCES) return { next: state as unknown as Json, counts }
-    if (state.changed) await send([{ key: `recording:${id}`, type: 'transcript_completed' }])
+    if (state.changed) await send([recordingMessages.message(id, 'transcript_completed')])
     return { next: following, counts }
   },
 }

@@ -4,8 +4,10 @@
  * The request works under the writer number it took. When a newer request takes over or the upload ends, the next
  * record fails, and the request ends.
  */
+
 import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
+import { recordingMessages } from '../messages/recording.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { IncomingRecord, IncomingWriter } from '../platform/storage/incoming.ts'
 import type { AbortReason } from './active-requests.ts'
@@ -234,9 +236,9 @@ class Sink {
     const recorded = await transactionWithOutbox(this.#context, async (tx, outbox) => {
       if (!isLast) return store.recordProgress(tx, claim, record)
       if (!(await store.complete(tx, claim, record))) return false
-      const key = `recording:${claim.recordingId}` as const
-      const payload = { uploadId: claim.id }
-      await outbox.send([{ key, type: 'process_upload', payload, organizationId: claim.organizationId }])
+      const { organizationId, recordingId, id: uploadId } = claim
+      const options = { payload: { uploadId }, organizationId }
+      await outbox.send([recordingMessages.message(recordingId, 'process_upload', options)])
       return true
     })
     if (!recorded) throw await refusal(this.#context, claim)

@@ -5,8 +5,11 @@
  * same `Message-ID`. The team's notification goes first, so that an address that refuses mail delays only its own
  * confirmation.
  */
+
+import { defineActor } from '../actors/declaration.ts'
 import type { ActorDefinition, LongTurn } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
+import { formMessages } from '../messages/form.ts'
 import { createMailer } from '../platform/mail/create.ts'
 import { type Mail, type Mailer, RecipientRefused } from '../platform/mail/mail.ts'
 import { confirmationMail, notificationMail } from './mails.ts'
@@ -22,9 +25,7 @@ export function formActor(
   mailer: Mailer = createMailer(config),
 ): ActorDefinition {
   const { teamEmail } = config.mail
-  return {
-    kind: 'form',
-    pool: 'long',
+  return defineActor(formMessages, {
     maxAttempts: MAX_ATTEMPTS,
     handlers: {
       notify_team: (turn) =>
@@ -34,7 +35,7 @@ export function formActor(
         ),
       confirm: (turn) => confirm(mailer, turn),
     },
-  }
+  })
 }
 
 async function deliver(

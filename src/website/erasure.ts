@@ -1,8 +1,10 @@
 /** Erases an e-mail address from the website's submissions, for the operator of the service. */
+
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deleteActors } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
+import { formMessages } from '../messages/form.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { mailIds } from './mails.ts'
 import { deleteSubmissions } from './store.ts'
@@ -22,7 +24,7 @@ export async function eraseSubmissions(
     const deleted = await deleteSubmissions(tx, email.trim())
     await deleteActors(
       tx,
-      deleted.map((id) => `form:${id}` as const),
+      deleted.map((id) => formMessages.key(id)),
     )
     return deleted
   })

@@ -5,8 +5,10 @@
  * form receives at most one confirmation for a list and at most one a day for a download, so that the form cannot be used
  * to flood a mailbox.
  */
+
 import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
+import { formMessages } from '../messages/form.ts'
 import { isConfirmed } from './mails.ts'
 import type { Form } from './model.ts'
 import { givenFields } from './rules.ts'
@@ -25,9 +27,9 @@ export function createWebsite(deps: Pick<Deps, 'sql' | 'notifier' | 'newId' | 'c
       return transactionWithOutbox(deps, async (tx, outbox) => {
         if (!(await insertSubmission(tx, submission))) return
         const confirmed = isConfirmed(form.name) && (form.once || !(await usedRecently(tx, submission)))
-        const key = `form:${submission.id}` as const
-        if (deps.config.mail.teamEmail !== null) await outbox.send([{ key, type: 'notify_team' }])
-        if (confirmed) await outbox.send([{ key, type: 'confirm' }])
+        if (deps.config.mail.teamEmail !== null)
+          await outbox.send([formMessages.message(submission.id, 'notify_team')])
+        if (confirmed) await outbox.send([formMessages.message(submission.id, 'confirm')])
       })
     },
   }

@@ -1,4 +1,4 @@
-/** Analysis of many sessions in one turn: each gets its own findings, and a text that cannot be analysed affects only its own session. */
+/** Analysis of many sessions in one turn. Each gets its own findings, and a text that cannot be analysed affects its own session only. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import type { ActorKey } from '../../src/actors/types.ts'
@@ -34,12 +34,12 @@ let database: TestDatabase
 const workers: TestWorker[] = []
 /** The exchanges of each text job, in the order of the jobs. */
 let jobs: (readonly Exchange[])[] = []
-/** Delays a job. Tests change a session here while its analysis runs. */
+/** Delays a job. Tests that change a session during its analysis do so here. */
 let meanwhile: () => Promise<unknown> = async () => {}
 
 const doers = createTextDoers()
 
-/** Runs jobs in this process. A job with a text about hanging fails like a terminated process. */
+/** Does jobs in this process. A job whose text says "hang" fails, as if its process had been killed. */
 const textWork = {
   async run(_job: 'findings', input: readonly Exchange[]) {
     jobs.push(input)
@@ -65,7 +65,7 @@ afterEach(async () => {
 })
 afterAll(() => database.drop())
 
-async function walked(application: TestApplication, events: readonly TestEvent[]): Promise<string> {
+async function processed(application: TestApplication, events: readonly TestEvent[]): Promise<string> {
   const id = await createSession(database.sql, application)
   await storeEvents(database.sql, id, events)
   await runSession(database.sql, sessionActor(deps), id)
@@ -94,7 +94,7 @@ test('sessions of several organizations share a turn and one text job; each gets
   const applications = [await createApplication(database.sql), await createApplication(database.sql)]
   const texts = ['That does not work.', 'It still fails with error 500.', 'Thanks, that worked!', 'ok']
   const ids: string[] = []
-  for (const [n, text] of texts.entries()) ids.push(await walked(applications[n % 2]!, said(text)))
+  for (const [n, text] of texts.entries()) ids.push(await processed(applications[n % 2]!, said(text)))
   await analyse(ids)
   expect(jobs.map((exchanges) => exchanges.length)).toEqual([4])
   expect(await Promise.all(ids.map(findings))).toEqual([
@@ -106,13 +106,13 @@ test('sessions of several organizations share a turn and one text job; each gets
   for (const id of ids) expect((await sessionRow(database.sql, id)).processingStatus).toBe('completed')
 })
 
-test('a text that hangs is blamed on its own message, and the others keep their findings and attempts', async () => {
+test('a text that hangs fails only its own message, and the others keep their findings and attempts', async () => {
   const application = await createApplication(database.sql)
   const innocent = [
-    await walked(application, said('That does not work.')),
-    await walked(application, said('Thanks, that worked!')),
+    await processed(application, said('That does not work.')),
+    await processed(application, said('Thanks, that worked!')),
   ]
-  const guilty = await walked(application, said('hang'))
+  const guilty = await processed(application, said('hang'))
   const worker = await analyse([guilty, ...innocent])
   expect(await responseStates(database.sql, guilty)).toEqual(['a1 failed'])
   expect((await sessionRow(database.sql, guilty)).processingStatus).toBe('failed')
@@ -125,12 +125,12 @@ test('a text that hangs is blamed on its own message, and the others keep their 
   expect(failed.map(({ value }) => value)).toEqual([8])
 })
 
-test('a session that changes or is deleted during its turn gets no findings, and the others do', async () => {
+test('findings about sessions that changed or were deleted during the turn are refused, the others are stored', async () => {
   const application = await createApplication(database.sql)
   const [kept, deleted, changed] = [
-    await walked(application, said('That does not work.')),
-    await walked(application, said('That does not work.')),
-    await walked(application, said('That does not work.')),
+    await processed(application, said('That does not work.')),
+    await processed(application, said('That does not work.')),
+    await processed(application, said('That does not work.')),
   ]
   let times = 0
   meanwhile = async () => {
@@ -151,7 +151,7 @@ test('long sessions take several turns, and all of their responses are analysed'
     assistant(2 * n),
     user(2 * n + 1, 'That does not work.'),
   ]).flat()
-  const ids = [await walked(application, events), await walked(application, events)]
+  const ids = [await processed(application, events), await processed(application, events)]
   await database.sql`update agent_session set status = 'ended' where id = any(${ids}::uuid[])`
   await analyse(ids)
   for (const id of ids) {

@@ -30,7 +30,7 @@ import { textWorkHere } from '../support/text-work.ts'
 let database: TestDatabase
 let application: TestApplication
 const deps = { newId, config: loadConfig({}), textWork: textWorkHere }
-const walker = sessionActor(deps)
+const ofSessions = sessionActor(deps)
 const local = analysisActor(deps)
 
 beforeAll(async () => {
@@ -39,11 +39,11 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** Stores events in a new or known session and runs its turns. */
-async function walked(events: readonly TestEvent[], known?: string): Promise<string> {
+/** Stores events in a new or known session and runs its actor. */
+async function processed(events: readonly TestEvent[], known?: string): Promise<string> {
   const id = known ?? (await createSession(database.sql, application))
   await storeEvents(database.sql, id, events)
-  await runSession(database.sql, walker, id)
+  await runSession(database.sql, ofSessions, id)
   return id
 }
 const analyse = (id: string, actor = local) => runAnalysis(database.sql, actor, id)
@@ -71,7 +71,7 @@ function scripted(answer: (exchanges: readonly Exchange[], call: number) => Prom
 }
 
 test('finalised responses get qualitative signals from the built-in analyser, and the session completes', async () => {
-  const id = await walked([
+  const id = await processed([
     user(0, 'How do I export my invoices?'),
     assistant(1, 'Open the menu.'),
     user(2, 'That does not work, this is terrible.'),
@@ -98,9 +98,9 @@ test('finalised responses get qualitative signals from the built-in analyser, an
   expect(await status(id)).toBe('completed')
 })
 
-test('an exchange holds the question before a response and all messages up to the next response', async () => {
+test('an exchange has the question before a response and the user messages up to the next response', async () => {
   const { asked, actor } = scripted(() => {})
-  const id = await walked([
+  const id = await processed([
     user(0, 'first'),
     user(1, 'second'),
     assistant(2, 'one'),
@@ -117,11 +117,11 @@ test('an exchange holds the question before a response and all messages up to th
   ])
 })
 
-test('a later message of the user causes a new analysis of the response before it, without a new unit', async () => {
-  const id = await walked([user(0, 'How do I export my invoices?'), assistant(1)])
+test('a later user message has the response before it analysed again, without a new unit', async () => {
+  const id = await processed([user(0, 'How do I export my invoices?'), assistant(1)])
   await analyse(id)
   expect([await kinds(id), await status(id)]).toEqual([[], 'completed'])
-  await walked([user(2, 'That does not work.')], id)
+  await processed([user(2, 'That does not work.')], id)
   expect(await status(id)).toBe('processing')
   await analyse(id)
   expect(await kinds(id)).toContain('a1 unresolved negative')
@@ -129,12 +129,12 @@ test('a later message of the user causes a new analysis of the response before i
 })
 
 test('a revised response is analysed again, and its new findings replace the old ones', async () => {
-  const id = await walked([user(0), assistant(1), user(2, 'That does not work.')])
+  const id = await processed([user(0), assistant(1), user(2, 'That does not work.')])
   await analyse(id)
   const before = await signalRows(database.sql, id)
   expect(before.map((signal) => signal.kind)).toContain('unresolved')
-  await walked([{ ...user(2, 'Thanks, that worked!'), revision: 2 }], id)
-  await walked([{ ...assistant(1, 'Better.'), revision: 2 }], id)
+  await processed([{ ...user(2, 'Thanks, that worked!'), revision: 2 }], id)
+  await processed([{ ...assistant(1, 'Better.'), revision: 2 }], id)
   await analyse(id)
   const after = await signalRows(database.sql, id)
   expect(after.map((signal) => signal.kind)).toContain('resolved')
@@ -143,12 +143,12 @@ test('a revised response is analysed again, and its new findings replace the old
   expect(await ledger(database.sql, id)).toEqual(['a1'])
 })
 
-test('a response that changes during its analysis is analysed again', async () => {
+test('a response that changes while it is analysed is analysed again', async () => {
   let id = ''
   const { asked, actor } = scripted(async (_, call) => {
-    if (call === 1) await walked([{ ...assistant(1, 'Newer.'), revision: 2 }], id)
+    if (call === 1) await processed([{ ...assistant(1, 'Newer.'), revision: 2 }], id)
   })
-  id = await walked([user(0), assistant(1, 'Older.'), assistant(2)])
+  id = await processed([user(0), assistant(1, 'Older.'), assistant(2)])
   expect(await analyse(id, actor)).toBe(2)
   expect(asked.map((exchanges) => exchanges.map((exchange) => exchange.answer))).toEqual([
     ['Older.', 'Open the menu.'],
@@ -165,7 +165,7 @@ test('a response that changes during its analysis is analysed again', async () =
 
 test('a long session is analysed page by page, in order of sequence', async () => {
   const { asked, actor } = scripted(() => {})
-  const id = await walked(Array.from({ length: 120 }, (_, sequence) => assistant(sequence)))
+  const id = await processed(Array.from({ length: 120 }, (_, sequence) => assistant(sequence)))
   expect(await analyse(id, actor)).toBe(3)
   expect(asked.flat().map((exchange) => exchange.eventId)).toEqual(
     Array.from({ length: 120 }, (_, sequence) => `a${sequence}`),
@@ -173,8 +173,8 @@ test('a long session is analysed page by page, in order of sequence', async () =
   expect(await status(id)).toBe('completed')
 })
 
-test('an open session that waits at a gap stays pending after all events before the gap are analysed', async () => {
-  const id = await walked([user(0), assistant(1), user(3)])
+test('an open session that waits at a gap stays pending after all its processed responses are analysed', async () => {
+  const id = await processed([user(0), assistant(1), user(3)])
   await analyse(id)
   expect(await status(id)).toBe('pending')
 })
@@ -183,14 +183,14 @@ test('a temporary failure of the analyser fails the turn and writes nothing', as
   const { actor } = scripted(() => {
     throw new AnalyzerError('busy', true)
   })
-  const id = await walked([user(0), assistant(1)])
+  const id = await processed([user(0), assistant(1)])
   await expect(analyse(id, actor)).rejects.toThrow('busy')
   expect(await responseStates(database.sql, id)).toEqual(['a1 metered'])
   expect(await status(id)).toBe('processing')
 })
 
-test('giving up marks one page as failed and continues with the rest', async () => {
-  const id = await walked(Array.from({ length: 60 }, (_, sequence) => assistant(sequence)))
+test('giving up marks one page as failed, and the analysis of the rest goes on', async () => {
+  const id = await processed(Array.from({ length: 60 }, (_, sequence) => assistant(sequence)))
   expect(await giveUpAnalysis(database.sql, local, id)).toMatchObject([
     { key: `analysis:${id}`, type: 'analyze' },
   ])
@@ -201,25 +201,25 @@ test('giving up marks one page as failed and continues with the rest', async () 
   expect(await status(id)).toBe('failed')
 })
 
-test('exchanges that the analyser refuses fail at once, and a revision causes a new attempt', async () => {
+test('refused exchanges fail at once, and a revision is analysed again', async () => {
   const { actor } = scripted((_, call) => {
     if (call === 1) throw new AnalyzerError('refused', false)
   })
-  const id = await walked([user(0), assistant(1)])
+  const id = await processed([user(0), assistant(1)])
   await analyse(id, actor)
   expect(await responseStates(database.sql, id)).toEqual(['a1 failed'])
   expect(await status(id)).toBe('failed')
-  await walked([{ ...assistant(1, 'Better.'), revision: 2 }], id)
+  await processed([{ ...assistant(1, 'Better.'), revision: 2 }], id)
   await analyse(id, actor)
   expect(await status(id)).toBe('completed')
 })
 
-test('a session that is deleted during its analysis leaves nothing', async () => {
+test('a session that is deleted during its analysis leaves no rows', async () => {
   let id = ''
   const { actor } = scripted(async () => {
     await transaction(database.sql, (tx) => deleteSessions(tx, application.organizationId, [id]))
   })
-  id = await walked([user(0), assistant(1)])
+  id = await processed([user(0), assistant(1)])
   await analyse(id, actor)
   expect(await signalRows(database.sql, id)).toEqual([])
 })

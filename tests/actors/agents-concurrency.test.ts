@@ -1,6 +1,6 @@
 /**
- * Two processes with workers on one database. Clients send in parallel, repeat and revise; settings change and credits run out.
- * Every event is stored once, every response is paid for once, and credits are never overspent.
+ * Two processes with workers share one database, while clients send concurrently, repeat and revise, settings change and credits run
+ * out. Every event is stored once, every response is paid for once, and never more than the credits allow.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { assistantMessage, feedbackOn, INGEST, openAgent, userMessage } from '../support/agents.ts'
@@ -23,7 +23,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** A question, two revisions of the answer, and the reader's feedback. */
+/** A question, the answer to it in two revisions, and feedback on the answer. */
 function requestsOf(turn: number) {
   const at = turn * 3 + 1
   const answer = assistantMessage(at + 1, { content: 'My mail is a@example.com.' })
@@ -34,7 +34,7 @@ function requestsOf(turn: number) {
   ]
 }
 
-test('the state and the bill are the same, whichever client sends an event to which process, and however often', async () => {
+test('any order, repetition and process leads to the same stored state and the same metered units', async () => {
   const agent = await openAgent(server)
   const { sql } = server.database
   await sql`update organization set response_credits = ${CREDITS} where id = ${agent.organizationId}`

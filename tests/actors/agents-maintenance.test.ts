@@ -1,4 +1,4 @@
-/** Periodic tasks: gap time-outs, new credits and retention. Also deletion, which leaves nothing behind. */
+/** Tasks that become due by time: gap time-outs, credits that arrived, retention. Also deletion, which leaves no rows of the session. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { WakeUp } from '../../src/actors/types.ts'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
@@ -27,7 +27,7 @@ import { textWorkHere } from '../support/text-work.ts'
 
 let database: TestDatabase
 const deps = { newId, config: loadConfig({}), textWork: textWorkHere }
-const walker = sessionActor(deps)
+const ofSessions = sessionActor(deps)
 
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -58,13 +58,13 @@ const age = (id: string, days: number) =>
       gap_deadline = case when gap_deadline is not null then now() - interval '1 second' end
     where id = ${id}`
 
-/** Creates a session with a row in every table that can hold one. */
+/** A session with a row in every table that can have one. */
 async function fullSession(application: TestApplication): Promise<string> {
   const { sql } = database
   const { organizationId } = application
   const id = await createSession(sql, application)
   await storeEvents(sql, id, [user(0), assistant(1), user(2, 'That does not work.'), feedback(3, 'a1')])
-  await runSession(sql, walker, id)
+  await runSession(sql, ofSessions, id)
   await runAnalysis(sql, analysisActor(deps), id)
   await storeEvents(sql, id, [{ ...assistant(1), revision: 2 }])
   await sql`
@@ -82,7 +82,7 @@ async function fullSession(application: TestApplication): Promise<string> {
   return id
 }
 
-/** The rows that belong to the session, by table. The tables come from the catalogue, so that none is forgotten. */
+/** The number of rows with the session's id, by table. It reads the catalogue, so that it includes new tables. */
 async function rowsOf(id: string): Promise<Record<string, number>> {
   const { sql } = database
   const columns = await sql<{ table: string; column: string }[]>`
@@ -102,7 +102,7 @@ async function rowsOf(id: string): Promise<Record<string, number>> {
   return found
 }
 
-test('deleting a session leaves nothing behind but its units in the ledger', async () => {
+test('deleting a session leaves only its units in the ledger', async () => {
   const { sql } = database
   const application = await createApplication(sql)
   const [id, other] = [await fullSession(application), await fullSession(application)]
@@ -154,7 +154,7 @@ test('retention deletes sessions by their last activity, and keeps those of appl
   expect(await rowsOf(kept)).toEqual(keptRows)
 })
 
-test('retention works through more sessions than one batch', async () => {
+test('retention deletes more sessions than fit into one batch', async () => {
   const { sql } = database
   const application = await createApplication(sql, { settings: { retentionDays: 1 } })
   await sql`
@@ -175,14 +175,14 @@ test('a session whose wait at a gap is over gets one message, however often the 
   const [due, waiting] = [await createSession(sql, application), await createSession(sql, application)]
   for (const id of [due, waiting]) {
     await storeEvents(sql, id, [user(0), user(5)])
-    await runSession(sql, walker, id)
+    await runSession(sql, ofSessions, id)
   }
   await age(due, 2)
   expect((await runTask('agent_gap_timeouts')).map(({ key, type }) => [key, type])).toEqual([
     [`session:${due}`, 'gap_timeout'],
   ])
   expect(await runTask('agent_gap_timeouts')).toEqual([])
-  await runSession(sql, walker, due, 'gap_timeout')
+  await runSession(sql, ofSessions, due, 'gap_timeout')
   await sql`delete from actor_message where key = ${`session:${due}`}`
   expect(await runTask('agent_gap_timeouts')).toEqual([])
 })
@@ -192,12 +192,12 @@ test('sessions whose responses wait for credits get a message once there are cre
   const application = await createApplication(sql, { credits: 0 })
   const id = await createSession(sql, application)
   await storeEvents(sql, id, [user(0), assistant(1)])
-  await runSession(sql, walker, id)
+  await runSession(sql, ofSessions, id)
   expect(await runTask('agent_credits')).toEqual([])
   await sql`update organization set response_credits = 5 where id = ${application.organizationId}`
   expect((await runTask('agent_credits')).map(({ key, type }) => [key, type])).toEqual([
     [`session:${id}`, 'credits_added'],
   ])
-  await runSession(sql, walker, id, 'credits_added')
+  await runSession(sql, ofSessions, id, 'credits_added')
   expect(await ledger(sql, id)).toEqual(['a1'])
 })

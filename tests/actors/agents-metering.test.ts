@@ -1,4 +1,4 @@
-/** Metering: a visible finalised assistant response costs one unit in total, while there are credits. */
+/** Metering: each visible final assistant response costs one unit, once, while the credits last. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
@@ -66,7 +66,7 @@ test('partial and invisible responses cost nothing until they are final and visi
   expect(await ledger(sql, id)).toEqual(['a1'])
 })
 
-test('a response that a revision hides is withdrawn, and showing it again costs no second unit', async () => {
+test('a response that a revision makes invisible is withdrawn, and shown again costs no second unit', async () => {
   const { sql } = database
   const application = await createApplication(sql, { credits: 10 })
   const id = await createSession(sql, application)
@@ -127,7 +127,7 @@ test('new credits meter all waiting responses in order of sequence', async () =>
   expect(await creditsOf(sql, application)).toBeNull()
 })
 
-test('a revision of a metered response is free when the credits are gone', async () => {
+test('a revision of a metered response is free after the credits have run out', async () => {
   const { sql } = database
   const application = await createApplication(sql, { credits: 1 })
   const id = await createSession(sql, application)
@@ -138,7 +138,7 @@ test('a revision of a metered response is free when the credits are gone', async
   expect(await responseStates(sql, id)).toEqual(['a1 metered'])
 })
 
-test('simultaneous turns never spend more credits than there are', async () => {
+test('concurrent turns of sessions never spend more credits than there are', async () => {
   const { sql } = database
   const application = await createApplication(sql, { credits: 13 })
   const ids = await Promise.all(
@@ -154,7 +154,7 @@ test('simultaneous turns never spend more credits than there are', async () => {
   expect(await creditsOf(sql, application)).toBe(0)
 })
 
-test('spending credits does not wait for an insert of another row of the organization', async () => {
+test('spending credits does not wait for a transaction that inserts a row of the organization', async () => {
   const { sql } = database
   const application = await createApplication(sql, { credits: 5 })
   const id = await createSession(sql, application)
@@ -167,7 +167,7 @@ test('spending credits does not wait for an insert of another row of the organiz
   expect(await creditsOf(sql, application)).toBe(4)
 })
 
-test('credits added while a blocked session is being deleted leave no actor behind', async () => {
+test('adding credits while a blocked session is deleted leaves no actor of the session', async () => {
   const { sql } = database
   const application = await createApplication(sql, { credits: 0 })
   const { organizationId } = application

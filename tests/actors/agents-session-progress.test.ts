@@ -42,7 +42,7 @@ const setStatus = (id: string, status: string) =>
   database.sql`update agent_session set status = ${status} where id = ${id}`
 
 describe('session progress', () => {
-  test('takes events in order of sequence, in whatever order they arrived', async () => {
+  test('processes events in order of sequence, in whatever order they arrive', async () => {
     const id = await sessionWith(feedback(3, 'a1'), feedback(2, 'a1'))
     await store(id, user(0), assistant(1))
     await run(id)
@@ -91,7 +91,7 @@ describe('session progress', () => {
     })
   }
 
-  test('goes back for an event below the watermark that arrives after a terminal status', async () => {
+  test('processes a late event of a terminal session', async () => {
     const id = await sessionWith(user(0), feedback(5, 'a1'))
     await setStatus(id, 'ended')
     await run(id)
@@ -103,7 +103,7 @@ describe('session progress', () => {
     expect(await database.sql`select 1 from agent_late_event where session_id = ${id}`).toHaveLength(0)
   })
 
-  test('of 2,500 events takes several turns and misses none', async () => {
+  test('of 2,500 events takes several turns and skips no event', async () => {
     const events = Array.from({ length: 2_500 }, (_, sequence) =>
       sequence % 5 === 0
         ? feedback(sequence, 'a1')
@@ -120,7 +120,7 @@ describe('session progress', () => {
     expect(newMessages[0]).toMatchObject({ key: `analysis:${id}`, type: 'analyze' })
   })
 
-  test('delays the analysis of an open session to wait for more responses, and starts it at once for an ended one', async () => {
+  test('delays the analysis of an open session, and starts that of an ended session at once', async () => {
     const newMessage = { type: 'analyze', unlessWaiting: true, organizationId: expect.any(String) }
     const open = await sessionWith(user(0), assistant(1))
     expect((await run(open)).newMessages).toEqual([
@@ -131,7 +131,7 @@ describe('session progress', () => {
     expect((await run(ended)).newMessages).toEqual([{ ...newMessage, key: `analysis:${ended}` }])
   })
 
-  test('of a deleted session ends without error', async () => {
+  test('of a deleted session needs no turn', async () => {
     expect(await run(crypto.randomUUID())).toEqual({ turns: 1, newMessages: [] })
   })
 })
@@ -141,7 +141,7 @@ describe('the idle time-out', () => {
     database.sql`
       update agent_session set last_activity_at = now() - make_interval(secs => ${seconds}::int) where id = ${id}`
 
-  test('declares the gaps of an idle open session permanent and stores up to which sequence', async () => {
+  test('makes the gaps of an idle open session permanent and stores up to which sequence', async () => {
     const id = await sessionWith(user(0), feedback(2, 'a1'), feedback(6, 'a1'))
     await run(id)
     await age(id, 86_401)
@@ -157,7 +157,7 @@ describe('the idle time-out', () => {
     })
   })
 
-  test('is checked again in the turn: activity in the meantime keeps the session waiting', async () => {
+  test('is checked again in the turn: a session with new activity keeps waiting', async () => {
     const id = await sessionWith(user(0), user(2))
     await run(id)
     await age(id, 86_000)
@@ -165,7 +165,7 @@ describe('the idle time-out', () => {
     expect(await session(id)).toMatchObject({ watermark: 0, gapsPermanentThrough: null })
   })
 
-  test('changes nothing for an idle session without gaps', async () => {
+  test('changes nothing in an idle session without gaps', async () => {
     const id = await sessionWith(user(0), user(1))
     await age(id, 90_000)
     await run(id, 'gap_timeout')
@@ -232,7 +232,7 @@ describe('explicit feedback', () => {
     ])
   })
 
-  test('that was retracted before its turn creates no signal', async () => {
+  test('that was retracted before its first turn makes no signal', async () => {
     const body = { feedback: { targetEventExternalId: 'a0', retracted: true } } as const
     const id = await sessionWith(user(0), { ...feedback(1, 'a0'), revision: 2, body })
     await run(id)
@@ -270,7 +270,7 @@ test('a turn sends no message for analysis while one is waiting', async () => {
   expect(newMessages).toHaveLength(1)
 })
 
-test('a session whose turn was given up shows that it failed, and its message becomes a dead letter', async () => {
+test('a session whose turn was given up has the status failed, and its message becomes a dead letter', async () => {
   const id = await sessionWith(user(0))
   const message = {
     key: `session:${id}`,

@@ -1,4 +1,4 @@
-/** Many sessions in one transaction: long ones, deleted ones, and one whose turn always fails. */
+/** Turns of many sessions in one transaction: long sessions, deleted sessions, and one session that fails. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { send } from '../../src/actors/mailbox.ts'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
@@ -61,7 +61,7 @@ test('sessions of different organizations and applications, with and without cre
   for (const id of ids) expect(await signalRows(sql, id)).toHaveLength(1)
 })
 
-test('a long session among short ones takes several turns, and each short one takes one', async () => {
+test('a long session takes several turns, and the short sessions beside it take one', async () => {
   const { sql } = database
   const application = await createApplication(sql)
   const [long = ''] = await sessionsOf([application], 2_500)
@@ -78,7 +78,7 @@ test('a long session among short ones takes several turns, and each short one ta
   }
 })
 
-test('more late events than a page holds take several turns, and none is left out', async () => {
+test('more late events than fit into a page are processed in several turns', async () => {
   const { sql } = database
   const application = await createApplication(sql)
   const [id = ''] = await sessionsOf([application], 2)
@@ -94,7 +94,7 @@ test('more late events than a page holds take several turns, and none is left ou
   expect(await sql`select 1 from agent_late_event where session_id = ${id}`).toHaveLength(0)
 })
 
-test('one failing session among many fails alone, and the turns of the others count once', async () => {
+test('one failing session among many fails alone, and the others take their turn once', async () => {
   const { sql } = database
   const application = await createApplication(sql, { credits: 100 })
   const ids = await sessionsOf(Array.from({ length: 12 }, () => application))
@@ -136,7 +136,7 @@ test('one failing session among many fails alone, and the turns of the others co
   expect(await creditsOf(sql, application)).toBe(100 - ids.length)
 })
 
-test('each session shows what its own responses wait for', async () => {
+test('each session has the processing status of its own responses', async () => {
   const { sql } = database
   const application = await createApplication(sql)
   const ids = await sessionsOf(Array.from({ length: 4 }, () => application))

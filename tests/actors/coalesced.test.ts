@@ -179,7 +179,7 @@ test('a remembered request that waits for the deletion of its session creates it
   expect(await eventRows(sql, after.sessionId)).toHaveLength(1)
 })
 
-test('a write that was decided before a turn passed its event is refused, and a turn goes back for the event', async () => {
+test('a write that was decided before a turn passed its event is skipped, and the event becomes a late event', async () => {
   const { agent, sessionId, key } = await openSession()
   await agent.accept([userMessage(9)], { status: 'ended' })
   const write = await writeOf(agent, 5)

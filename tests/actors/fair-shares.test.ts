@@ -4,7 +4,6 @@ import { send } from '../../src/actors/mailbox.ts'
 import {
   type ActorDefinition,
   type ActorKey,
-  type ActorKind,
   type LongHandler,
   NO_ORGANIZATION,
 } from '../../src/actors/types.ts'
@@ -12,7 +11,7 @@ import { sessions, startWorker, type TestDeps, type TestWorker, testDeps } from 
 import { createTestDatabase, type TestDatabase, testServer } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
-const keyOf = (kind: ActorKind): ActorKey => `${kind}:${crypto.randomUUID()}`
+const keyOf = (kind: string): ActorKey => `${kind}:${crypto.randomUUID()}`
 
 describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifier) => {
   let database: TestDatabase
@@ -58,7 +57,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     (await database.sql<{ key: ActorKey }[]>`select key from applied order by id`).map(({ key }) => key)
   const empty = () =>
     eventually(async () => (await database.sql`select from actor_message limit 1`).length === 0)
-  const many = (count: number, kind: ActorKind) => Array.from({ length: count }, () => keyOf(kind))
+  const many = (count: number, kind: string) => Array.from({ length: count }, () => keyOf(kind))
 
   /** Long turns that end a while after their order to end; each is recorded when it begins. */
   function hanging(proceed: Promise<void>): readonly ActorDefinition[] {

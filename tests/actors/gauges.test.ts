@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { registerActorGauges } from '../../src/actors/gauges.ts'
 import { send } from '../../src/actors/mailbox.ts'
-import type { ActorDefinition, ActorKey, ActorKind } from '../../src/actors/types.ts'
+import type { ActorDefinition, ActorKey } from '../../src/actors/types.ts'
 import { sessions, startWorker, type TestDeps, type TestWorker, testDeps } from '../support/actors.ts'
 import { createTestDatabase, type TestDatabase, testServer } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -35,7 +35,7 @@ const active = async (pool: string) => {
   return texts.reduce((sum, text) => sum + readingOf(text, `earshot_actors_active{pool="${pool}"}`), 0)
 }
 
-async function post(kind: ActorKind, type: string, count: number): Promise<void> {
+async function post(kind: string, type: string, count: number): Promise<void> {
   const keys = Array.from({ length: count }, (): ActorKey => `${kind}:${crypto.randomUUID()}`)
   sender.notifier.notify(
     await send(

@@ -1,6 +1,6 @@
 /** The kinds of actors and the features that define them. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { ACTOR_POOLS } from '../../src/actors/types.ts'
+import { ACTOR_KINDS } from '../../src/messages/all.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -11,6 +11,6 @@ afterAll(() => server.stop())
 
 test('every kind has one definition, in the pool of the kind', () => {
   const actors = server.features.actors.map(({ kind, pool }) => [kind, pool] as const)
-  expect(Object.fromEntries(actors)).toEqual(ACTOR_POOLS)
-  expect(actors).toHaveLength(Object.keys(ACTOR_POOLS).length)
+  expect(Object.fromEntries(actors)).toEqual(Object.fromEntries(ACTOR_KINDS))
+  expect(actors).toHaveLength(ACTOR_KINDS.size)
 })

@@ -1,7 +1,9 @@
-/** A Redis Cluster of one node, as some services offer: wake-ups arrive in all pools, even if they are sent at the same moment. */
+/** A Redis that is a cluster of one, as some services are: notifiers of all pools wake-up, also those that wake-up at one moment. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createRedisNotifier, streamName } from '../../src/actors/notifier-redis.ts'
 import { POOLS } from '../../src/actors/types.ts'
+import { ACTOR_KINDS } from '../../src/messages/all.ts'
 import { type TestDeps, testDeps } from '../support/actors.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -25,8 +27,8 @@ afterAll(async () => {
   await database.drop()
 })
 
-test('each wake-up is on the stream of its pool', async () => {
-  const notifier = createRedisNotifier({ ...deps, redis: deps.redis! })
+test('each notifier is on the stream of its pool', async () => {
+  const notifier = createRedisNotifier({ ...deps, redis: deps.redis!, kinds: ACTOR_KINDS })
   notifier.notify([
     { key: 'session:1', seq: 1, type: 'tick' },
     { key: 'form:1', seq: 1, type: 'tick' },

@@ -1,4 +1,4 @@
-/** Who may read a conversation, and what becomes of one that is deleted. */
+/** Access to conversations, and their deletion. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Agents, createApplicationOf, ids, insertEvent, startAgents } from '../support/agents-http.ts'
 import { eventually } from '../support/eventually.ts'
@@ -51,7 +51,7 @@ test('restricted conversation access: listed users and the organization key read
   await may(ada.caller, true)
 })
 
-test('deleting a session removes all of it but the ledger, and only it', async () => {
+test('deleting a session removes everything of this session except its units in the ledger', async () => {
   const application = await createApplication()
   const [gone, kept] = [await application.session(), await application.session()]
   for (const id of [gone, kept]) {
@@ -80,7 +80,7 @@ test('deleting a session removes all of it but the ledger, and only it', async (
   expect(await count(kept)).toEqual({ sessions: 1, events: 1, signals: 1, actors: 1, usage: 1 })
 })
 
-test('deleting a session waits for whoever has locked it', async () => {
+test('deleting a session waits for a transaction that has locked it', async () => {
   const application = await createApplication()
   const id = await application.session()
   const locked = Promise.withResolvers<void>()

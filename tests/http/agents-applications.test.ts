@@ -38,7 +38,7 @@ test('an agent key is unique in its organization, and free in another', async ()
   expect((await agents.call(agents.stranger.key, 'POST', PATH, body)).status).toBe(201)
 })
 
-test('of many creates of one agent key at once exactly one is 201, the others 409', async () => {
+test('of many concurrent creates of one agent key exactly one is 201, the others are 409', async () => {
   const body = { agentKey: 'contended', name: 'One' }
   const answers = await Promise.all(Array.from({ length: 12 }, () => agents.call(key(), 'POST', PATH, body)))
   expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array(11).fill(409)])
@@ -81,7 +81,7 @@ test.each([
   expect(answer.body.details.map((detail: { path: string }) => detail.path)).toContain(path)
 })
 
-test('a name may have 255 code points, however many UTF-16 units those are', async () => {
+test('a name may have 255 code points, with any number of UTF-16 units', async () => {
   const longest = '😀'.repeat(255)
   expect(await agents.call(key(), 'POST', PATH, { agentKey: 'emoji', name: longest })).toMatchObject({
     status: 201,
@@ -125,7 +125,7 @@ test('PATCH changes the given members and keeps every version', async () => {
   ])
 })
 
-test('PATCHes of different members at once all take effect, each as a version', async () => {
+test('concurrent PATCHes of different members all take effect, each as its own version', async () => {
   const { body } = await createApplication()
   const changes = [
     { captureContent: false },
@@ -178,7 +178,7 @@ test('a secret is shown once, is good for ingestion, and is refused when deleted
   expect(await agents.identity.byAgentSecret(other.body.secret)).not.toBeNull()
 })
 
-test('an application holds ten live secrets, also when they are created at once', async () => {
+test('an application has at most ten live secrets, also when they are created concurrently', async () => {
   const { body } = await createApplication()
   const path = `${PATH}/${body.id}/secrets`
   const answers = await Promise.all(Array.from({ length: 14 }, () => agents.call(key(), 'POST', path)))
@@ -196,7 +196,7 @@ test('a secret of another application of the organization is 404', async () => {
   expect(answer).toMatchObject({ status: 404, body: { code: 'agent_secret_not_found' } })
 })
 
-test('usage counts the units of a period by UTC day, days without units included', async () => {
+test('usage counts the units of a period by UTC day, including days without units', async () => {
   const { body } = await createApplication()
   const moments = [
     '2026-03-01T23:59:59.999999Z',
@@ -269,12 +269,12 @@ test('failures come in the order 401, 404, 400, 409', async () => {
   expect((await agents.call(key(), 'POST', PATH, taken)).status).toBe(409)
 })
 
-test('administration needs the organization key: a user token alone is 401', async () => {
+test('administration needs the organization key: a user token is 401', async () => {
   const body = { agentKey: newId(), name: 'x' }
   expect((await agents.call(agents.organization.ada.caller, 'POST', PATH, body)).status).toBe(401)
 })
 
-test('loadForIngest tells what ingestion needs in one look', async () => {
+test('loadForIngest reads all that ingestion needs of an application', async () => {
   const { body } = await createApplication({ captureContent: false })
   const loaded = await agents.applications.loadForIngest(agents.organization.id, body.id)
   expect(loaded).toEqual({
@@ -319,7 +319,7 @@ test('an application without sessions is deleted with its secrets; one with sess
   expect(again.status).toBe(201)
 })
 
-test('deleted while conversations arrive: it has them, or they are refused', async () => {
+test('an application that is deleted while conversations arrive keeps them, or they are refused', async () => {
   const created = (await createApplication()).body
   const { secret } = (await agents.call(key(), 'POST', `${PATH}/${created.id}/secrets`)).body
   const answers = await Promise.all(
@@ -347,7 +347,7 @@ test('deleted while conversations arrive: it has them, or they are refused', asy
   expect(deleted?.status).toBe(stored === 0 ? 204 : 409)
 })
 
-test('users read applications, and change none', async () => {
+test('users may read applications, and may not change them', async () => {
   const created = (await createApplication()).body
   const user = agents.organization.ada.caller
   expect((await agents.call(user, 'GET', `${PATH}/${created.id}`)).body).toEqual(created)

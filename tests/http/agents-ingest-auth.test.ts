@@ -1,6 +1,6 @@
 /**
- * Who may ingest, and the order of failures 401, 404, 400, 409 (specification, "Authentication" 4 and the
- * agent-ingestion column of "Errors"). Never from a browser: no request is answered with CORS headers.
+ * Authentication of ingestion, and the order of failures 401, 404, 400, 409 (specification, "Authentication" 4 and the
+ * agent-ingestion column of "Errors"). Browsers may not ingest: no answer has CORS headers.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { INGEST, openAgent, refused, userMessage } from '../support/agents.ts'
@@ -79,7 +79,7 @@ describe('401', () => {
       )
   })
 
-  test('neither the secret nor its hash stands in an answer', async () => {
+  test('no answer contains the secret or its hash', async () => {
     const { agentSecret } = await openAgent(server)
     const answer = await attempt({ agentSecret: `${agentSecret}x` })
     expect(JSON.stringify(answer.body)).not.toContain(agentSecret.slice(0, 12))
@@ -107,13 +107,13 @@ describe('404', () => {
     }
   })
 
-  test('an agentKey that is absent or no key at all is 400', async () => {
+  test('an absent or invalid agentKey is 400', async () => {
     const agent = await openAgent(server)
     for (const agentKey of [undefined, null, 7, '', '  ', ['x'], {}])
       await agent.refuse('validation_failed', [userMessage(1)], { agentKey })
   })
 
-  test('a deleted application: its secret is gone with it', async () => {
+  test('the secret of a deleted application is refused', async () => {
     const agent = await openAgent(server)
     await server.database.sql`delete from agent_application where id = ${agent.applicationId}`
     const answer = await agent.send([userMessage(1)])
@@ -161,7 +161,7 @@ describe('headers of every answer', () => {
     'x-ratelimit-reset',
   ]
 
-  test("the caller's X-Request-Id comes back, also on errors", async () => {
+  test("answers return the caller's X-Request-Id, also on errors", async () => {
     const agent = await openAgent(server)
     for (const body of [agent.request([userMessage(1)]), '{'])
       expect((await agent.post(body, { 'x-request-id': 'mine-1' })).headers.get('x-request-id')).toBe(
@@ -169,7 +169,7 @@ describe('headers of every answer', () => {
       )
   })
 
-  test('ingestion is counted per application; every 200, 400, 404 and 409 says where the caller stands', async () => {
+  test('the rate limit counts ingestion per application, and every 200, 400, 404 and 409 has the rate limit headers', async () => {
     const limited = await startTestServer({ env: { RATE_LIMIT_AGENT_INGEST: '5' } })
     try {
       const agent = await openAgent(limited)

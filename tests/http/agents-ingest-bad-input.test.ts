@@ -1,6 +1,6 @@
 /**
- * Input that no honest client sends: a clear 400 (or 415) with a code, never a 500, nothing stored, and the process goes
- * on (specification, "Errors"; RFC 8259; RFC 3339).
+ * Input that no honest client sends. The answer is a clear 400 (or 415) with a code and never a 500, nothing is stored, and the
+ * process keeps running (specification, "Errors"; RFC 8259; RFC 3339).
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import {
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** The JSON of a good request in which `from` is replaced by `to`, where JSON.stringify could not write that. */
+/** The JSON of a valid request with `from` replaced by `to`, for JSON that JSON.stringify does not write. */
 function edited(from: string, to: string, members = {}): string {
   const text = JSON.stringify(agent.request([userMessage(1, { content: 'CONTENT' })], members))
   expect(text.split(from)).toHaveLength(2)
@@ -113,7 +113,7 @@ describe('text that cannot be stored', () => {
     })
   }
 
-  test('paired surrogates and every other control character are stored as they are', async () => {
+  test('paired surrogates and every other control character are stored unchanged', async () => {
     const text = `\u{1F600}\u0001\u0007\u001b\u007f\u2028\uFFFF\\u0000`
     const { sessionId } = await agent.accept([userMessage(1, { content: text })], {
       externalSessionId: 'odd',
@@ -161,7 +161,7 @@ describe('numbers', () => {
     })
   }
 
-  test('revision starts at 1; an integer may be written as 2.0 or 2e0', async () => {
+  test('the lowest revision is 1; an integer may be written as 2.0 or 2e0', async () => {
     await agent.refuse('validation_failed', [userMessage(1, { revision: 0 })])
     const session = { externalSessionId: 'float' }
     expect((await agent.post(edited('"revision":1', '"revision":2.0', session))).status).toBe(200)
@@ -170,7 +170,7 @@ describe('numbers', () => {
     })
   })
 
-  test('usage holds numbers from 0', async () => {
+  test('usage accepts numbers from 0', async () => {
     for (const member of ['inputTokens', 'outputTokens', 'latencyMs'])
       for (const wrong of [-1, '5', null])
         await agent.refuse('validation_failed', [assistantMessage(1, { usage: { [member]: wrong } })])
@@ -212,7 +212,7 @@ describe('times', () => {
     })
   }
 
-  test('offsets, leap days and fractions are taken and kept to the microsecond', async () => {
+  test('offsets, leap days and fractions are accepted and kept to the microsecond', async () => {
     const times = [
       '2024-02-29T23:59:59.123456789+05:30',
       '0001-01-01T00:00:00Z',
@@ -263,10 +263,10 @@ describe('nesting', () => {
   }
 })
 
-describe('member names that mean something to the language', () => {
+describe('member names with a meaning in JavaScript', () => {
   const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length']
 
-  test('are stored as they are in content and properties', async () => {
+  test('are stored unchanged in content and properties', async () => {
     for (const name of names) {
       const value = `{${JSON.stringify(name)}:{"polluted":"yes"}}`
       const answer = await agent.post(
@@ -282,7 +282,7 @@ describe('member names that mean something to the language', () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   })
 
-  test('as ids identify like any other', async () => {
+  test('identify events and sessions like any other id', async () => {
     const session = { externalSessionId: 'names as ids' }
     const events = names.map((name, index) => assistantMessage(index, { externalEventId: name }))
     const rated = names.map((name, index) => feedbackOn(name, names.length + index))
@@ -306,7 +306,7 @@ describe('member names that mean something to the language', () => {
   })
 })
 
-test('of a member that is given twice the last counts, as in every JSON parser of the language', async () => {
+test('of a member that is given twice the last one counts, as in JSON.parse', async () => {
   const answer = await agent.post(
     edited('"sequence":1', '"sequence":7,"sequence":8', { externalSessionId: 'twice' }),
   )

@@ -1,6 +1,6 @@
 /**
- * Requests that are stored together, in one process or in two on the same database: each has its own outcome, what one of
- * them meets is no trouble of the others, and nothing is counted twice or lost.
+ * Requests that are stored together, in one process or in two processes on one database. Each has its own outcome, a failure of one
+ * does not affect the others, and nothing is counted twice or lost.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import {
@@ -34,7 +34,7 @@ const processesOf = (agent: Agent): readonly [Client, Client] => [
   second.as({ agentSecret: agent.agentSecret }),
 ]
 
-/** Runs `work` while the session's row is locked by somebody else. */
+/** Runs `work` while another transaction holds the lock of the session's row. */
 async function whileLocked<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
   const { sql } = server.database
   const result = await sql.begin(async (tx) => {
@@ -51,7 +51,7 @@ const someoneWaits = () =>
     return rows.length > 0
   })
 
-test('credits that are added are seen by a request that revises an event', async () => {
+test('a request that revises an event sees newly added credits', async () => {
   const agent = await openAgent(server)
   const { sql } = server.database
   const credits = (left: number) =>
@@ -73,7 +73,7 @@ test('credits that are added are seen by a request that revises an event', async
   })
 })
 
-test('a session that somebody holds does not hold up the others', async () => {
+test('a locked session does not delay the others', async () => {
   const agent = await openAgent(server)
   const { sessionId } = await agent.accept([userMessage(1)], { externalSessionId: 'held' })
   const { held, other } = await whileLocked(sessionId, async () => {
@@ -125,7 +125,7 @@ test('requests that the database refuses fail alone, and those of their batch co
   }
 })
 
-test('the same event at two processes at once is accepted by one, and a sequence is given to one', async () => {
+test('of the same event, or the same sequence, sent to two processes at once, exactly one is accepted', async () => {
   const agent = await openAgent(server)
   const processes = processesOf(agent)
   for (let sequence = 1; sequence <= 30; sequence++) {
@@ -147,7 +147,7 @@ test('the same event at two processes at once is accepted by one, and a sequence
   }
 })
 
-test('two processes at one new session, which a user deletes meanwhile: no answer is a failure, nothing is left behind', async () => {
+test('while two processes write to a new session and a user deletes it, no request fails and no rows are left', async () => {
   const agent = await openAgent(server)
   const { sql } = server.database
   const processes = processesOf(agent)
@@ -175,7 +175,7 @@ test('two processes at one new session, which a user deletes meanwhile: no answe
   }
 })
 
-test('members that two processes learn at once are all kept', async () => {
+test('members that two processes store at once are all kept', async () => {
   const agent = await openAgent(server)
   const processes = processesOf(agent)
   const { sessionId } = await agent.accept([userMessage(0)])

@@ -1,6 +1,6 @@
 /**
- * Settings that are applied before storage and hashing (specification, "Application settings"): content capture, and
- * settings that change between a send and its retry.
+ * Settings that apply before storage and hashing (specification, "Application settings"): content capture, and settings that
+ * change between a request and its retry.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import {
@@ -67,7 +67,7 @@ describe('content capture off', () => {
     })
   })
 
-  test('what is dropped does not count as a change: the retry of an edited text is a duplicate', async () => {
+  test('dropped content does not count as a change: the retry of an edited text is a duplicate', async () => {
     const agent = await openAgent(server, { settings })
     await agent.accept([userMessage(1, { content: 'one' })])
     expect(await agent.accept([userMessage(1, { content: 'two' })])).toMatchObject({
@@ -76,7 +76,7 @@ describe('content capture off', () => {
     await agent.refuse('event_changed', [userMessage(1, { model })])
   })
 
-  test('switched off between a send and its retry: the retry is a duplicate, and what was stored stays', async () => {
+  test('switched off between a request and its retry: the retry is a duplicate, and the stored event stays', async () => {
     const agent = await openAgent(server)
     const { sessionId } = await agent.accept([userMessage(1)])
     await agent.configure(settings)
@@ -91,7 +91,7 @@ describe('content capture off', () => {
 describe('settings versions', () => {
   const redact = (...redactedPatterns: readonly string[]) => ({ redactedPatterns: [...redactedPatterns] })
 
-  test('each event keeps the version that it was sanitised under, and so does each revision', async () => {
+  test('each event and each revision keeps the version that it was sanitised under', async () => {
     const agent = await openAgent(server)
     const { sessionId } = await agent.accept([userMessage(1), userMessage(2)])
     await agent.configure(redact('export'))
@@ -106,7 +106,7 @@ describe('settings versions', () => {
     ])
   })
 
-  test('a redaction rule that changed between a send and its retry makes no conflict', async () => {
+  test('a redaction rule that changed between a request and its retry makes no conflict', async () => {
     const agent = await openAgent(server, { settings: redact('data') })
     await agent.accept([userMessage(1), userMessage(2)])
     for (const change of [redact('export'), redact(), redact('How', 'my'), { redactedFields: ['content'] }]) {
@@ -119,14 +119,14 @@ describe('settings versions', () => {
     }
   })
 
-  test('what the rules of then did not hide is still a change', async () => {
+  test('a change that the earlier rules did not hide is still a conflict', async () => {
     const agent = await openAgent(server, { settings: redact('data') })
     await agent.accept([userMessage(1)])
     await agent.configure(redact('.+'))
     await agent.refuse('event_changed', [userMessage(1, { content: 'How do I import my data?' })])
   })
 
-  test('a superseded revision is judged under the version of its own', async () => {
+  test('a superseded revision is judged under its own settings version', async () => {
     const agent = await openAgent(server)
     await agent.accept([userMessage(1)])
     await agent.configure(redact('export'))

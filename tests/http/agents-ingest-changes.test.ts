@@ -1,6 +1,6 @@
 /**
- * What changes between a request's being read and its being stored: the application, by another process, and the session.
- * Nothing that the service remembers may be the reason for an answer.
+ * The application or the session changes after a request was read and before it is stored. Remembered state must never justify an
+ * answer.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
@@ -37,7 +37,7 @@ test('settings that another process has changed apply to the next request', asyn
   expect(rows.map((row) => Object.hasOwn(row.body, 'content'))).toEqual([true, false])
 })
 
-test('chats that another process has disabled are refused at once, also with a bad body, and accepted again', async () => {
+test('after another process disables agent chats, requests are refused at once, and accepted again once it enables them', async () => {
   const agent = await openAgent(server)
   await agent.accept([userMessage(1)])
   const enable = (enabled: boolean) => server.database.sql`
@@ -52,7 +52,7 @@ test('chats that another process has disabled are refused at once, also with a b
   expect((await agent.post({ events: 'none' })).body.code).toBe('validation_failed')
 })
 
-test('credits that run out elsewhere are seen by the next request', async () => {
+test('the next request sees that another process used up the credits', async () => {
   const agent = await openAgent(server)
   const { processingStatus } = await agent.accept([userMessage(1)])
   expect(processingStatus).toBe('pending')
@@ -99,7 +99,7 @@ async function writeTo(agent: Agent, externalSessionId: string, sequence: number
   }
 }
 
-test('a write whose session was changed, deleted or made since it was read is left out; the others are done', async () => {
+test('a write is skipped where its session was changed, deleted or created since the read; the other writes apply', async () => {
   const agent = await openAgent(server)
   const { sql } = server.database
   for (const name of ['changed', 'deleted', 'kept'])
@@ -122,7 +122,7 @@ test('a write whose session was changed, deleted or made since it was read is le
   expect(stored.map((row) => row.name)).toEqual(['kept', 'new'])
 })
 
-test('a write waits for whoever holds the session, and is left out where that one changed it', async () => {
+test('a write waits for the lock of its session, and is skipped where the holder of the lock changed the session', async () => {
   const agent = await openAgent(server)
   const { sql } = server.database
   const { sessionId } = await agent.accept([userMessage(1)])
@@ -142,7 +142,7 @@ test('a write waits for whoever holds the session, and is left out where that on
   expect(await eventRows(sql, sessionId)).toHaveLength(1)
 })
 
-test('a retry of what an older release redacted otherwise is no change, and a change is one', async () => {
+test('a retry of an event that an older release redacted differently is a duplicate, and a change is a conflict', async () => {
   // It did not look for names in texts: it stored this event as an application does that redacts nothing.
   const settings = { redactedFields: ['password'] }
   const [plain, agent] = [await openAgent(server), await openAgent(server, { settings })]

@@ -1,6 +1,6 @@
 /**
- * The event rules of agent ingestion (specification, "Agent event rules" and rules 1 to 5): what is new, a retry, a
- * revision or a conflict, as counts, stored rows and error codes.
+ * The event rules of agent ingestion (specification, "Agent event rules" and rules 1 to 5): new events, retries, revisions and
+ * conflicts, with their counts, stored rows and error codes.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import {
@@ -93,7 +93,7 @@ describe('new events', () => {
     ])
   })
 
-  test('any type of the pattern is stored, also one without meaning to the service', async () => {
+  test('any type of the pattern is stored, also one that the service does not know', async () => {
     const agent = await openAgent(server)
     const types = ['tool_call', 'x', `t${'0'.repeat(63)}`]
     const { sessionId } = await agent.accept(types.map((type, index) => userMessage(index, { type })))
@@ -131,13 +131,13 @@ describe('retries', () => {
     expect(await agent.accept([event])).toMatchObject(counts(0, 1, 0))
   })
 
-  test('an event twice in one request is one accepted and one duplicate', async () => {
+  test('an event that is twice in a request counts as one accepted and one duplicate', async () => {
     const agent = await openAgent(server)
     const body = await agent.accept([userMessage(1), userMessage(1), userMessage(1)])
     expect(body).toMatchObject(counts(1, 2, 0))
   })
 
-  test('new, repeated and revised events of one request are counted apart', async () => {
+  test('new, repeated and revised events of one request are counted separately', async () => {
     const { agent, sessionId } = await withConversation()
     const body = await agent.accept([
       userMessage(1),
@@ -150,7 +150,7 @@ describe('retries', () => {
 })
 
 describe('revisions', () => {
-  test('a higher revision replaces the event, and what it was is kept', async () => {
+  test('a higher revision replaces the event, and the lower one is kept', async () => {
     const { agent, sessionId } = await withConversation()
     for (const revision of [2, 7])
       expect(await agent.accept([userMessage(1, { revision, content: `r${revision}` })])).toMatchObject(
@@ -216,7 +216,7 @@ describe('revisions of one event in one request', () => {
     expect(await agent.accept([...events, partial])).toMatchObject(counts(0, 3, 0))
   })
 
-  test('above a stored one are all kept, and the highest one stays', async () => {
+  test('above the stored one are all kept, and the highest one is the present event', async () => {
     const agent = await openAgent(server)
     const { sessionId } = await agent.accept([partial])
     const third = assistantMessage(1, { revision: 3, content: 'Under Settings, Export.' })
@@ -228,7 +228,7 @@ describe('revisions of one event in one request', () => {
     ])
   })
 
-  test('are refused together where one of them is: 409 names it and tells the truth', async () => {
+  test('are refused together where one of them is refused: 409 names it with the right reason', async () => {
     const agent = await openAgent(server)
     const moved = await agent.refuse('event_sequence_moved', [partial, { ...final, sequence: 9 }])
     expect(moved.body).toMatchObject({ eventIndex: 1, externalEventId: 'a1' })
@@ -246,7 +246,7 @@ describe('conflicts', () => {
     await agent.refuse('event_changed', [assistantMessage(4)])
   })
 
-  test('409 event_changed: one revision twice in a request with different content', async () => {
+  test('409 event_changed: a revision that is twice in a request with different content', async () => {
     const agent = await openAgent(server)
     await agent.refuse('event_changed', [userMessage(1), userMessage(1, { content: 'no' })])
     await agent.refuse('event_changed', [
@@ -280,7 +280,7 @@ describe('conflicts', () => {
       await agent.refuse('event_finalized', [assistantMessage(2, { revision, final: false })])
   })
 
-  test('all or nothing: one conflict refuses the good events beside it and is named by index and id', async () => {
+  test('all or nothing: one conflict refuses the whole request, and the error names index and id', async () => {
     const { agent } = await withConversation()
     const answer = await agent.refuse(
       'event_changed',
@@ -299,7 +299,7 @@ describe('conflicts', () => {
 describe('feedback', () => {
   const missing = 'invalid_feedback_target'
 
-  test('3. the target may be stored or come in the same request, at any place of it', async () => {
+  test('3. the target may be stored or come in the same request, in any position', async () => {
     const agent = await openAgent(server)
     await agent.accept([feedbackOn('a2', 3), assistantMessage(2)])
     expect(await agent.accept([feedbackOn('a2', 4)])).toMatchObject(counts(1, 0, 0))
@@ -363,14 +363,14 @@ describe('feedback', () => {
     expect(await agent.accept([{ ...nothing, revision: 2 }])).toMatchObject(counts(0, 1, 0))
   })
 
-  test('400 where feedback stands on an event of another type', async () => {
+  test('400 where an event of another type has feedback', async () => {
     const agent = await openAgent(server)
     const { feedback } = feedbackOn('a1', 2)
     await agent.refuse('validation_failed', [assistantMessage(1), userMessage(2, { feedback })])
   })
 })
 
-test('many requests at once for one new session: one session, every event counted as accepted once', async () => {
+test('many concurrent requests for a new session create one session, and every event counts as accepted once', async () => {
   const agent = await openAgent(server)
   const events = Array.from({ length: 12 }, (_, index) => userMessage(index))
   const answers = await Promise.all(
@@ -384,7 +384,7 @@ test('many requests at once for one new session: one session, every event counte
   expect(sum('deduplicatedEventCount')).toBe(11 * 12)
 })
 
-test('of two different events at once for one sequence exactly one is stored', async () => {
+test('of two concurrent events with the same sequence exactly one is stored', async () => {
   const agent = await openAgent(server)
   await agent.accept([userMessage(0)])
   const answers = await Promise.all(

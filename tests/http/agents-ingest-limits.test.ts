@@ -1,6 +1,6 @@
 /**
- * Limits of agent ingestion, each exactly at the limit and one beyond it (specification, "Limits"): events and bytes of
- * a request, bytes of an event, context properties, labels, participants, lengths.
+ * Limits of agent ingestion (specification, "Limits"), each tested at the limit and one beyond it: events and bytes of a request,
+ * bytes of an event, context properties, labels, participants, lengths.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import {
@@ -41,7 +41,7 @@ function eventOf(bytes: number, sequence: number, filler = 'x'): SentEvent {
   return userMessage(sequence, { content: content + 'x'.repeat((bytes - empty) % each) })
 }
 
-/** The JSON of a request of exactly `bytes` bytes, made of events that are none too large. */
+/** The JSON of a request with exactly `bytes` bytes. None of its events is too large. */
 function requestOf(bytes: number, externalSessionId: string): string {
   const big = Array.from({ length: 7 }, (_, index) => eventOf(MAX_EVENT_BYTES, index))
   const without = JSON.stringify(
@@ -60,7 +60,7 @@ describe('events of a request', () => {
     expect(answer.body).toMatchObject({ limit: MAX_EVENTS, actual: MAX_EVENTS + 1 })
   })
 
-  test('501 are refused also where all of them are retries', async () => {
+  test('501 are refused even where all of them are retries', async () => {
     await agent.refuse('too_many_events', [...events(MAX_EVENTS), userMessage(0)], sessionOf('500'))
   })
 })
@@ -81,7 +81,7 @@ describe('bytes of an event', () => {
     })
   })
 
-  test('bytes are counted, not characters', async () => {
+  test('the limit counts bytes, not characters', async () => {
     await agent.accept([eventOf(MAX_EVENT_BYTES, 1, '😀')], sessionOf('emoji'))
     await agent.refuse('event_too_large', [eventOf(MAX_EVENT_BYTES + 1, 2, '😀')], sessionOf('emoji'))
   })
@@ -121,7 +121,7 @@ describe('bytes of a request', () => {
     expect(JSON.parse(answer.body)).toMatchObject({ code: tooLarge, limitBytes: MAX_REQUEST_BYTES })
   })
 
-  test('an announced length beyond the limit is refused before a byte of the body is there', async () => {
+  test('a Content-Length beyond the limit is refused before the body arrives', async () => {
     const answer = await rawPost(server.baseUrl, {
       path: INGEST,
       headers: { ...headers(), 'content-length': String(MAX_REQUEST_BYTES + 1) },
@@ -131,7 +131,7 @@ describe('bytes of a request', () => {
     expect(JSON.parse(answer.body)).toMatchObject({ code: tooLarge })
   })
 
-  test('of an endless body not much more than the limit is read', async () => {
+  test('the service reads little more than the limit of an endless body', async () => {
     const before = process.memoryUsage.rss()
     const answer = await rawPost(server.baseUrl, {
       path: INGEST,
@@ -146,7 +146,7 @@ describe('bytes of a request', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(128 * 1024 * 1024)
   })
 
-  test('nothing of a body is read without a good secret', async () => {
+  test('without a valid secret the service reads nothing of the body', async () => {
     const answer = await rawPost(server.baseUrl, {
       path: INGEST,
       headers: { 'content-length': '100' },
@@ -160,7 +160,7 @@ describe('counts and lengths', () => {
   const properties = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, index]))
 
-  test('50 context properties are stored, 51 are 400; at the session and at each event', async () => {
+  test('50 context properties are stored, 51 are 400; of the session and of each event', async () => {
     await agent.accept([userMessage(0, { context: { properties: properties(50) } })], {
       ...sessionOf('properties'),
       context: { properties: properties(50) },
@@ -175,7 +175,7 @@ describe('counts and lengths', () => {
     ).toMatchObject([{ path: 'events[0].context.properties' }])
   })
 
-  test('a property holds any JSON value', async () => {
+  test('a property may be any JSON value', async () => {
     const values = {
       a: null,
       b: true,
@@ -208,7 +208,7 @@ describe('counts and lengths', () => {
     await agent.refuse('validation_failed', [userMessage(2)], { ...session, participants })
   })
 
-  test('a session has at most 1,000 participants, whatever the number of requests; those it has may change', async () => {
+  test('a session has at most 1,000 participants over all requests, and present ones may change', async () => {
     const session = sessionOf('participants of many requests')
     const send = (first: number, count: number, displayName: string) =>
       agent.send([userMessage(first)], {
@@ -225,7 +225,7 @@ describe('counts and lengths', () => {
     expect(answer.body.details).toMatchObject([{ path: 'participants', code: 'length' }])
   })
 
-  test('ids have 1 to 512 code points, and are more than white space', async () => {
+  test('ids have 1 to 512 code points that are not all white space', async () => {
     const long = (count: number) => String.fromCodePoint(...Array.from({ length: count }, randomEmoji))
     const session = sessionOf(long(512))
     const good = userMessage(1, { externalEventId: long(512) })
@@ -238,7 +238,7 @@ describe('counts and lengths', () => {
   })
 })
 
-/** Four bytes of UTF-8 that do not compress: the largest that an index has to hold. */
+/** Four bytes of UTF-8 for each code point that do not compress: the largest ids that an index must hold. */
 function randomEmoji(): number {
   return 0x1f300 + Math.floor(Math.random() * 0x300)
 }

@@ -1,7 +1,7 @@
 /**
- * Every member of the ingest request (specification, "Agent conversation ingest request" and the tables under it): stored
- * as it was sent, required or not, and refused with any wrong type. The wrong values are generated from the schema,
- * so a new member is tested on the day it is added.
+ * Every member of the ingest request (specification, "Agent conversation ingest request" and its tables): it is stored as sent, is
+ * required or optional, and is refused with any wrong type. The wrong values are generated from the schema, so a new member is tested
+ * as soon as it is added.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { TSchema } from '@sinclair/typebox'
@@ -126,7 +126,7 @@ test('every member is stored as it was sent', async () => {
   ])
 })
 
-test('every member is read back as it was sent', async () => {
+test('every member is returned as it was sent', async () => {
   const { body } = await agent.post(full('read back'))
   const reader = server.as({ apiKey: agent.tenant.apiKey })
   const session = await reader.get(`/v3/rest/agent-conversations/sessions/${body.sessionId}`)
@@ -156,7 +156,7 @@ describe('required members', () => {
     })
   }
 
-  test('nothing else is', async () => {
+  test('no other member is required', async () => {
     const { externalEventId, sequence, revision, occurredAt, type } = EVENT
     const answer = await agent.post({
       agentKey: agent.agentKey,
@@ -197,7 +197,7 @@ interface Place {
   readonly schema: TSchema
 }
 
-/** Every member of the schema, objects and arrays before what is in them. */
+/** Every member of the schema. Objects and arrays come before their members. */
 function placesOf(schema: TSchema, path: readonly string[] = []): readonly Place[] {
   const here = path.length === 0 ? [] : [{ path, schema }]
   if (schema.type === 'array') {
@@ -213,7 +213,7 @@ function membersOf(properties: Readonly<Record<string, TSchema>>, path: readonly
   return Object.entries(properties).flatMap(([name, member]) => placesOf(member, [...path, name]))
 }
 
-/** JSON values of every type that the schema does not take, null included. */
+/** JSON values of every type that the schema refuses, including null. */
 function wrongValues(schema: TSchema): readonly unknown[] {
   const options: readonly TSchema[] = schema.anyOf ?? [schema]
   if (options.every((option) => option.const !== undefined)) return ['', 'OPEN', 5, true, null, [], {}]

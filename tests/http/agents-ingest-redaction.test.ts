@@ -1,7 +1,7 @@
 /**
- * Redaction seen from outside (specification, "Application settings"): a canary is put into every place of a request that
- * can hold text; afterwards it stands in no row of no table, in no line of the log and in no answer. The service is a
- * process of its own with its worker threads, so that what they write and log is looked at too.
+ * Redaction seen from outside (specification, "Application settings"). The test puts a canary into every place of a request that can
+ * hold text. Afterwards no row of any table, no log line and no answer contains it. The service runs as a separate process with its
+ * worker threads, so the test covers their rows and logs too.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { SettingsChange } from '../../src/agents/applications/model.ts'
@@ -37,7 +37,7 @@ const CANARY = 'canary-5f2e'
 const CARD = 4111111111111111
 const SECRET_TEXTS = [CANARY, String(CARD)]
 
-/** Text with the canary in the middle of other text. */
+/** A text that contains the canary. */
 const text = (what: string) => `${what} ${CANARY} end`
 
 const CONTEXT = {
@@ -60,7 +60,7 @@ const CONTEXT = {
   },
 }
 
-/** A conversation with the canary in every place that identifies nothing. */
+/** A conversation with the canary in every place except ids. */
 const conversation = (revision: number) => [
   userMessage(1, {
     revision,
@@ -103,7 +103,7 @@ const SESSION = {
 
 const EXPLICIT = 'explicit_feedback'
 
-/** Sends the conversation twice with a revision between, reads everything back, and returns all answers. */
+/** Sends the conversation, a revision, and the conversation again. Reads everything and returns all answers. */
 async function converse(agent: Agent, isContentRedacted: boolean): Promise<readonly Answer[]> {
   const client = clientOf(service.baseUrl, { agentSecret: agent.agentSecret })
   const reader = clientOf(service.baseUrl, { apiKey: agent.tenant.apiKey })
@@ -126,7 +126,7 @@ async function converse(agent: Agent, isContentRedacted: boolean): Promise<reado
   return [...answers, session, signals, revisions]
 }
 
-describe('the canary stands nowhere', () => {
+describe('no row, log line or answer contains the canary', () => {
   const byName = [
     ...['content', 'comment', 'labels', 'displayName', 'username', 'email', 'companyExternalId', 'name'],
     ...[
@@ -171,7 +171,7 @@ describe('the canary stands nowhere', () => {
     return [await client.post(INGEST, agent.request(conversation(1), SESSION))]
   }
 
-  test('and where the request was refused', async () => {
+  test('where the request was refused', async () => {
     const agent = await openAgent(server, { settings: { redactedPatterns: [CANARY] } })
     const client = clientOf(service.baseUrl, { agentSecret: agent.agentSecret })
     const bodies = [
@@ -216,7 +216,7 @@ async function everyRow(sql: Sql, applications: readonly string[]): Promise<read
 describe('what is kept', () => {
   const pattern = { redactedPatterns: [CANARY] }
 
-  test('the text around a match, and every member: keys that become equal are told apart', async () => {
+  test('the text around a match, and every member: names that become equal get a counter', async () => {
     const agent = await openAgent(server, { settings: pattern })
     const { sessionId } = await agent.accept(conversation(1), SESSION)
     const [row] = await server.database.sql<{ body: Members & { context: { properties: Members } } }[]>`
@@ -231,7 +231,7 @@ describe('what is kept', () => {
     expect(Object.keys(properties)).toHaveLength(Object.keys(CONTEXT.properties).length)
   })
 
-  test('a pattern that would take a backtracking engine for ever is done at once', async () => {
+  test('a pattern that would keep a backtracking engine busy for ever ends at once', async () => {
     const agent = await openAgent(server, { settings: { redactedPatterns: ['(a+)+$', '(x|x|x)*y'] } })
     const content = `${'a'.repeat(30_000)}!${'x'.repeat(30_000)}`
     expect(await agent.accept([userMessage(1, { content })])).toMatchObject({ acceptedEventCount: 1 })

@@ -1,6 +1,6 @@
 /**
- * Sessions that a process remembers from its last request: new events are stored without a look at what is stored, and the
- * answers are those of a look, whatever another process, a user or the session's actor did meanwhile.
+ * Sessions that a process remembers from its last request. New events are stored without a read. The answers are the same as with a
+ * read, even where another process, a user or the session's actor changed the session in the meantime.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import {
@@ -34,7 +34,7 @@ async function acceptElsewhere(agent: Agent, events: readonly SentEvent[], membe
   expect(await client.post(INGEST, agent.request(events, members))).toMatchObject({ status: 200 })
 }
 
-test('what another process said of the session stays, and what it stored is recognised', async () => {
+test('session values of another process stay, and its events are recognised', async () => {
   const agent = await openAgent(server)
   const { sessionId } = await agent.accept([userMessage(1)])
   const participants = [{ externalId: 'ada' }]
@@ -56,7 +56,7 @@ test('what another process said of the session stays, and what it stored is reco
   expect(await eventRows(server.database.sql, sessionId)).toHaveLength(7)
 })
 
-test('two processes in turn at one session lose no event and accept each once', async () => {
+test('two processes that write to one session in turn lose no event and accept each once', async () => {
   const agent = await openAgent(server)
   const { sessionId } = await agent.accept([userMessage(1)])
   for (let sequence = 2; sequence <= 20; sequence += 3) {
@@ -67,7 +67,7 @@ test('two processes in turn at one session lose no event and accept each once', 
   expect(await eventRows(server.database.sql, sessionId)).toHaveLength(22)
 })
 
-test('a session that a user deleted begins anew', async () => {
+test('after a user deletes a session, the next request creates a new one', async () => {
   const agent = await openAgent(server)
   const before = await agent.accept([userMessage(1)])
   const user = second.as({ apiKey: agent.tenant.apiKey })
@@ -78,7 +78,7 @@ test('a session that a user deleted begins anew', async () => {
   expect(await eventRows(server.database.sql, before.sessionId)).toHaveLength(0)
 })
 
-test('a stored id at a new, higher sequence is 409 event_sequence_moved and no trouble of those stored with it', async () => {
+test('a stored id with a higher sequence is 409 event_sequence_moved and does not affect other requests of the batch', async () => {
   const agent = await openAgent(server)
   const named = (name: string) => ({ externalSessionId: name })
   const { sql } = server.database
@@ -118,7 +118,7 @@ test('a stored id at a new, higher sequence is 409 event_sequence_moved and no t
   expect(await agent.accept([userMessage(2)], named('moved'))).toMatchObject({ acceptedEventCount: 1 })
 })
 
-test('feedback on a message that was stored before is accepted, on one that was not it is refused', async () => {
+test('feedback on a stored message is accepted, and on an unknown message it is refused', async () => {
   const agent = await openAgent(server)
   await agent.accept([assistantMessage(1)])
   expect(await agent.accept([feedbackOn('a1', 2)])).toMatchObject({ acceptedEventCount: 1 })
@@ -128,7 +128,7 @@ test('feedback on a message that was stored before is accepted, on one that was 
   })
 })
 
-test('an event that the session’s actor has walked past meanwhile is one to go back for', async () => {
+test('an event that the session’s actor has passed in the meantime is a late event', async () => {
   const agent = await openAgent(server)
   const { sql } = server.database
   const { sessionId } = await agent.accept([userMessage(1)])
@@ -138,7 +138,7 @@ test('an event that the session’s actor has walked past meanwhile is one to go
   expect(late.map((row) => row.id)).toEqual(['u5'])
 })
 
-test('the actor is told of new events, once until it has read them', async () => {
+test('the actor gets one message for new events until it has read them', async () => {
   const agent = await openAgent(server)
   const { sql } = server.database
   const { sessionId } = await agent.accept([userMessage(1)])
@@ -150,7 +150,7 @@ test('the actor is told of new events, once until it has read them', async () =>
   expect(await newMessages()).toHaveLength(1)
 })
 
-test('environments that are allowed, and participants, are judged by what is stored of the session', async () => {
+test('allowed environments and participants are judged by the stored session', async () => {
   const agent = await openAgent(server, { settings: { allowedEnvironments: ['production'] } })
   await agent.accept([userMessage(1)], { context: { environment: 'production' } })
   await agent.accept([userMessage(2)])

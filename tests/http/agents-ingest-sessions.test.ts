@@ -1,6 +1,6 @@
 /**
- * What an ingest request does to its session: status, processing status, environment, participants and the rest of
- * its row (specification, "Agent session status" and rule 7; participants, context, source).
+ * The effects of an ingest request on its session: status, processing status, environment, participants and the other values of the
+ * session (specification, "Agent session status" and rule 7; participants, context, source).
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import {
@@ -54,7 +54,7 @@ describe('status', () => {
     expect(await after('ended', 'abandoned')).toBe('ended')
   })
 
-  test('a terminal session takes late events and sends them on to be processed', async () => {
+  test('a terminal session takes late events and has them processed', async () => {
     const agent = await openAgent(server)
     const { sessionId } = await agent.accept([userMessage(1)], { status: 'ended' })
     await server.database.sql`delete from actor_message`
@@ -62,7 +62,7 @@ describe('status', () => {
     expect(await messagesTo(sessionId)).toHaveLength(1)
   })
 
-  test('an event that was walked already and then revised is gone back for', async () => {
+  test('a revision of a processed event is a late event', async () => {
     const agent = await openAgent(server)
     const { sessionId } = await agent.accept([userMessage(1), assistantMessage(3)])
     await server.database.sql`update agent_session set watermark = 3 where id = ${sessionId}`
@@ -72,7 +72,7 @@ describe('status', () => {
     expect(revisits.map(({ id }) => id)).toEqual(['u1', 'u2'])
   })
 
-  test('a repeated event that only finalises the session does finalise it', async () => {
+  test('a request with only a repeated event finalises the session', async () => {
     const agent = await openAgent(server)
     const { sessionId } = await agent.accept([userMessage(1)])
     await server.database.sql`delete from actor_message`
@@ -95,7 +95,7 @@ describe('processingStatus', () => {
     expect(await agent.accept([userMessage(2)])).toMatchObject({ processingStatus: 'pending' })
   })
 
-  test('billing_blocked where none are left; the events are stored all the same', async () => {
+  test('billing_blocked where none are left, and the events are stored', async () => {
     const agent = await openAgent(server)
     await exhaust(agent)
     const body = await agent.accept([assistantMessage(1), feedbackOn('a1', 2)])
@@ -138,7 +138,7 @@ describe('processingStatus', () => {
     expect(await agent.accept([userMessage(2)])).toMatchObject({ processingStatus: 'pending' })
   })
 
-  test('a pure retry sends nothing to be processed', async () => {
+  test('a pure retry sends no message to the actor', async () => {
     const agent = await openAgent(server)
     const { sessionId } = await agent.accept([userMessage(1)])
     await server.database.sql`delete from actor_message`
@@ -162,7 +162,7 @@ describe('7. allowed environments', () => {
     await agent.accept([userMessage(1, of('staging'))], { externalSessionId: 'override', ...of('test') })
   })
 
-  test('what is stored already is a duplicate whatever the settings say now', async () => {
+  test('a stored event is a duplicate under any present settings', async () => {
     const agent = await openAgent(server, { settings })
     await agent.accept([userMessage(1), assistantMessage(2, of('staging'))], of('production'))
     await agent.configure({ allowedEnvironments: ['elsewhere'] })
@@ -177,7 +177,7 @@ describe('7. allowed environments', () => {
     })
   })
 
-  test('a missing or blocked environment is 400, also of a single event', async () => {
+  test('a missing or blocked environment is 400, even of a single event', async () => {
     const agent = await openAgent(server, { settings })
     const blocked = 'environment_not_allowed'
     await agent.refuse(blocked, [userMessage(1)])
@@ -201,7 +201,7 @@ describe('7. allowed environments', () => {
     await agent.accept([userMessage(3)], of('staging'))
   })
 
-  test('without a list every environment is accepted, and none', async () => {
+  test('without a list every environment is accepted, and also no environment', async () => {
     const agent = await openAgent(server)
     await agent.accept([userMessage(1)], of('anything'))
     await agent.accept([userMessage(2)])
@@ -219,7 +219,7 @@ describe('7. allowed environments', () => {
   })
 })
 
-describe('the rest of the row', () => {
+describe('the other values of the session', () => {
   test('agentVersion, source and context are stored, replaced by later ones and kept where absent', async () => {
     const agent = await openAgent(server)
     const first = {
@@ -276,7 +276,7 @@ describe('the rest of the row', () => {
     })
   })
 
-  test('a participant whose personId is no UUID, or who is given twice differently, is 400', async () => {
+  test('a participant with an invalid personId, or given twice with different values, is 400', async () => {
     const agent = await openAgent(server)
     for (const participants of [
       [{ personId: '17' }],

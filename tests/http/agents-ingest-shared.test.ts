@@ -1,6 +1,6 @@
 /**
- * Requests that share a statement with others, by memory and without: odd ids and texts, large bodies, clients that break the rules
- * again and again, a clock that jumps back, and an application that is changed while they wait.
+ * Requests that share a statement with others, with and without remembered sessions: unusual ids and texts, large bodies, clients
+ * that break the rules repeatedly, a clock that jumps back, and an application that changes while requests wait.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import {
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const named = (externalSessionId: string) => ({ externalSessionId })
 
-/** Sends requests that come while a batch waits for the session `held`: they share the next one. */
+/** Sends requests while a batch waits for the session `held`, so that they share the next batch. */
 async function together(agent: Agent, send: () => readonly Promise<Answer>[]): Promise<readonly Answer[]> {
   const { sql } = server.database
   const { sessionId } = await agent.accept([userMessage(Date.now())], named('held'))
@@ -69,7 +69,7 @@ const ODD = [
   'true',
 ].filter((id) => /\S/.test(id))
 
-test('ids and texts of any characters are stored as they are, each with its own request', async () => {
+test('ids and texts of any characters are stored unchanged, each with its own request', async () => {
   const agent = await openAgent(server)
   const send = (at: number) => () =>
     ODD.map((odd) =>
@@ -114,7 +114,7 @@ test('requests of 2 MiB share transactions', async () => {
   }
 })
 
-test('a client that moves a stored event again and again is refused each time, and the others are stored once', async () => {
+test('a client that moves a stored event repeatedly is refused each time, and the other requests are stored once', async () => {
   const agent = await openAgent(server)
   const names = Array.from({ length: 20 }, (_, n) => `chat ${n}`)
   for (const name of ['bad', ...names]) await agent.accept([userMessage(1)], named(name))
@@ -131,7 +131,7 @@ test('a client that moves a stored event again and again is refused each time, a
   }
 })
 
-test('the time of the last activity never stands still or goes back, also where the clock does', async () => {
+test('the time of the last activity always rises, even where the clock jumps back', async () => {
   const agent = await openAgent(server)
   const { sql } = server.database
   const other = second.as({ agentSecret: agent.agentSecret })
@@ -160,7 +160,7 @@ test('the time of the last activity never stands still or goes back, also where 
   expect(await eventRows(sql, sessionId)).toHaveLength(5)
 })
 
-test('a session that was deleted and made anew by another process is that one', async () => {
+test('after another process deleted and recreated a session, requests go to the new session', async () => {
   const agent = await openAgent(server)
   const { sql } = server.database
   const { sessionId } = await agent.accept([userMessage(1)])

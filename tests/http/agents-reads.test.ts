@@ -1,4 +1,4 @@
-/** Reading sessions, events and revisions over HTTP: every filter, paging, what a bad query is answered. */
+/** Reading sessions, events and revisions over HTTP: every filter, paging, answers to bad queries. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
 import {
@@ -22,7 +22,7 @@ const organizationId = () => agents.organization.id
 const get = (path: string) => agents.call(agents.organization.key, 'GET', path)
 const createApplication = (settings: object = {}) => createApplicationOf(agents, settings)
 
-test('a session has its identity, state, context and progress', async () => {
+test('a session has its ids, state, context and progress', async () => {
   const application = await createApplication()
   const participants = [{ externalId: 'p1', displayName: 'Ada', boundary: 'external' }]
   const id = await application.session({
@@ -94,7 +94,7 @@ test('every session filter narrows the list, alone and together', async () => {
   expect(ids(await get(`${SESSIONS}?agentKey=nobody`))).toEqual([])
 })
 
-test('paging reaches every session once, while newer ones arrive, also where moments are equal', async () => {
+test('paging reaches every session once, even while newer ones arrive and where times are equal', async () => {
   const application = await createApplication()
   const old = new Set<string>()
   for (let index = 0; index < 23; index++) {
@@ -108,7 +108,7 @@ test('paging reaches every session once, while newer ones arrive, also where mom
   expect(new Set(seen.map((item) => item.id))).toEqual(old)
 })
 
-test('a session carries its events page by page in the order of sequence', async () => {
+test('a session has its events page by page in the order of sequence', async () => {
   const application = await createApplication()
   const id = await application.session()
   for (const sequence of [7, 0, 3, 12, 5])
@@ -230,7 +230,7 @@ test.each([
   expect((await get(`${SESSIONS}?${query}`)).status).toBe(400)
 })
 
-test('an unknown session is 404 before its query is judged, a known one with a bad query is 400', async () => {
+test('an unknown session is 404 even with a bad query, a known one with a bad query is 400', async () => {
   const application = await createApplication()
   const id = await application.session()
   expect((await get(`${SESSIONS}/${newId()}?limit=x`)).status).toBe(404)

@@ -1,4 +1,4 @@
-/** Reading signals over HTTP: every filter, both orders, paging, what a bad query is answered. */
+/** Reading signals over HTTP: every filter, both orders, paging, answers to bad queries. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Agents, createApplicationOf, ids, readAll, startAgents } from '../support/agents-http.ts'
 
@@ -40,7 +40,7 @@ test('every signal filter narrows the list, alone and together', async () => {
   expect(ids(await get(`${SIGNALS}?agentKey=nobody`))).toEqual([])
 })
 
-test('a signal names its session, its event, its target and what was said', async () => {
+test('a signal names its session, its event, its target and its comment', async () => {
   const application = await createApplication()
   const sessionId = await application.session({ external_session_id: 'chat-9' })
   const id = await application.signal(sessionId, {
@@ -95,7 +95,7 @@ test('signals are paged newest first, and in the order of sequence within a sess
   expect(inOrder.map((item) => item.sequence)).toEqual([1, 2, 2, 2, 5, 7, 9])
 })
 
-test('since and until mean when it occurred, createdAfter and createdBefore when it arrived', async () => {
+test('since and until bound the time of the event, createdAfter and createdBefore the arrival', async () => {
   const application = await createApplication()
   const session = await application.session()
   const signal = (occurred_at: string, created_at: string) =>
@@ -117,7 +117,7 @@ test('since and until mean when it occurred, createdAfter and createdBefore when
   expect((await readAll(agents, all)).map(({ id }) => id)).toEqual([third, second, first])
 })
 
-test('a cursor of signals by arrival is refused where they are listed by occurrence', async () => {
+test('a cursor of signals by arrival is refused in a list by time of the event', async () => {
   const application = await createApplication()
   const session = await application.session()
   await application.signal(session)

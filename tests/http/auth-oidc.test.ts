@@ -1,6 +1,7 @@
 /** Tokens of an OpenID Connect issuer, whose key set is served by a real HTTP server. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import { createMembers } from '../../src/identity/members.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -150,24 +151,23 @@ describe('a token of the issuer about a user', () => {
 })
 
 test('unreadable issuer keys are 503, not an error of the caller', async () => {
+  expect(ERRORS.codes.unavailable).toBe(503)
   failing = true
   const unreachable = open(`http://127.0.0.1:${keyServer.port}/jwks`)
   await expect(unreachable.identity.byToken(await token({}), null)).rejects.toMatchObject({
-    status: 503,
     code: 'unavailable',
   })
   failing = false
   expect(await unreachable.identity.byToken(await token({}), null)).toMatchObject({ userId })
   await unreachable.close()
   const gone = open('http://127.0.0.1:1/jwks')
-  await expect(gone.identity.byToken(await token({}), null)).rejects.toMatchObject({ status: 503 })
+  await expect(gone.identity.byToken(await token({}), null)).rejects.toMatchObject({ code: 'unavailable' })
   await gone.close()
 })
 
 test('with an issuer configured the service signs no tokens', async () => {
   await expect(service.identity.createUserToken(userId, 60)).rejects.toThrow('OIDC_ISSUER')
   await expect(service.identity.createMemberToken(organizationId, { userId })).rejects.toMatchObject({
-    status: 409,
     code: 'external_token_issuer',
   })
 })

@@ -58,7 +58,7 @@ describe('a revoked API key', () => {
     const { id, apiKey } = await here.identity.createApiKey(organizationId, 'key')
     await expect(here.identity.revokeApiKey(other.id, id)).rejects.toMatchObject({ code: 'not_found' })
     await expect(here.identity.revokeApiKey(organizationId, 'nonsense')).rejects.toMatchObject({
-      status: 404,
+      code: 'not_found',
     })
     expect(await here.identity.byApiKey(apiKey)).not.toBeNull()
   })

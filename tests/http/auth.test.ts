@@ -1,6 +1,7 @@
 /** Who gets in: every way to be refused with 401, the one way to get 403, and what a refusal says. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { generateKeyPair, importJWK, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import { createAuthenticate } from '../../src/http/auth.ts'
 import type { Access } from '../../src/http/operation.ts'
 import { readSigningKey } from '../../src/identity/signing-key.ts'
@@ -66,10 +67,12 @@ afterAll(async () => {
 const call = (access: Access, headers: Record<string, string>) =>
   authenticate(new Request('http://localhost/', { headers }), access, () => null)
 
-async function refusal(access: Access, headers: Record<string, string>): Promise<AppError> {
-  const error = await call(access, headers).catch((reason: unknown) => reason)
+/** The code, and the status that the interface answers with it. */
+async function refusal(access: Access, sent: Record<string, string>) {
+  const error = await call(access, sent).catch((reason: unknown) => reason)
   if (!(error instanceof AppError)) throw new Error(`expected a refusal, got ${JSON.stringify(error)}`)
-  return error
+  const { code, message, headers } = error
+  return { status: ERRORS.codes[code], code, message, headers }
 }
 
 const bearer = (value: string) => ({ authorization: `Bearer ${value}` })

@@ -124,7 +124,7 @@ describe('what comes from a form', () => {
     ])
   })
 
-  test('is text in the HTML, and no further row in the text', async () => {
+  test('is escaped in the HTML and adds no line to the text', async () => {
     const body: Record<string, string> = { ...submission(['email']), goal: HOSTILE }
     await post('/api/csdemo', body)
     const id = await idOf(body.email)
@@ -135,14 +135,14 @@ describe('what comes from a form', () => {
     expect(mail.text).toContain('\n    Bcc: victim@example.com\n')
   })
 
-  test('is not on one line where a name would break it: 400', async () => {
+  test('is 400 if a name contains a line break', async () => {
     const body = { ...submission(['email', 'name']), name: HOSTILE }
     expect((await server.as('nobody').post('/api/builder-waitlist', body)).status).toBe(400)
   })
 })
 
 describe('the mail server', () => {
-  test('that is down for a while gets everything when it is back, once', async () => {
+  test('gets everything once after an outage', async () => {
     await idle()
     await smtp.stop()
     const bodies = Array.from({ length: 5 }, () => submission(['email', 'name']))
@@ -162,7 +162,7 @@ describe('the mail server', () => {
     ])
   })
 
-  test('that is busy is asked again, with the same Message-ID', async () => {
+  test('that is busy gets a retry with the same Message-ID', async () => {
     smtp.busy = true
     const body = submission(['email'])
     await post('/api/csdemo', body)
@@ -177,7 +177,7 @@ describe('the mail server', () => {
     expect(about(id).map(({ mail }) => mail.messageId)).toEqual([`<form-team.${id}@mail.example>`])
   })
 
-  test('that knows no such mailbox is not asked again, and the refusal is kept', async () => {
+  test('that rejects the mailbox gets no retry, and the refusal is recorded', async () => {
     const body = submission(['email'])
     smtp.unknown.add(body.email ?? '')
     await post('/api/mobile-reminder', body)
@@ -265,7 +265,7 @@ describe('a submission and its mails', () => {
     }
   })
 
-  test('without TEAM_EMAIL nobody is told, and the sender still is', async () => {
+  test('without TEAM_EMAIL only the sender gets mail', async () => {
     const quiet = await startTestServer({
       env: { MAIL_FROM: 'earshot@mail.example', SMTP_URL: smtp.url },
       actors: QUICK,

@@ -43,7 +43,7 @@ export function guardedSteps(
 function decide(options: CoalescedOptions, state: State, sender: Sender, index: number): Step<State> {
   const { process } = options.senders[index]!
   const known = state.known[process] ?? null
-  const isKnown = known !== null && !known.doubted && index > highestOf(known.events)
+  const isKnown = known !== null && !known.invalidated && index > highestOf(known.events)
   if (isKnown && !sender.reads)
     return {
       label: `sender ${index + 1} remembers the session`,
@@ -111,18 +111,18 @@ function isAsInSnapshot(
 
 /** Continues in another way, because the process can no longer trust what it remembers. */
 export function leftOut(
-  { senders, neverDoubts, mistake }: CoalescedOptions,
+  { senders, neverInvalidates, mistake }: CoalescedOptions,
   state: State,
   index: number,
   place: 'new' | 'to lock',
 ): State {
   const { process } = senders[index]!
   const known = state.known[process] ?? null
-  const isBlind = mistake === 'a wrong memory is trusted again'
-  const doubts = known !== null && neverDoubts !== true && !isBlind
+  const isBlind = mistake === 'what was remembered wrongly is remembered again'
+  const invalidates = known !== null && neverInvalidates !== true && !isBlind
   return {
     ...set(state, index, { ...NEW, place, reads: place === 'new' && !isBlind }),
-    known: doubts ? state.known.with(process, { ...known, doubted: true }) : state.known,
+    known: invalidates ? state.known.with(process, { ...known, invalidated: true }) : state.known,
   }
 }
 
@@ -140,7 +140,7 @@ function note(
     version,
     events: seen.events | (1 << index),
     watermark: seen.watermark,
-    doubted: before?.doubted === true && before.version !== seen.version,
+    invalidated: before?.invalidated === true && before.version !== seen.version,
   }
   return {
     label: `sender ${index + 1} remembers what it stored`,

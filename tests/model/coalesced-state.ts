@@ -40,9 +40,9 @@ export interface CoalescedOptions {
   readonly turns: 'short' | 'long'
   /** Turns commit without waiting for the disk, and the server may crash and lose them. */
   readonly serverCrashes?: boolean
-  /** A wrong memory is replaced and trusted again at once. This is slow if processes alternate, but not a mistake. */
-  readonly neverDoubts?: boolean
-  /** A message that is sent soon after a turn is not due at once. */
+  /** What was remembered wrongly is trusted again at once. Slow where processes take turns, and no mistake. */
+  readonly neverInvalidates?: boolean
+  /** A message that is sent after a turn is not due at once. */
   readonly pauses?: boolean
   readonly mistake?: CoalescedMistake
 }
@@ -52,7 +52,7 @@ export interface Seen {
   /** The version of the session as ingestion left it; 0: there is no session. */
   readonly version: number
   readonly events: number
-  /** The highest sequence that a turn has passed. */
+  /** The highest sequence that a turn has processed. */
   readonly watermark: number
 }
 
@@ -60,9 +60,9 @@ export interface Seen {
 export interface Database extends Seen {
   /** The write that made the current row. */
   readonly writer: number
-  /** Events that arrived below the watermark; turns go back for them. */
-  readonly revisits: number
-  /** Events that a turn has handled. */
+  /** Events that came below the watermark: turns go back for them. */
+  readonly lateEvents: number
+  /** Events that a turn has dealt with. */
   readonly read: number
   readonly messages: number
   /** Those messages that are delayed because they were sent soon after a turn. */
@@ -75,7 +75,7 @@ export interface Database extends Seen {
 
 /** A process's memory of the session. */
 export interface Known extends Seen {
-  readonly doubted: boolean
+  readonly invalidated: boolean
 }
 
 export interface Sender {
@@ -136,7 +136,7 @@ export const START: Database = {
   events: 0,
   watermark: -1,
   writer: 0,
-  revisits: 0,
+  lateEvents: 0,
   read: 0,
   messages: 0,
   early: 0,
@@ -199,8 +199,8 @@ export function canonicalCoalesced(state: State): string {
   const seenText = (seen: Seen | null) =>
     seen === null ? '-' : `${name(seen.version)},${seen.events},${seen.watermark}`
   const text = (database: Database) => {
-    const { writer, revisits, read, messages, early, lastSeq, owner } = database
-    return [seenText(database), name(writer), revisits, read, messages, early, lastSeq, owner].join()
+    const { writer, lateEvents, read, messages, early, lastSeq, owner } = database
+    return [seenText(database), name(writer), lateEvents, read, messages, early, lastSeq, owner].join()
   }
   const snapshotText = (snapshot: Database | null) =>
     snapshot === null
@@ -221,6 +221,6 @@ export function canonicalCoalesced(state: State): string {
         `${place} ${seenText(seen)} ${remembered} ${reads} ${snapshotText(snapshot)} ${looked} ${tells} ${name(version)}`,
     ),
     ...state.workers.map(({ place, head, seen, more }) => `${place} ${head} ${seen} ${more}`),
-    ...state.known.map((known) => `${seenText(known)} ${known?.doubted}`),
+    ...state.known.map((known) => `${seenText(known)} ${known?.invalidated}`),
   ].join('|')
 }

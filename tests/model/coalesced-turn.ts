@@ -69,9 +69,9 @@ function beginTurn(
   }
 }
 
-/** The events that a turn handles: those above the watermark, gaps or not, and those to go back for. */
-function waitingOf({ events, watermark, revisits }: Database): number {
-  return (events & ~((1 << (watermark + 1)) - 1)) | revisits
+/** What a turn goes by: events above the watermark, whatever is missing between them, and those to go back for. */
+function waitingOf({ events, watermark, lateEvents }: Database): number {
+  return (events & ~((1 << (watermark + 1)) - 1)) | lateEvents
 }
 
 function isLeft({ mistake }: CoalescedOptions, { database }: State, { seen }: Worker): boolean {
@@ -125,12 +125,12 @@ function finish({ mistake, turns }: CoalescedOptions, state: State, index: numbe
   const messages = more ? rest | (1 << database.lastSeq) : rest
   const lastSeq = database.lastSeq + (more ? 1 : 0)
   const hasNews = (seen & ~database.read) !== 0
-  const writesRow = hasNews || mistake !== 'a turn without news does not write the row'
-  const walked =
+  const writesRow = hasNews || mistake !== 'a turn without news leaves the row as it was'
+  const progress =
     turns === 'short'
-      ? { watermark: Math.max(database.watermark, highestOf(seen)), revisits: database.revisits & ~seen }
+      ? { watermark: Math.max(database.watermark, highestOf(seen)), lateEvents: database.lateEvents & ~seen }
       : {}
-  const next = commit(state, { messages, lastSeq, read: database.read | seen, ...walked }, { writesRow })
+  const next = commit(state, { messages, lastSeq, read: database.read | seen, ...progress }, { writesRow })
   return {
     label: `worker ${index + 1} commits${more ? ', with a message to itself' : ''}`,
     next: setWorker(next, index, { ...OVER, place: 'held' }),

@@ -37,12 +37,12 @@ const REAL: readonly (readonly [string, CoalescedOptions])[] = [
   ['guarded writes of three processes, and a lost turn', GUARDED],
   ['a process that remembers, and another that writes in between', REMEMBERED],
   ['a process that remembers and may lose its memory, a connection or a turn', IN_TURN],
-  ['a process that remembers and never doubts', { ...IN_TURN, neverDoubts: true }],
-  ['a process that remembers, and a concurrent transaction', LOCKED_BESIDE],
-  ['guarded writes with concurrent transactions, two workers and two faults', MIXED],
-  ['a crash of the server that undoes turns', CRASHES],
-  ['messages that are delayed after a turn', PAUSES],
-  ['long turns, which read without a lock and check again under the lock', LONG],
+  ['a process that remembers, and invalidates nothing', { ...IN_TURN, neverInvalidates: true }],
+  ['a process that remembers, and a transaction beside it', LOCKED_BESIDE],
+  ['guarded writes beside transactions, two workers and two faults', MIXED],
+  ['a crash of the server that takes turns back', CRASHES],
+  ['messages that wait for company after a turn', PAUSES],
+  ['long turns, which read without a lock and look again under it', LONG],
 ]
 
 const MISTAKES: readonly (readonly [CoalescedMistake, CoalescedOptions, string])[] = [

@@ -140,7 +140,7 @@ function commitRequest(
   const { database } = state
   const bit = 1 << index
   const wasGuarded = seen !== null
-  // The guarded statement handles only events above the watermark, so it never makes a turn go back.
+  // The guarded statement does not handle late events: it is for events beyond the watermark.
   const isLate = !wasGuarded && index <= database.watermark
   const hadTurn = pauses && database.read !== 0
   const sends = tells && !(hadTurn && mistake === 'the message of a session that just had a turn is not sent')
@@ -151,7 +151,7 @@ function commitRequest(
     early: hadTurn ? database.early | message : database.early,
     lastSeq: database.lastSeq + (sends ? 1 : 0),
     events: database.events | bit,
-    revisits: isLate ? database.revisits | bit : database.revisits,
+    lateEvents: isLate ? database.lateEvents | bit : database.lateEvents,
   }
   const isNew = database.version === 0
   const standsStill =

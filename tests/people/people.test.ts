@@ -62,7 +62,7 @@ test('a known address is the same person, whatever its case; absent names never 
   expect(await stored('bob@example.com')).toMatchObject({ firstName: 'Robert', lastName: 'Smith' })
 })
 
-test('what changes nothing leaves the time of change alone', async () => {
+test('an unchanged person keeps its time of change', async () => {
   await upsert([{ email: 'calm@example.com', firstName: 'Cal' }])
   await upsert([{ email: 'calm@example.com', firstName: 'Cal' }])
   await upsert([{ email: 'calm@example.com' }])
@@ -88,11 +88,11 @@ test.each(['İ@example.com', 'É@example.com', 'Σ@example.com', "o'neil@example
   },
 )
 
-test('nobody is asked for, nobody is found', async () => {
+test('an empty look-up finds no person', async () => {
   expect((await upsert([])).size).toBe(0)
 })
 
-test('organizations have people of their own', async () => {
+test('organizations have separate people', async () => {
   const ours = await upsert([{ email: 'shared@example.com' }])
   const theirs = await upsert([{ email: 'shared@example.com' }], await createOrganization())
   expect(theirs.get('shared@example.com')!.id).not.toBe(ours.get('shared@example.com')!.id)

@@ -1,7 +1,7 @@
 /**
- * The law of ingestion: a conversation ends in the same stored state, with the same signals in the same order and exact
- * counts, whatever the order, the batches, the repetitions and the concurrency in which it was sent; through real HTTP, to
- * two processes in turn, with a real worker. `EARSHOT_PROPERTY_RUNS` makes more of it than the 25 runs of every day.
+ * The main property of ingestion: any order, batches, repetitions and concurrency of a conversation lead to the same stored state,
+ * with the same signals in the same order and exact counts. The test uses real HTTP, two processes in turn, and a real worker.
+ * `EARSHOT_PROPERTY_RUNS` sets the number of runs, which is 25 by default.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
@@ -75,7 +75,7 @@ async function check(sent: Plan): Promise<void> {
 const revisions = (threads: readonly Thread[]) =>
   threads.reduce((sum, thread) => sum + thread.revisions.length, 0)
 
-/** A client that may do everything that clients are allowed to: repeat, batch, hurry, and try again what was refused. */
+/** A client that does everything that clients may do: repeat, batch, send concurrently, and retry refused requests. */
 class Client {
   accepted = 0
   deduplicated = 0
@@ -148,7 +148,7 @@ interface State extends Outcome {
   readonly signals: readonly unknown[]
 }
 
-/** Everything that is stored of a session, when nothing is left to do. */
+/** All stored rows of a session, after all its turns are done. */
 async function stateOf(externalSessionId: string): Promise<State> {
   const { sql } = server.database
   const [session] = await sql<{ id: string }[]>`

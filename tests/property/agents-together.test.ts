@@ -1,6 +1,6 @@
 /**
- * Sessions that share a transaction, whoever they are: the same comes of each as if it had been alone, in the order of their
- * ids where they share credits.
+ * Any sessions may share a transaction: the result for each is the same as if its turn had run alone. Where sessions share credits,
+ * they receive them in the order of their ids.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
@@ -26,7 +26,7 @@ import {
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const RUNS = Number(process.env.EARSHOT_PROPERTY_RUNS ?? 25)
-/** Of each session, in the order of their ids. */
+/** One value for each session, in the order of their ids. */
 const APPLICATION_OF = [0, 1, 2, 1, 3, 0, 1, 0]
 const SESSIONS = APPLICATION_OF.length
 const actor = sessionActor({ newId })
@@ -37,7 +37,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** Which event it is follows from its sequence; one that comes again is a revision of it. */
+/** The sequence determines the event. The same sequence again is a revision. */
 const event = fc.record({
   sequence: fc.nat(7),
   form: fc.constantFrom('final', 'final', 'final', 'partial', 'empty'),
@@ -52,7 +52,7 @@ const step = fc.record({
   isDeleted: fc.constantFrom(false, false, false, false, false, true),
 })
 
-/** In each round: what happens to sessions, and the units of credit that come in. */
+/** The changes of sessions and the added credits of each round. */
 const rounds = fc.array(
   fc.record({ steps: fc.array(step, { minLength: 4, maxLength: 10 }), credits: fc.nat(2) }),
   { minLength: 1, maxLength: 4 },
@@ -65,7 +65,7 @@ interface World {
   readonly sessions: readonly string[]
 }
 
-/** Two that are limited by credits, an unlimited one, and one that captures no content. */
+/** Two sessions with limited credits, one with unlimited credits, and one without content capture. */
 async function createWorld(): Promise<World> {
   const { sql } = database
   const applications = [
@@ -96,7 +96,7 @@ function toEvent({ sequence, form, text }: Round['steps'][number]['events'][numb
   return { ...made, revision, final: form !== 'partial', ...(form === 'empty' ? { body: {} } : {}) }
 }
 
-/** Lets everything happen that comes before the turns of a round. */
+/** Applies all changes that precede the turns of a round. */
 async function prepare(world: World, { steps, credits }: Round, round: number): Promise<void> {
   const { sql } = database
   for (const [index, { session, events, status, isIdle, isDeleted }] of steps.entries()) {
@@ -120,7 +120,7 @@ async function prepare(world: World, { steps, credits }: Round, round: number): 
     where id = any(${ids}::uuid[]) and response_credits is not null`
 }
 
-/** What there is to see of a world, without the ids that differ between two of them. */
+/** The observable state of a world, without the ids that differ between two worlds. */
 async function stateOf({ applications, sessions }: World, newMessages: readonly NewMessage[]) {
   const { sql } = database
   const ofSessions = await Promise.all(

@@ -1,8 +1,10 @@
-/** Workers for tests: the real runtime on a real database, with short times and either notifier. */
+/** Workers for tests: the real runtime on a real database, with quick numbers and a notifier of either kind. */
+
 import { createNotifier } from '../../src/actors/notifier.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
 import { createRuntime, type Runtime, type RuntimeDeps } from '../../src/actors/runtime.ts'
 import type { ActorDefinition, BulkHandler, ShortHandler } from '../../src/actors/types.ts'
+import { ACTOR_KINDS } from '../../src/messages/all.ts'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
 import { createLog } from '../../src/platform/observability/log.ts'
 import { createMetrics } from '../../src/platform/observability/metrics.ts'
@@ -39,7 +41,7 @@ export function testDeps(database: string, redis: string | null, name = 'test-wo
   const sql = connect({ url: database }, { max: 10, applicationName: name })
   const producer = redis === null ? null : openRedis(redis, log)
   const metrics = createMetrics()
-  const notifier = createNotifier({ sql, redis: producer, log, metrics })
+  const notifier = createNotifier({ sql, redis: producer, log, metrics, kinds: ACTOR_KINDS })
   return {
     sql,
     redis: producer,

@@ -82,7 +82,7 @@ export async function createSession(sql: Sql, application: TestApplication): Pro
   return id
 }
 
-/** Stores or revises events, and marks those that a turn has already passed. */
+/** Stores or revises events, and marks the late ones. */
 export async function storeEvents(sql: Sql, sessionId: string, events: readonly TestEvent[]): Promise<void> {
   const rows = events.map((event) => ({
     ...event,

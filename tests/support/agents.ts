@@ -1,7 +1,7 @@
 /**
  * Builders of agent conversations, and one application to send them to.
  *
- * The rule: what a builder makes is accepted as it is, so that the one thing that a test changes is what it tests.
+ * The service accepts every built request unchanged, so a test changes only what it tests.
  */
 import { expect } from 'bun:test'
 import type { SettingsChange } from '../../src/agents/applications/model.ts'

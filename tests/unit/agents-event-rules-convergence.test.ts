@@ -1,4 +1,4 @@
-/** Whatever the order, the batches and the repetitions of a conversation, it ends in the same state with exact counts. */
+/** Any order, batches and repetitions of a conversation lead to the same state with exact counts. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Event } from '../../src/agents/model.ts'
@@ -48,7 +48,7 @@ interface Script {
   readonly repeats: number
 }
 
-/** Cuts the conversation into requests by a stream of choices: any order that its callers may send it in. */
+/** Cuts the conversation into requests by a stream of choices, in any order that callers may send it. */
 function schedule(lives: readonly Life[], choose: (options: number) => number): Script {
   const position = lives.map(() => 0)
   const batches: Event[][] = [[]]

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { decide, idsToLoad } from '../../src/agents/ingest/event.rules.ts'
 import type { Event } from '../../src/agents/model.ts'
+import { ERRORS } from '../../src/error-catalogue.ts'
 import { AppError, type ErrorCode } from '../../src/platform/errors.ts'
 import { MemorySession } from '../support/memory-session.ts'
 
@@ -267,9 +268,9 @@ describe('the verdict on the events of a request', () => {
       const error = caught(() => session.send(row.sent))
       expect(error).toMatchObject({
         code: row.result.code,
-        status: row.result.code === 'invalid_feedback_target' ? 400 : 409,
         extra: { eventIndex: row.result.index, externalEventId: row.sent[row.result.index]?.externalEventId },
       })
+      expect(ERRORS.codes[row.result.code]).toBe(row.result.code === 'invalid_feedback_target' ? 400 : 409)
       expect(error?.details[0]?.path).toStartWith(`events[${row.result.index}]`)
       expect(session.snapshot()).toEqual(before)
     }
@@ -282,7 +283,7 @@ describe('the verdict on the events of a request', () => {
     expect(session.send([event('f', 2, feedbackOn('a'))])).toEqual([0, 1, 0])
   })
 
-  test('what must be loaded is what is sent and what feedback is about', () => {
+  test('the ids to load are those of the events and of the targets of feedback', () => {
     const session = new MemorySession()
     const prepared = [event('f', 2, feedbackOn('a')), event('b', 3)].map((sent) => session.prepare(sent))
     expect(idsToLoad(prepared).sort()).toEqual(['a', 'b', 'f'])
@@ -322,7 +323,7 @@ describe('a redaction rule that changed between a send and its retry', () => {
     expect(caught(() => decide({ ...input, rejudge: () => null }))?.code).toBe('event_changed')
   })
 
-  test('nothing is judged again while the settings are the same', () => {
+  test('no fingerprint is computed again under the same settings', () => {
     const session = new MemorySession()
     session.send([event('a', 1)])
     const input = session.inputFor([event('a', 1, { content: 'other' })])

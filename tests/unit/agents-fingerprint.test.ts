@@ -107,7 +107,7 @@ describe('canonical JSON', () => {
     )
   })
 
-  test('of the body is what is stored, and is not changed by it', () => {
+  test('of the body is stored as it is, and storing does not change it', () => {
     const event = sanitizeEvent(EVENT, DEFAULT_SETTINGS, identity)
     const before = JSON.stringify(event)
     expect(prepareEvent(event).body).toBe(canonicalJson(event.body))

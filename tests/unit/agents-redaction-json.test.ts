@@ -1,4 +1,4 @@
-/** Redaction by name in texts that hold JSON, such as the arguments of a tool call. */
+/** Redaction by name in texts that contain JSON, such as the arguments of a tool call. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { compileRedaction, REDACTED } from '../../src/agents/events/redaction.ts'
@@ -48,7 +48,7 @@ describe('redacted names in a text', () => {
     })
   })
 
-  test('have no value left in any JSON, and everything else of it stays', () => {
+  test('lose their value in any JSON, and the rest of the JSON stays', () => {
     const name = fc.constantFrom('password', 'pin', 'user', 'note', 'a b')
     const value = fc.letrec((tie) => ({
       any: fc.oneof(

@@ -21,7 +21,7 @@ describe('redacted text patterns', () => {
     expect(redactor([], patterns).text(text)).toBe(expected)
   })
 
-  test('overlapping and touching matches of several patterns become one', () => {
+  test('overlapping and adjacent matches of several patterns become one', () => {
     expect(redactor([], ['abc', 'bcd', 'ef']).text('xabcdefx')).toBe('x[redacted]x')
     expect(redactor([], ['abcdef', 'cd']).text('xabcdefx')).toBe('x[redacted]x')
   })
@@ -71,14 +71,14 @@ describe('redacted field names', () => {
 })
 
 describe('the work of redaction', () => {
-  test('grows with the names of an object, and not with the names that become the same', () => {
+  test('grows with the number of names in an object, and not with the number of names that become equal', () => {
     const names = Array.from({ length: 200_000 }, (_, index) => [String(1_000_000 + index), index])
     const result = redactor([], ['\\d{4,}']).value(Object.fromEntries(names)) as object
     expect(Object.keys(result)).toHaveLength(200_000)
     expect(Object.keys(result)).toContain(`${REDACTED} 200000`)
   })
 
-  test('is counted, and ended by whoever counts it', () => {
+  test('is counted, and ends when the counter throws', () => {
     const units = (patterns: string[], text: string) => {
       let spent = 0
       redactor([], patterns)
@@ -116,7 +116,7 @@ describe('redaction of any JSON', () => {
     })
   })
 
-  test('what a redacted member name becomes does not depend on the order of members', () => {
+  test('the new name of a redacted member does not depend on the order of members', () => {
     const rules = redactor([], ['\\d+'])
     expect(rules.value({ a1: 'one', a2: 'two' })).toEqual(rules.value({ a2: 'two', a1: 'one' }))
   })
@@ -138,7 +138,7 @@ describe('redaction of any JSON', () => {
     )
   })
 
-  test('what is nested too deeply to walk is redacted whole', () => {
+  test('values that are nested too deeply are redacted as a whole', () => {
     let value: unknown = 'canary'
     for (let depth = 0; depth < 20_000; depth++) value = [value]
     let walked = redactor([], ['x']).value(value)
@@ -148,7 +148,7 @@ describe('redaction of any JSON', () => {
     expect(levels).toBeLessThan(200)
   })
 
-  test('a canary never survives, wherever it stands', () => {
+  test('a canary never survives in any place', () => {
     const canary = 'CANARY-4711'
     const withCanary = fc.oneof(
       fc.string().map((text) => `${text}${canary}${text}`),

@@ -1,4 +1,4 @@
-/** When a process trusts what it remembers of a session. */
+/** When a process uses a remembered session. */
 import { expect, test } from 'bun:test'
 import {
   createRememberedSessions,
@@ -23,7 +23,7 @@ function known(version: number, agentVersion = '1'): RememberedSession {
   return { session, version, highest: version, creditsExhausted: false }
 }
 
-test('a session is remembered as it was stored last, by its application', () => {
+test('a session is remembered as it was stored last, separately for each application', () => {
   const sessions = createRememberedSessions()
   expect(sessions.get(key)).toBeNull()
   sessions.remember(key, known(1), null)
@@ -32,7 +32,7 @@ test('a session is remembered as it was stored last, by its application', () => 
   expect(sessions.get({ ...key, applicationId: 'b' })).toBeNull()
 })
 
-test('where others store into it too, it is not trusted before it was found as this process left it', () => {
+test('an invalidated session is used again only after a request found it as this process left it', () => {
   const sessions = createRememberedSessions()
   sessions.remember(key, known(1), null)
   sessions.invalidate(key)
@@ -45,14 +45,14 @@ test('where others store into it too, it is not trusted before it was found as t
   expect(sessions.get(key)?.version).toBe(10)
 })
 
-test('a session with much to remember is not remembered, nor what it was before', () => {
+test('a large session is not remembered, and its earlier state is forgotten', () => {
   const sessions = createRememberedSessions()
   sessions.remember(key, known(1), null)
   sessions.remember(key, known(2, 'x'.repeat(3_000)), 1)
   expect(sessions.get(key)).toBeNull()
 })
 
-test('of very many sessions the ones that were stored last are remembered', () => {
+test('with more sessions than the capacity, the most recently stored ones are remembered', () => {
   const sessions = createRememberedSessions()
   const nth = (n: number) => ({ ...key, externalSessionId: `chat ${n}` })
   for (let n = 0; n < 10_000; n++) sessions.remember(nth(n), known(1), null)

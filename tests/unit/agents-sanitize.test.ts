@@ -155,7 +155,7 @@ describe('content capture off', () => {
 })
 
 describe('redaction of an event', () => {
-  test('a pattern covers every text but those that order and identify', () => {
+  test('a pattern covers every text except the members that order and identify', () => {
     const { body, ...members } = sanitize(FULL, { redactedPatterns: ['CANARY'] })
     const kept = {
       ...body,
@@ -180,13 +180,13 @@ describe('redaction of an event', () => {
     })
   })
 
-  test('a pattern that matches everything leaves words and numbers of fixed type alone', () => {
+  test('a pattern that matches everything leaves words and numbers of fixed type unchanged', () => {
     const { body } = sanitize(FULL, { redactedPatterns: ['(?s).+'] })
     expect(body.usage).toEqual(FULL.usage ?? {})
     expect(body.feedback?.rating).toBe('negative')
   })
 
-  test('a canary never survives, wherever it is put', () => {
+  test('a canary never survives in any member', () => {
     const canary = 'CANARY'
     const text = fc.oneof(
       fc.constant(canary),
@@ -213,7 +213,7 @@ describe('redaction of an event', () => {
     )
   })
 
-  test('a redacted field is replaced where it is text and left out where it cannot be', () => {
+  test('a redacted field is replaced where it is text, and left out where it cannot hold text', () => {
     const redactedFields = ['CONTENT', 'rating', 'labels', 'comment', 'usage', 'traceId', 'properties']
     expect(sanitize(FULL, { redactedFields }).body).toMatchObject({
       content: '[redacted]',
@@ -233,7 +233,7 @@ describe('redaction of an event', () => {
     })
   })
 
-  test('an allowed environment is kept, since later requests are checked against it', () => {
+  test('an allowed environment is kept, because later requests are checked against it', () => {
     const settings = { redactedPatterns: ['prod'], allowedEnvironments: ['production'] }
     const environmentOf = (environment: string) =>
       sanitize({ context: { environment } }, settings).body.context?.environment

@@ -21,7 +21,7 @@ const INPUT: ProgressInput<Numbered> = {
   hasMore: false,
 }
 
-describe('the walk of a session', () => {
+describe('session progress', () => {
   test.each<[string, Partial<ProgressInput<Numbered>>, number[], number, boolean]>([
     ['nothing stored: nothing to do', {}, [], -1, false],
     ['numbering starts at 0', { next: events(0, 1, 2) }, [0, 1, 2], 2, false],
@@ -77,7 +77,7 @@ describe('the walk of a session', () => {
     expect(advance({ ...INPUT, next: events(0, 2), hasMore: true }).again).toBe(false)
   })
 
-  test('processes each sequence exactly once and in order, whatever the order of arrival', () => {
+  test('processes each sequence exactly once and in order, for any order of arrival', () => {
     const numbers = fc
       .tuple(fc.constantFrom(0, 1), fc.integer({ min: 1, max: 30 }))
       .map(([first, count]) => Array.from({ length: count }, (_, index) => first + index))
@@ -91,16 +91,16 @@ describe('the walk of a session', () => {
     )
     fc.assert(
       fc.property(arrivals, ([all, order, batchSizes, pageSize]) => {
-        // A session numbered from 0 shows its 0 before anything is walked: without it, 1 is a start.
+        // In a session numbered from 0 the event 0 arrives first. Without it, the session would start at 1.
         const arriving = all[0] === 0 ? [0, ...order.filter((sequence) => sequence !== 0)] : order
         const session = new SessionInMemory(pageSize)
         while (arriving.length > 0) session.arrive(arriving.splice(0, batchSizes.next().value as number))
-        expect(session.walked).toEqual(all)
+        expect(session.processed).toEqual(all)
       }),
     )
   })
 
-  test('a terminal session misses only what never came', () => {
+  test('a terminal session processes every event that arrived', () => {
     const gappy = fc.uniqueArray(fc.nat({ max: 40 }), { minLength: 1 })
     fc.assert(
       fc.property(
@@ -110,12 +110,12 @@ describe('the walk of a session', () => {
         (sequences, before, pageSize) => {
           const session = new SessionInMemory(pageSize)
           const early = [...sequences.slice(0, before)].sort((a, b) => a - b)
-          // Early ones come in order, so that none is late; what is late is revisited, not walked.
+          // Early events arrive in order, so that none of them is late.
           for (const sequence of early) session.arrive([sequence])
           const floor = session.watermark
           const rest = sequences.slice(before).filter((sequence) => sequence > floor)
           session.end(rest)
-          expect(session.walked).toEqual([...early, ...rest].sort((a, b) => a - b))
+          expect(session.processed).toEqual([...early, ...rest].sort((a, b) => a - b))
         },
       ),
     )
@@ -124,7 +124,7 @@ describe('the walk of a session', () => {
 
 /** The actor of one session over a list in memory. */
 class SessionInMemory {
-  readonly walked: number[] = []
+  readonly processed: number[] = []
   watermark = -1
   #terminal = false
   readonly #stored: number[] = []
@@ -135,7 +135,7 @@ class SessionInMemory {
     this.#stored.push(...sequences)
     this.#stored.sort((a, b) => a - b)
     while (this.#turn()) {
-      // walks page by page
+      // processes page by page
     }
   }
 
@@ -153,7 +153,7 @@ class SessionInMemory {
       next: events(...above.slice(0, this.pageSize)),
       hasMore: above.length > this.pageSize,
     })
-    this.walked.push(...step.process.map((event) => event.sequence))
+    this.processed.push(...step.process.map((event) => event.sequence))
     this.watermark = step.newWatermark
     return step.again
   }
@@ -172,7 +172,7 @@ describe('the explicit-feedback signal', () => {
     },
   }
 
-  test('holds what the feedback event says', () => {
+  test('has the members of the feedback event', () => {
     expect(signalOf(feedback)).toEqual({
       source: 'explicit_feedback',
       kind: 'message_feedback',
@@ -187,7 +187,7 @@ describe('the explicit-feedback signal', () => {
     })
   })
 
-  test('has empty members where nothing was given or kept', () => {
+  test('has null members where the event gives none or capture dropped them', () => {
     expect(signalOf({ ...feedback, body: { feedback: { targetEventExternalId: 'a' } } })).toMatchObject({
       targetEventExternalId: 'a',
       rating: null,

@@ -35,7 +35,7 @@ describe('the status of a session', () => {
   })
 })
 
-describe('the processing status that ingest answers', () => {
+describe('the processing status in the answer of ingestion', () => {
   test.each([
     [true, false, 'pending'],
     [true, true, 'billing_blocked'],
@@ -85,7 +85,7 @@ describe('the participants of a session', () => {
     expect(merge(once, sent)).toBe(once)
   })
 
-  test('stay the same object where a request says nothing new', () => {
+  test('stay the same object where a request brings nothing new', () => {
     const stored = merge([], [{ externalId: 'u', displayName: 'Ann' }])
     expect(merge(stored, [])).toBe(stored)
     expect(merge(stored, [{ externalId: 'u' }])).toBe(stored)

@@ -40,7 +40,7 @@ describe('the built-in analyser', () => {
     })
   }
 
-  test('finds nothing where the user said nothing after the response', async () => {
+  test('finds nothing if the user said nothing after the response', async () => {
     expect(await kindsFor()).toEqual([])
   })
 
@@ -57,12 +57,12 @@ describe('the built-in analyser', () => {
   })
 })
 
-test('typographic apostrophes count as typed ones', () => {
+test('typographic apostrophes count as straight ones', () => {
   expect(saysNotSolved('It doesn’t work')).toBe(true)
   expect(saysSolved('no, thanks')).toBe(false)
 })
 
-test('a question is repeated in other order and other small words, not by sharing a word', () => {
+test('a question counts as repeated despite word order and small words, but not for one shared word', () => {
   expect(repeats('How do I reset my password?', 'Please, how can my password be reset')).toBe(true)
   expect(repeats('How do I reset my password?', 'reset password: how?')).toBe(true)
   expect(repeats('How do I reset my password?', 'How do I change my password policy?')).toBe(false)
@@ -83,14 +83,14 @@ test('the words of a message are its texts, also in structured parts; tool calls
   expect(textOf(`${'x'.repeat(MAX_TEXT - 1)}😀`).isWellFormed()).toBe(true)
 })
 
-test('a tokenizer is given no more than its share, and no long run without white space', () => {
+test('a tokenizer gets a bounded text without long runs of non-blanks', () => {
   expect(boundTokens('See http://example.com/a now.')).toBe('See http://example.com/a now.')
   expect(boundTokens(`See http://${'x'.repeat(500)} now.`)).toBe(`See http://${'x'.repeat(93)}… now.`)
   expect(boundTokens('a '.repeat(MAX_TEXT))).toHaveLength(MAX_TEXT)
   expect(boundTokens(`${'x'.repeat(99)}😀😀`).isWellFormed()).toBe(true)
 })
 
-test('a quotation is one line that can be stored, at most 160 code points', () => {
+test('a quotation is one storable line of at most 160 code points', () => {
   expect(quote('a\u0000b\n\tc')).toBe('a b c')
   expect(Array.from(quote('😀'.repeat(500)))).toHaveLength(160)
   expect(quote('\ud800x').isWellFormed()).toBe(true)

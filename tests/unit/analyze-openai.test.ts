@@ -73,7 +73,7 @@ for (const suffix of ['', '/', '/v1', '/v1/']) {
   })
 }
 
-test('findings about unknown exchanges and second findings of a kind are left out', async () => {
+test('findings about unknown exchanges and repeated findings of a kind are dropped', async () => {
   const finding = { exchange: 0, kind: 'resolved', rating: 'positive', evidence: '' }
   const url = serve(() =>
     answer(finding, { ...finding, rating: null }, { ...finding, exchange: 7 }, { ...finding, exchange: -1 }),
@@ -83,7 +83,7 @@ test('findings about unknown exchanges and second findings of a kind are left ou
   ])
 })
 
-test('many and long exchanges go in several requests, in order, each answered for its own', async () => {
+test('many or long exchanges are split into several requests, in order', async () => {
   const sizes: number[] = []
   const url = serve((_, body) => {
     const data = JSON.parse(body.messages[1]!.content) as object[]
@@ -100,7 +100,7 @@ test('many and long exchanges go in several requests, in order, each answered fo
 })
 
 for (const status of [400, 413, 422]) {
-  test(`${status} is a verdict on the request: terminal`, async () => {
+  test(`${status} rejects the request: terminal`, async () => {
     const url = serve(() => new Response('SECRET words', { status }))
     const error = await failureOf(analyzerAt(url).analyze([exchange('a1')], signal))
     expect(error.retryable).toBe(false)
@@ -109,7 +109,7 @@ for (const status of [400, 413, 422]) {
 }
 
 for (const status of [401, 404, 408, 429, 500, 503]) {
-  test(`${status} may pass: retryable`, async () => {
+  test(`${status} is temporary: retryable`, async () => {
     const url = serve(() => new Response('no', { status }))
     expect((await failureOf(analyzerAt(url).analyze([exchange('a1')], signal))).retryable).toBe(true)
   })
@@ -125,14 +125,14 @@ const unusable: Record<string, () => Response> = {
   'a redirect': () => Response.redirect('http://127.0.0.1:1/', 307),
 }
 for (const [what, respond] of Object.entries(unusable)) {
-  test(`an answer with ${what} is refused and may be asked for again`, async () => {
+  test(`an answer with ${what} is rejected and retryable`, async () => {
     const error = await failureOf(analyzerAt(serve(respond)).analyze([exchange('a1')], signal))
     expect(error.retryable).toBe(true)
     expect(error.message).not.toContain('SECRET')
   })
 }
 
-test('a server that does not answer in time is retryable, and one that is away too', async () => {
+test('a slow server and an unreachable server are retryable', async () => {
   const silent = serve(() => new Promise<Response>(() => {}))
   expect((await failureOf(analyzerAt(silent, 50).analyze([exchange('a1')], signal))).retryable).toBe(true)
   expect(

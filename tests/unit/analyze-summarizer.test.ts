@@ -25,14 +25,14 @@ describe('the most telling sentences', () => {
     'The invoice export will be repaired by Thursday.',
   ]
 
-  test('are those with the words that are said most, in their own order', () => {
+  test('are those with the most frequent words, in original order', () => {
     expect(pickSentences(SENTENCES, { most: 2, characters: 600 })).toEqual([
       'The invoice export fails since the update.',
       'Our team needs the invoice export before Friday.',
     ])
   })
 
-  test('do not say the same twice', () => {
+  test('do not repeat each other', () => {
     const again = Array.from({ length: 5 }, () => 'The invoice export fails since the update.')
     expect(pickSentences([...again, 'The weather in Lisbon was lovely.'], LIMITS)).toEqual([
       'The invoice export fails since the update.',
@@ -65,7 +65,7 @@ describe('the most telling sentences', () => {
     )
   })
 
-  test('of a very long text are found at once', () => {
+  test('of a very long text are found quickly', () => {
     const sentences = Array.from(
       { length: 40_000 },
       (_, index) => `Sentence ${index} speaks of topic ${index % 97} here.`,
@@ -77,7 +77,7 @@ describe('the most telling sentences', () => {
 describe('the built-in summariser', () => {
   const summarizer = createLocalSummarizer(textWorkHere)
 
-  test('is chosen where no server is configured', () => {
+  test('is chosen if no server is configured', () => {
     expect(createSummarizer({ analyze: null }, textWorkHere).name).toBe('local')
     expect(
       createSummarizer({ analyze: { url: 'http://a', model: 'm', apiKey: null } }, textWorkHere).name,
@@ -103,7 +103,7 @@ describe('the built-in summariser', () => {
     expect(await summarizer.summarize(passages('Yes.'), signal)).toBe('Yes.')
   })
 
-  test('of nothing is nothing', async () => {
+  test('of an empty transcript is empty', async () => {
     expect(await summarizer.summarize([], signal)).toBeNull()
   })
 
@@ -171,12 +171,12 @@ describe('the summariser behind a server', () => {
     expect(excerpts.every((excerpt) => long.includes(excerpt))).toBe(true)
   })
 
-  test('cuts an answer that is longer than asked for', async () => {
+  test('truncates an answer above the requested length', async () => {
     const { summarizer } = serve(JSON.stringify({ summary: '😀'.repeat(700) }))
     expect(Array.from((await summarizer.summarize(passages('a'), signal)) ?? '')).toHaveLength(600)
   })
 
-  test('a blank answer is none', async () => {
+  test('a blank answer is no summary', async () => {
     expect(
       await serve(JSON.stringify({ summary: ' \n' })).summarizer.summarize(passages('a'), signal),
     ).toBeNull()

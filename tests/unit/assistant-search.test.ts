@@ -9,7 +9,7 @@ import { termsOf } from '../../src/assistant/terms.rules.ts'
 const page = (markdown: string, slug = 'page', title = 'Page') => ({ slug, title, markdown })
 
 describe('sections', () => {
-  test('are what stands under each heading; those without text are left out', () => {
+  test('are the text under each heading; empty ones are omitted', () => {
     const sections = toSections(
       page('Before.\n\n# One\n\n## Two ##\n\nUnder two,\non two lines.\n\n### Three\nThree.'),
     )
@@ -38,7 +38,7 @@ describe('sections', () => {
     ])
   })
 
-  test('keep lines of code as they are, also those that look like headings', () => {
+  test('keep lines of code unchanged, even if they look like headings', () => {
     const [section, ...others] = toSections(page('```sh\n# a comment\nrun --now\n```\nAfter.'))
     expect(section?.text.split('\n')).toEqual(['# a comment', 'run --now', 'After.'])
     expect(others).toEqual([])
@@ -59,7 +59,7 @@ describe('terms', () => {
     expect(termsOf('Что такое запись?')).toEqual(['что', 'такое', 'запись'])
   })
 
-  test('any text has some or none, none of them empty', () => {
+  test('of any text are never empty', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => termsOf(text).every((term) => term !== '')),
     )
@@ -73,12 +73,12 @@ describe('a passage', () => {
     (sentence: string) =>
       words(sentence).filter((w) => terms.includes(w))
 
-  test('is the neighbouring sentences that have most of the terms', () => {
+  test('consists of neighbouring sentences with the most terms', () => {
     const text = 'First comes this. Then a horse. Then a cow and a horse. Last comes that.'
     expect(passageOf(text, 40, telling('horse', 'cow'))).toBe('Then a horse. Then a cow and a horse.')
   })
 
-  test('is the earliest of equals, and the whole text where it fits', () => {
+  test('is the earliest of equals, and the whole text if it fits', () => {
     expect(passageOf('A horse. A horse.', 9, telling('horse'))).toBe('A horse.')
     expect(passageOf('A horse.\nA cow.', 100, telling('cow'))).toBe('A horse. A cow.')
   })
@@ -115,18 +115,18 @@ describe('search', () => {
     expect(boats('stemboats')[0]?.section.heading).toBe('Steamboats')
   })
 
-  test('says how much of the question a section has: a word that no section has counts most', () => {
+  test('scores how much of the question a section contains; a word in no section counts most', () => {
     expect(best('Does a cow give milk?')?.share).toBe(1)
     expect(best('grass for elephants')?.share).toBeLessThan(0.5)
   })
 
-  test('finds nothing in a question without terms, and nothing where no term is', () => {
+  test('finds nothing for a question without terms or without matches', () => {
     expect(search('What is it?')).toEqual([])
     expect(search('?!')).toEqual([])
     expect(search('quantum chromodynamics')).toEqual([])
   })
 
-  test('is deterministic, and any text may be asked', () => {
+  test('is deterministic and accepts any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (noise) => {
         const question = `${noise} horse cow`

@@ -46,13 +46,13 @@ test('a file that does not load, holds no test or ends the process is a failure'
   expect(counts.failed.join()).toStartWith('tests/ends.test.ts › ')
 })
 
-test('what fails after the last test is a failure', async () => {
+test('an error after the last test is a failure', async () => {
   const counts = await check({ 'a.test.ts': `${GOOD}; afterAll(() => { throw new Error('left running') })` })
   expect(counts.passed).toBe(1)
   expect(counts.failed).toHaveLength(1)
 })
 
-test('no test at all is a failure', async () => {
+test('running no test is a failure', async () => {
   expect((await check({ 'a.test.ts': GOOD }, ['nothing-like-it'])).broken).toHaveLength(1)
 })
 
@@ -63,7 +63,7 @@ test('arguments select files by a part of their path', async () => {
   expect(counts.passed).toBe(2)
 })
 
-test('every file that ran is told with what it took, not with what was expected of it', async () => {
+test('every file that ran is listed with its actual time', async () => {
   const known = { 'tests/a.test.ts': 9_999 }
   const { slowest } = await check({ 'a.test.ts': GOOD, 'b.test.ts': GOOD, 'durations.json': known })
   expect(slowest.map(({ file }) => file).sort()).toEqual(['tests/a.test.ts', 'tests/b.test.ts'])
@@ -79,13 +79,13 @@ test('the slowest files come first, and only those that ran', () => {
   ])
 })
 
-test('the list of long files names files that are there', async () => {
+test('the list of long files names existing files', async () => {
   const root = join(import.meta.dir, '../..')
   const known = Object.keys(await Bun.file(join(root, KNOWN)).json())
   expect(known.filter((file) => !existsSync(join(root, file)))).toEqual([])
 })
 
-test('the files that are known to take long start first, whatever their place in the alphabet', async () => {
+test('known long files start first', async () => {
   const begun = join(mkdtempSync(join(tmpdir(), 'earshot-begun-')), 'begun')
   folders.push(dirname(begun))
   const notes = (name: string) =>

@@ -33,14 +33,14 @@ describe('progress', () => {
     return written
   }
 
-  test('is drawn over itself, at most ten times a second, and taken away', () => {
+  test('is redrawn in place, at most ten times a second, and finally removed', () => {
     const written = draw(true, [0, 50, 99, 100, 150, 250])
     expect(written).toHaveLength(4)
     for (const text of written) expect(text).toStartWith('\r\u001b[K')
     expect(written.at(-1)).toBe('\r\u001b[K')
   })
 
-  test('without a terminal is a line every ten seconds, without a bar', () => {
+  test('without a terminal prints a line every ten seconds, without a bar', () => {
     expect(draw(false, [0, 200, 9_999, 10_000, 15_000, 20_000])).toEqual([
       'earshot: 50 %   1 rows   0 rows/s   10 s left\n',
       'earshot: 50 %   1 rows   0 rows/s   20 s left\n',

@@ -12,14 +12,14 @@ describe('the rate', () => {
     expect(rate.perSecond()).toBe(5_000)
   })
 
-  test('does not count what an earlier run has sent', () => {
+  test('does not count bytes of an earlier run', () => {
     const rate = createRate()
     rate.add(0, 1_000_000)
     rate.add(2_000, 1_004_000)
     expect(rate.perSecond()).toBe(2_000)
   })
 
-  test('begins anew where a cut took bytes back', () => {
+  test('starts over if an interruption lost bytes', () => {
     const rate = createRate()
     rate.add(0, 0)
     rate.add(1_000, 900_000)
@@ -29,7 +29,7 @@ describe('the rate', () => {
     expect(rate.perSecond()).toBe(1_000)
   })
 
-  test('keeps few samples of many', () => {
+  test('keeps only a few samples', () => {
     const rate = createRate()
     for (let index = 0; index <= 100_000; index++) rate.add(index, index * 3)
     expect(rate.perSecond()).toBe(3_000)
@@ -63,13 +63,13 @@ describe('the line', () => {
     expect(line).toContain('25 %')
   })
 
-  test('leaves out what is not known', () => {
+  test('omits unknown values', () => {
     expect(transferLine({ sent: 0, total: 10, rate: null })()).toEndWith('  0 %   0 B of 10 B')
     expect(transferLine({ sent: 0, total: 10, rate: 0 })()).toEndWith('0 B/s')
     expect(transferLine({ sent: 10, total: 10, rate: 5 })()).toEndWith('100 %   10 B of 10 B   5 B/s')
   })
 
-  test('of a phase has a bar where its progress is known', () => {
+  test('of a phase has a bar if its progress is known', () => {
     expect(phaseLine({ phase: 'processing', encodeProgress: null })()).toBe('processing')
     expect(phaseLine({ phase: 'encoding', encodeProgress: 50 })()).toBe(
       `encoding [${'█'.repeat(15)}${'·'.repeat(15)}]  50 %`,
@@ -85,7 +85,7 @@ describe('the display', () => {
     return { written, clock, display: createDisplay(terminal, () => clock.time) }
   }
 
-  test('draws over itself on a terminal, at most ten times a second, and takes the line away', () => {
+  test('redraws in place on a terminal, at most ten times a second, and finally removes the line', () => {
     const { written, clock, display } = open(true)
     for (const time of [0, 50, 99, 100]) {
       clock.time = time
@@ -96,14 +96,14 @@ describe('the display', () => {
     expect(written).toEqual(['\r\u001b[Ka.mp4  1 %', '\r\u001b[Ka.mp4  1 %', '\r\u001b[K', 'a.mp4: ready\n'])
   })
 
-  test('cuts a line that would wrap, and a long name before it', () => {
+  test('truncates a line that would wrap, the long name first', () => {
     const written: string[] = []
     const terminal = { isTTY: true, columns: 40, write: (text: string) => written.push(text) }
     createDisplay(terminal, () => 0).show(`${'a'.repeat(30)}.mp4`, () => 'b'.repeat(30))
     expect(written).toEqual([`\r\u001b[K${'a'.repeat(23)}…  ${'b'.repeat(12)}…`])
   })
 
-  test('speaks every ten seconds without a terminal, in words', () => {
+  test('prints a sentence every ten seconds without a terminal', () => {
     const { written, clock, display } = open(false)
     for (let second = 0; second <= 25; second++) {
       clock.time = second * 1000
@@ -112,7 +112,7 @@ describe('the display', () => {
     expect(written).toEqual(['a.mp4: 10 %\n', 'a.mp4: 20 %\n'])
   })
 
-  test('shows the file in focus only', () => {
+  test('shows only the file in focus', () => {
     const { written, display } = open(true)
     display.focus('b.mp4')
     display.show('a.mp4', () => 'processing')

@@ -121,13 +121,13 @@ describe('the client of a request', () => {
     expect(clientIp(peer, new Headers(headers), isTrusted)).toBe(client)
   })
 
-  test('without trusted proxies nothing is believed', () => {
+  test('without trusted proxies no header is trusted', () => {
     const headers = new Headers({ 'x-forwarded-for': '198.51.100.7' })
     expect(clientIp('127.0.0.1', headers, trustedProxies([]))).toBe('127.0.0.1')
   })
 })
 
-describe('what a client is counted under', () => {
+describe('the key under which a client is counted', () => {
   test('IPv4 by address', () => {
     expect(countingKey('192.0.2.1')).toBe('192.0.2.1')
   })

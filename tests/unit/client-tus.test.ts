@@ -76,7 +76,7 @@ async function failure(sending: Promise<unknown>): Promise<ClientError> {
 }
 
 describe('sending', () => {
-  test('asks how far the upload is and sends the rest in one request', async () => {
+  test('reads the offset and sends the rest in one request', async () => {
     const server = fake()
     server.offset = MIB
     const { sent, troubles } = await send(server)
@@ -117,7 +117,7 @@ describe('sending', () => {
     expect(server.requests.slice(0, 4)).toEqual(['HEAD', 'PATCH 0', 'PATCH 0', `PATCH ${SIZE / 4}`])
   })
 
-  test('gives up if even small ones are refused', async () => {
+  test('gives up if even small bodies are refused', async () => {
     const server = fake(({ method }) => (method === 'PATCH' ? new Response('', { status: 413 }) : null))
     expect((await failure(send(server))).code).toBe('payload_too_large')
   })
@@ -168,14 +168,14 @@ test.each([
   expect(retryAfterMs(value, new Date('2026-01-01T00:00:00Z'))).toBe(ms)
 })
 
-test('waits double to a limit, and are drawn from the upper half', () => {
+test('waits double up to a limit, with jitter in the upper half', () => {
   expect([0, 1, 2, 5, 30].map((failures) => backOffMs(failures, 1))).toEqual([
     500, 1_000, 2_000, 16_000, 20_000,
   ])
   expect([0, 30].map((failures) => backOffMs(failures, 0))).toEqual([250, 10_000])
 })
 
-test('a file that has changed before it is sent is refused: file_changed', async () => {
+test('a file changed before sending is refused: file_changed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'earshot-tus-'))
   stops.push(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'turn.mp4')

@@ -5,11 +5,11 @@ import { loadConfig } from '../../src/config.ts'
 const KEYS = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'hush' }
 
 describe('settings of the object store', () => {
-  test('without S3_BUCKET media is in the folder, whatever else is set', () => {
+  test('without S3_BUCKET media is in the folder, even if other variables are set', () => {
     expect(loadConfig({ ...KEYS, S3_ENDPOINT: 'http://s3.test' }).s3).toBeNull()
   })
 
-  test('a bucket alone is on Amazon, with the credentials that the SDK finds', () => {
+  test('a bucket alone is on AWS, with the default credentials of the SDK', () => {
     expect(loadConfig({ S3_BUCKET: 'calls' }).s3).toEqual({
       bucket: 'calls',
       endpoint: null,
@@ -19,7 +19,7 @@ describe('settings of the object store', () => {
     })
   })
 
-  test('with S3_ENDPOINT the bucket is in the path unless S3_FORCE_PATH_STYLE says otherwise', () => {
+  test('with S3_ENDPOINT the bucket is in the path by default; S3_FORCE_PATH_STYLE changes that', () => {
     const env = { ...KEYS, S3_BUCKET: 'calls', S3_ENDPOINT: 'https://s3.test/', AWS_REGION: 'auto' }
     expect(loadConfig(env).s3).toEqual({
       bucket: 'calls',

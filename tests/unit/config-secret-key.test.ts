@@ -6,7 +6,7 @@ import { createUploadTokens } from '../../src/uploads/token.ts'
 
 const SECRET = 'jXn2r5u8x/A?D(G+KbPeShVmYq3t6w9z$C&F)J@McQf'
 
-test('SECRET_KEY must be long enough to be one, and is not repeated', () => {
+test('SECRET_KEY has a minimum length, and errors do not reveal it', () => {
   expect(loadConfig({ SECRET_KEY: SECRET }).secretKey).toBe(SECRET)
   expect(loadConfig({}).secretKey).toBeNull()
   expect(() => loadConfig({ SECRET_KEY: 'hunter2' })).toThrow(
@@ -14,7 +14,7 @@ test('SECRET_KEY must be long enough to be one, and is not repeated', () => {
   )
 })
 
-test('upload URLs are the same in every process that has it, wherever its data is', async () => {
+test('upload URLs are the same in every process with the same key, whatever its data folder', async () => {
   const id = crypto.randomUUID()
   const tokenOf = (dataDir: string, secretKey: string) => createUploadTokens({ dataDir, secretKey }).of(id)
   const token = await tokenOf('/nonexistent/one', SECRET)
@@ -22,7 +22,7 @@ test('upload URLs are the same in every process that has it, wherever its data i
   expect(await tokenOf('/nonexistent/one', `${SECRET}!`)).not.toBe(token)
 })
 
-test('a key for one purpose is no key for another', () => {
+test('keys for different purposes differ', () => {
   expect(derivedKey(SECRET, 'one')).toHaveLength(32)
   expect(derivedKey(SECRET, 'one')).toEqual(derivedKey(SECRET, 'one'))
   expect(derivedKey(SECRET, 'one')).not.toEqual(derivedKey(SECRET, 'two'))

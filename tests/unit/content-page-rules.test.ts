@@ -9,7 +9,7 @@ const file = (name: string, members: string, text = 'Text.') => ({
 const MEMBERS = 'title: A title\ndescription: What it is about.'
 
 describe('a page', () => {
-  test('has title and description of its front matter, the rest is its text', () => {
+  test('has title and description from its front matter; the rest is its text', () => {
     const source = `---\n${MEMBERS}\n---\n\n# Heading\n\n---\n\nText.\n`
     expect(readPages([{ name: 'first-steps.md', source }])).toEqual([
       {
@@ -21,7 +21,7 @@ describe('a page', () => {
     ])
   })
 
-  test('may have lines that end as on Windows, and a byte order mark', () => {
+  test('may have Windows line endings and a byte order mark', () => {
     const source = `\uFEFF---\r\n${MEMBERS.replace('\n', '\r\n')}\r\n---\r\nOne.\r\nTwo.`
     expect(readPages([{ name: 'a.md', source }])[0]).toMatchObject({
       title: 'A title',
@@ -29,7 +29,7 @@ describe('a page', () => {
     })
   })
 
-  test('may have its texts in quotation marks, and no text at all', () => {
+  test('may have quoted values and an empty text', () => {
     const [page] = readPages([{ name: 'a.md', source: `---\ntitle: "What: this"\ndescription: 'That'\n---` }])
     expect(page).toEqual({ slug: 'a', title: 'What: this', description: 'That', markdown: '' })
   })
@@ -55,7 +55,7 @@ describe('a page', () => {
   })
 })
 
-test('pages stand by their order, those without one last, else by name', () => {
+test('pages are sorted by order, then by name; pages without order come last', () => {
   const names = readPages([
     file('d.md', MEMBERS),
     file('c.md', MEMBERS),

@@ -16,7 +16,7 @@ function queueOf(...names: readonly string[]): FairQueue {
 const namesOf = (taken: readonly Queued[]) => taken.map(({ key }) => key.slice('session:'.length))
 
 describe('take', () => {
-  test('an organization alone has everything, in the order of arrival', () => {
+  test('a single organization gets everything, in order of arrival', () => {
     expect(namesOf(queueOf('a1', 'a2', 'a3').take(2, NOTHING))).toEqual(['a1', 'a2'])
   })
 
@@ -26,13 +26,13 @@ describe('take', () => {
     expect(namesOf(queue.take(6, NOTHING))).toEqual(['a4'])
   })
 
-  test('the one with the fewest in hand comes first', () => {
+  test('the organization with the fewest running actors comes first', () => {
     const inHand = (organization: string) => (organization === 'a' ? 2 : 0)
     expect(namesOf(queueOf('a1', 'a2', 'b1', 'b2', 'b3').take(4, inHand))).toEqual(['b1', 'b2', 'a1', 'b3'])
   })
 })
 
-test('a stranger is of an organization that has nothing in hand', () => {
+test('an unknown actor counts as of an organization without running actors', () => {
   const queue = queueOf('a1', 'a2', 'b1')
   const inHand = (organization: string) => (organization === 'a' ? 1 : 0)
   expect(namesOf(queue.takeStranger(inHand))).toEqual(['b1'])
@@ -40,7 +40,7 @@ test('a stranger is of an organization that has nothing in hand', () => {
   expect(queue.size).toBe(2)
 })
 
-test('an actor is in it once, and comes out once, whatever is taken when; shares differ by one at most', () => {
+test('an actor is queued and taken once; shares differ by at most one', () => {
   const organization = fc.constantFrom('a', 'b', 'c', 'd')
   const actors = fc.array(fc.tuple(organization, fc.nat(20)), { maxLength: 60 })
   fc.assert(

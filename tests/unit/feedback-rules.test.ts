@@ -15,7 +15,7 @@ import { checkValue, personIdOf, recordDraft } from '../../src/feedback/rules.ts
 import { decideCompany } from '../../src/people/rules.ts'
 
 describe('the value of a field', () => {
-  test('property: is accepted by json and by the type that JSON gives it, and null by none', () => {
+  test('property: is accepted as json and as its own JSON type; null is never accepted', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const isShort = Buffer.byteLength(JSON.stringify(value)) <= MAX_VALUE_BYTES
@@ -30,7 +30,7 @@ describe('the value of a field', () => {
     for (const type of FIELD_TYPES) expect(checkValue(type, null, 'p')?.code).toBe('type')
   })
 
-  test('property: a string is measured in bytes of UTF-8, whatever its characters', () => {
+  test('property: a string is measured in bytes of UTF-8', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('a', 'é', '語', '👋', '"', '\u0001'),
@@ -89,7 +89,7 @@ test.each([
   expect(personIdOf(body)).toBe(id)
 })
 
-describe('the company that is meant', () => {
+describe('the identity of a company', () => {
   const a = { id: 1, name: 'A', domain: null }
   const aX = { id: 2, name: 'A', domain: 'x.example' }
   const aY = { id: 3, name: 'A', domain: 'y.example' }
@@ -163,7 +163,7 @@ describe('the mapping of columns', () => {
     expect(useOfColumn(NO_MAPPING, column)).toEqual({ rule: { category: 'metadata', type: null, name } })
   })
 
-  test('external_id, email and display_ts are what they are called, unless other columns are named', () => {
+  test('external_id, email and display_ts are read from columns of these names by default', () => {
     const roleOf = (mapping: typeof NO_MAPPING, column: string) => useOfColumn(mapping, column)
     expect(roleOf(NO_MAPPING, 'external_id')).toEqual({ role: 'externalId' })
     expect(roleOf(NO_MAPPING, 'email')).toEqual({ role: 'email' })
@@ -173,7 +173,7 @@ describe('the mapping of columns', () => {
     expect(roleOf(named, 'external_id')).toMatchObject({ rule: { name: 'external_id' } })
   })
 
-  test('as a file; what the command line says goes before it', () => {
+  test('is read from a file; the command line takes precedence', () => {
     const file = parseMappingFile({
       external_id: 'Ticket',
       columns: { Comment: 'content:string:text', Internal: '-' },
@@ -247,7 +247,7 @@ describe('a row of text', () => {
     expect(judge([`a=metadata:${type}`], { a: text })).toContain(reason)
   })
 
-  test('an empty cell is no field; a row of them has no record', () => {
+  test('an empty cell is not a field; a row of empty cells has no record', () => {
     expect(judge([], { a: '', b: 'x' })).toMatchObject({ fields: [{ name: 'b' }] })
     expect(judge([], { a: '', b: '' })).toBe('no field has a value')
     expect(judge([], { external_id: 'e1' })).toBe('no field has a value')

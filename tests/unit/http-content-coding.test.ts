@@ -36,7 +36,7 @@ describe('chooseCoding', () => {
   const weight = fc.integer({ min: 0, max: 1000 }).map((n) => n / 1000)
   const header = fc.dictionary(fc.constantFrom(...CODINGS, 'deflate', 'identity', '*'), weight)
 
-  test('never one that is refused, never a lesser one than another on offer, never less than plain', () => {
+  test('never picks a refused coding or one with a lower q-value than another or than identity', () => {
     fc.assert(
       fc.property(header, (weights) => {
         const text = Object.entries(weights)
@@ -51,7 +51,7 @@ describe('chooseCoding', () => {
     )
   })
 
-  test('any text is read without failing', () => {
+  test('any text is parsed without an error', () => {
     fc.assert(fc.property(fc.string(), (text) => [...CODINGS, null].includes(chooseCoding(text))))
   })
 })

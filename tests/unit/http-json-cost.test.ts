@@ -51,7 +51,7 @@ describe('where a body is worked on', () => {
 })
 
 describe('the units of a body', () => {
-  test('are those of its bytes and values, where it has few shapes', () => {
+  test('follow from its bytes and values if it has few shapes', () => {
     const value = fc.jsonValue({ maxDepth: 3 })
     fc.assert(
       fc.property(value, (value) => {
@@ -91,7 +91,7 @@ describe('the units of a body', () => {
     expect(unitsOf(value)).toBe(plainUnits(value))
   })
 
-  test('are some number for what is no JSON', () => {
+  test('are a number even for invalid JSON', () => {
     for (const text of [
       '',
       '"',

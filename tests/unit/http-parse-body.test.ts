@@ -22,7 +22,7 @@ function caught(work: () => unknown): unknown {
 }
 
 describe('the values of a body', () => {
-  test('are counted as they are when it is parsed: names, texts, lists and objects', () => {
+  test('are counted as parsed: names, texts, lists and objects', () => {
     const count = (value: unknown): number => {
       if (typeof value === 'string') return 1
       if (typeof value !== 'object' || value === null) return 0
@@ -56,7 +56,7 @@ describe('the members that an operation knows', () => {
   const parsed = (value: unknown) =>
     parseBodyWork.run({ bytes: encode(JSON.stringify(value)), schema }, () => {})
 
-  test('are kept with all that they hold', () => {
+  test('are kept with all their content', () => {
     const value = {
       name: null,
       items: [{ id: 1, note: 'a' }, 'no object', 7],
@@ -68,7 +68,7 @@ describe('the members that an operation knows', () => {
     for (const other of [[], 'text', 1, null, [{ id: 1 }]]) expect(parsed(other)).toEqual(other)
   })
 
-  test('are kept alone: of others a few names and plain values, and nothing in lists', () => {
+  test('are kept; of others only a few names and plain values, and nothing in lists', () => {
     expect(parsed({ name: 'a', other: 'x', list: [1, [2]], object: { a: 1 } })).toEqual({
       name: 'a',
       other: 'x',

@@ -1,4 +1,4 @@
-/** The pure rules of media: what a probe may claim, what browsers play, what FFmpeg is told, and the peaks of a sound. */
+/** The pure rules of media: what a probe may claim, media that browsers play, arguments of FFmpeg, and the peaks of audio. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { deadlineMs } from '../../src/media/deadline.rules.ts'
@@ -43,7 +43,7 @@ const AUDIO = { index: 1, codec_type: 'audio', codec_name: 'aac', channels: 2 }
 const facts = (name: Container['name'], streams: ProbeReport['streams'], duration: unknown = '10.0') =>
   factsOf(containerOf(name), { streams: streams ?? [], format: { duration }, packets: [{}] })
 
-describe('what a probe says is believed within bounds only', () => {
+describe('the checks of probe results', () => {
   const refused = (work: () => unknown) => {
     try {
       work()
@@ -76,12 +76,12 @@ describe('what a probe says is believed within bounds only', () => {
     expect(refused(() => facts('mp4', [{ ...VIDEO, codec_name }]))).toEqual(['unsupported_media_type', false])
   })
 
-  test('an index of nothing', () => {
+  test('an empty index', () => {
     const report = { streams: [VIDEO], format: { duration: '3' } }
     expect(refused(() => factsOf(containerOf('mp4'), report))).toEqual(['processing_failed', false])
   })
 
-  test('the cover of an album is no video', () => {
+  test('album art is not a video', () => {
     const cover = { ...VIDEO, codec_name: 'png', disposition: { attached_pic: 1 } }
     expect(facts('mp3', [cover, { ...AUDIO, codec_name: 'mp3' }])).toMatchObject({
       isAudio: true,
@@ -89,13 +89,13 @@ describe('what a probe says is believed within bounds only', () => {
     })
   })
 
-  test('durations that are none are null', () => {
+  test('invalid durations are null', () => {
     for (const duration of ['N/A', null, '-1', '0', 'NaN', 'Infinity'])
       expect(facts('webm', [{ ...VIDEO, codec_name: 'vp8' }], duration).durationSeconds).toBeNull()
   })
 })
 
-describe('what browsers play', () => {
+describe('media that browsers play', () => {
   const asItIs: Playback = { kind: 'as_is' }
   const convert = (video: 'copy' | 'encode' | null, audio: 'copy' | 'encode' | null): Playback => ({
     kind: 'convert',
@@ -146,7 +146,7 @@ describe('what browsers play', () => {
   })
 })
 
-describe('what FFmpeg is told', () => {
+describe('arguments of FFmpeg', () => {
   const both = { kind: 'convert', video: 'encode', audio: 'encode' } as const
   const settingOf = (args: readonly string[], option: string) => args[args.indexOf(option) + 1]
   const withRate = (avg_frame_rate: string): MediaFacts => facts('mp4', [{ ...VIDEO, avg_frame_rate }, AUDIO])
@@ -185,11 +185,11 @@ describe('what FFmpeg is told', () => {
     expect(Math.round(deadlineMs({ durationSeconds, bytes }, pace) / 1_000)).toBe(seconds)
   })
 
-  test('the poster is of a tenth of the film, of ten seconds at most', () => {
+  test('the poster is taken at a tenth of the film, at most ten seconds in', () => {
     expect([null, 5, 60, 100, 7_200].map(posterSeconds)).toEqual([0, 0.5, 6, 10, 10])
   })
 
-  test('progress is a part of the duration, 100 at most, and null where it cannot be said', () => {
+  test('progress is a share of the duration, at most 100, and null if unknown', () => {
     const lines = 'frame=1\nout_time_us=1000000\nprogress=continue\nframe=9\nout_time_us=2500000\n'
     expect(progressOf(lines, 10)).toBe(25)
     expect(progressOf('out_time_ms=2500000\n', 10)).toBe(25)
@@ -199,10 +199,10 @@ describe('what FFmpeg is told', () => {
   })
 })
 
-describe('the peaks of a sound', () => {
+describe('the peaks of audio', () => {
   const bytesOf = (samples: readonly number[]) => new Uint8Array(new Int16Array(samples).buffer)
 
-  test('are the lowest and the highest of each piece', () => {
+  test('are the lowest and highest values of each piece', () => {
     const peaks = createPeaks()
     peaks.add(
       bytesOf([...Array(128).keys()].map((index) => (index === 5 ? -32_768 : index === 9 ? 32_767 : 0))),
@@ -220,7 +220,7 @@ describe('the peaks of a sound', () => {
     expect(createPeaks().waveform()).toBeNull()
   })
 
-  test('however the bytes are cut, and never more than 4,096', () => {
+  test('do not depend on how the bytes are split, and are at most 4,096', () => {
     const samples = fc.array(fc.integer({ min: -32_768, max: 32_767 }), { minLength: 1, maxLength: 600 })
     fc.assert(
       fc.property(samples, fc.integer({ min: 1, max: 5_000 }), fc.array(fc.nat(200)), (part, times, cuts) => {

@@ -81,15 +81,15 @@ describe('accepts', () => {
     })
   }
 
-  test.each(FIELD_TYPES.map((type) => [type]))('%s takes null', (type) => {
+  test.each(FIELD_TYPES.map((type) => [type]))('%s accepts null', (type) => {
     expect(accepts(type, null)).toBe(true)
   })
 
-  test('json takes any JSON value', () => {
+  test('json accepts any JSON value', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => accepts('json', value)))
   })
 
-  test('a JSON value is of at most one of boolean, number and text, and never converted', () => {
+  test('a JSON value fits at most one of boolean, number and text, and is never converted', () => {
     fc.assert(
       fc.property(
         fc.jsonValue().filter((value) => value !== null),
@@ -137,31 +137,31 @@ describe('checkValues', () => {
       types,
     ).map(({ path, code }) => [path, code])
 
-  test('finds nothing where every value is of its type', () => {
+  test('finds nothing if every value has its type', () => {
     expect(findings()).toEqual([])
     expect(findings([text, 'a'], [count, null])).toEqual([])
     expect(findings([count.toUpperCase(), 1])).toEqual([])
   })
 
-  test('names the value that is not of its type', () => {
+  test('names a value of the wrong type', () => {
     expect(findings([text, 'a'], [count, '1'])).toEqual([
       ['record.values[1].value', 'metadata_value_type_mismatch'],
     ])
   })
 
-  test('names the field that is not of the canonical source', () => {
+  test('names a field outside the canonical source', () => {
     expect(findings(['0197f3a5-7c1e-7d3b-9f52-000000000003', 1])).toEqual([
       ['record.values[0].fieldId', 'metadata_field_not_canonical'],
     ])
   })
 
-  test('names the second value of a field, whatever the case of its id', () => {
+  test('names the second value of a field, ignoring the case of its id', () => {
     expect(findings([count, 1], [text, 'a'], [count.toUpperCase(), 1])).toEqual([
       ['record.values[2].fieldId', 'metadata_field_duplicate'],
     ])
   })
 
-  test('has one finding for each wrong value, in their order', () => {
+  test('has one finding for each wrong value, in order', () => {
     expect(findings([text, 1], ['nothing', 1], [text, 1])).toEqual([
       ['record.values[0].value', 'metadata_value_type_mismatch'],
       ['record.values[1].fieldId', 'metadata_field_not_canonical'],
@@ -169,7 +169,7 @@ describe('checkValues', () => {
     ])
   })
 
-  test('says what the type takes', () => {
+  test('explains what the type accepts', () => {
     const [finding] = checkValues([{ fieldId: count, value: 'x' }], types)
     expect(finding?.message).toBe(
       'must be a JSON number that is a safe integer, or null: the field has the type integer',

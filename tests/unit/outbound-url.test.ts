@@ -211,7 +211,7 @@ describe('4. allowed', () => {
     expect(assertOutboundUrl(text).href).toBe(href)
   })
 
-  test('the finding is at the place that is named', () => {
+  test('the error has the given place', () => {
     expect(() => assertOutboundUrl('x', 'joinUrl')).toThrow('joinUrl')
   })
 })

@@ -37,14 +37,14 @@ describe('a text', () => {
     expect(createEraser(termsOf({ email: null, firstName, lastName: null })).text(text)).toBe(erased)
   })
 
-  test('of a person without name and address stays as it is', () => {
+  test('is unchanged for a person without name and address', () => {
     const nobody = createEraser(termsOf({ email: null, firstName: null, lastName: '  ' }))
     expect(nobody.text('Anything.')).toBe('Anything.')
   })
 })
 
 describe('a JSON value', () => {
-  test('loses the person in texts and member names, however deep; nothing is lost', () => {
+  test('loses the person in texts and member names at any depth, and nothing else', () => {
     const value = {
       ada: 1,
       ADA: [{ 'note of Ada': 'by Lovelace' }],

@@ -15,7 +15,7 @@ function loader() {
   return { load, queries }
 }
 
-test('who asks while a query is under way shares the next one, which begins after they asked', async () => {
+test('callers that arrive during a query share the next one, which starts after they arrived', async () => {
   const { load, queries } = loader()
   const first = load('a')
   const later = [load('a'), load('a')]
@@ -28,7 +28,7 @@ test('who asks while a query is under way shares the next one, which begins afte
   expect(await Promise.all(later)).toEqual([2, 2])
 })
 
-test('keys do not wait for each other, and nothing is kept', async () => {
+test('keys do not wait for each other, and no result is cached', async () => {
   const { load, queries } = loader()
   const a = load('a')
   const b = load('b')
@@ -41,7 +41,7 @@ test('keys do not wait for each other, and nothing is kept', async () => {
   expect(await again).toBe(3)
 })
 
-test('a failed query fails those who shared it, not those who wait for the next', async () => {
+test('a failed query fails the callers that shared it, not those waiting for the next', async () => {
   const { load, queries } = loader()
   const first = load('a')
   const next = load('a')

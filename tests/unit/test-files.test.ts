@@ -20,7 +20,7 @@ function unawaited(path: string, text: string): readonly string[] {
   return found
 }
 
-test('an expectation of a promise is found where nothing awaits it, and only there', () => {
+test('exactly the unawaited expectations of promises are found', () => {
   const text = [
     `expect(go()).rejects.toThrow('no')`,
     `await expect(go()).rejects.toThrow('no')`,

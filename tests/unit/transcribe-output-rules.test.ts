@@ -140,7 +140,7 @@ describe('output of a recogniser', () => {
     },
   )
 
-  test('of any size is read in reasonable time', () => {
+  test('of any size is parsed in reasonable time', () => {
     const line = '1\n00:00:00,000 --> 00:00:01,500\n<v '
     const hostile = [
       '<'.repeat(500_000),

@@ -20,7 +20,7 @@ const charactersOf = (segments: readonly Segment[] | null) =>
 const segmentsOf = (count: number, text: string) =>
   JSON.stringify({ segments: Array.from({ length: count }, (_, n) => ({ start: n, end: n + 1, text })) })
 
-describe('what a program wrote', () => {
+describe('the output of a program', () => {
   test.each([
     ['short JSON', segmentsOf(3, 'Hello.')],
     ['long JSON', segmentsOf(9_000, 'So I went to the page with the invoices.')],
@@ -30,7 +30,7 @@ describe('what a program wrote', () => {
     expect(await createReadOutput(threads)(output)).toEqual(parseOutput(output))
   })
 
-  test('is read where it holds nobody up, once it is long', async () => {
+  test('is read in a thread if long', async () => {
     const loads: Load[] = []
     const noting: RequestWork = {
       run<I, O>(work: Work<I, O>, input: I, load: Load) {
@@ -62,12 +62,12 @@ describe('what a program wrote', () => {
     expect(utterances.map(({ text }) => text).join(' ')).toBe('Yes. '.repeat(count).trim())
   })
 
-  test('is missed where a transcript cannot hold it', () => {
+  test('is counted as dropped if it exceeds the limits of a transcript', () => {
     const output = segmentsOf(30_000, 'a '.repeat(100))
     expect(toUtterances(here(output) ?? [], null).leftOut).toBeGreaterThan(0)
   })
 
-  test('makes the same transcript without its blank segments', () => {
+  test('yields the same transcript without its blank segments', () => {
     const text = fc.constantFrom('', ' ', '\u00A0', 'a', 'b ')
     const segment = fc.record({ text, start: fc.option(fc.nat(9)), end: fc.option(fc.nat(9)) })
     fc.assert(
@@ -78,7 +78,7 @@ describe('what a program wrote', () => {
     )
   })
 
-  test('that takes too long fails the attempt, in words without what was said', async () => {
+  test('that takes too long to read fails the attempt, with an error that contains no speech', async () => {
     const late: RequestWork = { run: () => Promise.reject(new AppError('unavailable', 'late')), close() {} }
     const outcome = await createReadOutput(late)('SECRET').catch((error: unknown) => error)
     expect(outcome).toBeInstanceOf(TranscriberError)

@@ -6,12 +6,12 @@ import { quietestMoment } from '../../src/transcribe/pieces.rules.ts'
 import { protocolOf, referencesOf, shifted } from '../../src/transcribe/protocol.rules.ts'
 
 describe('settings of transcription', () => {
-  test('without any nothing transcribes', () => {
+  test('transcription is off by default', () => {
     expect(loadConfig({}).transcribe).toBeNull()
     expect(loadConfig({ TRANSCRIBE_MODEL: 'm', TRANSCRIBE_API_KEY: 'k' }).transcribe).toBeNull()
   })
 
-  test('TRANSCRIBE_URL names a server, with its model and perhaps a key', () => {
+  test('TRANSCRIBE_URL names a server, with a model and an optional key', () => {
     const env = { TRANSCRIBE_URL: 'https://speech.test/v1/', TRANSCRIBE_MODEL: 'whisper-1' }
     expect(loadConfig(env).transcribe).toEqual({
       kind: 'server',
@@ -22,7 +22,7 @@ describe('settings of transcription', () => {
     expect(loadConfig({ ...env, TRANSCRIBE_API_KEY: 'k' }).transcribe).toMatchObject({ apiKey: 'k' })
   })
 
-  test('TRANSCRIBE_COMMAND names a program, which is not given the settings of the service', () => {
+  test('TRANSCRIBE_COMMAND names a program, which does not see the settings of the service', () => {
     const env = {
       TRANSCRIBE_COMMAND: 'whisper-cli -m "/models/large v3.bin" -f {audio}',
       DATABASE_URL: 'postgres://u:hush@db/x',
@@ -68,7 +68,7 @@ describe('a command line', () => {
     expect(splitCommandLine(line)).toEqual(words)
   })
 
-  test.each(['', '   ', "a 'b", 'a "b', 'a "b\\"', 'a\\', "a'b"])('%p is none', (line) => {
+  test.each(['', '   ', "a 'b", 'a "b', 'a "b\\"', 'a\\', "a'b"])('%p is invalid', (line) => {
     expect(splitCommandLine(line)).toBeNull()
   })
 })
@@ -85,7 +85,7 @@ describe('the protocol', () => {
     expect([pieceSeconds, hasLabels]).toEqual([seconds, labels])
   })
 
-  test('times of a piece are moved to its place and end with it', () => {
+  test('times of a piece are shifted to its position and bounded by its end', () => {
     const segment = { speaker: null, text: 'x' }
     expect(
       shifted(
@@ -103,7 +103,7 @@ describe('the protocol', () => {
     ])
   })
 
-  test('a speaker who is not known yet is heard in the longest of what they said, for 2 to 10 seconds', () => {
+  test('the reference clip of a new speaker is their longest utterance, 2 to 10 seconds', () => {
     const said = (speaker: string | null, startSec: number, endSec: number) => ({
       speaker,
       startSec,
@@ -125,7 +125,7 @@ describe('the protocol', () => {
   })
 })
 
-describe('sound is cut', () => {
+describe('audio is cut', () => {
   const rate = 1_000
   const samples = (...loudness: readonly number[]) =>
     Int16Array.from(
@@ -137,7 +137,7 @@ describe('sound is cut', () => {
     expect(moment).toBeWithin(1_000, 2_000)
   })
 
-  test('in the last of equally quiet ones, and at the end where there is next to nothing', () => {
+  test('in the last of equally quiet pauses, and at the end if the rest is tiny', () => {
     expect(quietestMoment(samples(0, 9_000, 0, 9_000), rate)).toBe(2_850)
     expect(quietestMoment(new Int16Array(0), rate)).toBe(0)
   })

@@ -56,7 +56,7 @@ const cases: readonly (readonly [
   ],
 ]
 
-describe('the transcript of what was heard', () => {
+describe('the transcript of recognised speech', () => {
   test.each(cases)('%s', (_, segments, expected) => {
     expect(toUtterances(segments, 10)).toEqual({ utterances: expected, leftOut: 0 })
   })
@@ -85,7 +85,7 @@ describe('the transcript of what was heard', () => {
     expect(utterances[7]).toEqual(utterance(14, 19, 't7 t8 t9'))
   })
 
-  test('what the limits leave no room for is the end, and is counted', () => {
+  test('excess utterances are dropped at the end and counted', () => {
     const alternating = Array.from({ length: 10_003 }, (_, index) =>
       segment(index, index + 1, 'x', index % 2 === 0 ? 'A' : 'B'),
     )
@@ -95,7 +95,7 @@ describe('the transcript of what was heard', () => {
     expect([utterances.length, leftOut]).toEqual([100, 1])
   })
 
-  test('property: would be accepted from a caller, and has every word in the limits', () => {
+  test('property: is a valid supplied transcript with every word within the limits', () => {
     const time = fc.oneof(
       fc.constant(null),
       fc.double({ noDefaultInfinity: false }),

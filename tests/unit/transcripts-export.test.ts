@@ -46,14 +46,14 @@ function parseVtt(text: string) {
 const plain = (node: Node): string => (node.type === 'text' ? node.value : node.children.map(plain).join(''))
 
 describe('WebVTT', () => {
-  test('has a header, and a cue an entry with times and voice', () => {
+  test('has a header, and one cue per entry with times and voice', () => {
     expect(toFormat('vtt', [say(0, 1.5, 'Hello & <welcome>.'), say(3661.0004, 3662, 'a --> b', 2)])).toBe(
       'WEBVTT\n\n00:00:00.000 --> 00:00:01.500\n<v Speaker 0>Hello &amp; &lt;welcome&gt;.</v>\n\n' +
         '01:01:01.000 --> 01:01:02.000\n<v Speaker 2>a --&gt; b</v>\n',
     )
   })
 
-  test('of nothing is the header', () => {
+  test('without entries is only the header', () => {
     expect(toFormat('vtt', [])).toBe('WEBVTT\n')
     expect(parseVtt(toFormat('vtt', []))).toEqual([])
   })
@@ -78,7 +78,7 @@ describe('WebVTT', () => {
 })
 
 describe('SubRip', () => {
-  test('numbers its entries, has commas in times, and says who speaks', () => {
+  test('numbers its entries, has commas in times, and names the speaker', () => {
     expect(toFormat('srt', [say(0, 1.5, 'Hello.'), say(59.9996, 61, 'a --> b\n\nc', 2)])).toBe(
       '1\n00:00:00,000 --> 00:00:01,500\nSpeaker 0: Hello.\n\n2\n00:01:00,000 --> 00:01:01,000\nSpeaker 2: a → b\nc\n',
     )
@@ -111,7 +111,7 @@ describe('names of speakers', () => {
   })
   const entries = [say(0, 1, 'Hello.'), say(1, 2, 'Hi.', 1), say(2, 3, 'Yes.', 2)]
 
-  test('a participant is called by name, others by their number', () => {
+  test('a participant appears by name, others by number', () => {
     const speakers = [called(0, 'Ada', 'Lovelace'), called(1, null, 'Hopper'), called(2, null)]
     expect(toFormat('vtt', entries, speakers).match(/<v [^>]*>/g)).toEqual([
       '<v Ada Lovelace>',
@@ -122,7 +122,7 @@ describe('names of speakers', () => {
     expect(toFormat('txt', entries, speakers)).toContain('[00:00:01] Hopper: Hi.\n')
   })
 
-  test('two participants of one name stay apart', () => {
+  test('two participants with the same name are distinguished', () => {
     const speakers = [called(0, 'Ada'), called(1, 'Ada'), called(2, 'Grace')]
     expect(toFormat('txt', entries, speakers).match(/(?<=\] ).*?(?=:)/g)).toEqual([
       'Ada (Speaker 0)',
@@ -131,7 +131,7 @@ describe('names of speakers', () => {
     ])
   })
 
-  test('property: no name breaks a cue, whatever is in it', () => {
+  test('property: no name breaks a cue', () => {
     const name = fc.string({ unit: 'grapheme', maxLength: 40 })
     const part = fc.oneof(name, fc.constantFrom('-->', '<v X>', '&amp;', 'a\n\nb', '\r', '\u2028', '>'))
     fc.assert(
@@ -148,7 +148,7 @@ describe('names of speakers', () => {
   })
 })
 
-test('plain text has one line an entry', () => {
+test('plain text has one line per entry', () => {
   expect(toFormat('txt', [say(0, 1, 'Hello.\nYou.'), say(360_000.9, 360_001, 'Late.', 3)])).toBe(
     '[00:00:00] Speaker 0: Hello. You.\n[100:00:00] Speaker 3: Late.\n',
   )
@@ -169,12 +169,12 @@ describe('times', () => {
     expect(toFormat('vtt', [say(seconds, seconds + 10, 'a')])).toContain(`\n${expected} --> `)
   })
 
-  test('the largest number that can be stored is written out', () => {
+  test('the largest storable number is written out', () => {
     const text = toFormat('srt', [say(Number.MAX_VALUE, Number.MAX_VALUE, 'a')])
     expect(text).toMatch(/^1\n\d{300,}:\d\d:\d\d,000 --> \d{300,}:\d\d:\d\d,001\n/)
   })
 
-  test('a cue without length gets a millisecond', () => {
+  test('an empty cue lasts one millisecond', () => {
     expect(toFormat('vtt', [say(1, 1.0001, 'a')])).toContain('00:00:01.000 --> 00:00:01.001')
   })
 })

@@ -23,11 +23,11 @@ describe('monologues', () => {
     ).toEqual([say(0, 2.5, 0, 'Good morning.  How are you?'), say(2, 9, 1, 'Fine.'), say(3, 4, 0, 'Good.')])
   })
 
-  test('take the largest end where it is not the last', () => {
+  test('take the largest end even if it is not the last', () => {
     expect(toMonologues([say(0, 5, 0, 'a'), say(1, 2, 0, 'b')])).toEqual([say(0, 5, 0, 'a b')])
   })
 
-  test('of nothing are nothing', () => {
+  test('of an empty transcript are empty', () => {
     expect(toMonologues([])).toEqual([])
   })
 

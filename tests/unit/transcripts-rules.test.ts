@@ -30,14 +30,14 @@ const findings = (value: unknown) => {
 }
 
 describe('6. a supplied transcript', () => {
-  test('is an array of utterances, or an object that holds them', () => {
+  test('is an array of utterances, or an object containing one', () => {
     const utterances = [utterance(0, 1), utterance(1, 2, 1)]
     expect(checkTranscript(utterances)).toEqual(utterances)
     expect(checkTranscript({ utterances, language: 'en' })).toEqual(utterances)
     expect(checkTranscript([])).toEqual([])
   })
 
-  test('loses members that an utterance does not have', () => {
+  test('drops unknown members of utterances', () => {
     expect(checkTranscript([{ ...utterance(0, 1), confidence: 0.9 }])).toEqual([utterance(0, 1)])
   })
 
@@ -75,7 +75,7 @@ describe('6. a supplied transcript', () => {
     expect(findings([utterance(0, 1), { ...utterance(1, 2), ...change }])).toEqual([finding])
   })
 
-  test('is refused where an utterance is no object', () => {
+  test('is refused if an utterance is not an object', () => {
     expect(findings([utterance(0, 1), null, 'x', []])).toEqual([
       'transcript[1] type',
       'transcript[2] type',
@@ -83,11 +83,11 @@ describe('6. a supplied transcript', () => {
     ])
   })
 
-  test('names the place inside of an object', () => {
+  test('names the place within an object', () => {
     expect(findings({ utterances: [utterance(2, 1)] })).toEqual(['transcript.utterances[0].endSec range'])
   })
 
-  test('may have utterances without length, of any size, and the largest speaker', () => {
+  test('may have empty time spans, times of any size, and the largest speaker number', () => {
     const utterances = [utterance(0, 0), utterance(5, 5), utterance(1e300, 1e300, Number.MAX_SAFE_INTEGER)]
     expect(checkTranscript(utterances)).toEqual(utterances)
   })
@@ -114,7 +114,7 @@ describe('6. a supplied transcript', () => {
     expect(checkTranscript(utterances)).toEqual(utterances)
   })
 
-  test('an overlap with any earlier utterance of the speaker counts, not only with the one before', () => {
+  test('an overlap with any earlier utterance of the speaker counts, not only with the previous one', () => {
     const utterances = [utterance(0, 10), utterance(1, 2, 1), utterance(3, 3, 2), utterance(9, 11)]
     expect(findings(utterances)).toEqual(['transcript[3].startSec overlap'])
     expect(findings([utterance(0, 10), utterance(10, 10), utterance(9, 11)])).toContain(
@@ -122,11 +122,11 @@ describe('6. a supplied transcript', () => {
     )
   })
 
-  test('an utterance without length overlaps one that goes on around it', () => {
+  test('an empty time span overlaps an utterance around it', () => {
     expect(findings([utterance(0, 2), utterance(1, 1)])).toEqual(['transcript[1].startSec overlap'])
   })
 
-  test('property: accepted exactly where every pair agrees with the rule', () => {
+  test('property: accepted exactly if every pair satisfies the rule', () => {
     const time = fc.integer({ min: 0, max: 6 })
     const any = fc.array(
       fc.tuple(time, time, fc.integer({ min: 0, max: 1 })).map(([a, b, speaker]) => {
@@ -150,7 +150,7 @@ describe('6. a supplied transcript', () => {
     )
   })
 
-  test('property: valid transcripts are accepted as they are', () => {
+  test('property: valid transcripts are accepted unchanged', () => {
     fc.assert(
       fc.property(transcript, (utterances) => expect(checkTranscript(utterances)).toEqual([...utterances])),
     )
@@ -160,7 +160,7 @@ describe('6. a supplied transcript', () => {
     expect(findings(Array.from({ length: 5_000 }, () => ({}))).length).toBeLessThan(50)
   })
 
-  test('many utterances of many speakers are judged at once', () => {
+  test('many utterances of many speakers are checked quickly', () => {
     const utterances = Array.from({ length: 10_000 }, (_, index) => utterance(index, index + 5_000, index))
     expect(checkTranscript(utterances)).toHaveLength(10_000)
   })
@@ -187,7 +187,7 @@ describe('limits', () => {
   const many = (count: number, text: string) =>
     Array.from({ length: count }, (_, index) => utterance(index, index + 1, 0, text))
 
-  test('10,000 utterances are accepted, one more is transcript_utterance_limit_exceeded', () => {
+  test('accepts 10,000 utterances; one more is transcript_utterance_limit_exceeded', () => {
     expect(checkTranscript(many(10_000, 'a'))).toHaveLength(10_000)
     const { code, extra } = refusal(() => checkTranscript(many(10_001, 'a')))
     expect({ code, extra }).toEqual({
@@ -196,7 +196,7 @@ describe('limits', () => {
     })
   })
 
-  test('20,000 characters in an utterance are accepted, one more is transcript_utterance_text_limit_exceeded', () => {
+  test('accepts 20,000 characters in an utterance; one more is transcript_utterance_text_limit_exceeded', () => {
     const text = '\u{1F600}'.repeat(20_000)
     expect(checkTranscript([utterance(0, 1, 0, text)])).toHaveLength(1)
     const { code, extra } = refusal(() => checkTranscript([utterance(0, 1), utterance(1, 2, 0, `${text}a`)]))
@@ -206,7 +206,7 @@ describe('limits', () => {
     })
   })
 
-  test('2,000,000 characters in all are accepted, one more is transcript_text_limit_exceeded', () => {
+  test('accepts 2,000,000 characters in total; one more is transcript_text_limit_exceeded', () => {
     const text = '\u{1F600}'.repeat(20_000)
     const full = many(100, text)
     expect(checkTranscript(full)).toHaveLength(100)

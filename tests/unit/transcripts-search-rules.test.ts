@@ -30,19 +30,19 @@ describe('terms', () => {
     expect(parseSearch(text)).toEqual({ all, none: [] })
   })
 
-  test('what is excluded is excluded as it stands', () => {
+  test('an excluded word is excluded literally', () => {
     expect(parseSearch('refund -invoices -"two words"')).toEqual({
       all: [begun('refund')],
       none: [exactly('invoices'), exactly('"two words"')],
     })
   })
 
-  test.each(['', '  ', '"', '-', 'or', '&|!:*'])('%j asks for nothing', (text) => {
+  test.each(['', '  ', '"', '-', 'or', '&|!:*'])('%j has no search terms', (text) => {
     expect(parseSearch(text)).toBeNull()
   })
 })
 
-test('beginnings need no quoting, and are few', () => {
+test('prefixes need no quoting, and their number is limited', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (text) => {
       const search = parseSearch(text)

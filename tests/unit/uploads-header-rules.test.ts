@@ -45,13 +45,13 @@ describe('Content-Range', () => {
   })
 })
 
-test('a number of bytes is digits that JavaScript can count to', () => {
+test('a number of bytes consists of digits and is a safe integer', () => {
   expect(['0', '42', '007', '9007199254740991'].map(parseBytes)).toEqual([0, 42, 7, 9_007_199_254_740_991])
   for (const text of [null, '', '-1', '+1', '1.0', '1e3', '0x1', '1 1', '9007199254740992', '٣'])
     expect(parseBytes(text)).toBeNull()
 })
 
-test('a checksum is an algorithm that is offered, and a digest of its length', () => {
+test('a checksum is an offered algorithm and a digest of its length', () => {
   const sha1 = parseChecksum('sha1 Kq5sNclPz7QV2+lfQIuc6R7oRu0=')
   expect(sha1?.algorithm).toBe('sha1')
   expect(Buffer.from(sha1?.digest ?? []).toString('hex')).toBe('2aae6c35c94fcfb415dbe95f408b9ce91ee846ed')
@@ -77,7 +77,7 @@ test('the dialect follows from the method, that of a PUT from Content-Range', ()
   expect(['GET', 'POST', 'TRACE'].map((method) => dialect(method))).toEqual(Array(3).fill('none'))
 })
 
-test('X-HTTP-Method-Override is the method where there is one', () => {
+test('X-HTTP-Method-Override overrides the method', () => {
   expect(methodOf('POST', new Headers())).toBe('POST')
   expect(methodOf('POST', new Headers({ 'x-http-method-override': 'patch' }))).toBe('PATCH')
   expect(methodOf('HEAD', new Headers({ 'x-http-method-override': '' }))).toBe('HEAD')
@@ -89,7 +89,7 @@ test('the type of a tus PATCH may have parameters and any case', () => {
   expect([null, '', 'application/offset+octet-streams', 'text/plain'].map(isOffsetStream)).not.toContain(true)
 })
 
-test('a path is shown without what grants access', () => {
+test('a path is logged without its token', () => {
   const token = 'aB3-_'.repeat(9).slice(0, 43)
   expect(shownPath(`/uploads/${token}`)).toBe('/uploads/…')
   expect(shownPath('/uploads/short')).toBe('/uploads/…')

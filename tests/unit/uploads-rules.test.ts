@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { displayNameOf } from '../../src/uploads/rules.ts'
 
-describe('the name of a file as that of a recording', () => {
+describe('a file name as the name of a recording', () => {
   test.each([
     ['call.mp4', 'call'],
     ['Call with Ada.M4A', 'Call with Ada'],

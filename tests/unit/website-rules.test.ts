@@ -48,36 +48,36 @@ describe('an e-mail address', () => {
     expect(isEmailAddress(text)).toBe(false)
   })
 
-  test('is judged at once, however long the text', () => {
+  test('is checked quickly, however long the text', () => {
     for (const text of ['a'.repeat(1_000_000), `${'a.'.repeat(500_000)}@`, `a@${'-'.repeat(1_000_000)}`])
       expect(isEmailAddress(text)).toBe(false)
   })
 })
 
 describe('a template', () => {
-  test('escapes values in HTML, and leaves HTML that it is given', () => {
+  test('escapes plain values in HTML and keeps marked HTML', () => {
     expect(fillHtml('<b title="{{a}}">{{{b}}}</b>', { a: `"<&'>`, b: '<i>x</i>' })).toBe(
       '<b title="&quot;&lt;&amp;&#39;&gt;"><i>x</i></b>',
     )
   })
 
-  test('does not look into values', () => {
+  test('does not expand values', () => {
     const values = { a: '{{b}}{{{b}}}$&$1', b: 'secret' }
     expect(fillHtml('{{a}}', values)).toBe('{{b}}{{{b}}}$&amp;$1')
     expect(fillText('{{a}}', values)).toBe('{{b}}{{{b}}}$&$1')
   })
 
-  test('wants a value for every name, its own and not an inherited one', () => {
+  test('requires an own, not inherited, value for every name', () => {
     for (const name of ['missing', 'toString', '__proto__'])
       expect(() => fillHtml(`{{${name}}}`, {})).toThrow('no value')
   })
 
-  test('keeps lines of text apart', () => {
+  test('keeps lines of text separate', () => {
     expect(textAsHtml('a\r\nb\nc\r<')).toBe('a<br>\nb<br>\nc<br>\n&lt;')
   })
 })
 
-test('a mail has one recipient, whatever the address looks like', () => {
+test('a mail has one recipient, whatever the address contains', () => {
   const mail = { id: 'x', to: 'a@b.co, c@d.co', subject: 's', text: 't', html: 'h' }
   expect(compose(mail, { name: 'N', address: 'n@mail.example' })).toMatchObject({
     to: { name: '', address: 'a@b.co, c@d.co' },
@@ -86,7 +86,7 @@ test('a mail has one recipient, whatever the address looks like', () => {
 })
 
 describe('a submission', () => {
-  test('is from a robot where the trap is filled', () => {
+  test('is from a robot if the honeypot is filled', () => {
     for (const trap of ['x', ' ', 0, false, [], {}]) expect(isFromRobot({ _gotcha: trap })).toBe(true)
     for (const body of [
       {},
@@ -100,7 +100,7 @@ describe('a submission', () => {
       expect(isFromRobot(body)).toBe(false)
   })
 
-  test('is judged without the white space around its members', () => {
+  test('is validated after trimming its members', () => {
     expect(trimmed({ name: ' Ann\n', company: ' ', other: [' x '] })).toEqual({
       name: 'Ann',
       company: '',
@@ -109,7 +109,7 @@ describe('a submission', () => {
     for (const body of [null, ' x ', 5, [' x ']]) expect(trimmed(body)).toEqual(body)
   })
 
-  test('keeps what was given, and nothing else', () => {
+  test('keeps only the given members', () => {
     const body = { name: 'Ann', company: '', other: 'x', toString: 'y' }
     expect(givenFields(['name', 'company', 'useCase', 'constructor'], body)).toEqual({ name: 'Ann' })
   })

@@ -9,6 +9,7 @@
  * transaction writes for all of them. Where the analyser is a server that takes one conversation at a time, each session has its own
  * turn.
  */
+import { defineActor } from '../../actors/declaration.ts'
 import type { ActorDefinition, GroupTurn, LongHandler, LongTurn, Message, Send } from '../../actors/types.ts'
 import {
   type Analyzer,
@@ -20,6 +21,7 @@ import {
 import { createAnalyzer } from '../../analyze/create.ts'
 import { textOf } from '../../analyze/text.ts'
 import type { Deps } from '../../container.ts'
+import { analysisMessages } from '../../messages/analysis.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import type { NewId } from '../../platform/ids.ts'
 import { lockSessions, saveProcessingStatuses } from '../sessions/progress.store.ts'
@@ -56,7 +58,7 @@ interface Outcome {
 
 const NOTHING: Outcome = { state: 'analyzed', findings: [] }
 
-/** `analyze`: responses of the session are in state `metered`. */
+/** The actor that analyses the responses of a session. */
 export function analysisActor(
   deps: AnalysisDeps,
   analyzer: Analyzer = createAnalyzer(deps.config, deps.textWork),
@@ -68,13 +70,11 @@ export function analysisActor(
       organizations: [turn.organization],
     })
   const together = (turn: GroupTurn) => analyze(deps, analyzer, turn)
-  return {
-    kind: 'analysis',
-    pool: 'analysis',
+  return defineActor(analysisMessages, {
     maxAttempts: 8,
     giveUp: (message, tx, send) => giveUp(deps, message, tx, send),
     handlers: { analyze: analyzer.analyzeMany === undefined ? alone : { together, alone } },
-  }
+  })
 }
 
 const partsOf = (turn: LongTurn): Omit<GroupTurn, 'messages' | 'organizations'> => ({
@@ -117,7 +117,7 @@ async function ask(
     // With several sessions it is unknown which exchanges were refused. Then each session gets a turn of its own.
     if (pages.length > 1 || !(error instanceof AnalyzerError) || error.retryable) throw error
     const responses = pages.reduce((sum, { pending }) => sum + pending.length, 0)
-    log.warn({ analyzer: analyzer.name, err: error.message, responses }, 'analysis refused')
+    log.warn({ analyzer: analyzer.name, err: error.message, responses }, 'the analyser refused the exchanges')
     return pages.map(() => ({ state: 'failed', findings: [] }))
   }
 }

@@ -109,8 +109,8 @@ function applicationOperationsById(applications: Applications): readonly Operati
       tag: TAG,
       summary: 'Change the name or settings of an application',
       description:
-        'Only the members given are changed. Settings apply to what is sent from now on; what is stored stays as it is, ' +
-        'and retries of it are still recognised.',
+        'Only the given members change. Settings apply to later requests; stored events stay unchanged, ' +
+        'and retries of them are still recognised.',
       access: 'organization',
       body: UpdateApplication,
       example: { settings: { retentionDays: 90, allowedEnvironments: ['production', 'staging'] } },
@@ -157,7 +157,7 @@ function secretOperations(applications: Applications): readonly Operation[] {
       summary: 'Create a secret for ingestion',
       description:
         'The secret is shown in this answer only. To rotate: create one, move the senders over, delete the old one; ' +
-        `meanwhile both are good. At most ${MAX_LIVE_SECRETS} live secrets an application; one more is 400.`,
+        `in the meantime both are valid. At most ${MAX_LIVE_SECRETS} live secrets an application; one more is 400.`,
       access: 'organization',
       success: { status: 201, description: 'The secret', schema: NewSecret },
       errors: [NOT_FOUND, 'validation_failed'],

@@ -2,7 +2,9 @@
  * Stores requests under locks, in one transaction: it locks the sessions, reads, decides in memory, and writes. The requests are
  * for different sessions, and each has its own outcome. A refused request writes nothing and does not affect the others.
  */
+
 import type { Outbox } from '../../actors/mailbox.ts'
+import { sessionMessages } from '../../messages/session.ts'
 import type { Outcome } from '../../platform/concurrency/group-commit.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -85,12 +87,12 @@ async function writePlans(
     outbox.sendUnlessWaiting(
       mine
         .filter((plan) => plan.hasNews)
-        .map((plan) => ({
-          key: `session:${plan.id}` as const,
-          type: EVENTS_STORED,
-          organizationId: plan.job.key.organizationId,
-          delayMs: delayOf(plan),
-        })),
+        .map((plan) =>
+          sessionMessages.message(plan.id, EVENTS_STORED, {
+            organizationId: plan.job.key.organizationId,
+            delayMs: delayOf(plan),
+          }),
+        ),
     ),
   ])
   return lost

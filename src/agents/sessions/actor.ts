@@ -7,6 +7,7 @@
  * writes. The actor decides about each session separately. The statements of a trip are sent together and run in the order of
  * the source text.
  */
+import { defineActor } from '../../actors/declaration.ts'
 import type {
   ActorDefinition,
   ActorKey,
@@ -17,6 +18,7 @@ import type {
   Visit,
 } from '../../actors/types.ts'
 import type { Deps } from '../../container.ts'
+import { sessionMessages } from '../../messages/session.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { advance, type ProgressStep } from './progress.rules.ts'
 import {
@@ -62,22 +64,14 @@ interface TurnPlan extends SessionTurn {
 
 const NOTHING: Waiting = { lateEvents: [], next: [], blocked: false }
 
-/**
- * - `events_stored`: events were stored or revised, or the status changed.
- * - `credits_added`: responses that waited for credits can be metered.
- * - `gap_timeout`: the session has a gap and may have been idle for too long.
- *
- * All three run the same handler, which reads from the tables what is due.
- */
+/** All types of messages run the same handler, which reads from the tables what is due. */
 export function sessionActor(deps: ActorDeps): ActorDefinition {
   const handler: BulkHandler = { visit: (visits, tx, send) => advanceSessions(deps, visits, tx, send) }
-  return {
-    kind: 'session',
-    pool: 'short',
+  return defineActor(sessionMessages, {
     maxAttempts: 10,
     giveUp,
     handlers: { events_stored: handler, credits_added: handler, gap_timeout: handler },
-  }
+  })
 }
 
 /** Marks the session as failed. The message becomes a dead letter, which an operator can send again. */
@@ -104,9 +98,7 @@ async function advanceSessions(
   const metered = await apply(deps, tx, plans)
   // A waiting message has not been read yet, because its turn locks the session first.
   await send(plans.filter(({ scope }) => metered.has(scope.sessionId)).map(toMessage))
-  return new Set(
-    plans.filter(({ again }) => again).map(({ scope }): ActorKey => `session:${scope.sessionId}`),
-  )
+  return new Set(plans.filter(({ again }) => again).map(({ scope }) => sessionMessages.key(scope.sessionId)))
 }
 
 async function read(tx: Tx, ids: readonly string[]): Promise<readonly SessionTurn[]> {

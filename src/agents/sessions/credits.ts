@@ -1,5 +1,6 @@
 /** Wakes the sessions of an organization that wait for credits. */
 import type { Outbox } from '../../actors/mailbox.ts'
+import { sessionMessages } from '../../messages/session.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import { lockBlocked } from './maintenance.store.ts'
 
@@ -7,6 +8,6 @@ import { lockBlocked } from './maintenance.store.ts'
 export async function wakeBlockedSessions(tx: Query, outbox: Outbox, organizationId: string): Promise<void> {
   const blocked = await lockBlocked(tx, organizationId)
   await outbox.sendUnlessWaiting(
-    blocked.map((id) => ({ key: `session:${id}` as const, type: 'credits_added', organizationId })),
+    blocked.map((id) => sessionMessages.message(id, 'credits_added', { organizationId })),
   )
 }

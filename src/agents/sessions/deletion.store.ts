@@ -4,8 +4,10 @@
  * One transaction deletes all content of a session and its actors, under the session's row lock. The ledger keeps its rows,
  * because a deleted conversation stays billed.
  */
+
 import { deleteActors } from '../../actors/mailbox.ts'
-import type { ActorKey } from '../../actors/types.ts'
+import { analysisMessages } from '../../messages/analysis.ts'
+import { sessionMessages } from '../../messages/session.ts'
 import type { Query } from '../../platform/db/pool.ts'
 
 /**
@@ -44,7 +46,7 @@ export async function deleteSessions(
   ])
   await deleteActors(
     tx,
-    found.flatMap((id): ActorKey[] => [`session:${id}`, `analysis:${id}`]),
+    found.flatMap((id) => [sessionMessages.key(id), analysisMessages.key(id)]),
   )
   return found
 }

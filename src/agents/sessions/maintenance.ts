@@ -2,9 +2,11 @@
  * Tasks that become due without a request: gaps whose waiting time is over, credits that arrived, sessions past their
  * retention. Times are the database's. Every task may run in several processes at once.
  */
+
 import { type Outbox, transactionWithOutbox } from '../../actors/mailbox.ts'
-import type { ActorKey, MaintenanceTask } from '../../actors/types.ts'
+import type { MaintenanceTask } from '../../actors/types.ts'
 import type { Deps } from '../../container.ts'
+import { sessionMessages } from '../../messages/session.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { deleteSessions } from './deletion.store.ts'
 import { lockExpired, lockGapsDue, lockPayable } from './maintenance.store.ts'
@@ -36,8 +38,12 @@ async function sendCreditsAdded(deps: MaintenanceDeps): Promise<void> {
   })
 }
 
-async function sendToSessions(outbox: Outbox, ids: readonly string[], type: string): Promise<void> {
-  await outbox.sendUnlessWaiting(ids.map((id) => ({ key: `session:${id}` satisfies ActorKey, type })))
+async function sendToSessions(
+  outbox: Outbox,
+  ids: readonly string[],
+  type: 'gap_timeout' | 'credits_added',
+): Promise<void> {
+  await outbox.sendUnlessWaiting(ids.map((id) => sessionMessages.message(id, type)))
 }
 
 async function purgeExpired(deps: MaintenanceDeps, stopping: AbortSignal): Promise<void> {
@@ -57,5 +63,5 @@ async function purgeExpired(deps: MaintenanceDeps, stopping: AbortSignal): Promi
     total += deleted
     if (deleted < DELETIONS) break
   }
-  if (total > 0) deps.log.info({ sessions: total }, 'agent sessions past their retention deleted')
+  if (total > 0) deps.log.info({ sessions: total }, 'deleted agent sessions at the end of their retention')
 }

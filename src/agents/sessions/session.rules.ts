@@ -2,7 +2,9 @@
  * How a request changes its session: status, processing status and participants. Pure. The result does not depend on the order in
  * which requests arrive, as long as they do not contradict each other.
  */
+
 import type { NewMessage } from '../../actors/types.ts'
+import { analysisMessages } from '../../messages/analysis.ts'
 import { invalid } from '../../platform/validation/json.ts'
 import { canonicalJson } from '../events/fingerprint.ts'
 import {
@@ -51,7 +53,7 @@ export function analyzeMessage(
   atOnce: boolean,
 ): NewMessage {
   const delay = atOnce ? {} : { delayMs: ANALYSIS_DELAY_MS }
-  return { key: `analysis:${sessionId}`, type: 'analyze', organizationId, ...delay }
+  return analysisMessages.message(sessionId, 'analyze', { organizationId, ...delay })
 }
 
 /** The processing status in the answer to a request that changed something. */

@@ -123,7 +123,7 @@ function resumeStateOf(before: Files, name: string): (offset: number) => Json {
 function filesOf(resumeState: Json, offset: number): Files {
   const files = resumeState === null ? [] : (resumeState as { readonly files?: Files }).files
   if (!Array.isArray(files) || total(files) !== offset)
-    throw new Error('the resume state of an incoming object does not match its offset')
+    throw new Error('the resume state of an incoming object does not match its recorded offset')
   return files
 }
 

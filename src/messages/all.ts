@@ -1,0 +1,17 @@
+/** Every actor of the service. A feature that adds an actor adds its declaration here. */
+import { kindsOf } from '../actors/declaration.ts'
+import { analysisMessages } from './analysis.ts'
+import { erasureMessages } from './erasure.ts'
+import { formMessages } from './form.ts'
+import { recordingMessages } from './recording.ts'
+import { sessionMessages } from './session.ts'
+import { transcriptionMessages } from './transcription.ts'
+
+export const ACTOR_KINDS = kindsOf([
+  sessionMessages,
+  analysisMessages,
+  recordingMessages,
+  transcriptionMessages,
+  formMessages,
+  erasureMessages,
+])
