@@ -118,7 +118,7 @@ export function leftOut(
 ): State {
   const { process } = senders[index]!
   const known = state.known[process] ?? null
-  const isBlind = mistake === 'what was remembered wrongly is remembered again'
+  const isBlind = mistake === 'a wrong memory is trusted again'
   const invalidates = known !== null && neverInvalidates !== true && !isBlind
   return {
     ...set(state, index, { ...NEW, place, reads: place === 'new' && !isBlind }),

@@ -125,7 +125,7 @@ function finish({ mistake, turns }: CoalescedOptions, state: State, index: numbe
   const messages = more ? rest | (1 << database.lastSeq) : rest
   const lastSeq = database.lastSeq + (more ? 1 : 0)
   const hasNews = (seen & ~database.read) !== 0
-  const writesRow = hasNews || mistake !== 'a turn without news leaves the row as it was'
+  const writesRow = hasNews || mistake !== 'a turn without news does not write the row'
   const progress =
     turns === 'short'
       ? { watermark: Math.max(database.watermark, highestOf(seen)), lateEvents: database.lateEvents & ~seen }
