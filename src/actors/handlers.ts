@@ -28,14 +28,14 @@ function maxAttempts({ maxAttempts: usual, maxAttemptsOf = {} }: ActorDefinition
   return Object.hasOwn(maxAttemptsOf, type) ? (maxAttemptsOf[type] ?? usual) : usual
 }
 
-/** The handler of a message in a short turn. @throws Error for an unknown type, which newer code may have sent */
+/** The handler of a message in a short turn. @throws Error if this version cannot read the message, because another version sent it */
 export function shortHandler(context: Context, message: Message): ShortHandler | BulkHandler {
   const definition = definitionOf(context, message)
   if (definition.pool !== 'short') throw new Error(`${definition.kind} is not an actor of short turns`)
   return handlerOf(definition, definition.handlers, message)
 }
 
-/** The handler of a message in a long turn. @throws Error for an unknown type, which newer code may have sent */
+/** The handler of a message in a long turn. @throws Error if this version cannot read the message, because another version sent it */
 export function longHandler(context: Context, message: Message): LongHandler {
   const definition = definitionOf(context, message)
   if (definition.pool === 'short') throw new Error(`${definition.kind} is not an actor of long turns`)

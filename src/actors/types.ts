@@ -171,7 +171,7 @@ export interface DefinitionBase {
   readonly giveUp?: GiveUp
 }
 
-/** An actor kind and its handlers by message type. A message of an unknown type, sent by newer code, is a failed turn. */
+/** An actor kind and its handlers by message type. A message that this version cannot read is a failed turn. */
 export type ActorDefinition = DefinitionBase &
   (
     | { readonly pool: 'short'; readonly handlers: Readonly<Record<string, ShortHandler | BulkHandler>> }

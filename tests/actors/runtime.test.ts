@@ -268,7 +268,9 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     await post([{ key, type: 'constructor' }])
     await empty()
     const [newMessage] = await database.sql`select last_error from actor_dead_letter where key = ${key}`
-    expect(newMessage?.last_error).toBe('Error: no handler for messages of type "constructor"')
+    expect(newMessage?.last_error).toBe(
+      'Error: this version knows no message "constructor" of session actors',
+    )
   })
 
   test('`again` keeps the message at the head and commits the writes', async () => {

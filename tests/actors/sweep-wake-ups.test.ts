@@ -23,8 +23,8 @@ async function sweepWith(free: number): Promise<{ readonly notified: string[]; r
     worker: 'one',
     options: DEFAULT_OPTIONS,
     definitions: new Map([
-      ['session', {}],
-      ['analysis', {}],
+      ['session', { kind: 'session', pool: 'short' }],
+      ['analysis', { kind: 'analysis', pool: 'analysis' }],
     ]),
     notifier: { notify: (wakeUps: readonly WakeUp[]) => notified.push(...wakeUps.map(({ key }) => key)) },
   }
