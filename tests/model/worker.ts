@@ -94,11 +94,11 @@ function act(options: ProtocolOptions, state: State, me: number): readonly Step<
     case 'half read':
       return [readHead(options, state, me)]
     case 'turn':
-      return options.long ? fence(options, state, me) : settle(options, state, me)
+      return options.long ? fence(options, state, me) : fenceAndRelease(options, state, me)
     case 'step fenced':
       return [commitStep(options, state, me)]
     case 'working':
-      return settle(options, state, me)
+      return fenceAndRelease(options, state, me)
     case 'settled':
       return remove(options, state, me)
     case 'committing':
@@ -138,7 +138,7 @@ function isLeftOut(mistake: Mistake | undefined): boolean {
 }
 
 /** The end of a turn: fences and releases in one statement, and decides both on the locked row. */
-function settle({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
+function fenceAndRelease({ mistake }: ProtocolOptions, state: State, me: number): readonly Step<State>[] {
   if (isLeftOut(mistake)) {
     const kept = { place: 'settled', flag: false } as const
     return [{ label: `worker ${me} continues without a fence`, next: setWorker(state, me, kept) }]
