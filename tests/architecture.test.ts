@@ -181,10 +181,8 @@ describe('architecture', () => {
     expect(findCycles(({ typesOnly }) => !typesOnly)).toEqual([])
   })
 
-  test('no import cycle through types, except within one folder that still has one', () => {
-    const isKnown = (cycle: readonly string[]) =>
-      TYPE_CYCLES.some((folder) => cycle.every((path) => dirname(path) === folder))
-    expect(findCycles(() => true).filter((cycle) => !isKnown(cycle))).toEqual([])
+  test('no import cycle through types', () => {
+    expect(findCycles(() => true)).toEqual([])
   })
 
   test("a feature does not hand out its store's functions through another file", () => {
@@ -278,9 +276,6 @@ function agentRoomOf(path: string): keyof typeof AGENT_ROOMS | null {
   const room = /^src\/agents\/([a-z-]+)(?:\/|\.ts$)/.exec(path)?.[1] ?? ''
   return room !== 'shared' && Object.hasOwn(AGENT_ROOMS, room) ? (room as keyof typeof AGENT_ROOMS) : null
 }
-
-/** Folders whose files import types from each other in a circle. The list must get shorter only. */
-const TYPE_CYCLES = ['src/actors']
 
 /** Names of values in `export { … } from './store.ts'`, and `*`. Types may be handed out. */
 function reexportsOfStores(text: string): readonly string[] {

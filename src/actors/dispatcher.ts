@@ -18,8 +18,16 @@ import { runGroup } from './group-turn.ts'
 import { isGrouped } from './handlers.ts'
 import { Lane } from './lane.ts'
 import { runLong } from './long-turn.ts'
-import type { Hint } from './notifier.ts'
-import { type ActorKey, Fenced, kindOf, type LongPool, NO_ORGANIZATION, POOLS, type Pool } from './types.ts'
+import {
+  type ActorKey,
+  Fenced,
+  type Hint,
+  kindOf,
+  type LongPool,
+  NO_ORGANIZATION,
+  POOLS,
+  type Pool,
+} from './types.ts'
 
 /** Extra places of a lane of long turns, for organizations that have none in hand. */
 const GUESTS = 1

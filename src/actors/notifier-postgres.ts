@@ -7,15 +7,16 @@ import type { Database, Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import { createBatchedNotifier } from './batched-notifier.ts'
-import type { Hint, WakeUpSource } from './notifier.ts'
 import {
   type ActorKey,
+  type Hint,
   type Kinds,
   kindOf,
   NO_ORGANIZATION,
   type Notifier,
   type Pool,
   type WakeUp,
+  type WakeUpSource,
 } from './types.ts'
 
 /** PostgreSQL refuses a payload of 8,000 bytes or more. */

@@ -10,15 +10,16 @@ import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import { openBlockingRedis, type Redis } from '../platform/redis.ts'
 import { createBatchedNotifier } from './batched-notifier.ts'
-import type { Hint, WakeUpSource } from './notifier.ts'
 import {
   type ActorKey,
+  type Hint,
   type Kinds,
   kindOf,
   NO_ORGANIZATION,
   type Notifier,
   type Pool,
   type WakeUp,
+  type WakeUpSource,
 } from './types.ts'
 
 const GROUP = 'workers'

@@ -12,7 +12,7 @@ import type { Metrics } from '../platform/observability/metrics.ts'
 import type { Redis } from '../platform/redis.ts'
 import { createPostgresNotifier, createPostgresSources } from './notifier-postgres.ts'
 import { createRedisNotifier, createRedisSource } from './notifier-redis.ts'
-import type { ActorKey, Kinds, Notifier, Pool } from './types.ts'
+import type { Kinds, Notifier, Pool, WakeUpSource } from './types.ts'
 
 export interface NotifierDeps {
   readonly sql: Sql
@@ -22,21 +22,6 @@ export interface NotifierDeps {
   readonly metrics: Metrics
   /** The pool of each kind, whose workers are told. */
   readonly kinds: Kinds
-}
-
-/** The receiving side of one worker and pool. */
-export interface WakeUpSource {
-  /** Waits for wake-ups and returns at most `count` of them. Empty after some seconds without any, or when closed. */
-  take(count: number): Promise<readonly Hint[]>
-  close(): Promise<void>
-}
-
-/** A wake-up as a worker reads it: a hint to look into the mailbox. */
-export interface Hint {
-  readonly key: ActorKey
-  readonly seq: number
-  /** NO_ORGANIZATION if it is unknown. */
-  readonly organization: string
 }
 
 /** The sending side. */

@@ -194,3 +194,18 @@ export interface Notifier {
   /** Resolves when all earlier wake-ups have been sent or are lost. */
   close(): Promise<void>
 }
+
+/** The receiving side of one worker and pool. */
+export interface WakeUpSource {
+  /** Waits for wake-ups and returns at most `count` of them. Empty after some seconds without any, or when closed. */
+  take(count: number): Promise<readonly Hint[]>
+  close(): Promise<void>
+}
+
+/** A wake-up as a worker reads it: a hint to look into the mailbox. */
+export interface Hint {
+  readonly key: ActorKey
+  readonly seq: number
+  /** NO_ORGANIZATION if it is unknown. */
+  readonly organization: string
+}
