@@ -1,4 +1,4 @@
-/** Actors with messages and workers without a runtime, for tests of the protocol's statements. */
+/** Actors with messages, and workers without a runtime, for tests of the statements of the actor protocol. */
 import { send } from '../../src/actors/mailbox.ts'
 import { claim } from '../../src/actors/statements.ts'
 import type { ActorKey } from '../../src/actors/types.ts'
