@@ -17,6 +17,7 @@ const pages = ['*.md', FOLDERS]
 const INVENTED = new Set([
   'src/folders/actor.ts',
   'src/messages/folder.ts',
+  'tests/actors/folder-renamed.test.ts',
   '0042_folder_color.sql',
   'folder show',
 ])
