@@ -1,12 +1,13 @@
 /** Media made by code, and origins that send it well or badly. */
 import { createFetchPublic } from '../../src/platform/net/fetch-public.ts'
+import { createOutboundPolicy } from '../../src/platform/net/outbound-url.ts'
 import { createResolve } from '../../src/platform/net/resolve.ts'
 
-/** Fetches by this DNS server, with 127.0.0.1 in the part of the public internet. */
+/** Fetches by this DNS server, with 127.0.0.1 in `OUTBOUND_ALLOW`. */
 export const localInternet = (dns: string) =>
   createFetchPublic({
     resolve: createResolve({ servers: [dns], timeoutMs: 500, tries: 1 }),
-    judge: (address) => address === '127.0.0.1',
+    policy: createOutboundPolicy(['127.0.0.1/32']),
     patience: { answerMs: 2_000, stallMs: 2_000, stallBytes: 1_000 },
   })
 
