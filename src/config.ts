@@ -8,6 +8,7 @@
 
 import { resolve } from 'node:path'
 import { splitCommandLine } from './platform/lifecycle/command-line.ts'
+import { isBlock } from './platform/net/address-blocks.ts'
 import { isHeaderAddress } from './platform/validation/email-address.ts'
 import { SETTINGS } from './settings.ts'
 import { ConfigError, type Environment, fail, reader } from './settings-reader.ts'
@@ -36,6 +37,8 @@ export interface Config {
   readonly redisUrl: string | null
   /** CIDR blocks whose `X-Forwarded-For` / `Forwarded` is believed. */
   readonly trustedProxies: readonly string[]
+  /** CIDR blocks of addresses that are not public, to which requests may go nevertheless. */
+  readonly outboundAllow: readonly string[]
   /** Origins whose pages may call the website API from a browser, as the browser writes them. */
   readonly websiteOrigins: readonly string[]
   /** Absolute folder of Markdown files that take the place of the embedded pages of the website; null: none. */
@@ -112,8 +115,6 @@ export interface S3Config {
   } | null
 }
 
-const CIDR = /^[0-9a-fA-F.:]+\/\d{1,3}$/
-
 /**
  * Reads and checks every variable.
  * @throws ConfigError with one line: variable, value, what is allowed.
@@ -134,7 +135,8 @@ export function loadConfig(env: Environment): Config {
     databaseStatementTimeoutMs: read.integer('DATABASE_STATEMENT_TIMEOUT') * 1_000,
     databaseWaitMs: read.integer('DATABASE_WAIT') * 1_000,
     redisUrl: read.url('REDIS_URL'),
-    trustedProxies: cidrList(read.text('TRUSTED_PROXIES')),
+    trustedProxies: cidrList('TRUSTED_PROXIES', read.text('TRUSTED_PROXIES')),
+    outboundAllow: cidrList('OUTBOUND_ALLOW', read.text('OUTBOUND_ALLOW')),
     websiteOrigins: originList(read.text('WEBSITE_ORIGINS')),
     contentDir: absolute(read.text('CONTENT_DIR')),
     oidc: issuer === null ? null : oidc(issuer, read.text('OIDC_AUDIENCE'), read.url('OIDC_JWKS_URL')),
@@ -173,11 +175,10 @@ export function loadConfig(env: Environment): Config {
 
 const absolute = (path: string | null) => (path === null ? null : resolve(path))
 
-function cidrList(value: string | null): readonly string[] {
+function cidrList(name: 'TRUSTED_PROXIES' | 'OUTBOUND_ALLOW', value: string | null): readonly string[] {
   const list = commaList(value)
   for (const cidr of list) {
-    if (!CIDR.test(cidr))
-      fail('TRUSTED_PROXIES', cidr, 'a comma-separated list of CIDR blocks, such as 10.0.0.0/8')
+    if (!isBlock(cidr)) fail(name, cidr, 'a comma-separated list of CIDR blocks, such as 10.0.0.0/8')
   }
   return list
 }

@@ -103,6 +103,11 @@ export const SETTING_GROUPS = {
       'none',
       'Comma-separated address blocks, such as `10.0.0.0/8`. `X-Forwarded-For` and `Forwarded` count only if they come from these.',
     ),
+    OUTBOUND_ALLOW: text(
+      'CIDR list',
+      'none',
+      'Comma-separated blocks of private or reserved addresses that requests to the servers of customers may reach: media by URL, webhooks, meeting recorders, metadata documents of clients. Set it for servers in your own network, and for development (`127.0.0.0/8`). Names such as `localhost` remain refused: write the address.',
+    ),
     LOG_LEVEL: {
       kind: 'choice',
       allowed: ['debug', 'info', 'warn', 'error', 'silent'],
