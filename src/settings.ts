@@ -217,6 +217,57 @@ export const SETTING_GROUPS = {
     ANALYZE_MODEL: text('name', 'none', 'The model. Required with `ANALYZE_URL`.'),
     ANALYZE_API_KEY: text('text', 'none', 'The key for that server, if it asks for one.'),
   },
+  Meetings: {
+    RECORDER: {
+      kind: 'choice',
+      allowed: ['attendee', 'vexa', 'recall', 'none'],
+      default: 'none',
+      text: 'The recorder whose bot joins meetings. The others of this group have no effect without one. See [Meetings](meetings.md).',
+    },
+    RECORDER_URL: url(WEB, 'none', 'Address of the recorder. Required with `RECORDER`.'),
+    RECORDER_API_KEY: text('text', 'none', 'The key for the recorder. Required with `RECORDER`.'),
+    RECORDER_WEBHOOK_SECRET: text(
+      'text',
+      'the recorder is only polled',
+      'The secret with which the recorder signs its webhooks to `/hooks/recorder/<name>`. They make a state show sooner.',
+    ),
+    RECORDER_POLL: integer(
+      5,
+      1,
+      3_600,
+      'Seconds between two questions about a meeting whose state is new. They become rarer, up to one a minute.',
+    ),
+    RECORDER_DELETE: {
+      kind: 'choice',
+      allowed: ['true', 'false'],
+      default: 'true',
+      text: 'Delete recording and transcript at the recorder once they are stored here.',
+    },
+    MEETING_JOIN_TIMEOUT: integer(
+      300,
+      5,
+      86_400,
+      'Seconds in which the bot must reach the meeting or its waiting room, from the request or from `joinAt`. Then the media fails with `join_timeout`.',
+    ),
+    MEETING_WAITING_ROOM_TIMEOUT: integer(
+      1_200,
+      5,
+      86_400,
+      'Seconds that the bot waits to be let in. Then it leaves, and the media fails with `waiting_room_timeout`.',
+    ),
+    MEETING_RECORDING_TIMEOUT: integer(
+      28_800,
+      5,
+      604_800,
+      'Seconds that a meeting is recorded at most. Then the bot leaves, and what it recorded is kept.',
+    ),
+    MEETING_PROCESSING_TIMEOUT: integer(
+      7_200,
+      5,
+      604_800,
+      'Seconds that the recorder has after the meeting to finish the recording. Then the media fails with `recorder_failed`.',
+    ),
+  },
   'Sign-in': {
     OIDC_ISSUER: url(
       WEB,
@@ -264,6 +315,8 @@ export const SETTING_GROUPS = {
       100,
       'Requests of one organization a minute that create feedback sources, people or records, all together.',
     ),
+    RATE_LIMIT_MEETING_JOINS: perMinute(10, 'Meeting joins of one user a minute.'),
+    RATE_LIMIT_RECORDER_HOOKS: perMinute(3_000, 'Webhooks of recorders from one client address a minute.'),
     RATE_LIMIT_FAILED_AUTHENTICATION: perMinute(30, 'Refused credentials of one client address a minute.'),
     RATE_LIMIT_WEBSITE_READS: perMinute(300, 'Reads of the website API for one client address a minute.'),
     RATE_LIMIT_ASSISTANT: perMinute(30, 'Questions to the assistant for one client address a minute.'),
