@@ -3,74 +3,7 @@
  * declarations, and `bun run docs` writes docs/settings.md from them.
  */
 import { cpus } from 'node:os'
-
-interface Described {
-  /** What stands in the table of docs/settings.md, in Markdown. */
-  readonly text: string
-  /** What the table shows as default where the value alone does not say it, in Markdown. */
-  readonly shown?: string
-}
-
-/** A whole number from `min` to `max`. */
-export interface IntegerSetting extends Described {
-  readonly kind: 'integer'
-  readonly default: number
-  readonly min: number
-  readonly max: number
-}
-
-/** One of a few words. Without a default, another setting decides it. */
-export interface ChoiceSetting extends Described {
-  readonly kind: 'choice'
-  readonly allowed: readonly string[]
-  readonly default?: string
-}
-
-/** A URL that starts with one of the protocols, each written as `https:`. */
-export interface UrlSetting extends Described {
-  readonly kind: 'url'
-  readonly protocols: readonly string[]
-}
-
-/** Any text; `type` names its form. `shown` says what happens without it. */
-export interface TextSetting extends Described {
-  readonly kind: 'text'
-  readonly type: string
-}
-
-export interface DefaultedTextSetting extends Described {
-  readonly kind: 'text with default'
-  readonly type: string
-  readonly default: string
-}
-
-export type Setting = IntegerSetting | ChoiceSetting | UrlSetting | TextSetting | DefaultedTextSetting
-
-const WEB = ['http:', 'https:'] as const
-
-function integer(value: number, min: number, max: number, text: string, shown?: string): IntegerSetting {
-  return { kind: 'integer', default: value, min, max, text, ...(shown === undefined ? {} : { shown }) }
-}
-
-const perMinute = (requests: number, text: string) => integer(requests, 0, 100_000_000, text)
-
-function url(protocols: readonly string[], shown: string, text: string): UrlSetting {
-  return { kind: 'url', protocols, shown, text }
-}
-
-const text = (type: string, shown: string, description: string): TextSetting => ({
-  kind: 'text',
-  type,
-  shown,
-  text: description,
-})
-
-const textOr = (type: string, value: string, description: string): DefaultedTextSetting => ({
-  kind: 'text with default',
-  type,
-  default: value,
-  text: description,
-})
+import { integer, perMinute, type Setting, text, textOr, url, WEB } from './settings-kinds.ts'
 
 /** The settings by group, in the order of the page. */
 export const SETTING_GROUPS = {
