@@ -6,6 +6,12 @@ import { formMessages } from './form.ts'
 import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
 import { transcriptionMessages } from './transcription.ts'
+import {
+  webhookDeliveryMessages,
+  webhookMessages,
+  webhookNoticeMessages,
+  webhookRecoveryMessages,
+} from './webhook.ts'
 
 export const ACTOR_KINDS = kindsOf([
   sessionMessages,
@@ -14,4 +20,8 @@ export const ACTOR_KINDS = kindsOf([
   transcriptionMessages,
   formMessages,
   erasureMessages,
+  webhookMessages,
+  webhookDeliveryMessages,
+  webhookRecoveryMessages,
+  webhookNoticeMessages,
 ])
