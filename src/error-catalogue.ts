@@ -16,6 +16,7 @@ import {
   type ErrorDeclaration,
   PLATFORM_ERRORS,
 } from './platform/errors.ts'
+import { PROJECT_ERRORS } from './projects/errors.ts'
 import { RECORDING_ERRORS } from './recordings/errors.ts'
 import { TRANSCRIPT_ERRORS } from './transcripts/errors.ts'
 import { UPLOAD_ERRORS } from './uploads/errors.ts'
@@ -31,6 +32,7 @@ const DECLARED: DeclaredErrors = {
   media: MEDIA_ERRORS,
   metadata: METADATA_ERRORS,
   people: PEOPLE_ERRORS,
+  projects: PROJECT_ERRORS,
   recordings: RECORDING_ERRORS,
   transcripts: TRANSCRIPT_ERRORS,
   uploads: UPLOAD_ERRORS,

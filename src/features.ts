@@ -40,6 +40,8 @@ import { createDirectory } from './people/directory.ts'
 import { erasureActor } from './people/erasure-actor.ts'
 import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
+import { projectOperations } from './projects/routes.ts'
+import { createProjects } from './projects/service.ts'
 import { recordingActor } from './recordings/actor.ts'
 import { recordingErasure } from './recordings/erasure.ts'
 import { eraseParticipations, recordingsOfPerson } from './recordings/participants.ts'
@@ -83,6 +85,7 @@ export function createFeatures(deps: Deps): Features {
   const content = createContent(deps)
   const uploadReceiver = createUploadReceiver(deps)
   const playback = createPlayback(deps)
+  const projects = createProjects(deps)
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const directory = createDirectory({
     ...deps,
@@ -111,6 +114,7 @@ export function createFeatures(deps: Deps): Features {
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
+      ...projectOperations(projects),
       ...transcriptOperations(createTranscripts(deps), {
         assertVisible: (principal, recordingId) => folders.assertVisible(deps.reads, principal, recordingId),
         speakersOf: recordings.speakersOf,

@@ -7,6 +7,7 @@ import type { Operation } from '../../src/http/operation.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
 import { createField, createSource } from '../support/metadata.ts'
+import { insertCodingSession } from '../support/projects.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from '../support/recordings.ts'
 import {
   type Answer,
@@ -48,6 +49,7 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   erasureId: 'person_erasure_not_found',
   memberId: 'member_not_found',
   tokenId: 'user_token_not_found',
+  publicId: 'project_not_found',
 }
 
 /** As the example of its operation, of which a second one is the same upload. */
@@ -87,7 +89,30 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
   const { id: tokenId } = (await key.post('/v3/rest/user-tokens', { userId: memberId })).body
   const members = { memberId, tokenId }
   const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
-  return { ...agents, sourceId, fieldId, folderId, batchId, recordingId, uploadId, ...feedback, ...members }
+  const projects = await projectObjects(key, organizationId)
+  return {
+    ...projects,
+    ...agents,
+    sourceId,
+    fieldId,
+    folderId,
+    batchId,
+    recordingId,
+    uploadId,
+    ...feedback,
+    ...members,
+  }
+}
+
+/** A project with an agent session. */
+async function projectObjects(
+  key: Client,
+  organizationId: string,
+): Promise<Readonly<Record<string, string>>> {
+  const { publicId } = (await key.post('/v3/rest/projects', { name: 'Checkout' })).body
+  const agentSessionId = await insertCodingSession(server.database.sql, organizationId, null)
+  await key.post(`/v3/rest/projects/${publicId}/agent-sessions`, { sessionId: agentSessionId })
+  return { publicId, agentSessionId }
 }
 
 /** Their ids are small numbers, so what they are called is what must not be shown. */
@@ -118,7 +143,10 @@ const fill = (path: string, value: (name: string) => string) =>
 function send(caller: Credential, operation: Operation, path: string): Promise<Answer> {
   const client = server.as(caller)
   if (operation.body === undefined) return client.send(operation.method, path)
-  const body = JSON.stringify(operation.example)
+  // The example names an object that does not exist.
+  const example =
+    operation.id === 'associateSession' ? { sessionId: foreign.agentSessionId } : operation.example
+  const body = JSON.stringify(example)
   return client.send(operation.method, path, { body, headers: { 'content-type': 'application/json' } })
 }
 

@@ -1,6 +1,7 @@
 /** An organization with one object of every kind that an address or a body names, and every credential. */
 import type { Operation } from '../../src/http/operation.ts'
 import { createSource } from './metadata.ts'
+import { insertCodingSession } from './projects.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from './recordings.ts'
 import type { Credential, TestServer } from './server.ts'
 
@@ -14,7 +15,10 @@ export async function createKnownObjects(server: TestServer): Promise<KnownObjec
   const { organizationId, apiKey, userToken } = await server.createTenant()
   const { agentSecret } = await server.createApplication(organizationId)
   return {
-    known: await createObjects(server, organizationId, apiKey),
+    known: {
+      ...(await createObjects(server, organizationId, apiKey)),
+      ...(await createProject(server, organizationId, apiKey)),
+    },
     credentials: {
       public: ['nobody'],
       agent: [{ agentSecret }],
@@ -50,6 +54,16 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
     feedbackSourceId: feedbackSource.body.id,
     person_id: person.body.id,
   }
+}
+
+/** A project with an agent session. */
+async function createProject(server: TestServer, organizationId: string, apiKey: string) {
+  const client = server.as({ apiKey })
+  const { publicId } = (await client.post('/v3/rest/projects', { name: 'Checkout' })).body
+  const agentSessionId = await insertCodingSession(server.database.sql, organizationId, null)
+  await client.post(`/v3/rest/projects/${publicId}/agent-sessions`, { sessionId: agentSessionId })
+  // In a body, a session is one of a coding agent.
+  return { publicId, agentSessionId, sessionId: agentSessionId }
 }
 
 /** The path with known ids in its braces. */
