@@ -73,6 +73,8 @@ export interface Config {
     readonly agentIngest: number
     /** Per organization, over the three operations that take feedback in. */
     readonly feedback: number
+    /** Per user, to the tools of coding agents. */
+    readonly tools: number
     readonly failedAuthentication: number
     /** The website API, per client address: this one and the next two. */
     readonly websiteReads: number
@@ -156,6 +158,7 @@ export function loadConfig(env: Environment): Config {
       writes: read.integer('RATE_LIMIT_WRITES'),
       agentIngest: read.integer('RATE_LIMIT_AGENT_INGEST'),
       feedback: read.integer('RATE_LIMIT_FEEDBACK'),
+      tools: read.integer('RATE_LIMIT_TOOLS'),
       failedAuthentication: read.integer('RATE_LIMIT_FAILED_AUTHENTICATION'),
       websiteReads: read.integer('RATE_LIMIT_WEBSITE_READS'),
       assistant: read.integer('RATE_LIMIT_ASSISTANT'),

@@ -7,6 +7,7 @@ import { CONTENT_ERRORS } from './content/errors.ts'
 import { FEEDBACK_ERRORS } from './feedback/errors.ts'
 import { FOLDER_ERRORS } from './folders/errors.ts'
 import { IDENTITY_ERRORS } from './identity/errors.ts'
+import { MCP_ERRORS } from './mcp/errors.ts'
 import { MEDIA_ERRORS } from './media/errors.ts'
 import { METADATA_ERRORS } from './metadata/errors.ts'
 import { PEOPLE_ERRORS } from './people/errors.ts'
@@ -29,6 +30,7 @@ const DECLARED: DeclaredErrors = {
   feedback: FEEDBACK_ERRORS,
   folders: FOLDER_ERRORS,
   identity: IDENTITY_ERRORS,
+  mcp: MCP_ERRORS,
   media: MEDIA_ERRORS,
   metadata: METADATA_ERRORS,
   people: PEOPLE_ERRORS,

@@ -31,6 +31,7 @@ import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { createTools, type Tools, toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { valueErasure } from './metadata/erasure.ts'
 import { metadataOperations } from './metadata/routes.ts'
@@ -70,6 +71,8 @@ export interface Features {
   readonly uploadReceiver: UploadReceiver
   readonly playback: Playback
   readonly operations: readonly Operation[]
+  /** What coding agents may call. */
+  readonly tools: Tools
   readonly content: Content
   readonly website: readonly WebsiteOperation[]
   readonly actors: readonly ActorDefinition[]
@@ -99,6 +102,7 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
+    tools: createTools({ ...deps, projects }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(createConversations(deps)),
@@ -142,6 +146,7 @@ export function createFeatures(deps: Deps): Features {
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),
       ...uploadMaintenance(deps),
+      ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
   }

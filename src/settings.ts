@@ -259,6 +259,7 @@ export const SETTING_GROUPS = {
       100,
       'Requests of one organization a minute that create feedback sources, people or records, all together.',
     ),
+    RATE_LIMIT_TOOLS: perMinute(600, 'Requests of one user a minute to the tools of coding agents (`/mcp`).'),
     RATE_LIMIT_FAILED_AUTHENTICATION: perMinute(30, 'Refused credentials of one client address a minute.'),
     RATE_LIMIT_WEBSITE_READS: perMinute(300, 'Reads of the website API for one client address a minute.'),
     RATE_LIMIT_ASSISTANT: perMinute(30, 'Questions to the assistant for one client address a minute.'),
