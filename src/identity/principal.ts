@@ -1,7 +1,20 @@
 /** Who is calling. Every principal belongs to exactly one organization; every query names it. */
 export type Principal =
   | { readonly kind: 'organization'; readonly organizationId: string; readonly apiKeyId: string }
-  | { readonly kind: 'user'; readonly organizationId: string; readonly userId: string }
+  | {
+      readonly kind: 'user'
+      readonly organizationId: string
+      readonly userId: string
+      /** The browser session that made the request; absent for tokens. */
+      readonly sessionId?: string
+      /**
+       * The only resource that the access token is good for (RFC 8707), such as `https://earshot.example.com/mcp`. Absent for
+       * sessions and for user tokens, which are good everywhere.
+       */
+      readonly audience?: string
+      /** What the user allowed the OAuth client to do: `tools:read`, `tools:write`. Absent where `audience` is absent. */
+      readonly scopes?: readonly string[]
+    }
   | {
       readonly kind: 'agent'
       readonly organizationId: string

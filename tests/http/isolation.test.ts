@@ -1,6 +1,6 @@
 /**
- * Every operation, taken from the list that is mounted: no credential is 401, an id that is malformed, unknown or of another
- * organization is 404. An operation that is added later is covered by itself, or fails here until its ids are known.
+ * For every operation of the router: a request without a credential is 401, and an id that is malformed, unknown or from another
+ * organization is 404. A new operation is covered automatically, or fails here until its ids are known.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Operation } from '../../src/http/operation.ts'

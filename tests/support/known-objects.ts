@@ -1,4 +1,4 @@
-/** An organization with one object of every kind that an address or a body names, and every credential. */
+/** An organization with one object of every kind that a path or a body can name, and with every credential. */
 import type { Operation } from '../../src/http/operation.ts'
 import { createCodingSession } from './coding-sessions.ts'
 import { createSource } from './metadata.ts'
@@ -6,7 +6,7 @@ import { createCanonicalField, createFolder, createRecording, utterance } from '
 import type { Credential, TestServer } from './server.ts'
 
 export interface KnownObjects {
-  /** Ids of existing objects, by the names of path parameters and members. */
+  /** Ids of existing objects, by name of path parameter and member. */
   readonly known: Readonly<Record<string, unknown>>
   readonly credentials: Readonly<Record<Operation['access'], readonly Credential[]>>
 }
@@ -28,14 +28,14 @@ export async function createKnownObjects(server: TestServer): Promise<KnownObjec
 
 async function createObjects(server: TestServer, organizationId: string, apiKey: string) {
   const client = server.as({ apiKey })
-  // Another one than that which ingests: its settings will be anything.
+  // Not the application that ingests, because its settings change during the test.
   const application = await server.createApplication(organizationId, { agentKey: 'changing' })
   const feedbackSource = await client.post('/v3/rest/feedback-sources', { name: 'Help desk', type: 'api' })
   const recording = await createRecording(client, {
     transcript: [utterance(0, 1)],
     participants: [{ speaker: 0, email: 'ada@example.com' }],
   })
-  // Not the user who sends requests.
+  // Not the user who sends the requests.
   const { userId } = await server.createUser(organizationId)
   const person = await client.put('/v3/rest/people', { email: 'grace@example.com' })
   return {
@@ -54,7 +54,7 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
   }
 }
 
-/** The path with known ids in its braces. */
+/** Puts known ids into the braces of the path. */
 export function filledPath(path: string, known: KnownObjects['known']): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(known[name]))
 }
