@@ -29,6 +29,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'user_token_refusal',
   ],
   media: ['media_garbage'],
+  meetings: ['meeting_join'],
   metadata: ['metadata_field', 'metadata_record', 'metadata_source', 'metadata_value'],
   people: ['company', 'person', 'person_erasure'],
   platform: ['data_change', 'schema_migration'],

@@ -1,12 +1,13 @@
 /** Generated media, and servers that send media well or badly. */
 import { createFetchPublic } from '../../src/platform/net/fetch-public.ts'
+import { createOutboundPolicy } from '../../src/platform/net/outbound-url.ts'
 import { createResolve } from '../../src/platform/net/resolve.ts'
 
-/** Fetches with this DNS server, and treats 127.0.0.1 as a public address. */
+/** Fetches with this DNS server, and has 127.0.0.1 in `OUTBOUND_ALLOW`. */
 export const localInternet = (dns: string) =>
   createFetchPublic({
     resolve: createResolve({ servers: [dns], timeoutMs: 500, tries: 1 }),
-    judge: (address) => address === '127.0.0.1',
+    policy: createOutboundPolicy(['127.0.0.1/32']),
     patience: { answerMs: 2_000, stallMs: 2_000, stallBytes: 1_000 },
   })
 
