@@ -8,6 +8,7 @@
 
 import { resolve } from 'node:path'
 import { splitCommandLine } from './platform/lifecycle/command-line.ts'
+import { isBlock } from './platform/net/address-blocks.ts'
 import { isHeaderAddress } from './platform/validation/email-address.ts'
 import { SETTINGS } from './settings.ts'
 import { ConfigError, type Environment, fail, reader } from './settings-reader.ts'
@@ -36,6 +37,8 @@ export interface Config {
   readonly redisUrl: string | null
   /** CIDR blocks whose `X-Forwarded-For` / `Forwarded` is believed. */
   readonly trustedProxies: readonly string[]
+  /** CIDR blocks of addresses that are not public, to which requests may go nevertheless. */
+  readonly outboundAllow: readonly string[]
   /** Origins whose pages may call the website API from a browser, as the browser writes them. */
   readonly websiteOrigins: readonly string[]
   /** Absolute folder of Markdown files that take the place of the embedded pages of the website; null: none. */
@@ -45,6 +48,9 @@ export interface Config {
   readonly analyze: { readonly url: string; readonly model: string; readonly apiKey: string | null } | null
   /** Turns speech into text. null: nothing is transcribed; a recording keeps the transcript that came with it. */
   readonly transcribe: TranscribeConfig | null
+  /** Joins meetings. null: no recorder is configured. */
+  readonly recorder: RecorderConfig | null
+  readonly meetings: MeetingsConfig
   /** null: media is kept in `dataDir/media`. */
   readonly s3: S3Config | null
   /** The program that examines media. null: `ffprobe` from PATH, or else the copy among the dependencies. */
@@ -75,6 +81,10 @@ export interface Config {
     readonly feedback: number
     /** Per user, to the tools of coding agents. */
     readonly tools: number
+    /** Per user. */
+    readonly meetingJoins: number
+    /** Per client address. */
+    readonly recorderHooks: number
     readonly failedAuthentication: number
     /** The website API, per client address: this one and the next two. */
     readonly websiteReads: number
@@ -99,6 +109,26 @@ export type TranscribeConfig =
       readonly environment: Readonly<Record<string, string>>
     }
 
+export interface RecorderConfig {
+  readonly name: 'attendee' | 'vexa' | 'recall'
+  /** Without a trailing slash. */
+  readonly url: string
+  readonly apiKey: string
+  /** null: no webhook is accepted, and the recorder is only polled. */
+  readonly webhookSecret: string | null
+}
+
+/** Times of meeting joins in seconds. */
+export interface MeetingsConfig {
+  readonly pollSeconds: number
+  readonly joinSeconds: number
+  readonly waitingRoomSeconds: number
+  readonly recordingSeconds: number
+  readonly processingSeconds: number
+  /** Delete the recorder's copy once it is stored here. */
+  readonly deletesCopies: boolean
+}
+
 export interface S3Config {
   readonly bucket: string
   /** null: Amazon's endpoint of the region. */
@@ -113,8 +143,6 @@ export interface S3Config {
     readonly sessionToken?: string
   } | null
 }
-
-const CIDR = /^[0-9a-fA-F.:]+\/\d{1,3}$/
 
 /**
  * Reads and checks every variable.
@@ -136,7 +164,8 @@ export function loadConfig(env: Environment): Config {
     databaseStatementTimeoutMs: read.integer('DATABASE_STATEMENT_TIMEOUT') * 1_000,
     databaseWaitMs: read.integer('DATABASE_WAIT') * 1_000,
     redisUrl: read.url('REDIS_URL'),
-    trustedProxies: cidrList(read.text('TRUSTED_PROXIES')),
+    trustedProxies: cidrList('TRUSTED_PROXIES', read.text('TRUSTED_PROXIES')),
+    outboundAllow: cidrList('OUTBOUND_ALLOW', read.text('OUTBOUND_ALLOW')),
     websiteOrigins: originList(read.text('WEBSITE_ORIGINS')),
     contentDir: absolute(read.text('CONTENT_DIR')),
     oidc: issuer === null ? null : oidc(issuer, read.text('OIDC_AUDIENCE'), read.url('OIDC_JWKS_URL')),
@@ -144,6 +173,15 @@ export function loadConfig(env: Environment): Config {
       analyzeUrl === null
         ? null
         : analyzer(analyzeUrl, read.text('ANALYZE_MODEL'), read.text('ANALYZE_API_KEY')),
+    recorder: recorder(read),
+    meetings: {
+      pollSeconds: read.integer('RECORDER_POLL'),
+      joinSeconds: read.integer('MEETING_JOIN_TIMEOUT'),
+      waitingRoomSeconds: read.integer('MEETING_WAITING_ROOM_TIMEOUT'),
+      recordingSeconds: read.integer('MEETING_RECORDING_TIMEOUT'),
+      processingSeconds: read.integer('MEETING_PROCESSING_TIMEOUT'),
+      deletesCopies: read.oneOf('RECORDER_DELETE', SETTINGS.RECORDER_DELETE.default) === 'true',
+    },
     s3: s3(read),
     ffprobePath: read.text('FFPROBE_PATH'),
     ffmpegPath: read.text('FFMPEG_PATH'),
@@ -159,6 +197,8 @@ export function loadConfig(env: Environment): Config {
       agentIngest: read.integer('RATE_LIMIT_AGENT_INGEST'),
       feedback: read.integer('RATE_LIMIT_FEEDBACK'),
       tools: read.integer('RATE_LIMIT_TOOLS'),
+      meetingJoins: read.integer('RATE_LIMIT_MEETING_JOINS'),
+      recorderHooks: read.integer('RATE_LIMIT_RECORDER_HOOKS'),
       failedAuthentication: read.integer('RATE_LIMIT_FAILED_AUTHENTICATION'),
       websiteReads: read.integer('RATE_LIMIT_WEBSITE_READS'),
       assistant: read.integer('RATE_LIMIT_ASSISTANT'),
@@ -176,11 +216,10 @@ export function loadConfig(env: Environment): Config {
 
 const absolute = (path: string | null) => (path === null ? null : resolve(path))
 
-function cidrList(value: string | null): readonly string[] {
+function cidrList(name: 'TRUSTED_PROXIES' | 'OUTBOUND_ALLOW', value: string | null): readonly string[] {
   const list = commaList(value)
   for (const cidr of list) {
-    if (!CIDR.test(cidr))
-      fail('TRUSTED_PROXIES', cidr, 'a comma-separated list of CIDR blocks, such as 10.0.0.0/8')
+    if (!isBlock(cidr)) fail(name, cidr, 'a comma-separated list of CIDR blocks, such as 10.0.0.0/8')
   }
   return list
 }
@@ -234,6 +273,23 @@ function transcriber(read: ReturnType<typeof reader>): TranscribeConfig | null {
   if (command === null)
     throw new ConfigError('TRANSCRIBE_COMMAND must be a command line, but a quote in it is open at the end')
   return { kind: 'command', command, environment: read.others() }
+}
+
+function recorder(read: ReturnType<typeof reader>): RecorderConfig | null {
+  const name = read.oneOf('RECORDER', SETTINGS.RECORDER.default)
+  const url = read.url('RECORDER_URL')
+  const apiKey = read.text('RECORDER_API_KEY')
+  const webhookSecret = read.text('RECORDER_WEBHOOK_SECRET')
+  if (name === 'none') return null
+  if (url === null)
+    throw new ConfigError(
+      'RECORDER_URL is not set, but must be the address of the recorder when RECORDER is set',
+    )
+  if (apiKey === null)
+    throw new ConfigError(
+      'RECORDER_API_KEY is not set, but must be the key for the recorder when RECORDER is set',
+    )
+  return { name, url, apiKey, webhookSecret }
 }
 
 /** Without Amazon the bucket stands in the path by default: every S3 server understands that. */

@@ -17,6 +17,7 @@ import { connect, type Query, type Sql } from './platform/db/pool.ts'
 import type { ErrorCatalogue } from './platform/errors.ts'
 import { type NewId, newId } from './platform/ids.ts'
 import type { Servers } from './platform/lifecycle/servers.ts'
+import { createOutboundPolicy, type OutboundPolicy } from './platform/net/outbound-url.ts'
 import { createLog, type Log } from './platform/observability/log.ts'
 import { createMetrics, type Metrics } from './platform/observability/metrics.ts'
 import { openRedis, type Redis } from './platform/redis.ts'
@@ -34,6 +35,8 @@ export interface Deps {
   readonly redis: Redis | null
   readonly notifier: Notifier
   readonly storage: ObjectStore
+  /** Which servers requests of the service may reach, if a customer or the operator names them. */
+  readonly outbound: OutboundPolicy
   readonly textWork: TextWork
   readonly requestWork: RequestWork
   readonly clock: Clock
@@ -92,6 +95,7 @@ export function createContainer(
     redis,
     notifier,
     storage,
+    outbound: createOutboundPolicy(config.outboundAllow),
     textWork,
     requestWork,
     clock: systemClock,

@@ -16,6 +16,9 @@ import { agentMaintenance } from './agents/sessions/maintenance.ts'
 import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
+import { codingSessionActor } from './coding-sessions/actor.ts'
+import { codingSessionOperations } from './coding-sessions/routes.ts'
+import { createCodingSessions } from './coding-sessions/service.ts'
 import type { Deps } from './container.ts'
 import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
@@ -88,7 +91,8 @@ export function createFeatures(deps: Deps): Features {
   const content = createContent(deps)
   const uploadReceiver = createUploadReceiver(deps)
   const playback = createPlayback(deps)
-  const projects = createProjects(deps)
+  const codingSessions = createCodingSessions(deps)
+  const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const directory = createDirectory({
     ...deps,
@@ -102,7 +106,7 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
-    tools: createTools({ ...deps, projects }),
+    tools: createTools({ ...deps, projects, codingSessions }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(createConversations(deps)),
@@ -119,6 +123,7 @@ export function createFeatures(deps: Deps): Features {
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...projectOperations(projects),
+      ...codingSessionOperations(codingSessions),
       ...transcriptOperations(createTranscripts(deps), {
         assertVisible: (principal, recordingId) => folders.assertVisible(deps.reads, principal, recordingId),
         speakersOf: recordings.speakersOf,
@@ -132,6 +137,7 @@ export function createFeatures(deps: Deps): Features {
       recordingActor(deps),
       transcriptionActor(deps),
       formActor(deps),
+      codingSessionActor(),
       erasureActor(deps, [
         sessionErasure(deps),
         recordingErasure,

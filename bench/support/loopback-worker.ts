@@ -6,12 +6,16 @@ import { createRuntime } from '../../src/actors/runtime.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createContainer } from '../../src/container.ts'
 import { createFetchPublic } from '../../src/platform/net/fetch-public.ts'
+import { createOutboundPolicy } from '../../src/platform/net/outbound-url.ts'
 import { recordingActor } from '../../src/recordings/actor.ts'
 
 const config = loadConfig(process.env)
 const servers = { database: { url: config.databaseUrl ?? '' }, redis: config.redisUrl }
 const container = createContainer(config, servers, 'bench')
-const fetchPublic = createFetchPublic({ resolve: async () => ['127.0.0.1'], judge: () => true })
+const fetchPublic = createFetchPublic({
+  resolve: async () => ['127.0.0.1'],
+  policy: createOutboundPolicy(['127.0.0.1/32']),
+})
 await createRuntime(container, [recordingActor(container, { fetchPublic })]).start()
 
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('ready') })

@@ -2,6 +2,7 @@
  * The notifier on PostgreSQL LISTEN/NOTIFY, for a service without Redis. A notification reaches every worker. The claim
  * decides which worker runs the actor, and skips actors that another worker is claiming.
  */
+import { resolvesWithin } from '../platform/concurrency/timeout.ts'
 import { listen } from '../platform/db/listener.ts'
 import type { Database, Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/observability/log.ts'
@@ -106,7 +107,7 @@ class WaitingWakeUps {
   }
 
   async take(count: number): Promise<readonly Hint[]> {
-    if (this.#waiting.size === 0 && !this.#closed) await arrivedOrSilence(this.#arrived.promise)
+    if (this.#waiting.size === 0 && !this.#closed) await resolvesWithin(this.#arrived.promise, SILENCE_MS)
     const wakeUps: Hint[] = []
     for (const [key, hint] of this.#waiting) {
       if (wakeUps.length >= count) break
@@ -126,13 +127,6 @@ class WaitingWakeUps {
     this.#arrived.resolve()
     this.#arrived = Promise.withResolvers()
   }
-}
-
-async function arrivedOrSilence(arrived: Promise<void>): Promise<void> {
-  const silence = Promise.withResolvers<void>()
-  const timer = setTimeout(silence.resolve, SILENCE_MS)
-  await Promise.race([arrived, silence.promise])
-  clearTimeout(timer)
 }
 
 function toWakeUps(payload: string): readonly Hint[] {

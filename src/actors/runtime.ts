@@ -4,13 +4,13 @@
  * README.md describes the protocol. Several runtimes may live in one process; each has its own id.
  */
 import { hostname } from 'node:os'
+import { resolvesWithin } from '../platform/concurrency/timeout.ts'
 import type { Context } from './context.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { keepSharing } from './fair-sweep.ts'
 import { keepBeating } from './heartbeat.ts'
 import { createWakeUpSources, type SourceDeps } from './notifier.ts'
 import { DEFAULT_OPTIONS, type RuntimeOptions } from './options.ts'
-import { pause } from './pause.ts'
 import { createRunningMark, type RunningMark } from './running.ts'
 import { keepSweeping } from './sweeper.ts'
 import { type ActorDefinition, type Notifier, POOLS, type Pool, type WakeUpSource } from './types.ts'
@@ -90,9 +90,7 @@ class ActorWorker implements Runtime {
   async stop(budgetMs: number): Promise<void> {
     this.#stopping.abort()
     await Promise.all([...this.#sources.values()].map((source) => source.close().catch(() => {})))
-    const patience = new AbortController()
-    await Promise.race([this.#dispatcher.stop(), pause(budgetMs, patience.signal)])
-    patience.abort()
+    await resolvesWithin(this.#dispatcher.stop(), budgetMs)
     this.#stopped.abort()
     await this.#loops
     try {

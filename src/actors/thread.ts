@@ -5,9 +5,9 @@
  * An unhandled error ends only this thread; the main thread starts another.
  */
 import type { Container } from '../container.ts'
+import { resolvesWithin } from '../platform/concurrency/timeout.ts'
 import { keepMaintaining } from './maintenance.ts'
 import type { RuntimeOptions } from './options.ts'
-import { pause } from './pause.ts'
 import { createRunningMark } from './running.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import type { FromThread, StartOrder, ToThread } from './thread-protocol.ts'
@@ -83,9 +83,7 @@ async function warmUp({ container, warmUp: work }: ThreadContents): Promise<void
 
 async function stop({ contents, runtime, stopping, maintenance }: Running, budgetMs: number): Promise<void> {
   stopping.abort()
-  const patience = new AbortController()
-  const maintained = Promise.race([maintenance, pause(Math.min(budgetMs, MAINTENANCE_MS), patience.signal)])
+  const maintained = resolvesWithin(maintenance, Math.min(budgetMs, MAINTENANCE_MS))
   await Promise.all([runtime.stop(budgetMs), maintained])
-  patience.abort()
   await contents.container.close()
 }

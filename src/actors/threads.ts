@@ -8,6 +8,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import type { Servers } from '../container.ts'
+import { resolvesWithin } from '../platform/concurrency/timeout.ts'
 import type { Sql } from '../platform/db/pool.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { createSharedMark, type Running, readSharedMark } from './running.ts'
@@ -119,10 +120,8 @@ class ThreadSupervisor {
     this.#stopped = stopped
     if (this.#respawning !== null) clearTimeout(this.#respawning)
     if (this.#thread === null) return
-    const timer = setTimeout(stopped.resolve, budgetMs)
     this.#post({ type: 'stop', budgetMs: Math.max(0, budgetMs - FORCE_MS) })
-    await stopped.promise
-    clearTimeout(timer)
+    await resolvesWithin(stopped.promise, budgetMs)
     if (this.#pinging !== null) clearInterval(this.#pinging)
     this.#thread?.terminate()
     this.#thread = null

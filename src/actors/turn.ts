@@ -5,6 +5,7 @@
  * travel together. The messages of one actor are handled one after another. One call of a bulk handler visits all actors whose
  * messages are for it.
  */
+import { withTimeout } from '../platform/concurrency/timeout.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { Revocation } from '../platform/db/revocation.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -265,14 +266,8 @@ export async function sendAll(tx: Tx, newMessages: readonly NewMessage[]): Promi
 }
 
 /** Waits for `work`. @throws TurnTimeout if it takes longer; `work` itself goes on */
-export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new TurnTimeout(`took longer than ${timeoutMs} ms`)), timeoutMs)
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    clearTimeout(timer)
-  }
+export function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  return withTimeout(work, timeoutMs, () => new TurnTimeout(`took longer than ${timeoutMs} ms`))
 }
 
 function observe(context: Context, works: readonly Work[], messages: number, seconds: number): void {

@@ -119,11 +119,18 @@ async function byToken(identity: Authentication, headers: Headers): Promise<User
     token === undefined
       ? { refused: 'The Authorization header must be: Bearer, a space, and the access token.' }
       : await identity.byToken(token, headers.get(ORGANIZATION))
-  if (!('refused' in principal)) return principal
-  throw new Unauthenticated(
+  if ('refused' in principal) throw invalidToken(principal.refused)
+  // RFC 8707 section 2: a token that was issued for another resource is good there only.
+  if (principal.audience !== undefined)
+    throw invalidToken('The access token was issued for another resource than the REST API.')
+  return principal
+}
+
+/** RFC 6750 section 3: unlike the bare challenge, this one states that a token was sent and refused. */
+function invalidToken(refused: string): Unauthenticated {
+  return new Unauthenticated(
     'unauthenticated',
-    principal.refused,
-    // RFC 6750 section 3: unlike the bare challenge, this states that a token was sent and refused.
-    `Bearer realm="earshot", error="invalid_token", error_description="${principal.refused}"`,
+    refused,
+    `Bearer realm="earshot", error="invalid_token", error_description="${refused}"`,
   )
 }

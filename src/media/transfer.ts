@@ -5,7 +5,8 @@
  * continues under that tag (RFC 9110, section 13.1.5), so two versions are never mixed.
  */
 import { type FileHandle, open } from 'node:fs/promises'
-import { type FetchPublic, PublicFetchError, type PublicResponse } from '../platform/net/fetch-public.ts'
+import type { FetchPublic, PublicResponse } from '../platform/net/fetch-public.ts'
+import { PublicFetchError } from '../platform/net/public-error.ts'
 import { releaseChunk } from '../platform/storage/release-chunk.ts'
 import { isAcceptedType, MediaError } from './rules.ts'
 

@@ -2,7 +2,6 @@
 export const PROJECT_ERRORS = {
   codes: {
     project_not_found: 404,
-    project_session_not_found: 404,
   },
 } as const
 

@@ -24,7 +24,7 @@ const byCreation = keyset('projects', ['integer', 'uuid'])
 const byAssociation = keyset('project-sessions', ['integer', 'uuid'])
 
 const projectParameters = { publicId: uuidOf('project') }
-const sessionParameters = { ...projectParameters, agentSessionId: uuidOf('agent session') }
+const sessionParameters = { ...projectParameters, codingSessionId: uuidOf('agent session') }
 
 /** Everything under `/v3/rest/projects`. */
 export function projectOperations(projects: Projects): readonly Operation[] {
@@ -180,7 +180,7 @@ const associateSession = (projects: Projects) =>
     body: Associate,
     example: { sessionId: '01890a5d-ac96-774b-bcce-b302099a8057' },
     success: { status: 200, description: 'The session belongs to the project', schema: Association },
-    errors: ['project_not_found', 'project_session_not_found'],
+    errors: ['project_not_found', 'coding_session_not_found'],
     async handler({ principal, id, body }) {
       const publicId = id('publicId', 'project_not_found')
       await projects.get(principal.organizationId, publicId)
@@ -193,18 +193,18 @@ const dissociateSession = (projects: Projects) =>
   operation({
     id: 'dissociateSession',
     method: 'DELETE',
-    path: `${SESSIONS}/{agentSessionId}`,
+    path: `${SESSIONS}/{codingSessionId}`,
     params: sessionParameters,
     tag: TAG,
     summary: 'Remove an agent session from a project',
     description: 'Ends the association. The session stays.',
     access: 'organizationOrUser',
     success: { status: 204, description: 'The session does not belong to the project' },
-    errors: ['project_not_found', 'project_session_not_found'],
+    errors: ['project_not_found', 'coding_session_not_found'],
     async handler({ principal, id }) {
       const publicId = id('publicId', 'project_not_found')
       await projects.get(principal.organizationId, publicId)
-      await projects.dissociate(principal, publicId, id('agentSessionId', 'project_session_not_found'))
+      await projects.dissociate(principal, publicId, id('codingSessionId', 'coding_session_not_found'))
       return noContent()
     },
   })

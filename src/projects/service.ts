@@ -4,6 +4,8 @@
  * A project belongs to the whole organization. A session keeps its own visibility: a project lists only the sessions that the
  * caller may see.
  */
+
+import type { CodingSessions, Viewer } from '../coding-sessions/service.ts'
 import type { Position, TimeSlice } from '../platform/db/keyset.ts'
 import type { Query, Sql } from '../platform/db/pool.ts'
 import { withinReach } from '../platform/db/walk.ts'
@@ -14,16 +16,18 @@ import { nameOf } from '../platform/validation/names.ts'
 import type { Association, ChangeProject, CreateProject } from './model.ts'
 import * as store from './store.ts'
 
-export type { ProjectRow, SessionRow, Viewer } from './store.ts'
+export type { ProjectRow, SessionRow } from './store.ts'
 export type Projects = ReturnType<typeof createProjects>
 
 export interface ProjectsDeps {
   readonly sql: Sql
   readonly reads: Query
   readonly newId: NewId
+  readonly codingSessions: Pick<CodingSessions, 'visibleSession'>
 }
 
-export function createProjects({ sql, reads, newId }: ProjectsDeps) {
+export function createProjects({ sql, reads, newId, codingSessions }: ProjectsDeps) {
+  const { visibleSession } = codingSessions
   async function get(organizationId: string, id: string): Promise<store.ProjectRow> {
     return (await store.findProject(reads, organizationId, id)) ?? noProject()
   }
@@ -73,34 +77,41 @@ export function createProjects({ sql, reads, newId }: ProjectsDeps) {
     },
 
     /** @throws AppError 404 as `associate` does */
-    async assertAssociable(viewer: store.Viewer, projectId: string, sessionId: string): Promise<void> {
-      await assertTarget(reads, viewer, projectId, sessionId)
+    async assertAssociable(viewer: Viewer, projectId: string, sessionId: string): Promise<void> {
+      const { organizationId } = viewer
+      await assertTarget(reads, visibleSession(reads, viewer), { organizationId, projectId, sessionId })
     },
 
-    /** Idempotent. @throws AppError 404 `project_not_found`, `project_session_not_found` */
-    async associate(viewer: store.Viewer, projectId: string, sessionId: string): Promise<Association> {
-      if (await store.insertAssociation(sql, viewer, projectId, sessionId))
+    /** Idempotent. @throws AppError 404 `project_not_found`, `coding_session_not_found` */
+    async associate(viewer: Viewer, projectId: string, sessionId: string): Promise<Association> {
+      const target = { organizationId: viewer.organizationId, projectId, sessionId }
+      const visible = () => visibleSession(sql, viewer)
+      if (await store.insertAssociation(sql, visible(), target))
         return { associated: true, alreadyAssociated: false }
-      const { associated } = await assertTarget(sql, viewer, projectId, sessionId)
+      const { associated } = await assertTarget(sql, visible(), target)
       if (associated) return { associated: true, alreadyAssociated: true }
       throw new AppError('unavailable', 'The project is being changed by others. Try again shortly.')
     },
 
-    /** @throws AppError 404 `project_not_found`, `project_session_not_found` */
-    async dissociate(viewer: store.Viewer, projectId: string, sessionId: string): Promise<void> {
-      if (await store.deleteAssociation(sql, viewer, projectId, sessionId)) return
+    /** @throws AppError 404 `project_not_found`, `coding_session_not_found` */
+    async dissociate(viewer: Viewer, projectId: string, sessionId: string): Promise<void> {
+      const target = { organizationId: viewer.organizationId, projectId, sessionId }
+      if (await store.deleteAssociation(sql, visibleSession(sql, viewer), target)) return
       await get(viewer.organizationId, projectId)
       throw noSession()
     },
 
     /** The latest association first, with one row more than the limit. @throws AppError 404 `project_not_found` */
     async sessions(
-      viewer: store.Viewer,
+      viewer: Viewer,
       projectId: string,
       position: Position<readonly [microseconds: number, id: string]>,
     ): Promise<readonly store.SessionRow[]> {
-      await get(viewer.organizationId, projectId)
-      return withinReach(position, (place) => store.listSessions(reads, viewer, projectId, place))
+      const { organizationId } = viewer
+      await get(organizationId, projectId)
+      return withinReach(position, (place) =>
+        store.listSessions(reads, visibleSession(reads, viewer), { organizationId, projectId }, place),
+      )
     },
   }
 }
@@ -111,11 +122,11 @@ function draftOf({ name, description = null, externalKey = null }: CreateProject
   return { name: nameOf('name', name), description, externalKey }
 }
 
-async function assertTarget(query: Query, viewer: store.Viewer, projectId: string, sessionId: string) {
-  const target = await store.findTarget(query, viewer, projectId, sessionId)
-  if (!target.projectExists) noProject()
-  if (!target.sessionVisible) throw noSession()
-  return target
+async function assertTarget(query: Query, visible: store.Condition, target: store.Target) {
+  const found = await store.findTarget(query, visible, target)
+  if (!found.projectExists) noProject()
+  if (!found.sessionVisible) throw noSession()
+  return found
 }
 
 function noProject(): never {
@@ -123,5 +134,5 @@ function noProject(): never {
 }
 
 function noSession(): AppError {
-  return new AppError('project_session_not_found', 'There is no such agent session.')
+  return new AppError('coding_session_not_found', 'There is no such agent session.')
 }

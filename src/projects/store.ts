@@ -1,6 +1,6 @@
 /** SQL of projects and of the coding-agent sessions that are associated with them. */
 
-import type { OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
+import type { PendingQuery, Row } from 'postgres'
 import { asMicroseconds, behind, type Position, type TimeSlice } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
 import type { Project, ProjectSession } from './model.ts'
@@ -93,13 +93,14 @@ export async function deleteProject(sql: Query, organizationId: string, id: stri
   return rows.length === 1
 }
 
-/** The caller: a user or an API key of the organization. */
-export type Viewer = Pick<OrganizationPrincipal, 'kind' | 'organizationId'> | UserPrincipal
+/** A condition on the coding-agent session `s`: the caller sees it. It names the organization. */
+export type Condition = PendingQuery<Row[]>
 
-/** SQL condition on the coding-agent session `s`: a user sees the user's own; those of API keys are visible to all. */
-const visibleSession = (sql: Query, viewer: Viewer) => sql`
-  s.organization_id = ${viewer.organizationId}
-  and (s.user_id is null ${viewer.kind === 'user' ? sql`or s.user_id = ${viewer.userId}` : sql``})`
+export interface Target {
+  readonly organizationId: string
+  readonly projectId: string
+  readonly sessionId: string
+}
 
 export interface AssociationTarget {
   readonly projectExists: boolean
@@ -109,28 +110,27 @@ export interface AssociationTarget {
 
 export async function findTarget(
   sql: Query,
-  viewer: Viewer,
-  projectId: string,
-  sessionId: string,
+  visible: Condition,
+  { organizationId, projectId, sessionId }: Target,
 ): Promise<AssociationTarget> {
   const [row] = await sql<AssociationTarget[]>`
     select
       exists (
         select 1
         from project p
-        where p.organization_id = ${viewer.organizationId}
+        where p.organization_id = ${organizationId}
           and p.id = ${projectId}
       ) as "projectExists",
       exists (
         select 1
         from coding_session s
-        where ${visibleSession(sql, viewer)}
+        where ${visible}
           and s.id = ${sessionId}
       ) as "sessionVisible",
       exists (
         select 1
         from project_session ps
-        where ps.organization_id = ${viewer.organizationId}
+        where ps.organization_id = ${organizationId}
           and ps.project_id = ${projectId}
           and ps.session_id = ${sessionId}
       ) as "associated"`
@@ -140,18 +140,17 @@ export async function findTarget(
 /** Associates a session that the viewer sees. @returns whether it is new to the project */
 export async function insertAssociation(
   sql: Query,
-  viewer: Viewer,
-  projectId: string,
-  sessionId: string,
+  visible: Condition,
+  { organizationId, projectId, sessionId }: Target,
 ): Promise<boolean> {
   const rows = await sql`
     insert into project_session (organization_id, project_id, session_id)
     select p.organization_id, p.id, s.id
     from project p
     cross join coding_session s
-    where p.organization_id = ${viewer.organizationId}
+    where p.organization_id = ${organizationId}
       and p.id = ${projectId}
-      and ${visibleSession(sql, viewer)}
+      and ${visible}
       and s.id = ${sessionId}
     on conflict (project_id, session_id) do nothing
     returning 1`
@@ -161,18 +160,17 @@ export async function insertAssociation(
 /** Ends the association with a session that the viewer sees. @returns false if there was none */
 export async function deleteAssociation(
   sql: Query,
-  viewer: Viewer,
-  projectId: string,
-  sessionId: string,
+  visible: Condition,
+  { organizationId, projectId, sessionId }: Target,
 ): Promise<boolean> {
   const rows = await sql`
     delete from project_session ps
     using coding_session s
-    where ps.organization_id = ${viewer.organizationId}
+    where ps.organization_id = ${organizationId}
       and ps.project_id = ${projectId}
       and ps.session_id = ${sessionId}
       and s.id = ps.session_id
-      and ${visibleSession(sql, viewer)}
+      and ${visible}
     returning 1`
   return rows.length === 1
 }
@@ -182,21 +180,21 @@ export type SessionRow = ProjectSession & { readonly associatedMicroseconds: num
 /** The sessions of a project that the viewer sees, the latest association first, with one row more than the limit. */
 export function listSessions(
   sql: Query,
-  viewer: Viewer,
-  projectId: string,
+  visible: Condition,
+  { organizationId, projectId }: Omit<Target, 'sessionId'>,
   { after, offset, limit }: Position<readonly [microseconds: number, id: string]>,
 ) {
   return sql<SessionRow[]>`
     select
       s.id as "sessionId", s.agent, s.title, s.repo, s.branch, s.commit_sha as commit,
-      s.started_at as "startedAt", s.ended_at as "endedAt", s.event_count::int as "eventCount",
+      s.started_at as "startedAt", s.ended_at as "endedAt", s.event_count as "eventCount",
       ps.created_at as "associatedAt",
       ${asMicroseconds(sql, 'ps.created_at')} as "associatedMicroseconds"
     from project_session ps
     join coding_session s on s.id = ps.session_id
-    where ps.organization_id = ${viewer.organizationId}
+    where ps.organization_id = ${organizationId}
       and ps.project_id = ${projectId}
-      and ${visibleSession(sql, viewer)}
+      and ${visible}
       ${behind(sql, 'ps.created_at', 'ps.session_id', after)}
     order by ps.created_at desc, ps.session_id desc
     limit ${limit + 1}

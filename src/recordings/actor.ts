@@ -34,10 +34,10 @@ export interface RecordingTools {
 
 /** A message that keeps failing becomes a dead letter for an operator. Media instead fails visibly for its caller. */
 export function recordingActor(
-  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock' | 'textWork' | 'requestWork'>,
+  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock' | 'textWork' | 'requestWork' | 'outbound'>,
   {
     summarizer = createSummarizer(deps.config, deps.textWork),
-    fetchPublic = createFetchPublic(),
+    fetchPublic = createFetchPublic({ policy: deps.outbound }),
     process = createRealProcess(deps),
     limits = INGEST_LIMITS,
     transcriber = createTranscriber(deps.config, findPrograms(deps.config), deps.requestWork),

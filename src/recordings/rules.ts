@@ -6,7 +6,7 @@
 
 import type { RecordInput, ValueInput } from '../metadata/model.ts'
 import type { ErrorDetail } from '../platform/errors.ts'
-import { assertOutboundUrl } from '../platform/net/outbound-url.ts'
+import type { OutboundPolicy } from '../platform/net/outbound-url.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
@@ -51,7 +51,7 @@ export interface RecordingDraft {
 }
 
 /** @throws AppError 400 */
-export function draftOf(body: CreateRecording): RecordingDraft {
+export function draftOf(body: CreateRecording, outbound: OutboundPolicy): RecordingDraft {
   const startedAt = instantOf('startedAt', body.startedAt)
   const completedAt = instantOf('completedAt', body.completedAt)
   assertOrder(startedAt, completedAt)
@@ -65,7 +65,7 @@ export function draftOf(body: CreateRecording): RecordingDraft {
     startedAt,
     completedAt,
     summary: body.summary ?? null,
-    assetUrl: typeof body.assetUrl === 'string' ? assertOutboundUrl(body.assetUrl).href : null,
+    assetUrl: typeof body.assetUrl === 'string' ? outbound.assertUrl(body.assetUrl, 'assetUrl').href : null,
     transcript,
     participants,
     folderIds: body.folderIds ?? [],
@@ -100,7 +100,7 @@ export interface RecordingChange {
 }
 
 /** @throws AppError 400 */
-export function changeOf(body: UpdateRecording): RecordingChange {
+export function changeOf(body: UpdateRecording, outbound: OutboundPolicy): RecordingChange {
   refuseSource(body.record)
   return {
     displayName: displayNameOf(body),
@@ -110,7 +110,7 @@ export function changeOf(body: UpdateRecording): RecordingChange {
     completedAt: body.completedAt === undefined ? undefined : instantOf('completedAt', body.completedAt),
     participants: body.participants === undefined ? undefined : participantsOf(body.participants),
     externalId: body.record?.externalId,
-    assetUrl: body.assetUrl === undefined ? undefined : assertOutboundUrl(body.assetUrl).href,
+    assetUrl: body.assetUrl === undefined ? undefined : outbound.assertUrl(body.assetUrl, 'assetUrl').href,
     values: hasValues(body.record) ? valuesOf(body.record) : undefined,
   }
 }

@@ -39,7 +39,10 @@ import * as store from './store.ts'
 
 export type Recordings = ReturnType<typeof createRecordings>
 
-export type RecordingsDeps = Pick<Deps, 'sql' | 'reads' | 'notifier' | 'newId' | 'log' | 'storage'> & {
+export type RecordingsDeps = Pick<
+  Deps,
+  'sql' | 'reads' | 'notifier' | 'newId' | 'log' | 'storage' | 'outbound'
+> & {
   readonly folders: Folders
   readonly people: People
   readonly metadata: Metadata
@@ -65,7 +68,7 @@ export function createRecordings(deps: RecordingsDeps) {
      * @throws AppError 400; 404 `folder_not_found`, `person_not_found`; 422 of metadata; 409 `recording_external_id_exists`
      */
     async create(viewer: Viewer, body: CreateRecording): Promise<Found> {
-      const draft = draftOf(body)
+      const draft = draftOf(body, deps.outbound)
       const id = newId()
       try {
         const found = await transactionWithOutbox(deps, (tx, outbox) =>
@@ -96,7 +99,7 @@ export function createRecordings(deps: RecordingsDeps) {
      */
     async update(viewer: Viewer, id: string, readBody: () => Promise<UpdateRecording>): Promise<Found> {
       await folders.assertVisible(sql, viewer, id)
-      const change = changeOf(await readBody())
+      const change = changeOf(await readBody(), deps.outbound)
       for (;;) {
         try {
           return await transactionWithOutbox(deps, (tx, outbox) =>

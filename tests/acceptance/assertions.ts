@@ -1,9 +1,9 @@
 /**
- * What every running Earshot must do, as a caller sees it: given an address and credentials, it tells the story of one
- * conversation from the first event to its deletion.
+ * What every running Earshot must do, seen from outside. Given an address and credentials, the tests follow one
+ * conversation from its first event to its deletion.
  *
- * The rule: a black box. Nothing of the service is imported, nothing is known but its interface, and the session is new each
- * time, so that it may run against a service that is in use.
+ * They import nothing of the service and use only its interface. The session is new each time, so they may run against
+ * a service that is in use.
  */
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** A Redis that is a cluster of one, as some services are: notifiers of all pools wake-up, also those that wake-up at one moment. */
+/**
+ * A Redis that is a cluster with one node, as some hosting services provide. Notifiers of all pools work, also when
+ * several notify at the same moment.
+ */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createRedisNotifier, streamName } from '../../src/actors/notifier-redis.ts'

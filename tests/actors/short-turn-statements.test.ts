@@ -8,7 +8,7 @@ import type { Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {
-  actorWithMail,
+  actorWithMessages,
   claimOne,
   deadWorker,
   LEASE_MS,
@@ -26,7 +26,7 @@ afterAll(() => database.drop())
 
 describe('claimAndRead', () => {
   test('returns the same as claim and readMailboxes', async () => {
-    const [key, empty] = [await actorWithMail(sql, 3), await actorWithMail(sql)]
+    const [key, empty] = [await actorWithMessages(sql, 3), await actorWithMessages(sql)]
     await sql`delete from actor_message where key = ${empty}`
     await sql`
       update actor_message set attempts = 2, deaths = 1, last_error = 'Error: "late"' where key = ${key} and seq = 2`
@@ -49,7 +49,7 @@ describe('claimAndRead', () => {
   })
 
   test('knows whether there are more messages than asked for', async () => {
-    const key = await actorWithMail(sql, 3)
+    const key = await actorWithMessages(sql, 3)
     const worker = await liveWorker(sql)
     const complete = async (limit: number) => {
       const [claimed] = await claimAndRead(sql, worker, [key], limit)
@@ -85,7 +85,7 @@ describe('claimAndRead', () => {
   })
 
   test('returns no mailbox of an actor that already had an owner, even if it was the same worker', async () => {
-    const [key, worker] = [await actorWithMail(sql, 1), await liveWorker(sql)]
+    const [key, worker] = [await actorWithMessages(sql, 1), await liveWorker(sql)]
     await claimOne(sql, worker, key)
     expect(await claimAndRead(sql, worker, [key], 20)).toEqual([{ key, epoch: 2, mailbox: null }])
   })
@@ -125,7 +125,7 @@ describe('claimAndRead', () => {
 
 describe('fenceAndRelease', () => {
   test('refuses the whole transaction if one of its actors was taken over', async () => {
-    const [kept, lost] = [await actorWithMail(sql), await actorWithMail(sql)]
+    const [kept, lost] = [await actorWithMessages(sql), await actorWithMessages(sql)]
     const worker = await deadWorker(sql)
     const held = await claim(sql, worker, [kept, lost])
     await takeOver(sql, await liveWorker(sql), lost, LEASE_MS)
@@ -137,9 +137,9 @@ describe('fenceAndRelease', () => {
 
   test('releases if no newer message has arrived, and keeps the actor if told to', async () => {
     const [idle, busy, unfinished] = [
-      await actorWithMail(sql),
-      await actorWithMail(sql),
-      await actorWithMail(sql),
+      await actorWithMessages(sql),
+      await actorWithMessages(sql),
+      await actorWithMessages(sql),
     ]
     const worker = await liveWorker(sql)
     const held = await claim(sql, worker, [idle, busy, unfinished])
@@ -154,7 +154,7 @@ describe('fenceAndRelease', () => {
   })
 
   test('delays a takeover until the commit in flight is done', async () => {
-    const key = await actorWithMail(sql)
+    const key = await actorWithMessages(sql)
     const owner = await deadWorker(sql)
     const held = await claimOne(sql, owner, key)
     const worker = await liveWorker(sql)
@@ -166,7 +166,7 @@ describe('fenceAndRelease', () => {
   })
 
   test('waits for a sender that has not committed, and does not release then', async () => {
-    const key = await actorWithMail(sql)
+    const key = await actorWithMessages(sql)
     const worker = await liveWorker(sql)
     const held = await claimOne(sql, worker, key)
     let released: Promise<ReadonlySet<ActorKey>> = Promise.resolve(new Set())
@@ -180,7 +180,7 @@ describe('fenceAndRelease', () => {
   })
 
   test('after a crash of the server, an epoch that was claimed twice belongs to the second worker', async () => {
-    const key = await actorWithMail(sql)
+    const key = await actorWithMessages(sql)
     const [first, second] = [await liveWorker(sql), await liveWorker(sql)]
     const lost = await claimOne(sql, first, key)
     await sql`update actor_mailbox set owner = null, epoch = epoch - 1 where key = ${key}`

@@ -20,7 +20,7 @@ import type { Sql } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {
-  actorWithMail,
+  actorWithMessages,
   claimOne,
   deadWorker,
   LEASE_MS,
@@ -39,7 +39,7 @@ afterAll(() => database.drop())
 
 describe('claim', () => {
   test('raises the epoch each time, and a second worker gets nothing', async () => {
-    const key = await actorWithMail(sql)
+    const key = await actorWithMessages(sql)
     const [first, second] = [await liveWorker(sql), await liveWorker(sql)]
     expect(await claim(sql, first, [key])).toEqual([{ key, epoch: 1 }])
     expect(await claim(sql, second, [key])).toEqual([])
@@ -47,7 +47,7 @@ describe('claim', () => {
   })
 
   test('by many workers at once gives each actor to one', async () => {
-    const keys = await Promise.all(Array.from({ length: 20 }, () => actorWithMail(sql)))
+    const keys = await Promise.all(Array.from({ length: 20 }, () => actorWithMessages(sql)))
     const claims = await Promise.all(
       Array.from({ length: 8 }, async (_, i) =>
         claim(
@@ -66,7 +66,7 @@ describe('claim', () => {
   })
 
   test('skips an actor whose sender has not committed, and takes the others', async () => {
-    const [locked, free] = [await actorWithMail(sql), await actorWithMail(sql)]
+    const [locked, free] = [await actorWithMessages(sql), await actorWithMessages(sql)]
     const worker = await liveWorker(sql)
     await transaction(sql, async (tx) => {
       await send(tx, [{ key: locked, type: 'tick' }])
@@ -88,7 +88,7 @@ describe('takeOver', () => {
   const NEVER = [0, 0, null]
 
   test('takes from a dead worker and notes it for the head only, without a count', async () => {
-    const key = await actorWithMail(sql, 2)
+    const key = await actorWithMessages(sql, 2)
     await claimOne(sql, await deadWorker(sql), key)
     const worker = await liveWorker(sql)
     expect(await takeOver(sql, worker, key, LEASE_MS)).toEqual({ key, epoch: 2 })
@@ -101,14 +101,14 @@ describe('takeOver', () => {
   })
 
   test('counts a death for a head that is in hand again when the next worker ends, and each time after that', async () => {
-    const key = await actorWithMail(sql, 2)
+    const key = await actorWithMessages(sql, 2)
     expect(await inHandOfTheDead(key)).toEqual([[0, 0, WORKER_ENDED_ONCE], NEVER])
     expect(await inHandOfTheDead(key)).toEqual([[1, 1, WORKER_ENDED], NEVER])
     expect(await inHandOfTheDead(key)).toEqual([[2, 2, WORKER_ENDED], NEVER])
   })
 
   test('counts nothing for a head that failed by itself in between', async () => {
-    const key = await actorWithMail(sql)
+    const key = await actorWithMessages(sql)
     await inHandOfTheDead(key)
     const [held] = await sql<
       { epoch: number; owner: string }[]
@@ -118,7 +118,7 @@ describe('takeOver', () => {
   })
 
   test('takes nothing from a live worker, and no idle actor', async () => {
-    const [owned, idle] = [await actorWithMail(sql), await actorWithMail(sql)]
+    const [owned, idle] = [await actorWithMessages(sql), await actorWithMessages(sql)]
     await claimOne(sql, await liveWorker(sql), owned)
     const worker = await liveWorker(sql)
     expect(await takeOver(sql, worker, owned, LEASE_MS)).toBeNull()
@@ -126,7 +126,7 @@ describe('takeOver', () => {
   })
 
   test('takes from a worker without a row', async () => {
-    const key = await actorWithMail(sql)
+    const key = await actorWithMessages(sql)
     await claimOne(sql, 'a worker that was removed', key)
     expect(await takeOver(sql, await liveWorker(sql), key, LEASE_MS)).toEqual({ key, epoch: 2 })
   })
@@ -134,7 +134,7 @@ describe('takeOver', () => {
 
 describe('readMailboxes', () => {
   test('returns due messages in order, up to the first that waits for its retry', async () => {
-    const key = await actorWithMail(sql, 3)
+    const key = await actorWithMessages(sql, 3)
     await sql`
       update actor_message set available_at = now() + interval '1 hour' where key = ${key} and seq = 3`
     const worker = await liveWorker(sql)
@@ -145,7 +145,7 @@ describe('readMailboxes', () => {
   })
 
   test('returns no message behind a head that waits for its retry', async () => {
-    const key = await actorWithMail(sql, 2)
+    const key = await actorWithMessages(sql, 2)
     await sql`
       update actor_message set available_at = now() + interval '1 hour' where key = ${key} and seq = 1`
     const worker = await liveWorker(sql)
@@ -154,7 +154,7 @@ describe('readMailboxes', () => {
   })
 
   test('returns no mailbox of an actor that was taken over', async () => {
-    const key = await actorWithMail(sql)
+    const key = await actorWithMessages(sql)
     const worker = await deadWorker(sql)
     const held = await claimOne(sql, worker, key)
     await takeOver(sql, await liveWorker(sql), key, LEASE_MS)
@@ -164,7 +164,7 @@ describe('readMailboxes', () => {
 
 describe('fence', () => {
   test('refuses the whole transaction if one of its actors was taken over', async () => {
-    const [kept, lost] = [await actorWithMail(sql), await actorWithMail(sql)]
+    const [kept, lost] = [await actorWithMessages(sql), await actorWithMessages(sql)]
     const worker = await deadWorker(sql)
     const held = await claim(sql, worker, [kept, lost])
     await takeOver(sql, await liveWorker(sql), lost, LEASE_MS)
@@ -177,7 +177,7 @@ describe('fence', () => {
   })
 
   test('delays a takeover until the commit in flight is done', async () => {
-    const key = await actorWithMail(sql)
+    const key = await actorWithMessages(sql)
     const owner = await deadWorker(sql)
     const held = await claimOne(sql, owner, key)
     const worker = await liveWorker(sql)
@@ -189,7 +189,7 @@ describe('fence', () => {
   })
 
   test('after a crash of the server, an epoch that was claimed twice belongs to the second worker', async () => {
-    const key = await actorWithMail(sql)
+    const key = await actorWithMessages(sql)
     const [first, second] = [await liveWorker(sql), await liveWorker(sql)]
     const lost = await claimOne(sql, first, key)
     await sql`update actor_mailbox set owner = null, epoch = epoch - 1 where key = ${key}`
@@ -203,7 +203,7 @@ describe('fence', () => {
   })
 
   test('and removal together refuse to remove a message twice', async () => {
-    const key = await actorWithMail(sql)
+    const key = await actorWithMessages(sql)
     const worker = await liveWorker(sql)
     const held = await claimOne(sql, worker, key)
     const due = (await readMailboxes(sql, worker, [held], 20)).get(key)?.due ?? []
@@ -216,14 +216,14 @@ describe('remove', () => {
   const ofKey = (key: ActorKey, seq: number) => ({ key, id: '', seq, type: 'tick', payload: {}, attempts: 0 })
 
   test('takes the first messages of each actor, and is refused if one is gone', async () => {
-    const [one, other] = [await actorWithMail(sql, 3), await actorWithMail(sql)]
+    const [one, other] = [await actorWithMessages(sql, 3), await actorWithMessages(sql)]
     await remove(sql, [ofKey(one, 1), ofKey(one, 2), ofKey(other, 1)])
     await expect(remove(sql, [ofKey(one, 2)])).rejects.toBeInstanceOf(Fenced)
     await remove(sql, [ofKey(one, 3)])
   })
 
   test('is refused if the number is right but the messages are others', async () => {
-    const key = await actorWithMail(sql, 4)
+    const key = await actorWithMessages(sql, 4)
     await sql`delete from actor_message where key = ${key} and seq = 2`
     const seen = [ofKey(key, 1), ofKey(key, 3), ofKey(key, 4)]
     // A dead letter comes back between them, and an operator skips one of them.
@@ -235,7 +235,7 @@ describe('remove', () => {
   })
 
   test('is refused if a crash of the server has brought back an earlier message', async () => {
-    const [key, other] = [await actorWithMail(sql, 2), await actorWithMail(sql)]
+    const [key, other] = [await actorWithMessages(sql, 2), await actorWithMessages(sql)]
     const turn = transaction(sql, (tx) => remove(tx, [ofKey(other, 1), ofKey(key, 2)]))
     await expect(turn).rejects.toBeInstanceOf(Fenced)
     await expect(assertHead(sql, ofKey(key, 2))).rejects.toBeInstanceOf(Fenced)
@@ -258,7 +258,7 @@ describe('release', () => {
   })
 
   test('waits for a sender that has not committed, and is refused then', async () => {
-    const key = await actorWithMail(sql)
+    const key = await actorWithMessages(sql)
     const worker = await liveWorker(sql)
     const held = await claimOne(sql, worker, key)
     let released: Promise<ReadonlySet<ActorKey>> = Promise.resolve(new Set())
@@ -273,7 +273,7 @@ describe('release', () => {
 })
 
 test('a failure is recorded by the owner only', async () => {
-  const key = await actorWithMail(sql)
+  const key = await actorWithMessages(sql)
   const owner = await deadWorker(sql)
   const held = await claimOne(sql, owner, key)
   const now = await takeOver(sql, await liveWorker(sql), key, LEASE_MS)
@@ -287,12 +287,12 @@ test('a failure is recorded by the owner only', async () => {
 test('the sweep finds due heads of actors that are idle, of dead workers, or forgotten by their owner, and no others', async () => {
   const [me, alive] = [await liveWorker(sql), await liveWorker(sql)]
   const [idle, dead, mine, running, theirs, waiting] = [
-    await actorWithMail(sql, 2),
-    await actorWithMail(sql),
-    await actorWithMail(sql),
-    await actorWithMail(sql),
-    await actorWithMail(sql),
-    await actorWithMail(sql, 2),
+    await actorWithMessages(sql, 2),
+    await actorWithMessages(sql),
+    await actorWithMessages(sql),
+    await actorWithMessages(sql),
+    await actorWithMessages(sql),
+    await actorWithMessages(sql, 2),
   ] as const
   await claimOne(sql, await deadWorker(sql), dead)
   await claim(sql, me, [mine, running])

@@ -1,4 +1,4 @@
-/** Swagger UI in a real browser: somebody reads /docs, authorises, and sends the first conversation. */
+/** Swagger UI in a real browser: a developer reads /docs, authorises, and sends the first conversation. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { BrowserContext } from 'playwright-core'
 import { type Chromium, startChromium } from '../support/chromium.ts'
@@ -64,7 +64,7 @@ test('/docs keeps the authorisation over a reload', async () => {
   await scheme.getByRole('button', { name: 'Remove authorization' }).waitFor()
 }, 180_000)
 
-/** In the page: elements that reach beyond the window, and are not inside of one that scrolls by itself. */
+/** Runs in the page. Elements that are wider than the window and are not inside an element that scrolls. */
 const BEYOND_THE_WINDOW = `
   const scrolls = (element) => element !== null &&
     (['auto', 'scroll', 'hidden'].includes(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
@@ -73,7 +73,7 @@ const BEYOND_THE_WINDOW = `
     .filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !scrolls(element.parentElement))
     .map((element) => element.tagName + '.' + element.getAttribute('class'))`
 
-/** In the page: texts of which hardly more than a letter stands in a line. */
+/** Runs in the page. Texts whose lines hold little more than one letter. */
 const MESSAGE_COLUMNS = `
   const texts = document.createTreeWalker(document.querySelector('#swagger-ui'), NodeFilter.SHOW_TEXT);
   const found = [];
@@ -125,7 +125,10 @@ test('Authorize opens at the API key', async () => {
   await page.close()
 }, 120_000)
 
-/** Operations whose examples have values that must be new; the others are executed in tests/conformance/openapi-rules.test.ts. */
+/**
+ * Operations whose examples contain values that must be new. tests/conformance/openapi-rules.test.ts executes the
+ * others.
+ */
 const CREATING = ['/v3/rest/agent-applications', '/v3/rest/metadata/sources', '/v3/rest/recordings']
 
 test('examples can be executed twice; the website comes last', async () => {

@@ -1,4 +1,4 @@
-/** Pages of another origin and the REST API, in a real browser: a user's token may come from a page, a key may not. */
+/** Pages of another origin call the REST API in a real browser. A page may send a user's token but not a key. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { type Chromium, startChromium } from '../support/chromium.ts'
@@ -28,7 +28,7 @@ afterAll(async () => {
   await server?.stop()
 })
 
-/** What the page's script sees of a request: status, request id and Location, or that the browser refused. */
+/** What the page's script can read of a response: status, request id and Location, or that the browser blocked it. */
 function fromPage(method: string, path: string, headers: Record<string, string>, body?: unknown) {
   const request = { url: `${server.baseUrl}${path}`, method, headers, body: body === undefined ? null : body }
   return page.evaluate(async ({ url, method, headers, body }) => {

@@ -1,4 +1,4 @@
-/** Uploads from pages of other origins in a real browser: the page that asked for the upload may send it, no other may. */
+/** Uploads from pages of other origins in a real browser. Only the page that created an upload can send its file. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -29,7 +29,7 @@ afterAll(async () => {
   await server?.stop()
 })
 
-/** A website with a page that has the tus client of browsers, and the file. */
+/** A website with the file and a page that has the tus client for browsers. */
 function startSite(): Bun.Server<undefined> {
   return Bun.serve({
     hostname: '127.0.0.1',
@@ -53,7 +53,7 @@ async function pageOf(site: Bun.Server<undefined>): Promise<Page> {
   return page
 }
 
-/** Runs in the page: what the answer says, as far as the page may read it; null where the browser gives it none. */
+/** Runs in the page. The parts of the response that the page can read; null if the browser blocks it. */
 const send = ([url, method, headers, from, to]: readonly [
   string,
   string,
@@ -72,7 +72,7 @@ const send = ([url, method, headers, from, to]: readonly [
     }))
     .catch(() => null)
 
-/** Runs in the page: the client's own retries are for lost connections, so the first error is the last. */
+/** Runs in the page. The client retries lost connections only, so the first error is final. */
 const sendByTus = ([url, chunkSize]: readonly [string, number]) =>
   fetch('/file')
     .then((response) => response.blob())

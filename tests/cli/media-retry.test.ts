@@ -1,4 +1,4 @@
-/** Operators have media processed again that failed although the file was not why. */
+/** Operators retry the processing of media that failed for reasons outside the file. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** Operators have media transcribed that came before anything transcribed. */
+/** Operators transcribe media that arrived before a transcriber was configured. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
 /**
- * What every operation owes to those who read the document and to those who generate clients from it. A new operation is judged
- * by itself; the failure names what it lacks.
+ * Rules for every operation of the OpenAPI document, for readers and for generated clients. A new operation is checked
+ * automatically. A failure names what is missing.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type RulesetDefinition, Spectral } from '@stoplight/spectral-core'
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.stop())
 
-/** What a `$ref` refers to; anything else as it is. */
+/** Resolves a `$ref`. Returns any other value unchanged. */
 function resolved(value: Json): Json {
   if (typeof value?.$ref !== 'string') return value
   const path = value.$ref.slice('#/'.length).split('/')
@@ -50,12 +50,12 @@ describe('the document', () => {
   test('has no warning of spectral with its rules for OpenAPI', async () => {
     const spectral = new Spectral()
     spectral.setRuleset({
-      // Its type is of another build of the same package.
+      // The type comes from another build of the same package.
       extends: [[oas as unknown as RulesetDefinition, 'all']],
       rules: {
-        // The order is that in which a reader needs them.
+        // The order suits readers.
         'openapi-tags-alphabetical': 'off',
-        // Whoever runs the service is its contact; the document does not know their address.
+        // The operator is the contact. The document cannot know the address.
         'contact-properties': 'off',
       },
     })
@@ -150,7 +150,7 @@ describe('the document', () => {
 })
 
 describe('an example', () => {
-  /** As the page /docs does it with an example that is sent as it stands. */
+  /** Sends the example unchanged, as the page /docs does. */
   function withNewValues(example: unknown, unique: readonly string[]): unknown {
     const body = structuredClone(example) as Json
     for (const member of unique) {
@@ -166,7 +166,7 @@ describe('an example', () => {
     const { known, credentials } = await createKnownObjects(server)
     const failures: string[] = []
     for (const { id, method, path, access, body, example, unique = [] } of server.features.operations) {
-      // Examples that name an object of their own (an id in the body) and media need what is not there.
+      // Examples that need media, or name an object by an id in the body, cannot run here.
       if (body === undefined || ['associateSession', 'createUserToken', 'createUpload'].includes(id)) continue
       for (const times of ['once', 'twice']) {
         const answer = await server.as(credentials[access][0]!).send(method, filledPath(path, known), {

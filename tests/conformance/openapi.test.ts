@@ -1,4 +1,4 @@
-/** The OpenAPI document: valid 3.1, complete, and true to what the service does. */
+/** The OpenAPI document is valid 3.1, complete, and matches the behaviour of the service. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ const operations = () =>
     Object.entries(item).map(([method, operation]) => ({ path, method, operation: operation as any })),
   )
 
-/** What a `$ref` refers to; anything else as it is. */
+/** Resolves a `$ref`. Returns any other value unchanged. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 const resolved = (value: any): any =>
   typeof value.$ref === 'string'
@@ -40,10 +40,10 @@ const resolved = (value: any): any =>
         .reduce((node: any, name: string) => node[name], document)
     : value
 
-/** Those of the REST API and of the website API. */
+/** The operations of the REST API and of the website API. */
 const everyOperation = () => [...server.features.operations, ...server.features.website.map(asOperation)]
 
-/** Specification, "Website API": of every response. */
+/** Headers of every response (specification, "Website API"). */
 const WEBSITE_HEADERS = [
   'API-Version',
   'RateLimit-Policy',

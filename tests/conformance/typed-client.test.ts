@@ -1,4 +1,4 @@
-/** Types that openapi-typescript makes of the document, used by a client of openapi-fetch: compiled strictly, then run. */
+/** Generates types with openapi-typescript, compiles a client of openapi-fetch against them in strict mode, and runs it. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -39,7 +39,7 @@ test('a client generated from the document compiles strictly, without a cast, an
     /\bas\s+(?!const)[A-Za-z{[]|<any>|@ts-|: any\b|!\./,
   )
 
-  // Not by its name: this program is compiled without the generated types.
+  // Not imported by name, because this program is compiled without the generated types.
   const client = await import(join(FOLDER, 'client.ts'))
   const { organizationId, apiKey } = await server.createTenant()
   const { agentSecret } = await server.createApplication(organizationId)

@@ -1,4 +1,4 @@
-/** The parts of the documentation that are made from the code, and the tables that must match it. */
+/** The generated parts of the documentation are up to date, and the tables match the code. */
 import { describe, expect, test } from 'bun:test'
 import { resolve } from 'node:path'
 import { generatedPages } from '../../scripts/docs/sections.ts'

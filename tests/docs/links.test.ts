@@ -1,4 +1,4 @@
-/** Links, paths, commands, settings and metrics that the Markdown files name exist. */
+/** Links, paths, commands, settings and metrics named in the Markdown files exist. */
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -17,6 +17,7 @@ const pages = ['*.md', FOLDERS]
 const INVENTED = new Set([
   'src/folders/actor.ts',
   'src/messages/folder.ts',
+  'tests/actors/folder-renamed.test.ts',
   '0042_folder_color.sql',
   'folder show',
 ])

@@ -1,4 +1,4 @@
-/** The commands of README.md and docs run as they stand, in order, against a real service. */
+/** Runs the commands of README.md and docs unchanged and in order, against a real service. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -1,4 +1,4 @@
-/** A revoked credential is refused at once where it was revoked and within a moment everywhere else. */
+/** A revoked credential is refused at once by the process that revoked it, and within a moment by all others. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createCredentialCache, REVOKED_CHANNEL } from '../../src/identity/credential-cache.ts'
 import { hashKey } from '../../src/identity/keys.ts'

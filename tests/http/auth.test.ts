@@ -1,4 +1,4 @@
-/** Who gets in: every way to be refused with 401, the one way to get 403, and what a refusal says. */
+/** Authentication: every request that is refused with 401 or 403, and the bodies of the refusals. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { generateKeyPair, importJWK, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { ERRORS } from '../../src/error-catalogue.ts'

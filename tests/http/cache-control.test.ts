@@ -1,4 +1,4 @@
-/** What a cache between client and service may keep: nothing of one caller's answers. */
+/** No cache between client and service may store an answer to an authenticated caller. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 

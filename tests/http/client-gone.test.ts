@@ -1,4 +1,4 @@
-/** A client that leaves in the middle of its body: no failure of ours, so nothing that anybody would be woken for. */
+/** A client that disconnects in the middle of its body is not counted as a failure of the service. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { pino } from 'pino'
 import { createApp } from '../../src/app.ts'

@@ -1,4 +1,4 @@
-/** Compressed request bodies and answers, as clients send and ask for them. */
+/** Compressed request bodies and compressed responses. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { brotliDecompressSync, createGzip, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
 import { pino } from 'pino'

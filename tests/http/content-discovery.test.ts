@@ -1,5 +1,6 @@
 /**
- * `GET /api`, the API catalogue (RFC 9727, a linkset of RFC 9264) and `/llms.txt`: true to what is mounted, and without a dead link.
+ * `GET /api`, the API catalogue (RFC 9727, a linkset of RFC 9264) and `/llms.txt` match the mounted routes and contain
+ * no dead link.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type TSchema, Type } from '@sinclair/typebox'

@@ -1,4 +1,4 @@
-/** The pages of the website: list, page, 404, and the folder that takes their place. */
+/** The pages of the website: list, page, 404, and the configured folder that replaces them. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

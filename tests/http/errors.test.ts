@@ -1,4 +1,4 @@
-/** What every failure has in common: the body, the request id, and that nothing internal shows. */
+/** Rules for every failure: the shape of the body, the request id, and no internal details. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
 import { ERRORS } from '../../src/error-catalogue.ts'

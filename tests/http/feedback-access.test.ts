@@ -1,4 +1,4 @@
-/** Who reads feedback and people: the organization's key, and its users. Only the key writes. */
+/** The organization's key and its users can read feedback and people. Only the key can write. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import {
   createRecord,

@@ -1,4 +1,4 @@
-/** 100 requests a minute for an organization, over the three operations that take feedback in together. */
+/** An organization may send 100 requests a minute to the three operations that receive feedback, counted together. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'

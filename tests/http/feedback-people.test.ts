@@ -1,4 +1,4 @@
-/** People: found by e-mail, never emptied by what is absent, and erased with everything that names them. */
+/** People are found by e-mail, keep values that a request leaves out, and are erased with everything that names them. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { createRecord, createSource, field, PEOPLE, putPerson, recordsOf } from '../support/feedback.ts'
 import { createRecording, RECORDINGS, utterance } from '../support/recordings.ts'

@@ -1,4 +1,4 @@
-/** Feedback records: each rule of a field, the external id, the person, and reading them. */
+/** Feedback records: the rules of each field, the external id, the person, and reading. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createRecord, createSource, field, putPerson, recordsOf } from '../support/feedback.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'

@@ -1,4 +1,4 @@
-/** Folders and upload batches over HTTP, and which of them a caller may name. */
+/** Folders and upload batches over HTTP, and which of them a caller may use. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Viewer } from '../../src/folders/service.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'

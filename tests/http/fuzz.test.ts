@@ -1,8 +1,8 @@
 /**
- * Every operation that takes a body, with thousands of generated ones: the answer is never a server error, and never anything but
- * what the OpenAPI document says. The operations are those that are mounted, so a new one is covered by itself.
+ * Sends thousands of generated bodies to every operation that takes one. The answer is never a server error, and always one that
+ * the OpenAPI document describes. The operations come from the router, so a new one is covered automatically.
  *
- * The bodies are the same each time; `EARSHOT_FUZZ_SEED` makes others, `EARSHOT_FUZZ_RUNS` more.
+ * The bodies are the same each time. `EARSHOT_FUZZ_SEED` selects others, and `EARSHOT_FUZZ_RUNS` sets their number.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type TSchema, Type } from '@sinclair/typebox'

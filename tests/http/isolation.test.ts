@@ -1,13 +1,13 @@
 /**
- * Every operation, taken from the list that is mounted: no credential is 401, an id that is malformed, unknown or of another
- * organization is 404. An operation that is added later is covered by itself, or fails here until its ids are known.
+ * For every operation of the router: a request without a credential is 401, and an id that is malformed, unknown or from another
+ * organization is 404. A new operation is covered automatically, or fails here until its ids are known.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Operation } from '../../src/http/operation.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
+import { createCodingSession } from '../support/coding-sessions.ts'
 import { createField, createSource } from '../support/metadata.ts'
-import { insertCodingSession } from '../support/projects.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from '../support/recordings.ts'
 import {
   type Answer,
@@ -50,6 +50,7 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   memberId: 'member_not_found',
   tokenId: 'user_token_not_found',
   publicId: 'project_not_found',
+  codingSessionId: 'coding_session_not_found',
 }
 
 /** As the example of its operation, of which a second one is the same upload. */
@@ -88,10 +89,12 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
   const { userId: memberId } = await server.createUser(organizationId)
   const { id: tokenId } = (await key.post('/v3/rest/user-tokens', { userId: memberId })).body
   const members = { memberId, tokenId }
+  const codingSessionId = await createCodingSession(key)
   const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
-  const projects = await projectObjects(key, organizationId)
+  // A project with this session.
+  const { publicId } = (await key.post('/v3/rest/projects', { name: 'Checkout' })).body
+  await key.post(`/v3/rest/projects/${publicId}/agent-sessions`, { sessionId: codingSessionId })
   return {
-    ...projects,
     ...agents,
     sourceId,
     fieldId,
@@ -99,20 +102,11 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
     batchId,
     recordingId,
     uploadId,
+    codingSessionId,
+    publicId,
     ...feedback,
     ...members,
   }
-}
-
-/** A project with an agent session. */
-async function projectObjects(
-  key: Client,
-  organizationId: string,
-): Promise<Readonly<Record<string, string>>> {
-  const { publicId } = (await key.post('/v3/rest/projects', { name: 'Checkout' })).body
-  const agentSessionId = await insertCodingSession(server.database.sql, organizationId, null)
-  await key.post(`/v3/rest/projects/${publicId}/agent-sessions`, { sessionId: agentSessionId })
-  return { publicId, agentSessionId }
 }
 
 /** Their ids are small numbers, so what they are called is what must not be shown. */
@@ -145,7 +139,7 @@ function send(caller: Credential, operation: Operation, path: string): Promise<A
   if (operation.body === undefined) return client.send(operation.method, path)
   // The example names an object that does not exist.
   const example =
-    operation.id === 'associateSession' ? { sessionId: foreign.agentSessionId } : operation.example
+    operation.id === 'associateSession' ? { sessionId: foreign.codingSessionId } : operation.example
   const body = JSON.stringify(example)
   return client.send(operation.method, path, { body, headers: { 'content-type': 'application/json' } })
 }

@@ -1,4 +1,4 @@
-/** Members are removed and user tokens revoked: at once here, within seconds in every other process. */
+/** Removing a member or revoking a user token takes effect at once here, and within seconds in every other process. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { importJWK, SignJWT } from 'jose'
 import { readSigningKey } from '../../src/identity/signing-key.ts'

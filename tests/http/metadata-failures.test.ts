@@ -1,6 +1,6 @@
 /**
- * Failures of metadata: their order (401, 404, 403, 400, 409) for every operation and every combination of what can be
- * wrong at once, and isolation of organizations on every route. Operations come from the list that is mounted.
+ * The order of failures of metadata operations (401, 404, 403, 400, 409) for every combination of simultaneous mistakes, and the
+ * isolation of organizations on every route. The operations come from the router.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Operation } from '../../src/http/operation.ts'

@@ -1,4 +1,4 @@
-/** Addresses outside of the operations: which methods they have, and what HEAD answers. */
+/** Paths that are not REST operations: the methods they allow, and their answers to HEAD. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestServer, type TestServer } from '../support/server.ts'
 

@@ -1,4 +1,4 @@
-/** The organization of a key over HTTP: what is switched on for it, who may change it, and that it takes effect. */
+/** The organization of a key over HTTP: its settings, who may change them, and their effect. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { openAgent, userMessage } from '../support/agents.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'

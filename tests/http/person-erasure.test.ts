@@ -1,4 +1,4 @@
-/** Erasure of a person: afterwards no table names them, retries bring nothing back, and it survives its process. */
+/** After a person is erased, no table names them and retries restore nothing. Erasure survives the end of its process. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createRuntime } from '../../src/actors/runtime.ts'
 import { closeResponses, readPending } from '../../src/agents/analysis/store.ts'

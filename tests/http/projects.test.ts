@@ -1,8 +1,8 @@
 /** Projects of coding agents over HTTP, and which sessions a project shows to whom. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
+import { createCodingSession } from '../support/coding-sessions.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
-import { insertCodingSession } from '../support/projects.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
 const PROJECTS = '/v3/rest/projects'
@@ -23,8 +23,8 @@ afterAll(() => server?.stop())
 const create = async (client: Client, body: object = {}): Promise<string> =>
   (await client.post(PROJECTS, { name: newId(), ...body })).body.publicId
 
-const sessionOf = (userId: string | null) =>
-  insertCodingSession(server.database.sql, tenant.organizationId, userId)
+const sessionOf = (client: Client) =>
+  createCodingSession(client, { agent: 'claude-code', title: 'Fix the checkout' })
 
 describe('creating a project', () => {
   test('is 201 with Location and the project', async () => {
@@ -110,7 +110,7 @@ test('the list shows the projects of the organization, newest first, page by pag
 describe('the sessions of a project', () => {
   test('are associated once, listed, and removed; the session stays', async () => {
     const id = await create(tenant.user)
-    const sessionId = await sessionOf(tenant.userId)
+    const sessionId = await sessionOf(tenant.user)
     const path = `${PROJECTS}/${id}/agent-sessions`
     const answers = [
       await tenant.user.post(path, { sessionId }),
@@ -131,14 +131,14 @@ describe('the sessions of a project', () => {
         commit: null,
         startedAt: null,
         endedAt: null,
-        eventCount: 0,
+        eventCount: 1,
         associatedAt: expect.stringMatching(/Z$/),
       },
     ])
     expect((await tenant.user.delete(`${path}/${sessionId}`)).status).toBe(204)
     expect(await tenant.user.delete(`${path}/${sessionId}`)).toMatchObject({
       status: 404,
-      body: { code: 'project_session_not_found' },
+      body: { code: 'coding_session_not_found' },
     })
     const again = await tenant.user.post(path, { sessionId })
     expect(again.body).toEqual({ associated: true, alreadyAssociated: false })
@@ -147,11 +147,11 @@ describe('the sessions of a project', () => {
   test('are visible to their owner only, those of API keys to all', async () => {
     const id = await create(tenant.user)
     const path = `${PROJECTS}/${id}/agent-sessions`
-    const [own, common] = [await sessionOf(tenant.userId), await sessionOf(null)]
+    const [own, common] = [await sessionOf(tenant.user), await sessionOf(tenant.key)]
     for (const client of [bob, tenant.key])
       expect(await client.post(path, { sessionId: own })).toMatchObject({
         status: 404,
-        body: { code: 'project_session_not_found' },
+        body: { code: 'coding_session_not_found' },
       })
     await tenant.user.post(path, { sessionId: own })
     await bob.post(path, { sessionId: common })
@@ -167,11 +167,11 @@ describe('the sessions of a project', () => {
 
   test('of another organization do not exist', async () => {
     const [mine, theirs] = [await create(tenant.user), await create(stranger.user)]
-    const session = await sessionOf(null)
-    const foreign = await insertCodingSession(server.database.sql, stranger.organizationId, null)
+    const session = await sessionOf(tenant.key)
+    const foreign = await createCodingSession(stranger.key)
     for (const [project, sessionId, code] of [
-      [mine, foreign, 'project_session_not_found'],
-      [mine, newId(), 'project_session_not_found'],
+      [mine, foreign, 'coding_session_not_found'],
+      [mine, newId(), 'coding_session_not_found'],
       [theirs, session, 'project_not_found'],
     ])
       expect(await tenant.user.post(`${PROJECTS}/${project}/agent-sessions`, { sessionId })).toMatchObject({
@@ -187,7 +187,7 @@ describe('the sessions of a project', () => {
     const path = `${PROJECTS}/${id}/agent-sessions`
     const made: string[] = []
     for (let index = 0; index < 5; index++) {
-      const sessionId = await sessionOf(tenant.userId)
+      const sessionId = await sessionOf(tenant.user)
       await tenant.user.post(path, { sessionId })
       made.unshift(sessionId)
     }

@@ -1,4 +1,4 @@
-/** Requests a minute: exact counts, shared through Redis, and what a response says about them. */
+/** Requests per minute: exact counts, shared through Redis, and the headers of responses. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
 import { type Config, loadConfig } from '../../src/config.ts'

@@ -1,6 +1,6 @@
 /**
- * A recording exists as a whole or not at all (specification, "Create", rule 1): after each way to fail every table is as it was,
- * and the same `record.externalId` may be used.
+ * A recording is created completely or not at all (specification, "Create", rule 1). After every kind of failure all tables are
+ * unchanged, and the same `record.externalId` can be used.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { Sql } from '../../src/platform/db/pool.ts'

@@ -1,4 +1,4 @@
-/** `POST /v3/rest/recordings`: what a recording is made of, and the numbered rules of the specification's "Create". */
+/** `POST /v3/rest/recordings`: the members of the body, and the numbered rules of the specification's "Create". */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
 import { createField, createSource, createTenant, type Tenant } from '../support/metadata.ts'

@@ -1,4 +1,7 @@
-/** Playback of completed media over HTTP, as the recording and the list give it out, from the folder of a real service. */
+/**
+ * Playback of completed media over HTTP, by the URLs of the recording and of the list, from the folder of a real
+ * service.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * Who sees a recording: everybody in the organization where it has no folder or a shared one, else the owners of its private
- * folders. What is not seen is 404, whatever is done with it.
+ * Everybody in an organization sees a recording in no folder or in a shared folder. Otherwise only the owners of its
+ * private folders see it. For anyone else every operation answers 404.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createTenant, type Tenant } from '../support/metadata.ts'

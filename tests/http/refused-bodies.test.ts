@@ -1,4 +1,4 @@
-/** Bodies that nobody wants: whoever sends one reads the refusal, also a client that first sends everything. */
+/** A client whose body is refused can read the refusal, even if it sends the whole body first. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { pino } from 'pino'

@@ -1,4 +1,4 @@
-/** What takes more work than one request may take is refused, and says so. */
+/** A request that would need too much work is refused, and the error says so. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestServer, type TestServer } from '../support/server.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Bodies that fit the schemas of the OpenAPI document are not 400: what a schema can say is in the schema. The few rules
- * between members that no schema can say are met by `arrange`, and each of them is in a description.
+ * A body that fits its schema in the OpenAPI document is never 400. Some rules between members cannot be expressed in a schema:
+ * descriptions state them, and `arrange` makes the generated bodies obey them.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'

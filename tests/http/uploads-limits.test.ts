@@ -1,4 +1,4 @@
-/** What uploads may take of the service: waiting for slow clients, waiting uploads, room in the store, statements. */
+/** Limits of uploads: waiting for slow clients, the number of waiting uploads, space in the store, statements. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'

@@ -1,4 +1,4 @@
-/** The sink of bytes below the dialects of HTTP: over a real database and a real folder, in one process and in several. */
+/** The upload receiver below the HTTP dialects, on a real database and a real folder, in one process and in several. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { crc32 } from 'node:zlib'
 import { transaction } from '../../src/platform/db/transaction.ts'

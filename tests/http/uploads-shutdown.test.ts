@@ -1,4 +1,4 @@
-/** A service that is told to stop in the middle of an upload. */
+/** A service that is stopped in the middle of an upload. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect } from 'node:net'
 import { eventually } from '../support/eventually.ts'

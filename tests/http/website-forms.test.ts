@@ -1,4 +1,4 @@
-/** The seven forms, each with each of its statuses. */
+/** The seven forms, each with all of its statuses. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestServer, type TestServer } from '../support/server.ts'
 import { BEHIND_PROXY, expectProblem, FORMS, newClient, standingOf, submission } from '../support/website.ts'

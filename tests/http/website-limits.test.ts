@@ -1,4 +1,7 @@
-/** Requests a minute and client address: exact, shared by processes, told apart by address, ended when they say. */
+/**
+ * Requests per minute and client address: exact, shared between processes, separate for each address, reset at the
+ * stated time.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'

@@ -1,4 +1,4 @@
-/** The first start on an empty database leaves usable credentials behind, wherever it is cut short. */
+/** The first start on an empty database creates usable credentials, even if it is interrupted at any point. */
 import { afterEach, describe, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ interface Stage {
   readonly process: IdentityProcess
   readonly deps: DemoDeps
   readonly folder: string
-  /** The file's content, or null. */
+  /** The content of the file, or null. */
   read(): DemoCredentials | null
 }
 
@@ -57,7 +57,7 @@ async function stage(): Promise<Stage> {
   }
 }
 
-/** Every credential in the file opens what it is for. */
+/** Checks that every credential in the file works. */
 async function expectUsable(
   { process: { identity, sql } }: Stage,
   credentials: DemoCredentials | null,
@@ -110,7 +110,7 @@ test('the second start changes nothing', async () => {
 
 test('starts at once make one organization', async () => {
   const { deps, process, read } = await stage()
-  // Every one of them has found the database empty before the first one writes.
+  // All of them find the database empty before the first one writes.
   const everybodyLooked = Promise.withResolvers<void>()
   let looking = 4
   const signUserToken: DemoDeps['identity']['signUserToken'] = async (...input) => {
@@ -128,14 +128,14 @@ test('starts at once make one organization', async () => {
   expect(read()).toEqual(made[0] as DemoCredentials)
 })
 
-/** Stands for a process that ends at this point. */
+/** Thrown in place of the end of the process. */
 class Killed extends Error {}
 
 const die = () => {
   throw new Killed()
 }
 
-/** `deps` whose process ends when `create` of the feature has done its work. */
+/** Returns `deps` with which the process "ends" once the feature's `create` has run. */
 const dyingAfter = (feature: 'applications' | 'folders') => (deps: DemoDeps) => ({
   [feature]: {
     ...deps[feature],

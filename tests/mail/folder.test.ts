@@ -1,4 +1,4 @@
-/** Mail as files, where no server is configured; and the settings of mail. */
+/** Mail is written to files if no server is configured. Also tests the mail settings. */
 import { expect, test } from 'bun:test'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

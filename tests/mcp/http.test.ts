@@ -1,19 +1,18 @@
 /** The tools over HTTP with the official clients of both generations. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
+import { createCodingSession } from '../support/coding-sessions.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
-import { insertCodingSession } from '../support/projects.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 import { connectTo, GENERATIONS, type Generation, type User } from './support.ts'
 
 let server: TestServer
 let tenant: Tenant
 let userToken: string
-let userId: string
 beforeAll(async () => {
   server = await startTestServer()
   tenant = await createTenant(server)
-  ;({ userToken, userId } = await server.createUser(tenant.organizationId))
+  ;({ userToken } = await server.createUser(tenant.organizationId))
 })
 afterAll(() => server?.stop())
 
@@ -90,10 +89,45 @@ describe.each(GENERATIONS)('a client of the %s generation', (generation) => {
     expect(await projects()).toContain(name)
   })
 
+  test('uploads a session after its user agreed; the same again adds nothing', async () => {
+    await using client = disposable(await connect(generation, 'accept'))
+    const session = {
+      format: 'normalized',
+      agent: 'my-agent',
+      title: 'Fix “the” checkout\n\nYes?',
+      repo: 'github.com/example/checkout',
+      externalSessionId: newId(),
+      events: [{ role: 'user', text: 'Fix it' }, { text: 'Done' }],
+    }
+    const first = await client.call('upload-agent-session', session)
+    expect(client.asked).toEqual([
+      'Upload a session of “my-agent” (2 events, title “Fix the checkout Yes?”, repository “github.com/example/checkout”) to Earshot? ' +
+        'Its messages, tool calls and file edits are stored there; known forms of keys and passwords are removed first.',
+    ])
+    const { sessionId } = first.structured
+    expect(first.structured).toMatchObject({
+      sessionId: expect.any(String),
+      agent: 'my-agent',
+      eventCount: 2,
+      deduplicatedEventCount: 0,
+      messages: 2,
+      skippedLines: 0,
+    })
+    const second = await client.call('upload-agent-session', session)
+    expect(second.structured).toMatchObject({
+      sessionId,
+      eventCount: 2,
+      deduplicatedEventCount: 2,
+    })
+    const owner = server.as({ userToken })
+    const stored = await owner.get(`/v3/rest/coding-sessions/${sessionId}`)
+    expect(stored.body).toMatchObject({ title: session.title, repo: session.repo })
+  })
+
   test('associates a session and lists it', async () => {
     await using client = disposable(await connect(generation, 'accept'))
     const { publicId } = (await client.call('create-project', { name: 'Checkout' })).structured
-    const sessionId = await insertCodingSession(server.database.sql, tenant.organizationId, userId)
+    const sessionId = await createCodingSession(server.as({ userToken }))
     const target = { resourceType: 'project', publicId }
     const first = await client.call('associate-agent-session', { ...target, sessionId })
     expect(first.structured).toEqual({ associated: true, alreadyAssociated: false })
@@ -103,7 +137,7 @@ describe.each(GENERATIONS)('a client of the %s generation', (generation) => {
     const second = await client.call('associate-agent-session', { ...target, sessionId })
     expect(second.structured).toEqual({ associated: true, alreadyAssociated: true })
     const { structured } = await client.call('list-associated-agent-sessions', target)
-    expect(structured).toMatchObject({ data: [{ sessionId, agent: 'claude-code' }], has_more: false })
+    expect(structured).toMatchObject({ data: [{ sessionId, agent: 'normalized' }], has_more: false })
     const project = await client.call('get-project', { publicId })
     expect(project.structured).toMatchObject({ publicId, name: 'Checkout', externalKey: null })
   })
@@ -116,6 +150,9 @@ describe.each(GENERATIONS)('a client of the %s generation', (generation) => {
       ['create-project', {}, 'validation_failed: '],
       ['create-project', { name: ' ' }, 'validation_failed: '],
       ['create-project', { name: 'a', colour: 'red' }, 'unknown_member: '],
+      ['upload-agent-session', { format: 'normalized' }, 'events: must be given'],
+      ['upload-agent-session', { format: 'codex', events: [{ text: 'a' }] }, 'format: must be'],
+      ['upload-agent-session', { format: 'cobol', jsonl: '{}' }, 'validation_failed: '],
       [
         'associate-agent-session',
         { resourceType: 'project', publicId: newId(), sessionId },
@@ -124,7 +161,7 @@ describe.each(GENERATIONS)('a client of the %s generation', (generation) => {
       [
         'associate-agent-session',
         { resourceType: 'project', publicId, sessionId },
-        'project_session_not_found: ',
+        'coding_session_not_found: ',
       ],
       ['associate-agent-session', { resourceType: 'folder', publicId, sessionId }, 'validation_failed: '],
       ['get-project', { publicId: newId() }, 'project_not_found: '],

@@ -48,7 +48,7 @@ async function start(at: TestServer, capabilities: object = { elicitation: {} },
   const params = { protocolVersion: VERSION, capabilities, clientInfo }
   const response = await send(at, { id: 0, method: 'initialize', params }, null, token)
   expect(response.status).toBe(200)
-  expect((await response.json()).result.protocolVersion).toBe(VERSION)
+  expect(await response.json()).toMatchObject({ result: { protocolVersion: VERSION } })
   return response.headers.get('mcp-session-id')
 }
 

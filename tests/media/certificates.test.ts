@@ -70,9 +70,14 @@ function startProxy() {
 /** The result in a process that trusts the authority and resolves every name to the origin. */
 async function get(name: string, environment: Readonly<Record<string, string>>): Promise<string> {
   const module = new URL('../../src/platform/net/fetch-public.ts', import.meta.url).pathname
+  const policy = new URL('../../src/platform/net/outbound-url.ts', import.meta.url).pathname
   const script = `
     import { createFetchPublic } from ${JSON.stringify(module)}
-    const fetchPublic = createFetchPublic({ resolve: async () => ['127.0.0.1'], judge: () => true })
+    import { createOutboundPolicy } from ${JSON.stringify(policy)}
+    const fetchPublic = createFetchPublic({
+      resolve: async () => ['127.0.0.1'],
+      policy: createOutboundPolicy(['127.0.0.1/32']),
+    })
     const request = { signal: new AbortController().signal, maxBytes: 1_000, accepts: () => true }
     try {
       const { body } = await fetchPublic('https://${name}:${origin.port}/', request)

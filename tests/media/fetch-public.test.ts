@@ -1,18 +1,17 @@
 /** Which URLs are fetched for a caller and which are refused, with a real DNS server and real origins, all local. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { isAcceptedType, MAX_MEDIA_BYTES } from '../../src/media/rules.ts'
-import {
-  createFetchPublic,
-  type FetchPublicOptions,
-  PublicFetchError,
-} from '../../src/platform/net/fetch-public.ts'
+import { createFetchPublic, type FetchPublicOptions } from '../../src/platform/net/fetch-public.ts'
+import { createOutboundPolicy } from '../../src/platform/net/outbound-url.ts'
+import { PublicFetchError } from '../../src/platform/net/public-error.ts'
 import { createResolve } from '../../src/platform/net/resolve.ts'
 import { type DnsServer, startDns } from '../support/dns.ts'
 import { type RawExchange, startRawOrigin } from '../support/media.ts'
 
 const PATIENCE = { answerMs: 400, stallMs: 400, stallBytes: 1_000 }
-/** Plays the public internet; every other address is private. */
-const PUBLIC = '127.0.0.1'
+/** The only private address that requests may reach. It stands for the public internet; 127.0.0.1 remains private. */
+const PUBLIC = '127.9.9.9'
+const allowing = (...blocks: string[]) => createOutboundPolicy(blocks)
 
 let dns: DnsServer
 const stops: (() => void)[] = []
@@ -24,7 +23,7 @@ afterAll(() => {
   for (const stop of stops) stop()
 })
 
-function origin(answer: (exchange: RawExchange) => void, hostname?: string) {
+function origin(answer: (exchange: RawExchange) => void, hostname = PUBLIC) {
   const started = startRawOrigin(answer, hostname)
   stops.push(() => started.stop())
   return started
@@ -41,11 +40,11 @@ function named(...zones: Parameters<DnsServer['set']>[1][]): string {
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: audio/wav\r\n'
 const whole = (text: string) => `${OK}Content-Length: ${text.length}\r\n\r\n${text}`
 
-async function get(url: string, options: FetchPublicOptions & { maxBytes?: number } = {}) {
+async function get(url: string, options: Partial<FetchPublicOptions> & { maxBytes?: number } = {}) {
   const { maxBytes = 1_000_000, ...more } = options
   const fetchPublic = createFetchPublic({
     resolve: createResolve({ servers: [dns.address], timeoutMs: 200, tries: 1 }),
-    judge: (address) => address === PUBLIC,
+    policy: allowing(`${PUBLIC}/32`),
     patience: PATIENCE,
     ...more,
   })
@@ -110,7 +109,7 @@ describe('the address', () => {
   test('must be public by default', async () => {
     const { port, requests } = origin(({ end }) => end())
     const resolve = createResolve({ servers: [dns.address] })
-    const fetchPublic = createFetchPublic({ resolve })
+    const fetchPublic = createFetchPublic({ resolve, policy: allowing() })
     const request = { signal: new AbortController().signal, maxBytes: 1, accepts: () => true }
     const refused = fetchPublic(`http://${named([PUBLIC])}:${port}/`, request)
     await expect(refused).rejects.toMatchObject({ code: 'url_not_allowed' })
@@ -122,8 +121,8 @@ describe('the address', () => {
       write(whole('second'))
       end()
     })
-    const judge = (address: string) => address.startsWith('127.')
-    expect((await get(`http://${named(['127.0.0.3', PUBLIC])}:${port}/`, { judge })).text).toBe('second')
+    const policy = allowing('127.0.0.0/8')
+    expect((await get(`http://${named(['127.0.0.3', PUBLIC])}:${port}/`, { policy })).text).toBe('second')
   })
 
   test.each([
@@ -255,6 +254,32 @@ describe('a redirect', () => {
   })
 })
 
+describe('headers of the request', () => {
+  test('are sent to the first origin only, but for the range', async () => {
+    const elsewhere = origin(({ write, end }) => {
+      write('HTTP/1.1 206 P\r\nContent-Type: audio/wav\r\nContent-Length: 1\r\n\r\nx')
+      end()
+    })
+    const { port, requests } = origin(({ head, write, end }) => {
+      const location = head.startsWith('GET /1') ? '/2' : `http://${PUBLIC}:${elsewhere.port}/3`
+      write(`HTTP/1.1 302 Found\r\nLocation: ${location}\r\nContent-Length: 0\r\n\r\n`)
+      end()
+    })
+    const fetchPublic = createFetchPublic({ policy: allowing(`${PUBLIC}/32`), patience: PATIENCE })
+    const { body } = await fetchPublic(`http://${PUBLIC}:${port}/1`, {
+      signal: new AbortController().signal,
+      maxBytes: 10,
+      accepts: () => true,
+      headers: { Authorization: 'Token secret', Range: 'bytes=0-' },
+    })
+    await Array.fromAsync(body)
+    expect(requests.map((head) => head.toLowerCase().includes('token secret'))).toEqual([true, true])
+    expect(elsewhere.requests).toHaveLength(1)
+    expect(elsewhere.requests[0]!.toLowerCase()).toContain('range: bytes=0-')
+    expect(elsewhere.requests[0]!.toLowerCase()).not.toContain('authorization')
+  })
+})
+
 describe('an answer', () => {
   test.each([
     [400, 'url_unreachable'],
@@ -336,7 +361,7 @@ describe('an answer', () => {
     stops.push(() => void server.stop(true))
     const fetchPublic = createFetchPublic({
       resolve: createResolve({ servers: [dns.address] }),
-      judge: (address) => address === PUBLIC,
+      policy: allowing(`${PUBLIC}/32`),
     })
     const request = {
       signal: new AbortController().signal,
@@ -383,7 +408,7 @@ describe('an answer', () => {
   })
 
   test('of a closed port may be retried', async () => {
-    const closed = startRawOrigin(() => {})
+    const closed = startRawOrigin(() => {}, PUBLIC)
     closed.stop()
     expect(await failure(`http://${named([PUBLIC])}:${closed.port}/`)).toBe('url_unreachable again')
   })

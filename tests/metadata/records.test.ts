@@ -1,4 +1,4 @@
-/** Metadata that recordings carry, in the transactions of recordings: typed values, external ids, refusals. */
+/** Metadata of recordings, written in the transactions of recordings: typed values, external ids, refusals. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import fc from 'fast-check'
@@ -30,7 +30,7 @@ import {
 let server: TestServer
 let tenant: Tenant
 let canonical: string
-/** A field of each type in the canonical source. */
+/** One field of each type in the canonical source. */
 const fields: Record<string, string> = {}
 beforeAll(async () => {
   server = await startTestServer()
@@ -45,7 +45,7 @@ const metadata = () => server.features.metadata
 const within = <T>(work: (tx: Tx) => Promise<T>) => transaction(server.deps.sql, work)
 const fieldOf = (type: string) => fields[type] as string
 
-/** A new recording with this record. */
+/** Creates a recording with this record. */
 async function write(input: RecordValues, { organizationId } = tenant): Promise<string> {
   const recordingId = await insertRecording(server.deps.sql, organizationId)
   await within((tx) => metadata().writeCanonicalRecord(tx, organizationId, recordingId, input))
@@ -114,7 +114,7 @@ describe('a canonical record', () => {
   })
 
   test('gives back every JSON value as it was sent', async () => {
-    // -0 is 0 in JSON text; U+0000 is refused with the body.
+    // -0 is 0 in JSON text. U+0000 is refused with the whole body.
     const sent = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value).replaceAll('\\u0000', '')))
     await fc.assert(
       fc.asyncProperty(sent, async (value) => {
@@ -219,7 +219,7 @@ describe('values are refused with 422', () => {
       })
       expect(error.details.map(({ path, code: detail }) => [path, detail])).toEqual(details)
     }
-    // Nothing was reserved.
+    // The refused request reserved nothing.
     await write({ externalId })
   })
 })

@@ -24,7 +24,7 @@ let server: TestServer
 let second: TestServer
 let runtime: Runtime
 let agent: Agent
-/** The application's client at each of the processes. */
+/** One client of the application for each process. */
 let processes: readonly HttpClient[]
 beforeAll(async () => {
   server = await startTestServer({ env: { DATABASE_POOL_SIZE: '20' } })
@@ -80,9 +80,9 @@ class Client {
   accepted = 0
   deduplicated = 0
   revised = 0
-  /** Events in all requests that were answered with 200. */
+  /** The events of all requests that were answered with 200. */
   sent = 0
-  /** A request that said so was accepted. */
+  /** A request with this status was accepted. */
   hasEnded = false
   #isEnding = false
   #requests = 0
@@ -101,7 +101,7 @@ class Client {
       if (index === this.plan.endsAt) this.#isEnding = true
       await this.#step(step)
     }
-    // What the plan left over, in order of sequence, so that every target is there before its feedback.
+    // Sends what the plan left out, by sequence, so that every target exists before its feedback.
     while (this.#left.size > 0) await this.#step({ picks: [0], revisions: 1, copies: 1, repeats: [] })
   }
 
@@ -124,7 +124,7 @@ class Client {
     }
   }
 
-  /** False where feedback came before its target: all copies of a request then fare alike. */
+  /** False if feedback arrived before its target: then all copies of the request have the same result. */
   async #send(events: readonly SentEvent[]): Promise<boolean> {
     const ends = this.#isEnding
     const members = { externalSessionId: this.session, ...(ends ? { status: 'ended' } : {}) }
@@ -148,7 +148,7 @@ interface State extends Outcome {
   readonly signals: readonly unknown[]
 }
 
-/** All stored rows of a session, after all its turns are done. */
+/** All stored rows of a session once its turns are done. */
 async function stateOf(externalSessionId: string): Promise<State> {
   const { sql } = server.database
   const [session] = await sql<{ id: string }[]>`

@@ -1,7 +1,7 @@
 /**
- * Whatever is sent to a form: 200 or 400, in the documented shape, and never a failure of the server.
+ * Whatever is sent to a form, the answer is 200 or 400 in the documented shape. The server never fails.
  *
- * The seed is printed where a run fails; `FUZZ_RUNS` is the number of bodies for each form.
+ * A failing run prints its seed. `FUZZ_RUNS` is the number of bodies for each form.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** Text that means something to a database, to mail or to a template, beside any other. */
+/** Any text, and text that has a meaning in a database, a mail or a template. */
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: 'grapheme' }),
@@ -41,7 +41,7 @@ const address = fc.oneof(
   fc.constantFrom('a@b.co', 'A@B.CO', 'a@b', `${'a'.repeat(300)}@b.co`),
 )
 
-/** JSON text: a body near a good one, any JSON, or none. */
+/** JSON text: a body that is almost valid, any JSON, or no JSON. */
 function bodyOf(members: readonly string[]): fc.Arbitrary<string> {
   const value = fc.oneof({ weight: 6, arbitrary: text }, { weight: 1, arbitrary: fc.jsonValue() })
   const near = fc.record(

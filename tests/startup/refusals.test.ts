@@ -27,6 +27,10 @@ describe('wrong settings', () => {
       'TRUSTED_PROXIES is "10.0.0.0", but must be a comma-separated list of CIDR blocks, such as 10.0.0.0/8',
     ],
     [
+      { OUTBOUND_ALLOW: '127.0.0.0/8, 10.0.0.0/33' },
+      'OUTBOUND_ALLOW is "10.0.0.0/33", but must be a comma-separated list of CIDR blocks, such as 10.0.0.0/8',
+    ],
+    [
       { DATABASE_URL: 'mysql://user:hunter2@host/db' },
       'DATABASE_URL is (value hidden), but must be a URL that starts with postgres:// or postgresql://',
     ],

@@ -1,4 +1,4 @@
-/** Workers for tests: the real runtime on a real database, with quick numbers and a notifier of either kind. */
+/** Workers for tests: the real runtime on a real database, with short intervals and either notifier. */
 
 import { createNotifier } from '../../src/actors/notifier.ts'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
@@ -10,7 +10,7 @@ import { createLog } from '../../src/platform/observability/log.ts'
 import { createMetrics } from '../../src/platform/observability/metrics.ts'
 import { openRedis } from '../../src/platform/redis.ts'
 
-/** Times that are minutes in production are seconds here. */
+/** Intervals that are minutes in production are seconds here. */
 export const QUICK: Partial<RuntimeOptions> = {
   leaseMs: 2_000,
   heartbeatMs: 400,
@@ -21,7 +21,7 @@ export const QUICK: Partial<RuntimeOptions> = {
   retryCapMs: 200,
 }
 
-/** Without sweeps, which a test could mistake for wake-ups. */
+/** Without sweeps, because a test could mistake them for wake-ups. */
 export const NO_SWEEP: Partial<RuntimeOptions> = { sweepMs: 3_600_000 }
 
 export interface TestWorker extends Runtime {
@@ -35,7 +35,7 @@ export interface TestDeps extends RuntimeDeps {
   close(): Promise<void>
 }
 
-/** Opens the connections that a separate process would have. `redis`: null for the notifier on PostgreSQL. */
+/** Opens the connections that a separate process would have. `redis`: null selects the notifier on PostgreSQL. */
 export function testDeps(database: string, redis: string | null, name = 'test-worker'): TestDeps {
   const log = createLog('silent', 'test')
   const sql = connect({ url: database }, { max: 10, applicationName: name })

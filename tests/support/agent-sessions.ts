@@ -1,6 +1,6 @@
 /**
- * Sessions of agent conversations as their actors find them. They are stored by SQL, the way ingestion stores them, and turns
- * run directly in transactions.
+ * Sessions of agent conversations, in the state in which their actors find them. SQL stores them as ingestion does, and
+ * turns run directly in transactions.
  */
 import { transactionWithOutbox } from '../../src/actors/mailbox.ts'
 import {
@@ -82,7 +82,7 @@ export async function createSession(sql: Sql, application: TestApplication): Pro
   return id
 }
 
-/** Stores or revises events, and marks the late ones. */
+/** Stores or revises events, and marks late events. */
 export async function storeEvents(sql: Sql, sessionId: string, events: readonly TestEvent[]): Promise<void> {
   const rows = events.map((event) => ({
     ...event,
@@ -123,7 +123,7 @@ function message(key: Message['key'], type: string): Message {
   return { key, id: key.slice(key.indexOf(':') + 1), seq: 1, type, payload: {}, attempts: 0 }
 }
 
-/** Runs turns of sessions together in one transaction, until no session has more to do. */
+/** Runs turns of all sessions in one transaction, until no session has more to do. */
 export async function runSessions(
   sql: Sql,
   definition: ActorDefinition,
@@ -148,12 +148,12 @@ export async function runSessions(
   }
 }
 
-/** Runs a session's turns until there is no more to do. @returns the number of turns and the messages that they sent */
+/** Runs a session's turns until nothing is left to do. @returns the number of turns, and the messages that they sent */
 export function runSession(sql: Sql, definition: ActorDefinition, sessionId: string, type?: string) {
   return runSessions(sql, definition, [sessionId], type)
 }
 
-/** Runs analysis turns for as long as they send a message to themselves. */
+/** Runs analysis turns until one sends no message to itself. */
 export async function runAnalysis(sql: Sql, definition: ActorDefinition, sessionId: string): Promise<number> {
   const handler = definition.pool === 'analysis' ? definition.handlers.analyze : undefined
   if (handler === undefined) throw new Error('not an analysis')
@@ -193,7 +193,7 @@ export async function giveUpAnalysis(
   return newMessages
 }
 
-/** Puts messages into mailboxes, as a use case would. */
+/** Puts messages into mailboxes, as a use case does. */
 export async function sendMessages(sql: Sql, newMessages: readonly NewMessage[]): Promise<void> {
   const notifier = { name: 'postgres', notify: () => {}, close: async () => {} } as const
   await transactionWithOutbox({ sql, notifier }, (_, outbox) => outbox.send(newMessages))
@@ -246,7 +246,7 @@ export async function responseStates(sql: Sql, sessionId: string): Promise<reado
   return rows.map((row) => `${row.event} ${row.state}`)
 }
 
-/** The events with a unit in the ledger, in order of sequence. */
+/** The events that have a unit in the ledger, in order of sequence. */
 export async function ledger(sql: Sql, sessionId: string): Promise<readonly string[]> {
   const rows = await sql<{ event: string }[]>`
     select u.external_event_id as event

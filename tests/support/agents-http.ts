@@ -1,6 +1,6 @@
 /**
- * The service with two organizations of two users each. Rows of sessions, events and signals are written directly, so
- * that a test of reading says exactly what is stored.
+ * The service with two organizations of two users each. Sessions, events and signals are written directly, so that a
+ * test of reading controls exactly what is stored.
  */
 import type { Identity } from '../../src/identity/service.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
@@ -18,7 +18,7 @@ export async function startAgents() {
     applications,
     organization: await createOrganization(identity, 'Acme'),
     stranger: await createOrganization(identity, 'Other'),
-    /** Sends one request; `body` as JSON, a string as it is. */
+    /** Sends one request. `body` is sent as JSON; a string is sent unchanged. */
     call(caller: Credential, method: string, path: string, body?: unknown): Promise<Answer> {
       const init =
         body === undefined
@@ -67,7 +67,7 @@ export async function insertSession(
   return id
 }
 
-/** With microseconds, which the driver cuts from a timestamptz parameter. */
+/** With microseconds, which the driver would cut from a timestamptz parameter. */
 async function setCreated(
   sql: Sql,
   table: string,
@@ -80,7 +80,7 @@ async function setCreated(
     where id = ${row.id}`
 }
 
-/** Writes an event of type `user_message` unless told. */
+/** Writes an event. Default type: `user_message`. */
 export async function insertEvent(
   sql: Sql,
   organizationId: string,
@@ -130,7 +130,7 @@ export async function insertSignal(
   return id
 }
 
-/** An application of its own keeps the rows of one test apart: its `agentKey` filters them. */
+/** Creates an application. Its `agentKey` separates the rows of one test from the others. */
 export async function createApplicationOf(agents: Agents, settings: object = {}) {
   const organizationId = agents.organization.id
   const application = await agents.applications.create(organizationId, {
@@ -148,10 +148,10 @@ export async function createApplicationOf(agents: Agents, settings: object = {})
   }
 }
 
-/** The ids of a page, in order. */
+/** The ids of a page, in their order. */
 export const ids = (answer: Answer): string[] => answer.body.data.map((item: { id: string }) => item.id)
 
-/** Reads a list to its end with the organization key; `between` runs after each page but the last. */
+/** Reads a list to its end with the organization key. `between` runs after each page except the last. */
 export async function readAll(
   agents: Agents,
   path: string,

@@ -12,7 +12,7 @@ import type { Answer, Client, TestApplication, TestServer, TestTenant } from './
 
 export const INGEST = '/v3/rest/agent-conversations/ingest'
 
-/** JSON as a client may send it: whatever a test puts there. */
+/** Any JSON value that a client may send. */
 export type Members = Readonly<Record<string, unknown>>
 
 export interface SentEvent extends Members {
@@ -65,17 +65,17 @@ export interface Agent extends TestApplication {
   readonly organizationId: string
   readonly tenant: TestTenant
   readonly client: Client
-  /** A request of this application; the session is `chat` unless `members` says otherwise. */
+  /** Builds a request of this application. The session is `chat` unless `members` names another. */
   request(events: readonly unknown[], members?: Members): Members
-  /** Sends such a request. */
+  /** Builds and sends such a request. */
   send(events: readonly unknown[], members?: Members): Promise<Answer>
-  /** Sends such a request, which must succeed, and returns the answer's body. */
+  /** Sends such a request, expects success, and returns the response body. */
   accept(events: readonly unknown[], members?: Members): Promise<Members & { readonly sessionId: string }>
-  /** Sends a body as it is. */
+  /** Sends a body unchanged. */
   post(body: unknown, headers?: Record<string, string>): Promise<Answer>
-  /** Sends a request that must be refused with `code` and must store nothing. */
+  /** Sends a request, and expects that it is refused with `code` and stores nothing. */
   refuse(code: ErrorCode, events: readonly unknown[], members?: Members): Promise<Answer>
-  /** Gives the application other settings. */
+  /** Changes the settings of the application. */
   configure(settings: SettingsChange): Promise<void>
 }
 
@@ -84,7 +84,7 @@ export interface AgentOptions {
   readonly tenant?: TestTenant
 }
 
-/** A new application, in an organization of its own unless one is given. */
+/** Creates an application, in a new organization unless one is given. */
 export async function openAgent(server: TestServer, options: AgentOptions = {}): Promise<Agent> {
   const tenant = options.tenant ?? (await server.createTenant())
   const { organizationId } = tenant
@@ -121,7 +121,7 @@ export async function openAgent(server: TestServer, options: AgentOptions = {}):
   }
 }
 
-/** Runs `attempt`, which must be refused with `code` in the shape of every REST error, and must store nothing. */
+/** Runs `attempt`, and expects that it is refused with `code` in the shape of every REST error and stores nothing. */
 export async function refused(
   server: TestServer,
   code: ErrorCode,
@@ -131,7 +131,7 @@ export async function refused(
   const answer = await attempt()
   expect(answer.body).toMatchObject({ code, statusCode: ERRORS.codes[code] })
   expect(answer.status).toBe(ERRORS.codes[code])
-  // A copy: the matcher leaves its wildcards behind in what it looked at.
+  // A copy, because the matcher writes its wildcards into the object that it compares.
   expect({ ...answer.body }).toMatchObject({
     timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     path: INGEST,
@@ -197,7 +197,7 @@ export function revisionRows(
     from agent_event_revision where session_id = ${sessionId} order by external_event_id, revision`
 }
 
-/** A session's row, with column names as they are in the database. */
+/** The row of a session, with the column names of the database. */
 export async function sessionRow(sql: Sql, sessionId: string): Promise<Members> {
   const [row] = await sql`select * from agent_session where id = ${sessionId}`
   if (row === undefined) throw new Error(`no session ${sessionId}`)

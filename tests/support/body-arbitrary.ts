@@ -1,5 +1,6 @@
 /**
- * Bodies for an operation, made from its schema: right ones, right ones with something broken, any JSON, and bytes that are no JSON.
+ * Generates bodies for an operation from its schema: valid bodies, valid bodies with one defect, any JSON, and bytes
+ * that are not JSON.
  */
 import { Kind, type TSchema } from '@sinclair/typebox'
 import fc from 'fast-check'
@@ -10,13 +11,13 @@ type Arbitrary = fc.Arbitrary<Json>
 /** What a generated body may use. */
 export interface BodyFacts {
   readonly schema: TSchema
-  /** A body that works. */
+  /** A valid body. */
   readonly example: Json
-  /** Values by the name of their member, such as ids of objects that exist. */
+  /** Values by member name, such as ids of existing objects. */
   readonly known: Readonly<Record<string, Json>>
 }
 
-/** The body of one request, as bytes. */
+/** The body of one request, in bytes. */
 export function bodyOf({ schema, example, known }: BodyFacts): fc.Arbitrary<Uint8Array> {
   const right = fc.oneof(valuesOf(known, LOOSE)(schema, example), valuesOf(known, CLOSE)(schema, example))
   const broken = fc.tuple(right, fc.array(mutation, { minLength: 1, maxLength: 3 }))
@@ -35,13 +36,13 @@ export function bodyOf({ schema, example, known }: BodyFacts): fc.Arbitrary<Uint
 const encode = (text: string) => new TextEncoder().encode(text)
 const repeated = (text: string, times: number) => text.repeat(times)
 
-/** Of ten values, how many are of the example. */
+/** Out of ten values, this many come from the example. */
 const LOOSE = 3
 const CLOSE = 8
 
 type ValuesOf = (schema: TSchema, example: Json) => Arbitrary
 
-/** Values of a schema, as far as it says; what a rule in code judges may be wrong. */
+/** Values that fit a schema. Rules that exist only in code may still reject them. */
 function valuesOf(known: BodyFacts['known'], closeness: number): ValuesOf {
   const values: ValuesOf = (schema, example) => {
     if (example === undefined) return generate(schema, example)
@@ -99,10 +100,10 @@ function valuesOf(known: BodyFacts['known'], closeness: number): ValuesOf {
   return values
 }
 
-/** Members that tell one object from another. */
+/** Members that identify an object. */
 const NAMES = /^(?:name|external(?:_id|Id|EntityName|SessionId))$/
 
-/** As it is, or with other names, so that it is not always the same object. */
+/** Returns the object unchanged, or with another name, so that bodies do not always describe the same object. */
 function likeExample(example: Json): Arbitrary {
   const renamed = (value: Json, suffix: string, name = ''): Json => {
     if (typeof value === 'string') return NAMES.test(name) ? `${value}_${suffix}` : value
@@ -144,12 +145,12 @@ function ofString({ pattern, format, minLength = 0, maxLength = 40 }: TSchema): 
   )
 }
 
-/** Of the patterns in use, those that look ahead are for addresses. */
+/** Among the patterns in use, only those for addresses have a look-ahead. */
 function matching(pattern: string): fc.Arbitrary<string> {
   return /\(\?[=!<]/.test(pattern) ? fc.emailAddress() : fc.stringMatching(new RegExp(pattern))
 }
 
-/** Texts that break programs: control characters, halves of surrogate pairs, what looks like code, sheer size. */
+/** Texts that break programs: control characters, halves of surrogate pairs, text that looks like code, very long text. */
 const weirdText: fc.Arbitrary<string> = fc.constantFrom(
   '',
   ' ',
@@ -217,7 +218,7 @@ const weird: Arbitrary = fc.oneof(
 const anyJson: Arbitrary = fc.oneof(fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' }), weird)
 
 interface Mutation {
-  /** Which of all places of the value, counted from its root. */
+  /** The position among all places of the value, counted from its root. */
   readonly place: number
   readonly kind: 'replace' | 'remove' | 'add' | 'repeat'
   readonly name: string
@@ -231,7 +232,7 @@ const mutation: fc.Arbitrary<Mutation> = fc.record({
   value: weird,
 })
 
-/** A member or item: `holder[key]`. */
+/** A member or an item: `holder[key]`. */
 interface Place {
   readonly holder: Record<string, Json>
   readonly key: string
@@ -266,7 +267,7 @@ function mutate(root: Json, { place, kind, name, value }: Mutation): Json {
   return wrapped.root
 }
 
-/** Turns the text of a right body into bytes that are none. */
+/** Turns the text of a valid body into bytes that are not JSON. */
 const garbage: fc.Arbitrary<(text: string) => Uint8Array> = fc.oneof(
   fc.uint8Array({ maxLength: 100 }).map((bytes) => () => bytes),
   fc.nat(500).map((length) => (text: string) => encode(text.slice(0, length))),

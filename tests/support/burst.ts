@@ -1,6 +1,6 @@
 /**
- * As much of everything that is listed as an organization gets in a busy minute, written by one statement a table. One thing a
- * second from `BURST_START` on; statistics are not asked for.
+ * The data that an organization produces in a busy minute, for everything that has a list. One statement per table
+ * writes it. One object per second, from `BURST_START` on. No statistics are collected.
  */
 import type { Sql } from '../../src/platform/db/pool.ts'
 
@@ -8,7 +8,7 @@ export const BURST_START = '2026-03-01T00:00:00Z'
 
 export interface BurstOwner {
   readonly organizationId: string
-  /** The last one has one session in a hundred. */
+  /** The last application has one session in a hundred. */
   readonly applicationIds: readonly [string, string]
   /** Owns every third folder. */
   readonly userId: string
@@ -16,13 +16,13 @@ export interface BurstOwner {
   readonly metadataSourceId: string
 }
 
-/** The ids of numbered things of the burst, by kind: `session`, `recording`, `folder`, `signal`. */
+/** The ids of the numbered objects, by kind: `session`, `recording`, `folder`, `signal`. */
 export function burstId({ organizationId }: Pick<BurstOwner, 'organizationId'>, kind: string, n: number) {
   const hex = new Bun.CryptoHasher('md5').update(`${organizationId} ${kind} ${n}`).digest('hex')
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-7$3-8$4-$5')
 }
 
-/** Writes `amount` of each kind, and `EVENTS` events and two signals a session. */
+/** Writes `amount` objects of each kind, and `EVENTS` events and two signals for each session. */
 export async function loadBurst(sql: Sql, owner: BurstOwner, amount: number): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`
@@ -91,7 +91,7 @@ async function loadRecordings(sql: Sql, owner: BurstOwner, amount: number): Prom
     insert into recording (id, organization_id, display_name, source, started_at, created_at, transcript_status)
     select ${recording}, ${organizationId}, 'Call number' || n, 'api', at, at, 'completed'
     from ${moments(sql, amount)}`
-  // Folder 1 holds ten recordings, folder 2 half of them.
+  // Folder 1 holds ten recordings, folder 2 holds half of them.
   await sql`
     insert into recording_folder (organization_id, recording_id, folder_id)
     select ${organizationId}, ${recording},

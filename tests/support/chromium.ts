@@ -1,4 +1,4 @@
-/** A real browser with a profile of its own. */
+/** A real browser with its own profile. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ export interface Chromium {
   stop(): Promise<void>
 }
 
-/** `TEST_CHROMIUM`, else the one on the PATH. @throws Error where there is none */
+/** `TEST_CHROMIUM`, or the browser on the PATH. @throws Error if there is none */
 export async function startChromium(): Promise<Chromium> {
   const profile = mkdtempSync(join(tmpdir(), 'earshot-browser-'))
   const context = await chromium.launchPersistentContext(profile, {

@@ -1,6 +1,6 @@
 /**
- * Random agent conversations and random ways to send them, for property tests; and a model of what must come of them that
- * is too simple to be wrong.
+ * Generates random agent conversations and random ways to send them, for property tests. Also computes the expected
+ * result with a model that is too simple to be wrong.
  */
 import fc from 'fast-check'
 import { assistantMessage, feedbackOn, type SentEvent, userMessage } from './agents.ts'
@@ -13,21 +13,24 @@ export interface Thread {
   readonly revisions: readonly SentEvent[]
 }
 
-/** One step of a client: some events at once, in so many copies, and some earlier requests again, all concurrently. */
+/**
+ * One step of a client: several events in one request, sent in several copies, together with some earlier requests. All
+ * of them are concurrent.
+ */
 export interface Step {
-  /** Which events that have revisions left, by position among them. */
+  /** Which of the events with unsent revisions, by position. */
   readonly picks: readonly number[]
-  /** How many revisions of each go into the request at most, newest first. */
+  /** The maximum number of revisions of each event in the request, newest first. */
   readonly revisions: number
   readonly copies: number
-  /** Which of the earlier accepted requests, by position among them. */
+  /** Which of the earlier accepted requests, by position. */
   readonly repeats: readonly number[]
 }
 
 export interface Plan {
   readonly threads: readonly Thread[]
   readonly steps: readonly Step[]
-  /** The step that says that the session has ended; null: it stays open. */
+  /** The step after which the session ends. Null: it stays open. */
   readonly endsAt: number | null
 }
 
@@ -41,7 +44,7 @@ const USER_TEXTS = [
 
 const slot = fc.record({
   kind: fc.constantFrom('user', 'user', 'assistant', 'assistant', 'feedback', 'tool'),
-  /** How many numbers are left out before it. */
+  /** How many sequence numbers are skipped before it. */
   gap: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(2) }),
   partials: fc.nat(2),
   finals: fc.nat(2),
@@ -49,9 +52,9 @@ const slot = fc.record({
   texts: fc.array(fc.constantFrom(...USER_TEXTS), { minLength: 5, maxLength: 5 }),
   ratings: fc.array(fc.constantFrom('positive', 'negative'), { minLength: 5, maxLength: 5 }),
   target: fc.nat(),
-  /** The last of several revisions of feedback takes it back. */
+  /** The last of several revisions of feedback retracts it. */
   isRetracted: fc.boolean(),
-  /** Between two revisions. */
+  /** The time between two revisions. */
   leap: fc.integer({ min: 1, max: 3 }),
 })
 type Slot = typeof slot extends fc.Arbitrary<infer T> ? T : never
@@ -106,12 +109,12 @@ function eventOf(one: Slot, sequence: number, target: string | undefined, index:
   return userMessage(sequence, { content: text, ...(one.kind === 'tool' ? { type: 'tool_call' } : {}) })
 }
 
-/** What must come of a conversation, however it was sent. */
+/** The expected result of a conversation, however it is sent. */
 export interface Outcome {
   readonly events: readonly { readonly id: string; readonly sequence: number; readonly revision: number }[]
-  /** `<id> r<revision>` of everything that was superseded. */
+  /** `<id> r<revision>` of each superseded revision. */
   readonly superseded: readonly string[]
-  /** Every sequence up to here is processed; -1: none. */
+  /** Every sequence up to this one is processed. -1: none. */
   readonly watermark: number
   /** Explicit feedback, in order. */
   readonly feedback: readonly {
@@ -121,11 +124,11 @@ export interface Outcome {
     readonly comment: unknown
     readonly revision: number
   }[]
-  /** Events that cost a unit. */
+  /** The events that cost a unit. */
   readonly units: readonly string[]
 }
 
-/** The events have their newest revision; an open session is processed up to its first gap; numbering starts at 0 or 1. */
+/** Events have their newest revision. An open session is processed up to its first gap. Numbering starts at 0 or at 1. */
 export function outcomeOf(threads: readonly Thread[], hasEnded: boolean): Outcome {
   const newest = threads.map(
     (thread) => thread.revisions.at(-1) as SentEvent & { readonly feedback?: object },

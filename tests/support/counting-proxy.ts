@@ -1,17 +1,17 @@
-/** A TCP proxy that counts, holds, cuts and swallows, as a line does on a bad day. */
+/** A TCP proxy that counts bytes, and can stop forwarding, cut connections and lose answers, as a bad network does. */
 import { connect, createServer, type Socket } from 'node:net'
 
 export interface CountingProxy {
   readonly url: string
-  /** Bytes that clients have sent and the target was given. */
+  /** Bytes that clients sent and the proxy passed on to the target. */
   readonly forwarded: number
-  /** When so many more bytes have been forwarded, cuts the connection that they came on. */
+  /** Cuts the connection that carries the byte after this many more forwarded bytes. */
   cutAfter(bytes: number): void
-  /** When so many more bytes have been forwarded, nothing moves any more; resolves then. */
+  /** Stops forwarding after this many more bytes, and resolves then. */
   holdAfter(bytes: number): Promise<void>
-  /** Everything moves again. */
+  /** Forwards again. */
   release(): void
-  /** Loses the next answer of the target, and the connection with it. */
+  /** Loses the next answer of the target, together with its connection. */
   swallowAnswer(): void
   stop(): Promise<void>
 }
@@ -24,7 +24,7 @@ interface Faults {
   held: PromiseWithResolvers<void>
 }
 
-/** `target`: such as `http://127.0.0.1:3000`. */
+/** `target` is a URL such as `http://127.0.0.1:3000`. */
 export async function startCountingProxy(target: string): Promise<CountingProxy> {
   const { hostname, port } = new URL(target)
   const faults: Faults = {
@@ -73,7 +73,7 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
 function join(client: Socket, upstream: Socket, faults: Faults): void {
   const end = () => {
     client.destroy()
-    // What was forwarded arrives, as it does where a client dies behind a living line.
+    // What was already forwarded still arrives, as when a client dies while the network works.
     upstream.end()
   }
   client.on('data', (chunk: Buffer) => {

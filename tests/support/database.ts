@@ -1,8 +1,8 @@
 /**
- * A PostgreSQL database of its own for a test file, cloned from a migrated template (a clone takes some 50 ms).
+ * A PostgreSQL database for one test file, cloned from a migrated template (a clone takes about 50 ms).
  *
- * `TEST_DATABASE_URL` is the server, with the right to create databases; `TEST_REDIS_URL` a Redis. The check script
- * starts both and sets them; a file that is run alone gets the same servers when they are set by hand.
+ * `TEST_DATABASE_URL` names a server on which databases can be created, and `TEST_REDIS_URL` a Redis. The check script
+ * starts both and sets the variables. A file that runs alone uses the servers that you set by hand.
  */
 import { MIGRATIONS } from '../../sql/migrations.ts'
 import { migrate } from '../../src/platform/db/migrate.ts'
@@ -16,14 +16,14 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-/** @throws Error where the check script did not say where a server is. */
+/** @throws Error if the check script did not name a server */
 export function testServer(name: 'TEST_DATABASE_URL' | 'TEST_REDIS_URL'): string {
   const url = process.env[name]
   if (url === undefined) throw new Error(`${name} is not set: run the tests with "bun run check"`)
   return url
 }
 
-/** Creates a migrated database; `migrated: false` gives an empty one. */
+/** Creates a migrated database; with `migrated: false` an empty one. */
 export async function createTestDatabase(
   options: { readonly migrated?: boolean } = {},
 ): Promise<TestDatabase> {
@@ -45,7 +45,7 @@ export async function createTestDatabase(
   }
 }
 
-/** The template is named after the migrations, so a changed migration makes a new one. */
+/** The template is named after the migrations, so a changed migration creates a new template. */
 async function ensureTemplate(admin: Sql, server: string): Promise<string> {
   const digest = new Bun.CryptoHasher('sha256')
     .update(MIGRATIONS.map((migration) => migration.source).join('\0'))
@@ -61,7 +61,7 @@ async function ensureTemplate(admin: Sql, server: string): Promise<string> {
     const sql = connect({ url: withDatabase(server, name) }, { max: 1, applicationName: 'test-template' })
     await migrate(sql, MIGRATIONS)
     await sql.end({ timeout: 5 })
-    // Marked as a template only when complete: a half-made one is dropped by whoever comes next.
+    // Marked as a template only when complete. The next process that finds an incomplete one drops it.
     await admin.unsafe(`alter database ${name} is_template true`)
     return name
   } finally {

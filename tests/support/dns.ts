@@ -1,7 +1,7 @@
-/** A DNS server on a free UDP port of the loopback interface, which answers as the test says. */
+/** A DNS server on a free UDP port of the loopback interface. The test defines its answers. */
 import { createSocket } from 'node:dgram'
 
-/** What the server knows of a name: its addresses, an answer without any, a failure, or silence. */
+/** What the server knows about a name: addresses, an empty answer, a failure, or no answer at all. */
 export type Zone = readonly string[] | 'nothing' | 'no such name' | 'failure' | 'silence'
 
 export interface DnsServer {
@@ -9,7 +9,7 @@ export interface DnsServer {
   readonly address: string
   /** Questions so far, as `name A` and `name AAAA`. */
   readonly questions: readonly string[]
-  /** Answers each question of the name with the next one of these, the last one from then on. */
+  /** Answers successive questions for the name with successive items. The last item repeats. */
   set(name: string, ...zones: readonly Zone[]): void
   stop(): void
 }
@@ -56,7 +56,7 @@ function questionOf(query: Buffer) {
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 }
 }
 
-/** RFC 1035, section 4.1: the question comes back, and each record points to the name in it. */
+/** RFC 1035 section 4.1: the answer repeats the question, and each record points to the name in it. */
 function answerOf(question: Buffer, type: number, zone: Exclude<Zone, 'silence'>): Buffer {
   const addresses = Array.isArray(zone) ? (zone as readonly string[]) : []
   const records = addresses.filter((address) => address.includes(':') === (type === AAAA)).map(recordOf)

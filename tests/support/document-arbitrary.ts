@@ -1,4 +1,4 @@
-/** Values that fit a JSON Schema of the OpenAPI document, as a stranger's generator would make them. */
+/** Values that fit a JSON Schema of the OpenAPI document, as a generator of test clients would create them. */
 import fc from 'fast-check'
 
 // biome-ignore lint/suspicious/noExplicitAny: a schema of the document, as it came over the wire
@@ -19,7 +19,7 @@ const FORMATS: Readonly<Record<string, fc.Arbitrary<string>>> = {
   regex: fc.constantFrom('a', '\\d{4}', '[a-z]+@[a-z]+', 'x|y'),
 }
 
-/** JSON without U+0000, which no schema of free JSON can say. */
+/** JSON without U+0000. A schema for any JSON cannot exclude it. */
 const FREE: fc.Arbitrary<unknown> = fc.oneof(
   fc.boolean(),
   fc.integer(),
@@ -28,7 +28,7 @@ const FREE: fc.Arbitrary<unknown> = fc.oneof(
   fc.dictionary(TEXT, fc.integer(), { maxKeys: 2 }),
 )
 
-/** `resolve` gives what a `$ref` refers to. */
+/** `resolve` returns what a `$ref` refers to. */
 export function valuesOf(schema: Schema, resolve: (reference: string) => Schema): fc.Arbitrary<unknown> {
   const values = (node: Schema): fc.Arbitrary<unknown> => {
     if (node === true || Object.keys(node).length === 0) return FREE
@@ -63,7 +63,7 @@ export function valuesOf(schema: Schema, resolve: (reference: string) => Schema)
         return FREE
     }
   }
-  /** One of the alternatives is taken, its members go before those of the object. */
+  /** One alternative is chosen. Its members override those of the object. */
   const objects = (node: Schema): fc.Arbitrary<unknown> => {
     const { oneOf, anyOf, ...plain } = node
     const choices = (oneOf ?? [{}]).flatMap((one: Schema) =>
@@ -94,7 +94,7 @@ export function valuesOf(schema: Schema, resolve: (reference: string) => Schema)
     })
     return record.map((value) => complete(node, value as Record<string, unknown>))
   }
-  /** Without members whose companions are missing. */
+  /** Removes members that need another member that is missing. */
   const complete = (node: Schema, value: Record<string, unknown>) => {
     for (const [name, others] of Object.entries<string[]>(node.dependentRequired ?? {}))
       if (name in value && others.some((other) => !(other in value))) delete value[name]

@@ -1,4 +1,4 @@
-/** Waiting for something that happens by itself. Tests never sleep for a fixed time. */
+/** Waits for something that happens by itself. Tests never sleep for a fixed time. */
 
 export interface EventuallyOptions {
   readonly deadlineMs?: number
@@ -6,8 +6,8 @@ export interface EventuallyOptions {
 }
 
 /**
- * Calls `attempt` until it neither throws nor returns `false`, and returns what it returned.
- * @throws what the last attempt threw, when the deadline (20 s) has passed
+ * Calls `attempt` until it neither throws nor returns `false`. Returns the result.
+ * @throws the error of the last attempt after the deadline (20 s)
  */
 export async function eventually<T>(
   attempt: () => T | Promise<T>,

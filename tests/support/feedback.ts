@@ -1,11 +1,11 @@
-/** What tests of feedback share: paths, bodies, and the shortest way to a source, a person and a record. */
+/** Helpers for tests of feedback: paths, bodies, and short functions that create a source, a person and a record. */
 import type { Answer, Client } from './server.ts'
 
 export const SOURCES = '/v3/rest/feedback-sources'
 export const PEOPLE = '/v3/rest/people'
 export const recordsOf = (sourceId: number) => `${SOURCES}/${sourceId}/records`
 
-/** A field that is right, changed by `field`. */
+/** A valid field, with the changes in `field`. */
 export const field = (change: object = {}) => ({
   category: 'content',
   type: 'string',
@@ -27,7 +27,7 @@ export async function putPerson(client: Client, person: object) {
   return expectStatus(200, await client.put(PEOPLE, person))
 }
 
-/** Creates a record and returns the answer's body. */
+/** Creates a record and returns the response body. */
 export async function createRecord(client: Client, sourceId: number, record: object = {}) {
   return expectStatus(201, await client.post(recordsOf(sourceId), { fields: [field()], ...record }))
 }

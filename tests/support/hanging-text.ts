@@ -1,4 +1,4 @@
-/** A process of text jobs some of which hang or end it: what the first text says is what it does. */
+/** A text process in which some jobs hang or end the process. The first text of a job says what it does. */
 import { linesOf } from '../../src/analyze/lines.ts'
 
 for await (const line of linesOf(Bun.stdin.stream())) {

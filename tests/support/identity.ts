@@ -1,4 +1,4 @@
-/** An identity service over a test database, as one of possibly several processes of the service would hold it. */
+/** An identity service on a test database. Several of them act as several processes of the service. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,11 +20,11 @@ export interface IdentityProcessOptions {
   readonly databaseUrl: string
   readonly env?: Readonly<Record<string, string>>
   readonly clock?: Clock
-  /** Shared by processes that sign and verify each other's tokens; a private one unless given. */
+  /** Shared by processes that verify each other's tokens. Default: a private key. */
   readonly dataDir?: string
 }
 
-/** Its pool, caches and keys are its own; only the database is shared. */
+/** Its pool, caches and keys are private. Only the database is shared. */
 export function openIdentity(options: IdentityProcessOptions): IdentityProcess {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'earshot-identity-'))
   const config = loadConfig({ DATA_DIR: dataDir, LOG_LEVEL: 'silent', ...options.env })

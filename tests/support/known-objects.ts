@@ -1,12 +1,12 @@
-/** An organization with one object of every kind that an address or a body names, and every credential. */
+/** An organization with one object of every kind that a path or a body can name, and with every credential. */
 import type { Operation } from '../../src/http/operation.ts'
+import { createCodingSession } from './coding-sessions.ts'
 import { createSource } from './metadata.ts'
-import { insertCodingSession } from './projects.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from './recordings.ts'
-import type { Credential, TestServer } from './server.ts'
+import type { Client, Credential, TestServer } from './server.ts'
 
 export interface KnownObjects {
-  /** Ids of existing objects, by the names of path parameters and members. */
+  /** Ids of existing objects, by name of path parameter and member. */
   readonly known: Readonly<Record<string, unknown>>
   readonly credentials: Readonly<Record<Operation['access'], readonly Credential[]>>
 }
@@ -17,7 +17,7 @@ export async function createKnownObjects(server: TestServer): Promise<KnownObjec
   return {
     known: {
       ...(await createObjects(server, organizationId, apiKey)),
-      ...(await createProject(server, organizationId, apiKey)),
+      ...(await createProject(server.as({ apiKey }))),
     },
     credentials: {
       public: ['nobody'],
@@ -31,14 +31,14 @@ export async function createKnownObjects(server: TestServer): Promise<KnownObjec
 
 async function createObjects(server: TestServer, organizationId: string, apiKey: string) {
   const client = server.as({ apiKey })
-  // Another one than that which ingests: its settings will be anything.
+  // Not the application that ingests, because its settings change during the test.
   const application = await server.createApplication(organizationId, { agentKey: 'changing' })
   const feedbackSource = await client.post('/v3/rest/feedback-sources', { name: 'Help desk', type: 'api' })
   const recording = await createRecording(client, {
     transcript: [utterance(0, 1)],
     participants: [{ speaker: 0, email: 'ada@example.com' }],
   })
-  // Not the user who sends requests.
+  // Not the user who sends the requests.
   const { userId } = await server.createUser(organizationId)
   const person = await client.put('/v3/rest/people', { email: 'grace@example.com' })
   return {
@@ -57,16 +57,15 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
 }
 
 /** A project with an agent session. */
-async function createProject(server: TestServer, organizationId: string, apiKey: string) {
-  const client = server.as({ apiKey })
+async function createProject(client: Client) {
   const { publicId } = (await client.post('/v3/rest/projects', { name: 'Checkout' })).body
-  const agentSessionId = await insertCodingSession(server.database.sql, organizationId, null)
-  await client.post(`/v3/rest/projects/${publicId}/agent-sessions`, { sessionId: agentSessionId })
+  const sessionId = await createCodingSession(client)
+  await client.post(`/v3/rest/projects/${publicId}/agent-sessions`, { sessionId })
   // In a body, a session is one of a coding agent.
-  return { publicId, agentSessionId, sessionId: agentSessionId }
+  return { publicId, codingSessionId: sessionId, sessionId }
 }
 
-/** The path with known ids in its braces. */
+/** Puts known ids into the braces of the path. */
 export function filledPath(path: string, known: KnownObjects['known']): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(known[name]))
 }

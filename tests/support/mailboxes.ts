@@ -1,4 +1,4 @@
-/** Actors with messages and workers without a runtime, for tests of the protocol's statements. */
+/** Actors with messages, and workers without a runtime, for tests of the statements of the actor protocol. */
 import { send } from '../../src/actors/mailbox.ts'
 import { claim } from '../../src/actors/statements.ts'
 import type { ActorKey } from '../../src/actors/types.ts'
@@ -9,7 +9,7 @@ export const LEASE_MS = 10_000
 
 export const newKey = (): ActorKey => `session:${crypto.randomUUID()}`
 
-export async function actorWithMail(sql: Sql, count = 1): Promise<ActorKey> {
+export async function actorWithMessages(sql: Sql, count = 1): Promise<ActorKey> {
   const key = newKey()
   for (let i = 0; i < count; i++) await send(sql, [{ key, type: 'tick' }])
   return key

@@ -1,12 +1,13 @@
-/** Media made by code, and origins that send it well or badly. */
+/** Generated media, and servers that send media well or badly. */
 import { createFetchPublic } from '../../src/platform/net/fetch-public.ts'
+import { createOutboundPolicy } from '../../src/platform/net/outbound-url.ts'
 import { createResolve } from '../../src/platform/net/resolve.ts'
 
-/** Fetches by this DNS server, with 127.0.0.1 in the part of the public internet. */
+/** Fetches with this DNS server, and has 127.0.0.1 in `OUTBOUND_ALLOW`. */
 export const localInternet = (dns: string) =>
   createFetchPublic({
     resolve: createResolve({ servers: [dns], timeoutMs: 500, tries: 1 }),
-    judge: (address) => address === '127.0.0.1',
+    policy: createOutboundPolicy(['127.0.0.1/32']),
     patience: { answerMs: 2_000, stallMs: 2_000, stallBytes: 1_000 },
   })
 
@@ -40,22 +41,22 @@ export const sha256 = (bytes: Uint8Array | ArrayBuffer) =>
 
 export interface RawOrigin {
   readonly port: number
-  /** Heads of requests so far. */
+  /** Heads of the requests so far. */
   readonly requests: readonly string[]
   stop(): void
 }
 
-/** Takes the head of a request; writes bytes; ends the connection well, or by a reset. */
+/** Gets the head of a request, writes bytes, and ends the connection normally or with a reset. */
 export interface RawExchange {
   readonly head: string
-  /** From 1. */
+  /** Starts at 1. */
   readonly number: number
   write(data: string | Uint8Array): void
   end(): void
   reset(): void
 }
 
-/** An origin that speaks HTTP as badly as the test wants. */
+/** An HTTP server that behaves as badly as the test wants. */
 export function startRawOrigin(answer: (exchange: RawExchange) => void, hostname = '127.0.0.1'): RawOrigin {
   const requests: string[] = []
   const listener = Bun.listen<{ head: string; pending: Uint8Array[]; ending: 'end' | 'terminate' | null }>({

@@ -1,6 +1,6 @@
 /**
- * A session in memory that applies the decisions of the event rules as the store does: the model that the rules are
- * tested against.
+ * A session in memory that applies the decisions of the event rules as the store does. It is the model for tests of the
+ * rules.
  */
 
 import { type PreparedEvent, prepareEvent } from '../../src/agents/events/fingerprint.ts'
@@ -30,7 +30,10 @@ export class MemorySession {
     this.#versions.push({ ...DEFAULT_SETTINGS, ...change })
   }
 
-  /** Sends one request; the counts are accepted, deduplicated, revised. @throws AppError and stores nothing */
+  /**
+   * Sends one request. Returns the numbers of accepted, deduplicated and revised events. @throws AppError if the
+   * request is refused; nothing is stored then
+   */
   send(events: readonly Event[]): [number, number, number] {
     const input = this.inputFor(events)
     const decision = decide(input)
@@ -66,7 +69,7 @@ export class MemorySession {
     this.rows.delete(externalEventId)
   }
 
-  /** What is stored, independent of the order in which it was. */
+  /** What is stored, independent of the order of storing. */
   snapshot(): readonly unknown[] {
     return [...this.rows]
       .map(([id, { body, sequence, revision, type, final }]) => ({

@@ -1,4 +1,4 @@
-/** The service with two organizations, and what a test of metadata needs beside the interface: foreign and integrated rows. */
+/** The service with two organizations, and helpers that write rows of another organization and of integrations. */
 import type { Sql } from '../../src/platform/db/pool.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from './server.ts'
@@ -7,13 +7,13 @@ export const SOURCES = '/v3/rest/metadata/sources'
 export const FIELDS = '/v3/rest/metadata/fields'
 
 export interface Tenant extends TestTenant {
-  /** With the organization's key. */
+  /** Uses the organization's key. */
   readonly key: Client
-  /** With the user's token. */
+  /** Uses the user's token. */
   readonly user: Client
 }
 
-/** An organization that no other test has. */
+/** Creates an organization that no other test uses. */
 export async function createTenant(server: TestServer): Promise<Tenant> {
   const tenant = await server.createTenant()
   const { apiKey, userToken } = tenant
@@ -35,13 +35,13 @@ export async function createField(client: Client, sourceId: string, field: objec
   return body.id
 }
 
-/** The id of the canonical source, which the list makes. */
+/** The id of the canonical source. Listing the sources creates it. */
 export async function canonicalSource(client: Client): Promise<string> {
   const { body } = await client.get(SOURCES)
   return body.find((source: { isCanonicalRecordingSource: boolean }) => source.isCanonicalRecordingSource).id
 }
 
-/** A source with one field, as an integration would make them. */
+/** Creates a source with one field, as an integration does. */
 export async function insertIntegration(sql: Sql, organizationId: string) {
   const [sourceId, fieldId] = [newId(), newId()]
   await sql`
@@ -53,7 +53,7 @@ export async function insertIntegration(sql: Sql, organizationId: string) {
   return { sourceId, fieldId }
 }
 
-/** Everything that is stored of definitions, to be compared before and after. */
+/** All stored definitions, for a comparison before and after. */
 export async function definitions(sql: Sql, organizationId: string) {
   const [row] = await sql`
     select
@@ -62,7 +62,7 @@ export async function definitions(sql: Sql, organizationId: string) {
   return row
 }
 
-/** A recording with nothing but an id. */
+/** Creates a recording that has only an id. */
 export async function insertRecording(sql: Sql, organizationId: string): Promise<string> {
   const id = newId()
   await sql`

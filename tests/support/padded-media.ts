@@ -1,12 +1,12 @@
-/** Media of any size, of which a player needs the first few kilobytes. */
+/** Media of any size. A player needs only the first few kilobytes. */
 import { copyFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 const PICTURE = resolve(import.meta.dir, '../media/fixtures/picture.mp4')
 
 /**
- * An MP4 that plays, with free space behind it up to `size` bytes. The space is a hole of the file, so it costs no disk
- * (ISO/IEC 14496-12: a box `free` whose length is in 64 bits).
+ * A playable MP4, padded with free space to `size` bytes. The padding is a hole in the file, so it uses no disk space
+ * (ISO/IEC 14496-12: a box `free` with a 64-bit length).
  */
 export function writePaddedMp4(path: string, size: number): string {
   copyFileSync(PICTURE, path)

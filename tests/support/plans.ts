@@ -1,4 +1,4 @@
-/** What statements read: they are noted as the service sends them, and explained on a connection of their own. */
+/** Measures what statements read. It records them as the service sends them, and explains them on a separate connection. */
 import type { Query, Sql } from '../../src/platform/db/pool.ts'
 
 export interface Statement {
@@ -6,12 +6,12 @@ export interface Statement {
   readonly parameters: readonly unknown[]
 }
 
-/** Hands every statement that leaves through `sql` to `note`. */
+/** Passes every statement that is sent through `sql` to `note`. */
 export function noting(sql: Query, note: (statement: () => Statement | null) => void): Query {
   return new Proxy(sql, {
     apply(target, self, args: unknown[]) {
       const made: unknown = Reflect.apply(target, self, args)
-      // A piece of another statement is made in the same way, and is never sent.
+      // Fragments of other statements are created in the same way, but are never sent.
       note(() => sentOf(made))
       return made
     },
@@ -39,23 +39,23 @@ interface Node {
 }
 
 export interface Reading {
-  /** Rows taken out of tables and indexes, those included that a condition threw away. */
+  /** Rows read from tables and indexes, including rows that a condition removed. */
   readonly rows: number
   /** Pages of 8 KiB. */
   readonly pages: number
-  /** Tables that are read from end to end. */
+  /** Tables that are read completely. */
   readonly scanned: readonly string[]
-  /** Every step that reads, for people: its kind, its index or table, its rows. */
+  /** Every step that reads, as text: its kind, its index or table, its rows. */
   readonly steps: readonly string[]
 }
 
-/** Prepares the statement under `name` on the one connection of `sql`, and has it planned once as a kept plan would be. */
+/** Prepares the statement under `name` on the only connection of `sql`, and plans it once as a kept plan. */
 export async function prepare(sql: Sql, name: string, statement: Statement): Promise<void> {
   await sql.unsafe(`prepare ${name} as ${statement.text}`)
   await sql.unsafe(`explain ${execution(name, statement)}`)
 }
 
-/** Runs it as it was prepared. */
+/** Runs the prepared statement. */
 export async function reading(sql: Sql, name: string, statement: Statement): Promise<Reading> {
   const [row] = await sql.unsafe<{ 'QUERY PLAN': [{ Plan: Node & Record<string, number> }] }[]>(
     `explain (analyze, buffers, timing off, format json) ${execution(name, statement)}`,

@@ -1,4 +1,7 @@
-/** A Redis server that belongs to one test, which may kill, restart or flush it. On a Unix socket, without persistence. */
+/**
+ * A Redis server for one test, which may kill, restart or flush it. It listens on a Unix socket and stores nothing on
+ * disk.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,13 +9,13 @@ import { Redis } from 'ioredis'
 import { eventually } from './eventually.ts'
 
 export interface PrivateRedis {
-  /** `redis+unix://…`; the same before and after a restart. */
+  /** `redis+unix://…`. A restart does not change it. */
   readonly url: string
   /** Runs one command, such as `command('FLUSHALL')`. */
   command(name: string, ...args: readonly (string | number)[]): Promise<unknown>
-  /** Ends it at once, as `kill -9` does. */
+  /** Kills it, as `kill -9` does. */
   kill(): Promise<void>
-  /** Freezes (`SIGSTOP`) or thaws (`SIGCONT`) it: connections stay open and nobody answers. */
+  /** Freezes (`SIGSTOP`) or thaws (`SIGCONT`) it. Connections stay open, but get no answer. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void
   /** Starts it again, empty. */
   restart(): Promise<void>
@@ -21,9 +24,9 @@ export interface PrivateRedis {
 }
 
 /**
- * @param port of the loopback interface to listen on too; 0: none
+ * @param port also listens on this port of the loopback interface; 0: on none
  * @param more settings, as arguments of the program
- * @throws Error where there is no Redis program.
+ * @throws Error if there is no Redis program
  */
 export async function startPrivateRedis(port = 0, more: readonly string[] = []): Promise<PrivateRedis> {
   const program = Bun.which('redis-server') ?? Bun.which('valkey-server')

@@ -1,8 +1,8 @@
 /**
- * The real service as child processes: what a test starts here is a program of its own that may be killed.
+ * The real service as child processes, which a test may kill.
  *
- * The rule: whatever was started must have ended when the file is done, its own child processes included. What is left
- * is killed and the file fails.
+ * Everything that a test file starts, and its child processes, must have ended at the end of the file. Otherwise the
+ * file fails, and what still runs is killed.
  */
 import { afterAll } from 'bun:test'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
@@ -16,39 +16,39 @@ const START_TIMEOUT_MS = 60_000
 const URL_IN_OUTPUT = /^\s*Address\s+https?:\/\/\S+:(\d+)$/m
 
 export interface ServiceOptions {
-  /** Defaults to the source tree: `bun src/cli.ts serve`. */
+  /** Default: the source tree, `bun src/cli.ts serve`. */
   readonly command?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /**
-   * When the service counts as started: `http` (default) when `/ready` answers 200 on the address that it printed,
-   * a pattern when the output matches, `none` at once.
+   * When the service counts as started. `http` (the default): `/ready` answers 200 at the printed address. A pattern:
+   * the output matches. `none`: at once.
    */
   readonly ready?: 'http' | 'none' | RegExp
-  /** It leads a process group of its own, which `killGroup` ends. */
+  /** Leads its own process group. `killGroup` ends the group. */
   readonly group?: boolean
 }
 
 export interface Service {
-  /** Scheme, host and port; empty unless `ready` is `http`. */
+  /** Scheme, host and port. Empty unless `ready` is `http`. */
   readonly baseUrl: string
   readonly pid: number
-  /** Exit code, or the name of the signal that ended it. */
+  /** Exit code, or the name of the signal that ended the process. */
   readonly exited: Promise<number | string>
   /** Everything written to standard output and standard error so far. */
   output(): string
-  /** Sends the signal (default `SIGTERM`) and waits for the end. SIGSTOP and SIGCONT are only sent. */
+  /** Sends the signal (default `SIGTERM`) and waits for the end. Does not wait after SIGSTOP and SIGCONT. */
   kill(signal?: NodeJS.Signals): Promise<number | string | null>
-  /** SIGKILL to the process and to all that it has not put into a group of their own. */
+  /** Sends SIGKILL to the process and to its children, except those in process groups of their own. */
   killGroup(): Promise<number | string>
 }
 
 export interface Services {
-  /** A private folder; `DATA_DIR` is `data` in it unless told otherwise. */
+  /** A private folder. The default of `DATA_DIR` is `data` in it. */
   readonly folder: string
   start(options?: ServiceOptions): Promise<Service>
 }
 
-/** Registers the clean-up of this test file (or `describe` block) and returns the starter. */
+/** Registers the clean-up of this test file or `describe` block, and returns the starter. */
 export function useServices(): Services {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'earshot-test-')))
   const started: Service[] = []
@@ -73,7 +73,7 @@ function spawnService(folder: string, options: ServiceOptions): Service {
   let output = ''
   const child = Bun.spawn([...(options.command ?? [process.execPath, 'src/cli.ts', 'serve'])], {
     cwd: ROOT,
-    // Nothing but what is said here: a variable of the developer's shell must not change a test.
+    // Only these variables: a variable of the developer's shell must not change a test.
     env: {
       PATH: process.env.PATH ?? '',
       HOME: folder,
@@ -143,7 +143,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Processes whose command line names the folder: servers that the service started under it. */
+/** Processes whose command line names the folder: servers that the service started. */
 function processesNaming(folder: string): readonly number[] {
   const { stdout } = Bun.spawnSync(['ps', '-axww', '-o', 'pid=,command='])
   return stdout

@@ -1,8 +1,8 @@
 /**
- * The suite *raw hosts*: what a request's `Host` may say, written byte by byte, against a running service.
+ * The suite *raw hosts*: requests with every kind of `Host`, written byte by byte to a running service.
  *
- * The rule: a malformed `Host` is 400 with the body of every failure, and a well-formed one never changes which route answers nor what a
- * log line shows. The same suite runs against the source tree and against the executable.
+ * A malformed `Host` is 400 with the usual error body. A well-formed `Host` never changes which route answers or what a
+ * log line shows. The suite runs against the source tree and against the executable.
  */
 
 import { expect, test } from 'bun:test'
@@ -23,7 +23,7 @@ export interface RawHostAnswer {
   readonly body: string
 }
 
-/** Sends a head as it is written here and resolves with all that comes until the server closes the connection. */
+/** Sends this head unchanged. Resolves with everything received until the server closes the connection. */
 export function sendHead(
   baseUrl: string,
   requestLine: string,
@@ -78,7 +78,7 @@ const MALFORMED = [
   'a\tb',
 ]
 
-/** `{host}` stands for none at all: HTTP/1.0 allows that, and so do health checks of load balancers. */
+/** `{host}` stands for no `Host` at all, which HTTP/1.0 allows. Health checks of load balancers do this. */
 const WELL_FORMED = [
   'a',
   'ab',
@@ -92,12 +92,12 @@ const WELL_FORMED = [
   `${'long.'.repeat(40)}example`,
 ]
 
-/** Of a token's form, and of no upload. */
+/** Has the form of a token, but belongs to no upload. */
 const TOKEN = 'T0kenT0kenT0kenT0kenT0kenT0kenT0kenT0kenT0k'
 
 const ID = '00000000-0000-7000-8000-000000000000'
 
-/** One address of every family of routes, with the status and the error code that it has with an ordinary `Host`. */
+/** One address of every family of routes, with the status and error code for an ordinary `Host`. */
 const FAMILIES: readonly (readonly [path: string, status: number, code?: string])[] = [
   ['/health', 200],
   ['/ready', 200],
@@ -118,7 +118,7 @@ const FAMILIES: readonly (readonly [path: string, status: number, code?: string]
   ['/nothing', 404],
 ]
 
-/** What a prefix must not turn into: the route behind it. */
+/** The route that a prefix must not reach. */
 const SHIFTED = ['/x/metrics', '/x/health', `/x/v3/rest/recordings`, '/anything/openapi.json', '//metrics']
 
 function expectAnswer([path, status, code]: (typeof FAMILIES)[number], answer: RawHostAnswer): void {
@@ -126,7 +126,7 @@ function expectAnswer([path, status, code]: (typeof FAMILIES)[number], answer: R
   if (code !== undefined) expect(JSON.parse(answer.body)).toMatchObject({ code })
 }
 
-/** Registers the tests; `target` is asked when they run. */
+/** Registers the tests. `target` is called when they run. */
 export function testRawHosts(target: () => RawHostTarget): void {
   const get = (path: string, host: string | null, line = `GET ${path} HTTP/1.1`) => {
     const { baseUrl, apiKey } = target()

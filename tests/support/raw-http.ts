@@ -1,14 +1,14 @@
 /**
- * Requests written byte by byte: what no HTTP client would send, such as a body that never ends. Counts what the
- * server took.
+ * Requests written byte by byte, such as a body that never ends. No HTTP client would send them. Counts the bytes that
+ * the server accepted.
  */
 import { connect } from 'node:net'
 
 export interface RawAnswer {
   readonly status: number
-  /** Everything behind the head. */
+  /** Everything after the head. */
   readonly body: string
-  /** Bytes of body that were handed to the network before the answer was there. */
+  /** Bytes of the body that were written before the answer arrived. */
   readonly bytesSent: number
 }
 
@@ -24,7 +24,7 @@ export interface RawRequest {
   readonly maxBytes?: number
 }
 
-/** Sends a POST and reads the answer's head and as much of its body as came with it. */
+/** Sends a POST. Reads the head of the answer, and the part of its body that arrives with it. */
 export function rawPost(baseUrl: string, request: RawRequest): Promise<RawAnswer> {
   const { hostname, port } = new URL(baseUrl)
   const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>()

@@ -1,4 +1,7 @@
-/** A request whose body a test sends piece by piece, and may leave unfinished in either way that a client goes away. */
+/**
+ * A request whose body a test sends in pieces. The test can leave it unfinished by closing or by resetting the
+ * connection.
+ */
 import { connect } from 'node:net'
 
 export interface RawResponse {
@@ -9,19 +12,19 @@ export interface RawResponse {
 }
 
 export interface RawRequest {
-  /** Resolves when the bytes are handed to the network; to false where the connection is closed. */
+  /** Resolves when the bytes are written; to false if the connection is closed. */
   write(bytes: Uint8Array): Promise<boolean>
   /** Closes this side, as a program that ends does. */
   end(): void
-  /** Resets the connection, as one that is killed does. */
+  /** Resets the connection, as a killed program does. */
   reset(): void
-  /** The first answer whose body is complete; null where the connection ends without one. */
+  /** The first complete answer. Null if the connection ends without one. */
   readonly response: Promise<RawResponse | null>
   /** Resolves when the server has closed the connection. */
   readonly closed: Promise<void>
 }
 
-/** Sends the head; `Content-Length` or `Transfer-Encoding` are for the caller to say. */
+/** Sends the head. The caller sets `Content-Length` or `Transfer-Encoding`. */
 export function openRequest(
   method: string,
   url: string,
@@ -37,7 +40,7 @@ export function openRequest(
     const parsed = parse(received)
     if (parsed !== null) response.resolve(parsed)
   })
-  // A reset is one of the ways to be closed.
+  // A reset also closes a connection.
   socket.on('error', () => {})
   socket.on('close', () => {
     response.resolve(null)
@@ -65,7 +68,7 @@ export function openRequest(
   }
 }
 
-/** What interim responses (1xx) go before. */
+/** Interim responses (1xx) precede the final response. */
 function parse(text: string): RawResponse | null {
   const end = text.indexOf('\r\n\r\n')
   if (end === -1) return null

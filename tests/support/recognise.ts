@@ -1,5 +1,6 @@
 /**
- * A recogniser for tests of TRANSCRIBE_COMMAND: PocketSphinx of either kind, with its words as segments in JSON.
+ * A speech recogniser for tests of TRANSCRIBE_COMMAND: PocketSphinx of either version. It prints each word as a
+ * segment, in JSON.
  *
  * Argument: a WAV file, mono, 16 kHz.
  */
@@ -22,7 +23,7 @@ function joined(list: readonly Word[]) {
   return { start: list[0]?.start, end: list.at(-1)?.end, text: list.map(({ text }) => text).join(' ') }
 }
 
-/** Up to version 0.8: a line for each word with its times and its probability. */
+/** Up to version 0.8: one line for each word, with its times and its probability. */
 function hearContinuously(path: string): readonly Word[] {
   return run('pocketsphinx_continuous', '-infile', path, '-time', 'yes')
     .split('\n')
@@ -32,7 +33,7 @@ function hearContinuously(path: string): readonly Word[] {
     })
 }
 
-/** From version 5: JSON of its own. */
+/** From version 5: its own JSON. */
 function hearByFive(path: string): readonly Word[] {
   const { w } = JSON.parse(run('pocketsphinx', 'single', path)) as {
     readonly w: readonly { readonly t: string; readonly b: number; readonly d: number }[]

@@ -1,4 +1,4 @@
-/** What tests of recordings share: bodies, folders, fields, and what the whole database holds of recordings. */
+/** Helpers for tests of recordings: bodies, folders, fields, and the number of rows in the database. */
 import type { Sql } from '../../src/platform/db/pool.ts'
 import { canonicalSource, createField } from './metadata.ts'
 import type { Client } from './server.ts'
@@ -31,7 +31,7 @@ export async function createCanonicalField(client: Client, type = 'string'): Pro
   return createField(client, await canonicalSource(client), { name: crypto.randomUUID(), type })
 }
 
-/** Everything that creating a recording writes to, besides definitions and folders that are there before. */
+/** Every table that creating a recording writes to, except those of definitions and folders. */
 export const RECORDING_TABLES = [
   'recording',
   'recording_folder',
@@ -45,7 +45,7 @@ export const RECORDING_TABLES = [
   'actor_message',
 ] as const
 
-/** Rows of each of the tables. */
+/** The number of rows of each table. */
 export async function countRows(sql: Sql): Promise<Readonly<Record<string, number>>> {
   const counts = await Promise.all(
     RECORDING_TABLES.map(async (table) => {
@@ -56,5 +56,5 @@ export async function countRows(sql: Sql): Promise<Readonly<Record<string, numbe
   return Object.fromEntries(counts)
 }
 
-/** What `countRows` gives where nothing was ever written. */
+/** The result of `countRows` if nothing was ever written. */
 export const NOTHING = Object.fromEntries(RECORDING_TABLES.map((table) => [table, 0]))

@@ -1,4 +1,4 @@
-/** Texts that make tools for text slow: one unit repeated, alone or before something that spoils a match. */
+/** Texts that slow down text tools: one unit repeated, alone or followed by something that prevents a match. */
 
 const UNITS: readonly string[] = [
   ...['http://a.b/', '://', 'www.', 'a@b.c', '@', 'Zm9vYmFy', 'a', 'A', 'ab ', 'Az', 'a-', 'a_b', "a'", 'a.'],
@@ -87,12 +87,12 @@ const UNITS: readonly string[] = [
 /** What may follow the last unit. */
 const ENDS: readonly string[] = ['', '!', '\u0000', '\n"', ' a']
 
-/** What takes quadratic time is seen at this length, too; longer texts are tried with one end only. */
+/** Quadratic time is visible at this length, too. Longer texts are tried with one ending only. */
 const LONG = 100_000
 
 /**
- * Of every unit, texts that begin with `start`: one of `length` code units, and as long as that is not many, or shorter, one of each
- * end.
+ * For every unit, texts that begin with `start`: one of `length` code units. If the texts are short enough, one for
+ * each ending.
  */
 export function* repeated(
   length: number,
@@ -111,7 +111,10 @@ export function* repeated(
   }
 }
 
-/** Milliseconds of CPU that `work` takes: what this thread used where other threads and processes do not count, at its best. */
+/**
+ * Milliseconds of CPU that `work` takes. Measures this thread only, if the platform can. Takes the best of several
+ * runs.
+ */
 export async function cpuMs(work: () => unknown, boundMs: number): Promise<number> {
   let best = Number.POSITIVE_INFINITY
   for (let attempt = 0; attempt < 3 && best > boundMs; attempt++) {
@@ -119,7 +122,7 @@ export async function cpuMs(work: () => unknown, boundMs: number): Promise<numbe
     const started = performance.now()
     await work()
     const { user, system } = process.cpuUsage(before)
-    // The process has other threads (garbage collection, compilation): the time that passed is a bound, too.
+    // Other threads of the process (garbage collection, compilation) also use CPU, so elapsed time is a second bound.
     best = Math.min(best, (user + system) / 1_000, performance.now() - started)
   }
   return best

@@ -1,6 +1,6 @@
 /**
- * The service inside the test process: a database of its own, the real container, real HTTP on a free port of the
- * loopback interface. Limits of requests a minute are off unless `env` sets them.
+ * The service inside the test process: its own database, the real container, and real HTTP on a free port of the
+ * loopback interface. Rate limits are off unless `env` sets them.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,21 +17,21 @@ import type { Query } from '../../src/platform/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
 export interface TestServerOptions {
-  /** Variables as the service reads them, such as `RATE_LIMIT_READS`. */
+  /** Environment variables of the service, such as `RATE_LIMIT_READS`. */
   readonly env?: Readonly<Record<string, string>>
-  /** A Redis that this test has for itself (see private-redis.ts); without one the service runs without Redis. */
+  /** A Redis for this test alone (see private-redis.ts). Default: the service runs without Redis. */
   readonly redis?: string
-  /** Run the actors in this process, too; with options other than the defaults where given. */
+  /** Also runs the actors in this process, with these options if given. */
   readonly actors?: boolean | Partial<RuntimeOptions>
   /** Versions and window of the website API. */
   readonly website?: WebsiteOptions
-  /** Sees the statements of lists; see plans.ts. */
+  /** Gets the statements of lists; see plans.ts. */
   readonly reads?: (reads: Query) => Query
-  /** Another server, which is stopped later: this one is a second process on its database. */
+  /** Another server, which stops later. This one is a second process on its database. */
   readonly beside?: TestServer
 }
 
-/** An organization with what is needed to act for it. */
+/** An organization with its credentials. */
 export interface TestTenant {
   readonly organizationId: string
   readonly apiKey: string
@@ -78,9 +78,11 @@ const LIMITS_OFF = {
   RATE_LIMIT_WEBSITE_READS: '0',
   RATE_LIMIT_ASSISTANT: '0',
   RATE_LIMIT_FORMS: '0',
+  RATE_LIMIT_MEETING_JOINS: '0',
+  RATE_LIMIT_RECORDER_HOOKS: '0',
 }
 
-/** Starts it; `stop` drops the database too. */
+/** Starts the service. `stop` also drops the database. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'earshot-data-'))
   const database = options.beside?.database ?? (await createTestDatabase())
@@ -151,7 +153,7 @@ function tenants({ identity, applications }: Features) {
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** Parsed JSON; null without a body. Tests look into it with `expect`, so it has no type. */
+  /** Parsed JSON, or null without a body. It has no type, because tests inspect it with `expect`. */
   // biome-ignore lint/suspicious/noExplicitAny: what comes over the wire is for the test to judge
   readonly body: any
 }
@@ -159,7 +161,7 @@ export interface Answer {
 export interface Client {
   get(path: string, headers?: Record<string, string>): Promise<Answer>
   delete(path: string, headers?: Record<string, string>): Promise<Answer>
-  /** Sends `body` as JSON; a string or bytes go as they are. */
+  /** Sends `body` as JSON. Strings and bytes are sent unchanged. */
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
   patch(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
   put(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>

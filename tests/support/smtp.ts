@@ -1,4 +1,4 @@
-/** A real SMTP server on the loopback interface that keeps what it was given. Mail is read by an independent parser. */
+/** A real SMTP server on the loopback interface that keeps what it receives. An independent parser reads the mail. */
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 
@@ -6,19 +6,19 @@ export interface Delivered {
   readonly from: string
   readonly to: readonly string[]
   readonly mail: Email
-  /** As it came over the wire. */
+  /** The mail as received. */
   readonly source: string
 }
 
 export interface SmtpSink {
-  /** `smtp://127.0.0.1:port`; the same after a restart. */
+  /** `smtp://127.0.0.1:port`. A restart does not change it. */
   readonly url: string
   readonly delivered: readonly Delivered[]
-  /** Refuses these recipients for good (550). */
+  /** Refuses these recipients permanently (550). */
   readonly unknown: Set<string>
-  /** While true, every message is refused for now (451) once it was sent. */
+  /** While true, refuses every message temporarily (451) after it was sent. */
   busy: boolean
-  /** Ends it: connections are refused. */
+  /** Ends the server. Connections are refused. */
   stop(): Promise<void>
   start(): Promise<void>
 }

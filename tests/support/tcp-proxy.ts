@@ -1,13 +1,13 @@
 /**
- * A bad network between two programs: a TCP proxy that can be told to stop forwarding without a word, to lose the
- * answers only, to cut, or to delay.
+ * A bad network between two programs: a TCP proxy that can stop forwarding silently, lose answers, cut connections, or
+ * delay.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
 /**
  * - `good`: forwards.
  * - `silent`: forwards nothing in either direction and closes nothing, as a firewall that forgot a connection does.
- * - `deaf`: requests arrive and their answers do not: what was sent is done, and nobody hears of it.
+ * - `deaf`: requests arrive, but their answers are lost. So the request takes effect, and the client does not learn it.
  */
 export type Line = 'good' | 'silent' | 'deaf'
 
@@ -15,18 +15,18 @@ export interface TcpProxy {
   readonly port: number
   /** Open connections. */
   readonly connections: number
-  /** Connections that were refused so far. */
+  /** Connections refused so far. */
   readonly refused: number
   /**
-   * What becomes of all connections from now on, those that are open included. A connection that has lost bytes never
-   * recovers: it stays as it was when the line is good again, and only new ones work.
+   * The state of all connections from now on, including open ones. A connection that lost bytes never recovers: when
+   * the network is good again, only new connections work.
    */
   setLine(line: Line): void
-  /** Every chunk, in both directions, from now on. */
+  /** Delays every chunk in both directions from now on. */
   setDelay(ms: number): void
-  /** Ends all open connections, by reset. @returns how many */
+  /** Resets all open connections. @returns how many */
   cut(): number
-  /** Cuts, and refuses connections until told otherwise. */
+  /** Cuts, and refuses new connections until told otherwise. */
   setRefusing(refusing: boolean): void
   stop(): Promise<void>
 }
@@ -70,7 +70,7 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
     )
     for (const socket of [near, pair.far]) {
       socket.setNoDelay(true)
-      // On a line that is cut nobody hears that the other side has gone.
+      // On a line that is cut, neither side learns that the other has gone.
       socket.on('error', () => pair.line === 'good' && end())
       socket.on('close', () => (pair.line === 'good' || socket === near) && end())
     }
@@ -113,7 +113,7 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
   }
 }
 
-/** Forwards chunk by chunk; later ones wait for earlier ones that are delayed. */
+/** Forwards chunk by chunk. Later chunks wait for earlier delayed ones. */
 function forward(from: Socket, to: Socket, passes: () => boolean, delayMs: () => number): void {
   let before: Promise<unknown> = Promise.resolve()
   let held = 0

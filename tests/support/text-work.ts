@@ -1,4 +1,4 @@
-/** Text jobs done where they are called: for tests of what the jobs find, which need no process. */
+/** Runs text jobs in the calling process, for tests of what the jobs find. */
 import { createTextDoers, type TextJob, type TextJobs, type TextWork } from '../../src/analyze/text-work.ts'
 
 const doers = createTextDoers()

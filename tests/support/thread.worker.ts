@@ -32,12 +32,12 @@ serveThread(parentPort, ({ config, servers, index }) => {
         await tx`select pg_sleep(60)`
         return 'done'
       },
-      /** Blocks the event loop for ever. */
+      /** Blocks the event loop forever. */
       async spin(message) {
         if (message.attempts > 0) return 'done'
         for (;;);
       },
-      /** Hangs its thread this often, each time after an answer of the database. */
+      /** Hangs its thread this many times, each time after an answer of the database. */
       async 'spin thrice'(message, tx) {
         await tx`select pg_sleep(0.2)`
         if (message.attempts >= 3) return 'done'

@@ -5,7 +5,7 @@ import type { Utterance } from '../../src/transcripts/model.ts'
 /** Times as recognisers give them: milliseconds, many of them equal. */
 const duration = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 10_000 }))
 
-/** Everything that could be taken for something else by a format. */
+/** Characters that a subtitle format could interpret. */
 const word = fc.oneof(
   fc.constantFrom(
     '-->',
@@ -25,13 +25,13 @@ const word = fc.oneof(
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
 )
 
-/** Text that PostgreSQL can hold and that is not blank. */
+/** Text that PostgreSQL can store and that is not blank. */
 export const spokenText = fc
   .array(word, { minLength: 1, maxLength: 6 })
   .map((words) => words.join(' ').replaceAll('\0', ''))
   .filter((text) => /\S/.test(text) && text.isWellFormed())
 
-/** In order; each speaker goes on where the same speaker ended, or later. */
+/** In order. Each speaker continues where the same speaker ended, or later. */
 export const transcript: fc.Arbitrary<readonly Utterance[]> = fc
   .array(
     fc.record({

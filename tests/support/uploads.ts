@@ -1,4 +1,4 @@
-/** Uploads as clients create them, and requests about their bytes. */
+/** Uploads as clients create them, and requests that send their bytes. */
 import type { TestServer, TestTenant } from './server.ts'
 
 export interface TestUpload {
@@ -10,11 +10,11 @@ export interface TestUpload {
 export interface TestUploadOptions {
   readonly fileSize: number
   readonly fileName?: string
-  /** Of the page that creates it; null: a program with a key. */
+  /** Origin of the page that creates it. Null: a program with a key. */
   readonly origin?: string | null
 }
 
-/** A recording, and an upload that waits for its bytes. `baseUrl` is of any process that serves the database. */
+/** Creates a recording, and an upload that waits for its bytes. `baseUrl` is any process on the same database. */
 export async function createUpload(
   baseUrl: string,
   apiKey: string,
@@ -39,11 +39,11 @@ export async function createUpload(
   return { uploadId, recordingId, uploadUrl }
 }
 
-/** The same, in a test's own process. */
+/** The same, in the process of the test. */
 export const createTestUpload = (server: TestServer, tenant: TestTenant, options: TestUploadOptions) =>
   createUpload(server.baseUrl, tenant.apiKey, options)
 
-/** Bytes that repeat nowhere soon, so that no two parts of a file look alike. */
+/** Bytes without short repetitions, so that no two parts of a file look alike. */
 export function noise(size: number, seed = 1): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size)
   let state = seed
@@ -67,7 +67,7 @@ export const at = (offset: number): Record<string, string> => ({
 export const patch = (url: string, offset: number, body: Uint8Array<ArrayBuffer>, headers = {}) =>
   fetch(url, { method: 'PATCH', headers: { ...at(offset), ...headers }, body })
 
-/** Where the upload stands, by `HEAD`; null where it does not say. */
+/** The offset of the upload, by `HEAD`. Null if the answer has none. */
 export async function offsetOf(url: string): Promise<number | null> {
   const response = await fetch(url, { method: 'HEAD', headers: TUS })
   const offset = response.headers.get('upload-offset')

@@ -1,15 +1,15 @@
 /**
- * A program of its own that watches a service while a test floods it: `bun watch-process.ts HEALTH_URL PID`. It writes `ready`, and when
- * its standard input ends one line of JSON (see `Watched`). Not in the process of the test, whose own work would be measured too.
+ * Watches a service while a test floods it: `bun watch-process.ts HEALTH_URL PID`. Writes `ready`, and one line of JSON
+ * (see `Watched`) when its standard input ends. It is a separate process, so that the work of the test is not measured.
  */
 import { readFileSync } from 'node:fs'
 
 export interface Watched {
-  /** Of one look at `/health`, in milliseconds. */
+  /** Duration of one `/health` request in milliseconds. */
   readonly worstMs: number
   readonly looks: number
   readonly failures: number
-  /** The most memory that the process had, in MiB. */
+  /** The largest memory of the process in MiB. */
   readonly maxMemoryMb: number
 }
 

@@ -1,4 +1,7 @@
-/** What tests of the website API share: a submission of every form, clients with addresses of their own, header values. */
+/**
+ * Helpers for tests of the website API: a submission for every form, clients with addresses of their own, header
+ * values.
+ */
 import { expect } from 'bun:test'
 import { type BareItem, parseItem, parseList } from 'structured-headers'
 import type { Answer } from './server.ts'
@@ -51,16 +54,16 @@ export const FORMS: readonly FormFacts[] = [
   },
 ]
 
-/** A submission with the members of a form that are named; the address is a new one. */
+/** A submission with the named members of a form. The e-mail address is new. */
 export function submission(members: readonly string[]): Record<string, string> {
   const email = `${crypto.randomUUID()}@example.com`
   return Object.fromEntries(members.map((name) => [name, name === 'email' ? email : `their ${name}`]))
 }
 
-/** Makes every request a client of its own, where the loopback interface is a trusted proxy. */
+/** Makes the loopback interface a trusted proxy, so that every request can have its own client address. */
 export const BEHIND_PROXY = { TRUSTED_PROXIES: '127.0.0.0/8' }
 
-/** The header of another client address each time. */
+/** A header with a new client address on each call. */
 export function newClient(): Record<string, string> {
   const [a = 0, b = 0, c = 0] = crypto.getRandomValues(new Uint8Array(3))
   return { 'x-forwarded-for': `10.${a}.${b}.${c}` }
@@ -74,7 +77,7 @@ export interface Standing {
   readonly waitSeconds: number
 }
 
-/** Where a response says that its client stands; everything is read by an independent parser of RFC 9651. */
+/** The rate-limit standing in a response. An independent parser reads the structured fields (RFC 9651). */
 export function standingOf(headers: Headers): Standing {
   const [policy, policyParameters] = onlyItem(headers.get('ratelimit-policy'))
   const [name, parameters] = onlyItem(headers.get('ratelimit'))
@@ -91,7 +94,7 @@ export function standingOf(headers: Headers): Standing {
   )
   expect(older.slice(0, 2)).toEqual([standing.limit, standing.remaining])
   const reset = Number(older[2]) - Date.now() / 1000
-  // Whole seconds, rounded up, and the time that the answer took.
+  // Whole seconds, rounded up, plus the time that the answer took.
   expect(reset).toBeGreaterThan(-5)
   expect(reset).toBeLessThanOrEqual(standing.windowSeconds + 1)
   expect(standing.waitSeconds).toBeWithin(1, standing.windowSeconds + 1)

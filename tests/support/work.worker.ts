@@ -1,10 +1,10 @@
-/** A thread for tests of work on requests. */
+/** A thread for tests of request work. */
 import { parentPort } from 'node:worker_threads'
 import type { Work } from '../../src/platform/concurrency/work.ts'
 import { serveWork } from '../../src/platform/concurrency/work-thread.ts'
 import { AppError } from '../../src/platform/errors.ts'
 
-/** Gives the input back. */
+/** Returns the input. */
 export const echo: Work<string, string> = { name: 'echo', run: (input) => input }
 /** Never ends. */
 export const hang: Work<null, never> = {
@@ -28,7 +28,7 @@ export const refuse: Work<null, null> = {
     throw new AppError('validation_failed', 'no', { details: [{ path: 'a', code: 'type', message: 'no' }] })
   },
 }
-/** So many units of work. */
+/** This many units of work. */
 export const spendUnits: Work<number, string> = {
   name: 'spend',
   run(units, spend) {

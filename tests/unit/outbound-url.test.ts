@@ -1,12 +1,15 @@
 /** The lexical policy on URLs that the service is asked to fetch ("Create", rule 4), one spelling a line. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { loadConfig } from '../../src/config.ts'
 import { AppError } from '../../src/platform/errors.ts'
-import { assertOutboundUrl, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
+import { createOutboundPolicy, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
 
-function refusal(text: string): AppError | null {
+const strict = createOutboundPolicy([])
+
+function refusal(text: string, policy = strict): AppError | null {
   try {
-    assertOutboundUrl(text)
+    policy.assertUrl(text, 'assetUrl')
     return null
   } catch (error) {
     if (error instanceof AppError) return error
@@ -208,11 +211,11 @@ describe('4. allowed', () => {
     ['https://example.com/#@127.0.0.1', 'https://example.com/#@127.0.0.1'],
     ['https://s3.example.com/a%20b.mp3?X-Signature=1', 'https://s3.example.com/a%20b.mp3?X-Signature=1'],
   ])('%p', (text, href) => {
-    expect(assertOutboundUrl(text).href).toBe(href)
+    expect(strict.assertUrl(text, 'assetUrl').href).toBe(href)
   })
 
   test('the error has the given place', () => {
-    expect(() => assertOutboundUrl('x', 'joinUrl')).toThrow('joinUrl')
+    expect(() => strict.assertUrl('x', 'joinUrl')).toThrow('joinUrl')
   })
 })
 
@@ -247,5 +250,103 @@ describe('addresses', () => {
         expect(refusal(`http://[::ffff:${dotted}]/`)).not.toBeNull()
       }),
     )
+  })
+})
+
+describe('OUTBOUND_ALLOW', () => {
+  const allow = createOutboundPolicy(['127.0.0.0/8', '10.1.2.3/32', 'fd00:1::/32', '169.254.169.254/32'])
+
+  test.each([
+    'http://127.0.0.1:4000/hook',
+    'http://127.1/',
+    'http://2130706433/',
+    'http://0x7f.0.0.1/',
+    'http://127.255.255.255/',
+    'http://10.1.2.3/',
+    'http://[fd00:1::7]/',
+    'http://[fd00:1:ffff::7]/',
+    'http://169.254.169.254/',
+    'https://example.com/',
+  ])('allows %p', (url) => {
+    expect(refusal(url, allow)).toBeNull()
+  })
+
+  test.each([
+    ...[
+      'http://10.1.2.4/',
+      'http://192.168.0.1/',
+      'http://172.16.0.1/',
+      'http://0.0.0.0/',
+      'http://100.64.0.1/',
+    ],
+    ...['http://[::1]/', 'http://[fd00:2::1]/', 'http://[fe80::1]/', 'http://169.254.169.253/'],
+    // IPv6 forms of an allowed IPv4 address.
+    ...[
+      'http://[::ffff:127.0.0.1]/',
+      'http://[::127.0.0.1]/',
+      'http://[64:ff9b::7f00:1]/',
+      'http://[2002:7f00:1::]/',
+    ],
+    // Nothing but the judgement of addresses changes.
+    ...['http://localhost/', 'http://a.localhost/', 'http://printer.local/', 'http://127.0.0.1:0/'],
+    ...['http://user@127.0.0.1/', 'ftp://127.0.0.1/', 'file:///etc/passwd', 'http://host.internal/'],
+  ])('still refuses %p', (url) => {
+    expect(refusal(url, allow)?.code).toBe('url_not_allowed')
+  })
+
+  test.each([
+    ['127.8.8.8', true],
+    ['8.8.8.8', true],
+    ['10.1.2.3', true],
+    ['10.1.2.2', false],
+    ['fd00:1::1', true],
+    ['fd00:2::1', false],
+    ['::ffff:127.0.0.1', false],
+    ['127.1', false],
+    ['', false],
+  ])('a resolved address %p: %p', (address, expected) => {
+    expect(allow.allowsAddress(address)).toBe(expected)
+  })
+
+  test('property: an address is allowed exactly where it is public or in the block', () => {
+    const address = fc.tuple(
+      fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+      fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+    )
+    fc.assert(
+      fc.property(address, fc.integer({ min: 0, max: 32 }), ([base, number], bits) => {
+        const dotted = (n: number) => [24, 16, 8, 0].map((shift) => (n >>> shift) & 255).join('.')
+        const policy = createOutboundPolicy([`${dotted(base)}/${bits}`])
+        const isInside = bits === 0 || base >>> (32 - bits) === number >>> (32 - bits)
+        expect(policy.allowsAddress(dotted(number))).toBe(isPublicAddress(dotted(number)) || isInside)
+        expect(policy.allowsAddress(`::ffff:${dotted(number)}`)).toBe(false)
+      }),
+    )
+  })
+
+  test.each([
+    ...[
+      '10.0.0.0',
+      '10.0.0.0/33',
+      '10.0.0/8',
+      '1/8',
+      '0x7f.0.0.1/8',
+      '999.1.1.1/8',
+      '10.0.0.0/-1',
+      '10.0.0.0/8x',
+    ],
+    ...['fd00::/129', 'fd00:::/8', '[fd00::]/8', 'localhost/8', 'example.com', '/8', '10.0.0.0/ 8'],
+  ])('%p is no block', (block) => {
+    expect(() => loadConfig({ OUTBOUND_ALLOW: `10.0.0.0/8, ${block}` })).toThrow(
+      `OUTBOUND_ALLOW is ${JSON.stringify(block)}, but must be a comma-separated list of CIDR blocks, such as 10.0.0.0/8`,
+    )
+  })
+
+  test('is a list with commas; empty by default', () => {
+    expect(loadConfig({}).outboundAllow).toEqual([])
+    expect(loadConfig({ OUTBOUND_ALLOW: ' 10.0.0.0/8 ,fd00::/8, ' }).outboundAllow).toEqual([
+      '10.0.0.0/8',
+      'fd00::/8',
+    ])
   })
 })

@@ -32,7 +32,7 @@ import { splitCommandLine } from '../../src/platform/lifecycle/command-line.ts'
 import { oneLine } from '../../src/platform/lifecycle/start-error.ts'
 import { fillHtml, fillText, textAsHtml } from '../../src/platform/mail/template.ts'
 import { chooseCoding, codingOfBody } from '../../src/platform/net/content-coding.rules.ts'
-import { assertOutboundUrl, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
+import { createOutboundPolicy, isPublicAddress } from '../../src/platform/net/outbound-url.ts'
 import { contentDisposition } from '../../src/platform/storage/disposition.ts'
 import { isEmail, isEmailAddress } from '../../src/platform/validation/email-address.ts'
 import { isStorableText, parseJson } from '../../src/platform/validation/json.ts'
@@ -264,10 +264,10 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     codingOfBody: { length: HEADER, read: codingOfBody },
   },
   'platform/net/outbound-url.ts': {
-    assertOutboundUrl: {
+    createOutboundPolicy: {
       length: FORM,
       starts: ['', 'https://', 'https://a/'],
-      read: (text) => attempt(() => assertOutboundUrl(text)),
+      read: (text) => attempt(() => createOutboundPolicy([]).assertUrl(text, 'url')),
     },
     isPublicAddress: { length: FORM, read: (text) => attempt(() => isPublicAddress(text)) },
   },

@@ -5,6 +5,7 @@ import { oneOf, orNull, text, trimmedText, uuid } from '../../platform/validatio
 import { MAX_DESCRIPTION, MAX_EXTERNAL_KEY } from '../../projects/model.ts'
 import type { ProjectRow, Projects, SessionRow } from '../../projects/service.ts'
 import { approvalMember } from './approved.ts'
+import { quoted } from './quoted.rules.ts'
 import { type Tool, tool } from './tool.ts'
 
 const resourceType = oneOf(['project'], 'The kind of resource: `project`.')
@@ -183,10 +184,4 @@ function shownSession({ associatedMicroseconds: _, title, ...shown }: SessionRow
     ...shown,
     title: title === null || title.length <= MAX_TITLE ? title : `${title.slice(0, MAX_TITLE)}…`,
   }
-}
-
-/** A name in a question: on one line, so that it cannot look like text of the service. */
-export function quoted(name: string): string {
-  const line = name.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()
-  return `“${line.length > 120 ? `${line.slice(0, 120)}…` : line}”`
 }

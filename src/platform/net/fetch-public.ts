@@ -1,46 +1,23 @@
 /**
- * GET of a URL that a caller gave, from the public internet only (specification, "Create", rule 4).
+ * GET of media at a URL that a caller gave (specification, "Create", rule 4). The body is streamed.
  *
- * Each hop is checked twice: its text by `assertOutboundUrl`, and every address of its name by `judge`. The connection then
- * goes to a checked address, not to the name, which might resolve to another machine by then. `Host` and the name in the
- * certificate stay those of the URL. The request contains no data of a caller. If the environment names a proxy
- * (`HTTPS_PROXY`, `HTTP_PROXY`), it receives the checked address, too, so that only this code resolves names.
+ * `public-connection.ts` checks each hop before it connects.
  */
-import { createPausableTimeout, type PausableTimeout } from '../concurrency/timeout.ts'
-import { AppError } from '../errors.ts'
-import { assertOutboundUrl, isPublicAddress } from './outbound-url.ts'
-import { createResolve, type Resolve, ResolveError } from './resolve.ts'
-
-const MAX_REDIRECTS = 5
-/** A name may have dozens of addresses. At most this many are tried. */
-const MAX_ADDRESSES = 4
-const REDIRECTS = new Set([301, 302, 303, 307, 308])
+import type { OutboundPolicy } from './outbound-url.ts'
+import {
+  failureOf,
+  judgeText,
+  MAX_REDIRECTS,
+  type Opened,
+  openConnection,
+  redirectOf,
+  tooManyRedirects,
+} from './public-connection.ts'
+import { PublicFetchError } from './public-error.ts'
+import { createResolve, type Resolve } from './resolve.ts'
 
 /** In addition to 5xx. 416: the file has changed since the transfer began. */
 const RETRYABLE = new Set([408, 416, 425, 429])
-
-export type PublicFetchCode =
-  | 'url_unreachable'
-  | 'url_forbidden'
-  | 'url_not_found'
-  | 'url_not_allowed'
-  | 'too_many_redirects'
-  | 'media_too_large'
-  | 'unsupported_media_type'
-  | 'transfer_timeout'
-
-export class PublicFetchError extends Error {
-  override readonly name = 'PublicFetchError'
-
-  constructor(
-    readonly code: PublicFetchCode,
-    /** False if a retry would fail the same way. */
-    readonly retryable: boolean,
-    message: string,
-  ) {
-    super(message)
-  }
-}
 
 export interface PublicRequest {
   readonly signal: AbortSignal
@@ -48,7 +25,10 @@ export interface PublicRequest {
   readonly maxBytes: number
   /** Decides by the `Content-Type` in lower case without parameters, or '' if there is none. */
   readonly accepts: (type: string) => boolean
-  /** Additional headers. A repeated request uses them to ask for a range. */
+  /**
+   * Additional headers, such as a range for a repeated request. After a redirect to another origin only those of the range are
+   * sent, so that a credential stays with the origin that it is for.
+   */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -78,9 +58,9 @@ export interface Patience {
 const DEFAULT_PATIENCE: Patience = { answerMs: 30_000, stallMs: 60_000, stallBytes: 64 * 1024 }
 
 export interface FetchPublicOptions {
+  readonly policy: OutboundPolicy
+  /** Default: the DNS servers of the machine. */
   readonly resolve?: Resolve
-  /** True if a resolved address may be used. Literal addresses in a URL are always checked before. */
-  readonly judge?: (address: string) => boolean
   readonly patience?: Patience
 }
 
@@ -89,124 +69,44 @@ interface Context extends Required<FetchPublicOptions> {
 }
 
 export function createFetchPublic({
+  policy,
   resolve = createResolve(),
-  judge = isPublicAddress,
   patience = DEFAULT_PATIENCE,
-}: FetchPublicOptions = {}): FetchPublic {
+}: FetchPublicOptions): FetchPublic {
   return async (text, request) => {
-    const context = { resolve, judge, patience, request }
-    let url = judgeText(text)
+    const context = { policy, resolve, patience, request }
+    const options = { policy, resolve, signal: request.signal, answerMs: patience.answerMs }
+    const first = judgeText(policy, text)
+    let url = first
     for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-      const opened = await open(context, url)
-      const { response } = opened
-      if (!REDIRECTS.has(response.status)) return accept(context, url, opened)
-      const location = response.headers.get('location')
-      await opened.close()
-      url = nextHop(location, url)
+      const headers = headersFor(request, url.origin === first.origin)
+      const opened = await openConnection(options, url, { method: 'GET', headers, body: null })
+      const next = await nextHop(opened, url, policy)
+      if (next === null) return accept(context, url, opened)
+      url = next
     }
-    throw new PublicFetchError('too_many_redirects', false, `more than ${MAX_REDIRECTS} redirects`)
+    throw tooManyRedirects()
   }
 }
 
-function judgeText(text: string): URL {
+const RANGE_HEADERS = new Set(['range', 'if-range'])
+
+function headersFor({ headers = {} }: PublicRequest, isFirstOrigin: boolean): Headers {
+  const given = Object.entries(headers)
+  return new Headers(given.filter(([name]) => isFirstOrigin || RANGE_HEADERS.has(name.toLowerCase())))
+}
+
+/** The checked target of a redirect, whose connection is closed; null if the response is none. */
+async function nextHop(opened: Opened, url: URL, policy: OutboundPolicy): Promise<URL | null> {
+  let next: URL | null = null
   try {
-    return assertOutboundUrl(text)
+    next = redirectOf(opened.response, url, policy)
   } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    throw new PublicFetchError('url_not_allowed', false, error.message)
+    await opened.close()
+    throw error
   }
-}
-
-function nextHop(location: string | null, from: URL): URL {
-  const url = location === null ? null : URL.parse(location, from.href)
-  if (url === null)
-    throw new PublicFetchError('url_unreachable', false, 'a redirect without a valid location')
-  return judgeText(url.href)
-}
-
-/** A connection with the head of its response. */
-interface Opened {
-  readonly response: Response
-  readonly timeout: PausableTimeout
-  close(): Promise<void>
-}
-
-async function open(context: Context, url: URL): Promise<Opened> {
-  const { signal } = context.request
-  let failure: unknown
-  for (const address of await addressesOf(context, url)) {
-    try {
-      return await connect(context, url, address)
-    } catch (error) {
-      signal.throwIfAborted()
-      if (!(error instanceof PublicFetchError) || !error.retryable) throw error
-      failure = error
-    }
-  }
-  throw failure
-}
-
-/** Addresses of the host, all of them checked. */
-async function addressesOf(
-  { resolve, judge, request }: Context,
-  { hostname }: URL,
-): Promise<readonly string[]> {
-  // A literal address was checked with the text.
-  if (hostname.startsWith('[') || /^[\d.]+$/.test(hostname)) return [hostname.replace(/^\[|\]$/g, '')]
-  const addresses = await resolve(hostname, request.signal).catch((error) => {
-    if (!(error instanceof ResolveError)) throw error
-    throw new PublicFetchError('url_unreachable', error.transient, error.message)
-  })
-  if (!addresses.every(judge))
-    throw new PublicFetchError('url_not_allowed', false, `${hostname} has a private or reserved address`)
-  return addresses.slice(0, MAX_ADDRESSES)
-}
-
-async function connect({ request, patience }: Context, url: URL, address: string): Promise<Opened> {
-  const timeout = createPausableTimeout(request.signal, () => {
-    return new PublicFetchError('transfer_timeout', true, 'no answer in time')
-  })
-  timeout.start(patience.answerMs)
-  const target = new URL(url)
-  target.hash = ''
-  target.hostname = address.includes(':') ? `[${address}]` : address
-  const isName = target.hostname !== url.hostname
-  try {
-    const response = await fetch(target.href, {
-      headers: { ...request.headers, ...OWN_HEADERS, host: url.host },
-      redirect: 'manual',
-      signal: timeout.signal,
-      // A kept connection would be reused by its address, although it was made for another name.
-      keepalive: false,
-      decompress: false,
-      timeout: false,
-      tls: isName ? { serverName: url.hostname } : {},
-    } as BunFetchRequestInit)
-    return { response, timeout, close: () => close(response, timeout) }
-  } catch (error) {
-    timeout.stop()
-    throw failureOf(error, timeout.signal)
-  }
-}
-
-const OWN_HEADERS = {
-  connection: 'close',
-  accept: '*/*',
-  'accept-encoding': 'identity',
-  'user-agent': 'Earshot',
-}
-
-async function close(response: Response, timeout: PausableTimeout): Promise<void> {
-  timeout.stop()
-  await response.body?.cancel().catch(() => {})
-}
-
-/** Errors of the connection. A wrong certificate will still be wrong at a retry. */
-function failureOf(error: unknown, signal: AbortSignal): unknown {
-  if (signal.aborted) return signal.reason
-  const code = String((error as { readonly code?: unknown } | null)?.code)
-  const isTerminal = /CERT|TLS|SSL|SELF_SIGNED|ISSUER|UNABLE_TO|HOSTNAME/.test(code)
-  return new PublicFetchError('url_unreachable', !isTerminal, `the connection failed: ${code}`)
+  if (next !== null) await opened.close()
+  return next
 }
 
 async function accept(context: Context, url: URL, opened: Opened): Promise<PublicResponse> {

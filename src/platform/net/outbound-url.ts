@@ -1,12 +1,14 @@
 /**
- * Decides by the text of a URL whether the service may fetch it. No name is resolved here.
+ * Decides which URLs and addresses the service may send requests to (specification, "Create", rule 4).
  *
- * An address is allowed only if it is known to be public. Everything else is refused. The WHATWG parser comes first, because
- * it also makes the connection: it turns every odd spelling (octal, hexadecimal, short, full-width, percent-encoded) into
- * the address that is meant. When the connection is made, names are resolved and `isPublicAddress` checks their addresses.
+ * An address is allowed only if it is known to be public, or if the operator lists its block in `OUTBOUND_ALLOW`. Everything
+ * else is refused. The text of a URL is checked first; no name is resolved for that. The WHATWG parser reads it, because it
+ * also makes the connection: it turns every odd spelling (octal, hexadecimal, short, full-width, percent-encoded) into
+ * the address that is meant. When the connection is made, names are resolved and `allowsAddress` checks their addresses.
  */
 import ipaddr from 'ipaddr.js'
 import { AppError } from '../errors.ts'
+import { addressesIn } from './address-blocks.ts'
 
 const MAX_LENGTH = 8_192
 
@@ -28,30 +30,50 @@ const AZURE_HOST = '168.63.129.16'
 /** All addresses that IANA has assigned for the internet begin with 001 (RFC 4291 section 2.4). */
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3]
 
+export interface OutboundPolicy {
+  /**
+   * The parsed URL, whose spelling will be used.
+   * @param path the place of the text in the request, for the finding
+   * @throws AppError 400 `url_not_allowed`
+   */
+  assertUrl(text: string, path: string): URL
+  /**
+   * True if a request may go to the address.
+   * @param address IPv4 in four decimal parts, or IPv6 without brackets
+   */
+  allowsAddress(address: string): boolean
+}
+
 /**
- * The parsed URL, whose spelling will be used.
- * @param path the place of the text in the request, for the finding
- * @throws AppError 400 `url_not_allowed`
+ * @param allow CIDR blocks of addresses that are allowed although they are not public (`OUTBOUND_ALLOW`). They change how
+ * addresses are judged, and nothing else: names such as `localhost` remain refused.
  */
-export function assertOutboundUrl(text: string, path = 'assetUrl'): URL {
-  const url = text.length <= MAX_LENGTH ? URL.parse(text) : null
-  const reason =
-    url === null ? `must be an absolute URL of at most ${MAX_LENGTH} characters` : refusalOf(url, text)
-  if (url !== null && reason === null) return url
-  const details = [{ path, code: 'url_not_allowed', message: reason ?? 'is not allowed' }] as const
-  throw new AppError('url_not_allowed', `${path}: ${reason}`, { details })
+export function createOutboundPolicy(allow: readonly string[]): OutboundPolicy {
+  const isListed = addressesIn(allow)
+  const allowsAddress = (address: string) => isPublicAddress(address) || isListed(address)
+  return {
+    allowsAddress,
+    assertUrl(text, path) {
+      const url = text.length <= MAX_LENGTH ? URL.parse(text) : null
+      const reason =
+        url === null
+          ? `must be an absolute URL of at most ${MAX_LENGTH} characters`
+          : refusalOf(url, text, allowsAddress)
+      if (url !== null && reason === null) return url
+      const details = [{ path, code: 'url_not_allowed', message: reason ?? 'is not allowed' }] as const
+      throw new AppError('url_not_allowed', `${path}: ${reason}`, { details })
+    },
+  }
 }
 
 /** Why the URL is refused, or null if it is allowed. */
-function refusalOf(url: URL, text: string): string | null {
+function refusalOf(url: URL, text: string, allowsAddress: OutboundPolicy['allowsAddress']): string | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must start with http:// or https://'
   if (url.username !== '' || url.password !== '' || hasUserInfo(text)) return 'must not carry credentials'
   if (url.port === '0') return 'must not name port 0'
   const host = url.hostname
   if (isLiteral(host)) {
-    return isPublicAddress(host.replace(/^\[|\]$/g, ''))
-      ? null
-      : 'must not name a private or reserved address'
+    return allowsAddress(host.replace(/^\[|\]$/g, '')) ? null : 'must not name a private or reserved address'
   }
   if (host.endsWith('.')) return 'must not name a host that ends with a dot'
   if (host.split('.').includes('')) return 'must name a host without empty labels'

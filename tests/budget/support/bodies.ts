@@ -1,6 +1,6 @@
 /**
- * The largest bodies that an operation takes, each of a kind that costs much: many values, many different names, many texts, much text.
- * They are legal as far as the documented limits go, or refused by the one that they are made for.
+ * The largest bodies that an operation accepts. Each kind is expensive in its own way: many values, many different
+ * names, many texts, or much text. A body is within the documented limits, or is refused by the limit that it targets.
  */
 import { MAX_VALUES } from '../../../src/http/parse-body.ts'
 
@@ -11,7 +11,7 @@ export interface HostileBody {
 
 const inBase36 = (index: number) => index.toString(36)
 
-/** What fills a body, piece by piece. `values` is what a piece counts against the limit. */
+/** A piece that is repeated to fill a body. `values` is what one piece counts against the limit. */
 const KINDS: readonly {
   readonly name: string
   readonly open: string
@@ -38,7 +38,7 @@ const KINDS: readonly {
   { name: 'numbers', open: '[', close: ']', values: 0, piece: () => '0' },
 ]
 
-/** A JSON value of that kind of at most so many bytes, and values. */
+/** A JSON value of that kind with at most this many bytes and values. */
 export function filler(name: string, bytes: number, values = MAX_VALUES - 1_000): string {
   const kind = KINDS.find((one) => one.name === name)
   if (kind === undefined) throw new Error(`no such kind: ${name}`)
@@ -53,7 +53,7 @@ export function filler(name: string, bytes: number, values = MAX_VALUES - 1_000)
   return `${kind.open}${pieces.join(',')}${kind.close}`
 }
 
-/** The example of an operation with a member that it does not know, in each kind, as large as the operation takes it. */
+/** The operation's example with one unknown member, once for each kind, as large as the operation accepts. */
 export function hostileBodies(example: unknown, maxBytes: number): readonly HostileBody[] {
   const head = JSON.stringify(example ?? {}).slice(0, -1)
   const start = `${head}${head === '{' ? '' : ','}"unknown":`
@@ -61,7 +61,7 @@ export function hostileBodies(example: unknown, maxBytes: number): readonly Host
   const wrapped = (value: string) => `${start}${value}}`
   return [
     ...KINDS.map(({ name }) => ({ name, text: wrapped(filler(name, room)) })),
-    // One more than may be: refused before it is parsed.
+    // One more than the limit: refused before parsing.
     { name: 'too many lists', text: wrapped(filler('empty lists', room, Number.POSITIVE_INFINITY)) },
     { name: 'one text', text: wrapped(`"${'a\\n'.repeat(Math.floor((room - 2) / 3))}"`) },
     { name: 'white space', text: `${head}}`.padEnd(maxBytes, ' ') },

@@ -1,4 +1,4 @@
-/** A real service in a process of its own, with what a body for each operation needs, and a watcher beside it. */
+/** A real service in its own process, with the objects that a body for each operation needs, and a watcher process. */
 import { join } from 'node:path'
 import type { Operation } from '../../../src/http/operation.ts'
 import { asOperation } from '../../../src/http/website-operation.ts'
@@ -25,10 +25,10 @@ export interface Tenant {
 
 export interface Stage {
   readonly service: Service
-  /** Those that take a body. */
+  /** The operations that take a body. */
   readonly operations: readonly Operation[]
   createTenant(settings?: object): Promise<Tenant>
-  /** Objects of the tenant, by the names of path parameters. */
+  /** Objects of the organization, by name of path parameter. */
   objectsOf(tenant: Tenant): Promise<Readonly<Record<string, unknown>>>
   stop(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** What somebody writes who has generated types of the document: no cast, no `any`, under the strictest settings. */
+/** A program that uses the generated types: no cast, no `any`, with the strictest compiler settings. */
 import createClient from 'openapi-fetch'
 import type { components, paths } from './openapi.generated.ts'
 
@@ -10,7 +10,7 @@ export interface Access {
   readonly agentSecret: string
 }
 
-/** The data of an answer. @throws Error with the code of a refusal */
+/** The data of a response. @throws Error with the error code if the request was refused */
 function unwrap<T>({ data, error }: { data?: T; error?: Schemas['Error'] | Schemas['Problem'] }): T {
   if (data !== undefined) return data
   throw new Error(error === undefined ? 'no answer' : `${error.code}: ${JSON.stringify(error)}`)
@@ -113,7 +113,7 @@ export async function record({ baseUrl, apiKey }: Access) {
   return {
     value: recording.record?.values[0]?.value,
     asset: recording.asset?.durationSeconds ?? null,
-    // Other media types of the answer are text.
+    // Responses of other media types are text.
     said:
       typeof transcript !== 'string' && transcript.type === 'monologue'
         ? transcript.monologues.map(({ text }) => text)

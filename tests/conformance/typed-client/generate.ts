@@ -1,7 +1,7 @@
 /**
- * `bun generate.ts DOCUMENT TARGET`: TypeScript types of an OpenAPI document, with openapi-typescript.
+ * `bun generate.ts DOCUMENT TARGET` writes the TypeScript types of an OpenAPI document, using openapi-typescript.
  *
- * It is written against the API of TypeScript 5, which TypeScript 7 does not have; so it is given the former.
+ * That package needs the API of TypeScript 5, which TypeScript 7 does not have. So it gets TypeScript 5.
  */
 import { plugin } from 'bun'
 import typescript from 'typescript-5'

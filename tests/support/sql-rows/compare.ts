@@ -1,4 +1,4 @@
-/** Whether a row type tells the truth about the columns that PostgreSQL describes. */
+/** Compares a row type with the columns that PostgreSQL describes. */
 import ts from 'typescript-5'
 import type { Sql } from '../../../src/platform/db/pool.ts'
 import type { TypedStatement } from './statements.ts'
@@ -6,12 +6,12 @@ import type { TypedStatement } from './statements.ts'
 interface Column {
   readonly name: string
   readonly type: number
-  /** Where the column is one of a table as it stands: `pg_attribute.attrelid` and `attnum`; else 0. */
+  /** If the result column is a plain table column: `pg_attribute.attrelid` and `attnum`. Otherwise 0. */
   readonly table: number
   readonly number: number
 }
 
-/** What `pg_type` and `pg_attribute` say. */
+/** Facts from `pg_type` and `pg_attribute`. */
 export interface Catalog {
   /** Object identifier → name. The name of an array begins with `_`. */
   readonly types: ReadonlyMap<number, string>
@@ -21,7 +21,7 @@ export interface Catalog {
 
 type Kind = 'boolean' | 'number' | 'string' | 'Date' | 'bytes' | 'json'
 
-/** The value that the driver reads from a type of PostgreSQL, by its name in `pg_type`. */
+/** The type that the driver returns for a PostgreSQL type, by its name in `pg_type`. */
 const KINDS: Readonly<Record<string, Kind>> = {
   bool: 'boolean',
   int2: 'number',
@@ -41,7 +41,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
   jsonb: 'json',
 }
 
-/** Has the server describe the statement without running it. @returns what is wrong with the row type; empty where nothing is */
+/**
+ * Lets the server describe the statement without running it. @returns what is wrong with the row type; empty if nothing
+ * is
+ */
 export async function mistakesOf(
   sql: Sql,
   { types, nullable }: Catalog,
@@ -54,7 +57,7 @@ export async function mistakesOf(
   const mistakeOf = ({ name, type, table, number }: Column): string | null => {
     const declared = fields.get(name)
     const actual = types.get(type) ?? 'unknown'
-    // `pg_notify()` and the like return nothing.
+    // Functions such as `pg_notify()` return nothing.
     if (actual === 'void') return null
     if (declared === undefined) return `column ${name} is not in the row type`
     if (!reads(checker, declared, actual))
@@ -77,7 +80,7 @@ export async function readCatalog(sql: Sql): Promise<Catalog> {
   }
 }
 
-/** Members of every constituent: a union of rows has the columns of all of them. */
+/** Members of every constituent, because a union of row types has the columns of all of them. */
 function fieldsOf(row: ts.Type): readonly ts.Symbol[] {
   const parts = row.isUnion() ? row.types : [row]
   const byName = new Map(parts.flatMap((part) => part.getProperties().map((field) => [field.name, field])))
@@ -92,7 +95,7 @@ function allowsNull(type: ts.Type): boolean {
 function reads(checker: ts.TypeChecker, declared: ts.Type, column: string): boolean {
   if (declared.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) return true
   const type = checker.getNonNullableType(declared)
-  // Nothing but null: a column that this statement never fills.
+  // Always null: a column that this statement never fills.
   if (type.flags & ts.TypeFlags.Never) return true
   if (column.startsWith('_')) {
     const item = checker.getIndexTypeOfType(type, ts.IndexKind.Number)
@@ -108,7 +111,7 @@ function kindsOf(checker: ts.TypeChecker, type: ts.Type): readonly string[] {
   const { flags } = type
   if (flags & ts.TypeFlags.BooleanLike) return ['boolean']
   if (flags & ts.TypeFlags.NumberLike) return ['number']
-  // `ActorKey` and the like are templates of strings.
+  // `ActorKey` and similar types are template literals.
   if (flags & ts.TypeFlags.StringLike) return ['string']
   const name = type.getSymbol()?.name ?? ''
   return [name === 'Buffer' || name === 'Uint8Array' ? 'bytes' : name]

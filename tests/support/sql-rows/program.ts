@@ -1,6 +1,6 @@
 /**
- * The SQL statements of the source as TypeScript sees them: the row type of each typed template, and sample values of any type.
- * Written against the API of TypeScript 5, which TypeScript 7 does not have.
+ * The SQL statements of the source as TypeScript sees them: the row type of each typed template, and sample values of
+ * any type. Uses the API of TypeScript 5, which TypeScript 7 does not have.
  */
 import { join, resolve } from 'node:path'
 import ts from 'typescript-5'
@@ -9,14 +9,14 @@ const ROOT = resolve(import.meta.dir, '../../..')
 
 /** A template such as `` sql<Row[]>`select …` ``. */
 export interface TypedTemplate {
-  /** Relative to the repository, with the line of the tag: `src/folders/store.ts:12`. */
+  /** Path in the repository, with the line of the tag: `src/folders/store.ts:12`. */
   readonly place: string
-  /** Its strings, as its tag is given them (`textOf`). */
+  /** Its strings, as its tag receives them (`textOf`). */
   readonly text: string
   readonly row: ts.Type
 }
 
-/** A function that takes a connection and makes statements. */
+/** A function that takes a connection and creates statements. */
 export interface StoreFunction {
   readonly file: string
   readonly name: string
@@ -29,7 +29,7 @@ export interface StorePrograms {
   readonly functions: readonly StoreFunction[]
 }
 
-/** Reads the files that match; takes a few seconds. */
+/** Reads the matching files. Takes a few seconds. */
 export function readStores(patterns: readonly string[]): StorePrograms {
   const files = patterns.flatMap((pattern) => [...new Bun.Glob(pattern).scanSync({ cwd: ROOT })]).sort()
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile)
@@ -68,12 +68,12 @@ function stringsOf(template: ts.TemplateLiteral): readonly string[] {
   return [template.head.text, ...template.templateSpans.map(({ literal }) => literal.text)]
 }
 
-/** What tells a template from others. A stack does not: a call in tail position leaves no frame. */
+/** Identifies a template. A stack trace cannot, because a tail call leaves no frame. */
 export function textOf(strings: readonly string[]): string {
   return strings.join('$')
 }
 
-/** Exported functions of the file, but for those that it only passes on. */
+/** Functions that the file itself declares and exports. */
 function functionsOf(checker: ts.TypeChecker, file: string, source: ts.SourceFile): StoreFunction[] {
   const module = checker.getSymbolAtLocation(source)
   const exported = module === undefined ? [] : checker.getExportsOfModule(module)
@@ -85,26 +85,26 @@ function functionsOf(checker: ts.TypeChecker, file: string, source: ts.SourceFil
   })
 }
 
-/** Which member of unions a sample has: the first that is a value, the last, or none where that is allowed. */
+/** Which member of a union a sample has: the first with a value, the last, or none if that is allowed. */
 export const VARIANTS = ['first', 'last', 'absent'] as const
 export type Variant = (typeof VARIANTS)[number]
 
 const EMPTY = ts.TypeFlags.Null | ts.TypeFlags.Undefined | ts.TypeFlags.Void
 const MAX_DEPTH = 6
-/** Of the driver's interface. */
+/** A type of the driver's interface. */
 const CONNECTIONS = new Set(['Sql', 'TransactionSql'])
 
-/** What samples are made with. */
+/** What samples are built with. */
 export interface Samples {
   readonly checker: ts.TypeChecker
   readonly variant: Variant
-  /** In the place of a connection. */
+  /** Used in place of a connection. */
   readonly query: unknown
-  /** In the place of a piece of a statement, by the name of its parameter or member. */
+  /** Used in place of a fragment of a statement, by the name of its parameter or member. */
   fragment(name: string): unknown
 }
 
-/** A value of the type, as far as statements are concerned. `name`: of the parameter or member that has it. */
+/** A sample of the type, as far as statements need it. `name` is the parameter or member that has it. */
 export function sample(samples: Samples, type: ts.Type, name = '', depth = 0): unknown {
   const again = (other: ts.Type, member = name) => sample(samples, other, member, depth + 1)
   if (depth > MAX_DEPTH) return null

@@ -1,14 +1,14 @@
-/** A connection that sends nothing: it writes down each statement, with the template that made it. */
+/** A connection that sends nothing. It records each statement together with the template that created it. */
 import { textOf } from './program.ts'
 
 export interface Recorded {
-  /** With `$1`, `$2`, … in the place of values. */
+  /** With `$1`, `$2`, … in place of values. */
   readonly statement: string
   /** The strings of the outer template (`textOf`). */
   readonly template: string
 }
 
-/** What stands for a piece of a statement: strings, and the number of values between them. */
+/** Stands for a fragment of a statement: its strings, and the number of values between them. */
 class Piece {
   used = false
   constructor(
@@ -21,7 +21,7 @@ class Piece {
     return this
   }
 
-  /** Awaited, a piece is a statement that was sent. */
+  /** An awaited fragment is a statement that was sent. */
   // biome-ignore lint/suspicious/noThenProperty: the driver's pending query is awaited, too
   then(resolved: (rows: unknown) => unknown): Promise<unknown> {
     return Promise.resolve(this.rows()).then(resolved)
@@ -34,14 +34,14 @@ class Identifier {
 }
 
 export interface Recorder {
-  /** In the place of the driver's connection, transaction included. */
+  /** Used in place of the driver's connection and transactions. */
   readonly query: unknown
-  /** A piece that a caller would have made. */
+  /** A fragment that a caller would have created. */
   fragment(text: string): unknown
   statements(): readonly Recorded[]
 }
 
-/** `rowsOf` makes the answer to the statement of a template. */
+/** `rowsOf` returns the rows that answer the statement of a template. */
 export function createRecorder(rowsOf: (template: string) => readonly unknown[]): Recorder {
   const pieces: Piece[] = []
   const query = (first: unknown, ...values: unknown[]): unknown => {
@@ -63,7 +63,7 @@ export function createRecorder(rowsOf: (template: string) => readonly unknown[])
   }
 }
 
-/** As the driver answers: rows, with the number of those that were written. */
+/** The driver's result: rows, and the number of written rows. */
 function answer(rows: readonly unknown[]): unknown {
   return Object.assign([...rows], { count: rows.length })
 }

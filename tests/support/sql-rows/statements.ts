@@ -1,4 +1,7 @@
-/** Every statement of the stores, made by calling their functions with sample values on a connection that only writes down. */
+/**
+ * Every statement of the stores, created by calling their functions with sample values on a connection that only
+ * records.
+ */
 import { join, resolve } from 'node:path'
 import type ts from 'typescript-5'
 import {
@@ -14,7 +17,7 @@ import { createRecorder } from './recorder.ts'
 
 const ROOT = resolve(import.meta.dir, '../../..')
 const HANGS_MS = 2_000
-/** Pieces that come from another store; any other one is a condition. */
+/** Fragments that come from another store. Any other fragment is a condition. */
 const FRAGMENTS: Readonly<Record<string, string>> = {
   among: 'select id as recording_id from recording',
   except: '',
@@ -24,16 +27,16 @@ const FRAGMENTS: Readonly<Record<string, string>> = {
 export interface TypedStatement {
   /** The template: `src/folders/store.ts:12`. */
   readonly place: string
-  /** With `$1`, `$2`, … in the place of values. */
+  /** With `$1`, `$2`, … in place of values. */
   readonly text: string
   readonly row: ts.Type
 }
 
 export interface Statements {
   readonly checker: ts.TypeChecker
-  /** Distinct texts: a template with optional parts has several. */
+  /** Distinct texts. A template with optional parts has several. */
   readonly statements: readonly TypedStatement[]
-  /** Places of templates that no call came to. */
+  /** Templates that no call reached. */
   readonly missed: readonly string[]
 }
 
@@ -87,7 +90,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** A function may refuse what a sample makes of its statement's answer; by then the statement is written down. */
+/** A function may reject the sample answer to its statement. The statement is recorded by then. */
 async function settled(call: () => unknown): Promise<void> {
   const { promise, resolve: giveUp } = Promise.withResolvers<void>()
   const timer = setTimeout(giveUp, HANGS_MS)

@@ -1,0 +1,24 @@
+/** Why a request to a URL that a caller gave has failed. */
+
+export type PublicFetchCode =
+  | 'url_unreachable'
+  | 'url_forbidden'
+  | 'url_not_found'
+  | 'url_not_allowed'
+  | 'too_many_redirects'
+  | 'media_too_large'
+  | 'unsupported_media_type'
+  | 'transfer_timeout'
+
+export class PublicFetchError extends Error {
+  override readonly name = 'PublicFetchError'
+
+  constructor(
+    readonly code: PublicFetchCode,
+    /** False if a retry would fail the same way. */
+    readonly retryable: boolean,
+    message: string,
+  ) {
+    super(message)
+  }
+}
