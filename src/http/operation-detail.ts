@@ -10,8 +10,8 @@ const SECURITY: Record<Access, readonly Record<string, readonly string[]>[]> = {
   public: [],
   agent: [{ agentSecret: [] }],
   organization: [{ apiKey: [] }],
-  user: [{ userToken: [] }],
-  organizationOrUser: [{ apiKey: [] }, { userToken: [] }],
+  user: [{ userToken: [] }, { session: [] }],
+  organizationOrUser: [{ apiKey: [] }, { userToken: [] }, { session: [] }],
 }
 
 /** Every error code that the operation can return: its own, and those implied by its declaration. */
@@ -20,6 +20,8 @@ export function errorCodes(operation: Operation): readonly ErrorCode[] {
   if (operation.access === 'agent') codes.add('invalid_agent_secret')
   else if (operation.access !== 'public') codes.add('unauthenticated')
   if (operation.access === 'user') codes.add('user_required')
+  const takesSessions = operation.access === 'user' || operation.access === 'organizationOrUser'
+  if (takesSessions && operation.method !== 'GET') codes.add('csrf_check_failed')
   if (operation.body !== undefined) {
     for (const code of [
       'malformed_json',

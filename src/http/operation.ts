@@ -71,6 +71,8 @@ export interface Operation<
   readonly summary: string
   readonly description?: string
   readonly access: A
+  /** True if a user of several organizations need not choose one, because the operation concerns the user alone. */
+  readonly anyOrganization?: boolean
   /** A limit of the organization that this operation shares with others. Default: by method. */
   readonly limit?: 'feedback'
   readonly body?: B

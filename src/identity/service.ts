@@ -17,6 +17,7 @@ import { nameOf } from '../platform/validation/names.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import * as credentials from './credentials.store.ts'
 import { createKey } from './keys.ts'
+import { createSessions, type Sessions } from './sessions.ts'
 import * as store from './store.ts'
 import { createTokens } from './tokens.ts'
 import { createUserTokens, type UserTokens } from './user-tokens.ts'
@@ -26,7 +27,7 @@ export type { Organization, User } from './store.ts'
 
 export type IdentityDeps = Pick<Deps, 'sql' | 'notifier' | 'config' | 'clock' | 'newId' | 'log'>
 
-export interface Identity extends Authentication, UserTokens {
+export interface Identity extends Authentication, UserTokens, Sessions {
   /** Drops a user from the caches of this process at once. The caller that changes a user notifies the other processes. */
   forgetUser(userId: string): void
   /** Uses the caller's transaction if `query` is given. */
@@ -82,6 +83,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     ...agentSecrets(deps, forget),
     ...credits(deps),
     ...createUserTokens(deps, tokens, forget),
+    ...createSessions(deps, forget),
     forgetUser: forget,
   }
 }

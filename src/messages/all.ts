@@ -5,6 +5,7 @@ import { erasureMessages } from './erasure.ts'
 import { formMessages } from './form.ts'
 import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
+import { signInMessages } from './sign-in.ts'
 import { transcriptionMessages } from './transcription.ts'
 
 export const ACTOR_KINDS = kindsOf([
@@ -14,4 +15,5 @@ export const ACTOR_KINDS = kindsOf([
   transcriptionMessages,
   formMessages,
   erasureMessages,
+  signInMessages,
 ])

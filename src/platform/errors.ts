@@ -37,6 +37,8 @@ export const PLATFORM_ERRORS = {
     url_not_allowed: 400,
     unauthenticated: 401,
     user_required: 403,
+    session_required: 403,
+    csrf_check_failed: 403,
     not_found: 404,
     method_not_allowed: 405,
     body_too_slow: 408,

@@ -77,6 +77,7 @@ const LIMITS_OFF = {
   RATE_LIMIT_WEBSITE_READS: '0',
   RATE_LIMIT_ASSISTANT: '0',
   RATE_LIMIT_FORMS: '0',
+  RATE_LIMIT_SIGN_IN: '0',
 }
 
 /** Starts the service. `stop` also drops the database. */

@@ -1,5 +1,6 @@
 /** Users of an organization and their access tokens. */
 import type { User } from '../../identity/service.ts'
+import { AppError } from '../../platform/errors.ts'
 import { type Command, type Input, wholeNumber } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'
@@ -57,6 +58,24 @@ const users: readonly Command[] = [
             'no users',
           ),
         }
+      })
+    },
+  },
+  {
+    name: 'user link',
+    args: ['user'],
+    summary: 'Print a link that signs a user (id or address) in with a browser, once and within 15 minutes',
+    flags: {},
+    async run(input) {
+      const { withServices } = await import('../services.ts')
+      const { linkUrl } = await import('../../sign-in/link.rules.ts')
+      const { localUrl } = await import('../../http/base-url.ts')
+      return withServices(input, async ({ container: { config }, identity }) => {
+        const user = await identity.findUserAnywhere(input.arg('user'))
+        if (user === null)
+          throw new AppError('member_not_found', `There is no user ${JSON.stringify(input.arg('user'))}.`)
+        const url = linkUrl(localUrl(config, config.port), await identity.createLink(user.id))
+        return { json: { userId: user.id, email: user.email, url }, lines: [url] }
       })
     },
   },
