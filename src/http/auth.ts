@@ -62,7 +62,8 @@ export function createAuthenticate({ config, identity, countFailure }: Authentic
     peer: Peer,
   ): Promise<Principal | null> => {
     if (access === 'public') return null
-    const wanted = request.headers.get(ORGANIZATION) ?? (anyOrganization ? { any: true } : null)
+    const wanted: WantedOrganization =
+      request.headers.get(ORGANIZATION) ?? (anyOrganization ? { any: true } : null)
     try {
       if (access === 'agent') return await byAgentSecret(identity, request.headers)
       const user =

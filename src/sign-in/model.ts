@@ -32,11 +32,14 @@ export const SESSION_LIST_EXAMPLE = {
 export const SessionInfo = named(
   'Session',
   Type.Object({
-    user: Type.Object({
-      id: Uuid('The user’s id'),
-      email: Type.String({ description: 'The user’s e-mail address' }),
-      name: Type.String({ description: 'The user’s display name' }),
-    }, { description: 'The signed-in user' }),
+    user: Type.Object(
+      {
+        id: Uuid('The user’s id'),
+        email: Type.String({ description: 'The user’s e-mail address' }),
+        name: Type.String({ description: 'The user’s display name' }),
+      },
+      { description: 'The signed-in user' },
+    ),
     organizations: Type.Array(
       Type.Object({
         id: Uuid('The organization’s id, for the header `X-Service-Organization-Key`'),

@@ -84,7 +84,12 @@ const listSessions = (identity: SessionIdentity) =>
     description: 'The browser sessions of the user, newest first.',
     access: 'user',
     anyOrganization: true,
-    success: { status: 200, description: 'The sessions', schema: UserSessionList, example: SESSION_LIST_EXAMPLE },
+    success: {
+      status: 200,
+      description: 'The sessions',
+      schema: UserSessionList,
+      example: SESSION_LIST_EXAMPLE,
+    },
     async handler({ principal: { userId, sessionId } }) {
       const rows = await identity.listSessions(userId)
       return ok({ data: rows.map((row) => ({ ...row, current: row.id === sessionId })) })
