@@ -38,7 +38,11 @@ async function createOrganization(identity: Identity, name: string) {
   const { id } = await identity.createOrganization(name)
   const key: Credential = await identity.createApiKey(id, 'test')
   const user = async (who: string) => {
-    const created = await identity.createUser(id, { email: `${who}@${name}.example`, name: who })
+    const created = await identity.createUser(id, {
+      email: `${who}@${name}.example`,
+      name: who,
+      role: 'administrator',
+    })
     const caller: Credential = { userToken: await identity.createUserToken(created.id, 600) }
     return { id: created.id, caller }
   }
