@@ -48,6 +48,9 @@ export interface Config {
   readonly analyze: { readonly url: string; readonly model: string; readonly apiKey: string | null } | null
   /** Turns speech into text. null: nothing is transcribed; a recording keeps the transcript that came with it. */
   readonly transcribe: TranscribeConfig | null
+  /** Joins meetings. null: no recorder is configured. */
+  readonly recorder: RecorderConfig | null
+  readonly meetings: MeetingsConfig
   /** null: media is kept in `dataDir/media`. */
   readonly s3: S3Config | null
   /** The program that examines media. null: `ffprobe` from PATH, or else the copy among the dependencies. */
@@ -76,6 +79,10 @@ export interface Config {
     readonly agentIngest: number
     /** Per organization, over the three operations that take feedback in. */
     readonly feedback: number
+    /** Per user. */
+    readonly meetingJoins: number
+    /** Per client address. */
+    readonly recorderHooks: number
     readonly failedAuthentication: number
     /** The website API, per client address: this one and the next two. */
     readonly websiteReads: number
@@ -99,6 +106,26 @@ export type TranscribeConfig =
       /** The environment of the program: that of the service without its settings. */
       readonly environment: Readonly<Record<string, string>>
     }
+
+export interface RecorderConfig {
+  readonly name: 'attendee' | 'vexa' | 'recall'
+  /** Without a trailing slash. */
+  readonly url: string
+  readonly apiKey: string
+  /** null: no webhook is accepted, and the recorder is only polled. */
+  readonly webhookSecret: string | null
+}
+
+/** Times of meeting joins in seconds. */
+export interface MeetingsConfig {
+  readonly pollSeconds: number
+  readonly joinSeconds: number
+  readonly waitingRoomSeconds: number
+  readonly recordingSeconds: number
+  readonly processingSeconds: number
+  /** Delete the recorder's copy once it is stored here. */
+  readonly deletesCopies: boolean
+}
 
 export interface S3Config {
   readonly bucket: string
@@ -144,6 +171,15 @@ export function loadConfig(env: Environment): Config {
       analyzeUrl === null
         ? null
         : analyzer(analyzeUrl, read.text('ANALYZE_MODEL'), read.text('ANALYZE_API_KEY')),
+    recorder: recorder(read),
+    meetings: {
+      pollSeconds: read.integer('RECORDER_POLL'),
+      joinSeconds: read.integer('MEETING_JOIN_TIMEOUT'),
+      waitingRoomSeconds: read.integer('MEETING_WAITING_ROOM_TIMEOUT'),
+      recordingSeconds: read.integer('MEETING_RECORDING_TIMEOUT'),
+      processingSeconds: read.integer('MEETING_PROCESSING_TIMEOUT'),
+      deletesCopies: read.oneOf('RECORDER_DELETE', SETTINGS.RECORDER_DELETE.default) === 'true',
+    },
     s3: s3(read),
     ffprobePath: read.text('FFPROBE_PATH'),
     ffmpegPath: read.text('FFMPEG_PATH'),
@@ -158,6 +194,8 @@ export function loadConfig(env: Environment): Config {
       writes: read.integer('RATE_LIMIT_WRITES'),
       agentIngest: read.integer('RATE_LIMIT_AGENT_INGEST'),
       feedback: read.integer('RATE_LIMIT_FEEDBACK'),
+      meetingJoins: read.integer('RATE_LIMIT_MEETING_JOINS'),
+      recorderHooks: read.integer('RATE_LIMIT_RECORDER_HOOKS'),
       failedAuthentication: read.integer('RATE_LIMIT_FAILED_AUTHENTICATION'),
       websiteReads: read.integer('RATE_LIMIT_WEBSITE_READS'),
       assistant: read.integer('RATE_LIMIT_ASSISTANT'),
@@ -232,6 +270,23 @@ function transcriber(read: ReturnType<typeof reader>): TranscribeConfig | null {
   if (command === null)
     throw new ConfigError('TRANSCRIBE_COMMAND must be a command line, but a quote in it is open at the end')
   return { kind: 'command', command, environment: read.others() }
+}
+
+function recorder(read: ReturnType<typeof reader>): RecorderConfig | null {
+  const name = read.oneOf('RECORDER', SETTINGS.RECORDER.default)
+  const url = read.url('RECORDER_URL')
+  const apiKey = read.text('RECORDER_API_KEY')
+  const webhookSecret = read.text('RECORDER_WEBHOOK_SECRET')
+  if (name === 'none') return null
+  if (url === null)
+    throw new ConfigError(
+      'RECORDER_URL is not set, but must be the address of the recorder when RECORDER is set',
+    )
+  if (apiKey === null)
+    throw new ConfigError(
+      'RECORDER_API_KEY is not set, but must be the key for the recorder when RECORDER is set',
+    )
+  return { name, url, apiKey, webhookSecret }
 }
 
 /** Without Amazon the bucket stands in the path by default: every S3 server understands that. */

@@ -16,6 +16,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent_signal',
     'agent_usage',
   ],
+  'coding-sessions': ['coding_session', 'coding_session_event'],
   feedback: ['feedback_record', 'feedback_source'],
   folders: ['folder', 'upload_batch'],
   identity: [
@@ -30,6 +31,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'user_token_refusal',
   ],
   media: ['media_garbage'],
+  meetings: ['meeting_join'],
   metadata: ['metadata_field', 'metadata_record', 'metadata_source', 'metadata_value'],
   people: ['company', 'person', 'person_erasure'],
   platform: ['data_change', 'schema_migration'],

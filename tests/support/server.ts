@@ -79,6 +79,8 @@ const LIMITS_OFF = {
   RATE_LIMIT_WEBSITE_READS: '0',
   RATE_LIMIT_ASSISTANT: '0',
   RATE_LIMIT_FORMS: '0',
+  RATE_LIMIT_MEETING_JOINS: '0',
+  RATE_LIMIT_RECORDER_HOOKS: '0',
 }
 
 /** Starts the service. `stop` also drops the database. */
