@@ -1,6 +1,7 @@
 /** SQL of browser sessions. Only `selectSession` decides whether a session is valid. */
 import type { Query } from '../platform/db/pool.ts'
 import { REVOKED_CHANNEL } from './credential-cache.ts'
+import { type Memberships, membershipsColumn } from './user-tokens.store.ts'
 
 export interface UserSession {
   readonly id: string
@@ -13,11 +14,9 @@ export interface UserSession {
 }
 
 /** A session with the organizations in which it is valid. */
-export interface SessionAdmission {
+export interface SessionAdmission extends Memberships {
   readonly sessionId: string
-  readonly userId: string
   readonly expiresAt: Date
-  readonly organizationIds: readonly string[]
   /** True if `last_used_at` is older than a minute. */
   readonly stale: boolean
 }
@@ -30,12 +29,11 @@ export async function selectSession(sql: Query, hash: Buffer): Promise<SessionAd
   const [row] = await sql<SessionAdmission[]>`
     select s.id as "sessionId", s.user_id as "userId", s.expires_at as "expiresAt",
       (s.last_used_at is null or s.last_used_at < now() - interval '1 minute') as stale,
-      array(
-        select m.organization_id
+      (
+        select ${membershipsColumn(sql)}
         from membership m
         where m.user_id = s.user_id and (m.tokens_not_before is null or s.created_at >= m.tokens_not_before)
-        order by m.created_at, m.organization_id
-      ) as "organizationIds"
+      ) as memberships
     from user_session s
     join app_user u on u.id = s.user_id
     where s.hash = ${hash} and s.revoked_at is null and s.expires_at > now()

@@ -1,5 +1,6 @@
 /** Shapes of the signed-in user and of sessions in the API. */
 import { Type } from '@sinclair/typebox'
+import { ROLES } from '../http/roles.rules.ts'
 import { named } from '../platform/validation/schema.ts'
 
 const Uuid = (description: string) => Type.String({ format: 'uuid', description })
@@ -7,11 +8,16 @@ const Moment = (description: string) => Type.String({ format: 'date-time', descr
 const orNull = (schema: ReturnType<typeof Type.String>, description: string) =>
   Type.Union([schema, Type.Null()], { description })
 
+const RoleName = Type.Union(
+  ROLES.map((role) => Type.Literal(role)),
+  { description: 'What the user may do in the organization' },
+)
+
 const ID = '01a1fdc2-308c-730f-afc3-7288cab37998'
 
 export const SESSION_EXAMPLE = {
   user: { id: ID, email: 'ada@example.com', name: 'Ada' },
-  organizations: [{ id: '01a1fdc2-3087-7c3e-9d0a-5f0e5a5b1c11', name: 'Acme' }],
+  organizations: [{ id: '01a1fdc2-3087-7c3e-9d0a-5f0e5a5b1c11', name: 'Acme', role: 'analyst' }],
   sessionId: '01a1fdc2-3090-7aa1-8a4b-0c8d6e1f2a33',
   csrfToken: 'q1vS9Yw3T0b2c4d6e8f0g2h4i6j8k0l2m4n6o8p0q2s',
 }
@@ -44,6 +50,7 @@ export const SessionInfo = named(
       Type.Object({
         id: Uuid('The organization’s id, for the header `X-Service-Organization-Key`'),
         name: Type.String({ description: 'The organization’s name' }),
+        role: RoleName,
       }),
       { description: 'Organizations that the credential opens, in the order of joining' },
     ),

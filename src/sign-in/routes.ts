@@ -33,6 +33,7 @@ const getSession = (identity: SessionIdentity, config: BaseConfig) =>
     summary: 'Who is signed in',
     description: 'The user of the browser session or of the user token, with the user’s organizations.',
     access: 'user',
+    role: 'viewer',
     anyOrganization: true,
     success: { status: 200, description: 'The user', schema: SessionInfo, example: SESSION_EXAMPLE },
     async handler({ principal: { userId, sessionId = null }, request }) {
@@ -61,8 +62,9 @@ const endOwnSession = (identity: SessionIdentity, config: BaseConfig) =>
     summary: 'Sign out',
     description:
       'Ends the browser session of the request and removes its cookie. The process that answers refuses the session at once; ' +
-      'other processes follow within 5 seconds. A user token is not a session: 403 `session_required`.',
+      'other processes follow within 5 seconds. A user token is not a session: 409 `session_required`.',
     access: 'user',
+    role: 'viewer',
     anyOrganization: true,
     success: { status: 204, description: 'The session has ended' },
     errors: ['session_required'],
@@ -83,6 +85,7 @@ const listSessions = (identity: SessionIdentity) =>
     summary: 'List own sessions',
     description: 'The browser sessions of the user, newest first.',
     access: 'user',
+    role: 'viewer',
     anyOrganization: true,
     success: {
       status: 200,
@@ -108,6 +111,7 @@ const endSession = (identity: SessionIdentity) =>
       'The process that answers refuses the session at once; other processes follow within 5 seconds. Repeating the request ' +
       'changes nothing.',
     access: 'user',
+    role: 'viewer',
     anyOrganization: true,
     success: { status: 204, description: 'The session has ended' },
     errors: ['user_session_not_found'],

@@ -100,8 +100,9 @@ describe('a session', () => {
     expect((await visitor.get(path)).status).toBe(200)
     const stranger = await signedIn((await server.createTenant()).userId)
     expect((await stranger.get(path)).status).toBe(404)
-    // Operations for keys alone stay closed.
-    expect((await visitor.get('/v3/rest/user-tokens')).status).toBe(401)
+    const { userId: viewer } = await server.createUser(tenant.organizationId, 'viewer')
+    // A viewer is no administrator, and an organization’s key is no part of a session.
+    expect((await (await signedIn(viewer)).get('/v3/rest/user-tokens')).status).toBe(403)
   })
 
   test('tells who is signed in, with every organization', async () => {
@@ -112,7 +113,10 @@ describe('a session', () => {
     const visitor = await signedIn(userId)
     const { user: shown, organizations, sessionId } = JSON.parse((await visitor.get('/v3/rest/session')).text)
     expect(shown).toEqual({ id: userId, email: user?.email, name: user?.name })
-    expect(organizations.map(({ id }: { id: string }) => id)).toEqual([tenant.organizationId, other.id])
+    expect(organizations).toMatchObject([
+      { id: tenant.organizationId, role: 'administrator' },
+      { id: other.id, role: 'analyst' },
+    ])
     expect(sessionId).toBeString()
     // Everything else needs a choice.
     expect((await visitor.get('/v3/rest/recordings')).status).toBe(401)
@@ -134,9 +138,9 @@ describe('a session', () => {
     expect(status).toBe(201)
   })
 
-  test('that a token uses cannot be signed out: 403 session_required', async () => {
+  test('that a token uses cannot be signed out: 409 session_required', async () => {
     const { status, body } = await server.as({ userToken: tenant.userToken }).delete('/v3/rest/session')
-    expect([status, body.code]).toEqual([403, 'session_required'])
+    expect([status, body.code]).toEqual([409, 'session_required'])
   })
 
   test('ends by signing out, which removes the cookie', async () => {
