@@ -1,6 +1,7 @@
 /** Every actor of the service. A feature that adds an actor adds its declaration here. */
 import { kindsOf } from '../actors/declaration.ts'
 import { analysisMessages } from './analysis.ts'
+import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
 import { formMessages } from './form.ts'
 import { recordingMessages } from './recording.ts'
@@ -14,4 +15,5 @@ export const ACTOR_KINDS = kindsOf([
   transcriptionMessages,
   formMessages,
   erasureMessages,
+  codingSessionMessages,
 ])
