@@ -21,7 +21,7 @@ export function cookieName(name: string, isSecure: boolean): string {
   return isSecure ? `__Host-${name}` : name
 }
 
-const SESSION = 'earshot_session'
+const SESSION = 'earshot-session'
 
 function isSecure(request: Request, config: BaseConfig): boolean {
   return baseUrlOf(request, config).startsWith('https:')

@@ -41,7 +41,7 @@ describe('the cookie', () => {
     const { setCookies } = await visitor.post('/sign-in/link', { token })
     expect(setCookies).toHaveLength(1)
     const [pair, ...attributes] = setCookies[0]?.split('; ') ?? []
-    expect(pair).toMatch(/^earshot_session=ess_[0-9A-Za-z]{43}$/)
+    expect(pair).toMatch(/^earshot-session=ess_[0-9A-Za-z]{43}$/)
     expect(attributes.sort()).toEqual(['HttpOnly', 'Max-Age=2592000', 'Path=/', 'SameSite=Lax'])
     const [row] = await server.database.sql<{ days: number }[]>`
       select extract(epoch from expires_at - now())::float / 86400 as days
@@ -56,36 +56,36 @@ describe('the cookie', () => {
     const { setCookies, location } = await visitor.post('/sign-in/link', { token }, { origin })
     expect(location).toBe(`${PUBLIC}/sign-in`)
     const [pair, ...attributes] = setCookies[0]?.split('; ') ?? []
-    expect(pair).toStartWith('__Host-earshot_session=ess_')
+    expect(pair).toStartWith('__Host-earshot-session=ess_')
     expect(attributes.sort()).toEqual(['HttpOnly', 'Max-Age=2592000', 'Path=/', 'SameSite=Lax', 'Secure'])
     expect((await visitor.get('/v3/rest/session')).status).toBe(200)
     // Without the prefix another host of the same site could have planted it.
     const planted = createVisitor(behindProxy.baseUrl)
-    planted.cookies.set('earshot_session', pair?.split('=')[1] ?? '')
+    planted.cookies.set('earshot-session', pair?.split('=')[1] ?? '')
     expect((await planted.get('/v3/rest/session')).status).toBe(401)
   })
 
   test('is stored only as a digest', async () => {
     const visitor = await signedIn()
     const rows = await server.database.sql`select to_jsonb(s)::text as row from user_session s`
-    expect(JSON.stringify(rows)).not.toContain(visitor.cookies.get('earshot_session') ?? '-')
+    expect(JSON.stringify(rows)).not.toContain(visitor.cookies.get('earshot-session') ?? '-')
   })
 
   test('that somebody planted before the sign-in is not signed in (session fixation)', async () => {
     const visitor = createVisitor(server.baseUrl)
     const planted = `ess_${'a'.repeat(43)}`
-    visitor.cookies.set('earshot_session', planted)
+    visitor.cookies.set('earshot-session', planted)
     await visitor.signIn(await server.features.identity.createLink(tenant.userId))
-    expect(visitor.cookies.get('earshot_session')).not.toBe(planted)
+    expect(visitor.cookies.get('earshot-session')).not.toBe(planted)
     const attacker = createVisitor(server.baseUrl)
-    attacker.cookies.set('earshot_session', planted)
+    attacker.cookies.set('earshot-session', planted)
     expect((await attacker.get('/v3/rest/session')).status).toBe(401)
   })
 
   test('of an earlier session ends that session at the next sign-in', async () => {
     const visitor = await signedIn()
     const earlier = createVisitor(server.baseUrl)
-    earlier.cookies.set('earshot_session', visitor.cookies.get('earshot_session') ?? '')
+    earlier.cookies.set('earshot-session', visitor.cookies.get('earshot-session') ?? '')
     await visitor.signIn(await server.features.identity.createLink(tenant.userId))
     expect((await earlier.get('/v3/rest/session')).status).toBe(401)
     expect((await visitor.get('/v3/rest/session')).status).toBe(200)
@@ -145,11 +145,11 @@ describe('a session', () => {
 
   test('ends by signing out, which removes the cookie', async () => {
     const visitor = await signedIn()
-    const copy = visitor.cookies.get('earshot_session') ?? ''
+    const copy = visitor.cookies.get('earshot-session') ?? ''
     const headers = { 'x-csrf-token': await visitor.csrfToken(), origin: server.baseUrl }
     const { status } = await visitor.send('DELETE', '/v3/rest/session', { headers })
     expect([status, visitor.cookies.size]).toEqual([204, 0])
-    visitor.cookies.set('earshot_session', copy)
+    visitor.cookies.set('earshot-session', copy)
     expect((await visitor.get('/v3/rest/session')).status).toBe(401)
   })
 
@@ -190,7 +190,7 @@ describe('a session', () => {
     const id = JSON.parse((await visitor.get('/v3/rest/session')).text).sessionId
     await server.database.sql`update user_session set expires_at = now() where id = ${id}`
     const again = createVisitor(second.baseUrl)
-    again.cookies.set('earshot_session', visitor.cookies.get('earshot_session') ?? '')
+    again.cookies.set('earshot-session', visitor.cookies.get('earshot-session') ?? '')
     expect((await again.get('/v3/rest/session')).status).toBe(401)
   })
 })

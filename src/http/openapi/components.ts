@@ -94,9 +94,9 @@ export const SECURITY_SCHEMES = {
   session: {
     type: 'apiKey',
     in: 'cookie',
-    name: 'earshot_session',
+    name: 'earshot-session',
     description:
-      'Session of a signed-in browser, with the rights of a user token; the name is `__Host-earshot_session` behind https. ' +
+      'Session of a signed-in browser, with the rights of a user token; the name is `__Host-earshot-session` behind https. ' +
       'Requests that change something carry the `csrfToken` of `GET /v3/rest/session` in the header `X-CSRF-Token`.',
   },
 } as const
