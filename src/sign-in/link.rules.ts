@@ -3,7 +3,6 @@
 export const SIGN_IN_PATH = '/sign-in'
 export const LINK_PATH = `${SIGN_IN_PATH}/link`
 export const OPENID_PATH = `${SIGN_IN_PATH}/openid`
-export const OPENID_CALLBACK_PATH = `${OPENID_PATH}/callback`
 
 const MAX_RETURN_PATH = 2_000
 
@@ -19,13 +18,6 @@ export function returnPathOf(text: string | null): string {
   const url = URL.parse(text, BASE)
   if (url === null || url.origin !== BASE || url.pathname.startsWith('//')) return SIGN_IN_PATH
   return `${url.pathname}${url.search}`
-}
-
-/** `/sign-in` with the page to go to afterwards. */
-export function signInPath(returnPath: string): string {
-  return returnPath === SIGN_IN_PATH
-    ? SIGN_IN_PATH
-    : `${SIGN_IN_PATH}?${new URLSearchParams({ to: returnPath })}`
 }
 
 /** The link that signs in once. `baseUrl` without a trailing slash. */
