@@ -3,6 +3,7 @@
  * list with the SQL. Exceptions stand below, each with its reason.
  */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  audit: ['audit_entry'],
   actors: ['actor_dead_letter', 'actor_mailbox', 'actor_message', 'maintenance', 'worker'],
   agents: [
     'agent_application',
@@ -25,7 +26,10 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'credit_entry',
     'former_member',
     'membership',
+    'oauth_record',
     'organization',
+    'sign_in_link',
+    'user_session',
     'user_token',
     'user_token_refusal',
   ],
@@ -37,6 +41,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   mcp: ['mcp_question', 'mcp_session'],
   projects: ['project', 'project_session'],
   recordings: ['recording', 'recording_folder', 'recording_participant'],
+  'sign-in': ['sign_in_request'],
   transcripts: ['transcript_search', 'transcript_utterance'],
   uploads: ['upload', 'upload_garbage', 'upload_part'],
   website: ['form_submission'],
