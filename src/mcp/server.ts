@@ -17,6 +17,7 @@ import {
   type ServerOptions,
 } from '@modelcontextprotocol/server'
 import { version } from '../../package.json'
+import { assertRole } from '../http/roles.ts'
 import type { UserPrincipal } from '../identity/authentication.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
@@ -103,6 +104,7 @@ async function callTool(
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
   try {
+    assertRole({ role: tool.changes ? 'analyst' : 'viewer' }, principal)
     const input = validate(tool.input, params.arguments ?? {})
     const { question, run } = await tool.prepare(principal, input)
     if (question !== undefined) {

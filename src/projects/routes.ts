@@ -49,6 +49,7 @@ const listProjects = (projects: Projects) =>
     summary: 'List projects',
     description: 'Newest first. A project is visible to the whole organization.',
     access: 'organizationOrUser',
+    role: 'viewer',
     query: ProjectQuery,
     success: { status: 200, description: 'A page of projects', schema: pageOf(Project) },
     async handler({ principal, query }) {
@@ -70,6 +71,7 @@ const createProject = (projects: Projects) =>
     description:
       'What coding agents work on. With an `externalKey` the request is idempotent: the same key answers with the same project, unchanged.',
     access: 'organizationOrUser',
+    role: 'analyst',
     body: CreateProject,
     example: {
       name: 'Checkout',
@@ -93,6 +95,7 @@ const getProject = (projects: Projects) =>
     summary: 'Read a project',
     description: 'A project is visible to the whole organization.',
     access: 'organizationOrUser',
+    role: 'viewer',
     query: Type.Object({}),
     success: { status: 200, description: 'The project', schema: Project },
     errors: ['project_not_found'],
@@ -113,6 +116,7 @@ const changeProject = (projects: Projects) =>
     summary: 'Change a project',
     description: 'Changes the name, the description, or both. An absent member keeps its value.',
     access: 'organizationOrUser',
+    role: 'analyst',
     body: ChangeProject,
     example: { name: 'Checkout 2026' },
     success: { status: 200, description: 'The changed project', schema: Project },
@@ -133,6 +137,7 @@ const deleteProject = (projects: Projects) =>
     summary: 'Delete a project',
     description: 'Deletes the project and its associations. Its agent sessions stay.',
     access: 'organizationOrUser',
+    role: 'analyst',
     success: { status: 204, description: 'The project is deleted' },
     errors: ['project_not_found'],
     async handler({ principal, id }) {
@@ -152,6 +157,7 @@ const listProjectSessions = (projects: Projects) =>
     description:
       'The latest association first. Lists the sessions that the caller may see: a user’s own, and those that an API key uploaded.',
     access: 'organizationOrUser',
+    role: 'viewer',
     query: SessionQuery,
     success: { status: 200, description: 'A page of agent sessions', schema: pageOf(ProjectSession) },
     errors: ['project_not_found'],
@@ -177,6 +183,7 @@ const associateSession = (projects: Projects) =>
     description:
       'Idempotent. A session may belong to several projects. An association does not change who may see the session.',
     access: 'organizationOrUser',
+    role: 'analyst',
     body: Associate,
     example: { sessionId: '01890a5d-ac96-774b-bcce-b302099a8057' },
     success: { status: 200, description: 'The session belongs to the project', schema: Association },
@@ -199,6 +206,7 @@ const dissociateSession = (projects: Projects) =>
     summary: 'Remove an agent session from a project',
     description: 'Ends the association. The session stays.',
     access: 'organizationOrUser',
+    role: 'analyst',
     success: { status: 204, description: 'The session does not belong to the project' },
     errors: ['project_not_found', 'coding_session_not_found'],
     async handler({ principal, id }) {

@@ -175,6 +175,19 @@ describe.each(GENERATIONS)('a client of the %s generation', (generation) => {
     expect(client.asked).toHaveLength(asked)
   })
 
+  test('of a viewer reads, and changes nothing', async () => {
+    const viewer = await server.createUser(tenant.organizationId, 'viewer')
+    const headers = { authorization: `Bearer ${viewer.userToken}` }
+    await using client = disposable(
+      await connectTo(generation, { url: `${server.baseUrl}/mcp`, headers }, 'accept'),
+    )
+    const { publicId } = (await server.as({ userToken }).post('/v3/rest/projects', { name: 'Seen' })).body
+    expect((await client.call('get-project', { publicId })).structured).toMatchObject({ name: 'Seen' })
+    const refused = await client.call('create-project', { name: 'Mine' })
+    expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('role_required: ') })
+    expect(client.asked).toEqual([])
+  })
+
   test('gets an error of the protocol for an unknown tool', async () => {
     await using client = disposable(await connect(generation, null))
     const error = await client.call('delete-everything', {}).then(

@@ -4,7 +4,8 @@
  * A page on the internet can make a browser resolve the page's own name to an address of the local network (DNS rebinding). The
  * name in `Host` is then the page's. Names without a dot and addresses cannot be rebound.
  */
-import { isIP } from 'node:net'
+/** An IPv4 address, or an IPv6 address in brackets, as the URL parser writes them. */
+const ADDRESS = /^(?:[\d.]+|\[.*\])$/
 
 /** Whether the host of `Host`, with or without a port, may be served. `publicUrl`: `PUBLIC_BASE_URL` */
 export function isAllowedHost(host: string | null, publicUrl: string | null): boolean {
@@ -12,7 +13,7 @@ export function isAllowedHost(host: string | null, publicUrl: string | null): bo
   if (host === null) return true
   const name = nameOf(`http://${host}`)
   if (name === null) return false
-  if (isIP(name.replace(/^\[|\]$/g, '')) !== 0) return true
+  if (ADDRESS.test(name)) return true
   if (!name.includes('.') || name.endsWith('.localhost')) return true
   return publicUrl !== null && name === nameOf(publicUrl)
 }
