@@ -11,6 +11,7 @@ import { splitCommandLine } from './platform/lifecycle/command-line.ts'
 import { isBlock } from './platform/net/address-blocks.ts'
 import { isHeaderAddress } from './platform/validation/email-address.ts'
 import { SETTINGS } from './settings.ts'
+import { type OpenIdConfig, openIdConfig } from './settings-openid.ts'
 import { ConfigError, type Environment, fail, reader } from './settings-reader.ts'
 
 export { ConfigError }
@@ -43,11 +44,17 @@ export interface Config {
   readonly websiteOrigins: readonly string[]
   /** Absolute folder of Markdown files that take the place of the embedded pages of the website; null: none. */
   readonly contentDir: string | null
-  readonly oidc: { readonly issuer: string; readonly audience: string; readonly jwksUrl: string } | null
+  /** Who makes user tokens; null: the service itself. */
+  readonly oidc: OpenIdConfig['tokens']
+  /** The OpenID Connect provider that people sign in with; null: none. */
+  readonly openId: OpenIdConfig['signIn']
   /** OpenAI-compatible chat server for qualitative signals; null: the built-in local analyser. */
   readonly analyze: { readonly url: string; readonly model: string; readonly apiKey: string | null } | null
   /** Turns speech into text. null: nothing is transcribed; a recording keeps the transcript that came with it. */
   readonly transcribe: TranscribeConfig | null
+  /** Joins meetings. null: no recorder is configured. */
+  readonly recorder: RecorderConfig | null
+  readonly meetings: MeetingsConfig
   /** null: media is kept in `dataDir/media`. */
   readonly s3: S3Config | null
   /** The program that examines media. null: `ffprobe` from PATH, or else the copy among the dependencies. */
@@ -76,11 +83,17 @@ export interface Config {
     readonly agentIngest: number
     /** Per organization, over the three operations that take feedback in. */
     readonly feedback: number
+    /** Per user. */
+    readonly meetingJoins: number
+    /** Per client address. */
+    readonly recorderHooks: number
     readonly failedAuthentication: number
     /** The website API, per client address: this one and the next two. */
     readonly websiteReads: number
     readonly assistant: number
     readonly forms: number
+    /** Per client address: mails with links, unusable links, sign-ins by OpenID Connect, and registrations of OAuth clients. */
+    readonly signIn: number
   }
 }
 
@@ -99,6 +112,26 @@ export type TranscribeConfig =
       /** The environment of the program: that of the service without its settings. */
       readonly environment: Readonly<Record<string, string>>
     }
+
+export interface RecorderConfig {
+  readonly name: 'attendee' | 'vexa' | 'recall'
+  /** Without a trailing slash. */
+  readonly url: string
+  readonly apiKey: string
+  /** null: no webhook is accepted, and the recorder is only polled. */
+  readonly webhookSecret: string | null
+}
+
+/** Times of meeting joins in seconds. */
+export interface MeetingsConfig {
+  readonly pollSeconds: number
+  readonly joinSeconds: number
+  readonly waitingRoomSeconds: number
+  readonly recordingSeconds: number
+  readonly processingSeconds: number
+  /** Delete the recorder's copy once it is stored here. */
+  readonly deletesCopies: boolean
+}
 
 export interface S3Config {
   readonly bucket: string
@@ -121,7 +154,7 @@ export interface S3Config {
  */
 export function loadConfig(env: Environment): Config {
   const read = reader(env)
-  const issuer = read.url('OIDC_ISSUER')
+  const openId = openIdConfig(read)
   const analyzeUrl = read.url('ANALYZE_URL')
   const config: Omit<Config, 'transcribe'> = {
     role: read.oneOf('ROLE', SETTINGS.ROLE.default),
@@ -139,11 +172,21 @@ export function loadConfig(env: Environment): Config {
     outboundAllow: cidrList('OUTBOUND_ALLOW', read.text('OUTBOUND_ALLOW')),
     websiteOrigins: originList(read.text('WEBSITE_ORIGINS')),
     contentDir: absolute(read.text('CONTENT_DIR')),
-    oidc: issuer === null ? null : oidc(issuer, read.text('OIDC_AUDIENCE'), read.url('OIDC_JWKS_URL')),
+    oidc: openId.tokens,
+    openId: openId.signIn,
     analyze:
       analyzeUrl === null
         ? null
         : analyzer(analyzeUrl, read.text('ANALYZE_MODEL'), read.text('ANALYZE_API_KEY')),
+    recorder: recorder(read),
+    meetings: {
+      pollSeconds: read.integer('RECORDER_POLL'),
+      joinSeconds: read.integer('MEETING_JOIN_TIMEOUT'),
+      waitingRoomSeconds: read.integer('MEETING_WAITING_ROOM_TIMEOUT'),
+      recordingSeconds: read.integer('MEETING_RECORDING_TIMEOUT'),
+      processingSeconds: read.integer('MEETING_PROCESSING_TIMEOUT'),
+      deletesCopies: read.oneOf('RECORDER_DELETE', SETTINGS.RECORDER_DELETE.default) === 'true',
+    },
     s3: s3(read),
     ffprobePath: read.text('FFPROBE_PATH'),
     ffmpegPath: read.text('FFMPEG_PATH'),
@@ -158,10 +201,13 @@ export function loadConfig(env: Environment): Config {
       writes: read.integer('RATE_LIMIT_WRITES'),
       agentIngest: read.integer('RATE_LIMIT_AGENT_INGEST'),
       feedback: read.integer('RATE_LIMIT_FEEDBACK'),
+      meetingJoins: read.integer('RATE_LIMIT_MEETING_JOINS'),
+      recorderHooks: read.integer('RATE_LIMIT_RECORDER_HOOKS'),
       failedAuthentication: read.integer('RATE_LIMIT_FAILED_AUTHENTICATION'),
       websiteReads: read.integer('RATE_LIMIT_WEBSITE_READS'),
       assistant: read.integer('RATE_LIMIT_ASSISTANT'),
       forms: read.integer('RATE_LIMIT_FORMS'),
+      signIn: read.integer('RATE_LIMIT_SIGN_IN'),
     },
   }
   if (config.role === 'worker' && config.databaseUrl === null) {
@@ -199,16 +245,6 @@ function commaList(value: string | null): readonly string[] {
     .filter(Boolean)
 }
 
-function oidc(issuer: string, audience: string | null, jwksUrl: string | null) {
-  if (audience === null)
-    throw new ConfigError(
-      'OIDC_AUDIENCE is not set, but must be the expected audience when OIDC_ISSUER is set',
-    )
-  if (jwksUrl === null)
-    throw new ConfigError('OIDC_JWKS_URL is not set, but must be the key set URL when OIDC_ISSUER is set')
-  return { issuer, audience, jwksUrl }
-}
-
 function analyzer(url: string, model: string | null, apiKey: string | null) {
   if (model === null)
     throw new ConfigError('ANALYZE_MODEL is not set, but must name the model when ANALYZE_URL is set')
@@ -232,6 +268,23 @@ function transcriber(read: ReturnType<typeof reader>): TranscribeConfig | null {
   if (command === null)
     throw new ConfigError('TRANSCRIBE_COMMAND must be a command line, but a quote in it is open at the end')
   return { kind: 'command', command, environment: read.others() }
+}
+
+function recorder(read: ReturnType<typeof reader>): RecorderConfig | null {
+  const name = read.oneOf('RECORDER', SETTINGS.RECORDER.default)
+  const url = read.url('RECORDER_URL')
+  const apiKey = read.text('RECORDER_API_KEY')
+  const webhookSecret = read.text('RECORDER_WEBHOOK_SECRET')
+  if (name === 'none') return null
+  if (url === null)
+    throw new ConfigError(
+      'RECORDER_URL is not set, but must be the address of the recorder when RECORDER is set',
+    )
+  if (apiKey === null)
+    throw new ConfigError(
+      'RECORDER_API_KEY is not set, but must be the key for the recorder when RECORDER is set',
+    )
+  return { name, url, apiKey, webhookSecret }
 }
 
 /** Without Amazon the bucket stands in the path by default: every S3 server understands that. */

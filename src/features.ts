@@ -16,6 +16,9 @@ import { agentMaintenance } from './agents/sessions/maintenance.ts'
 import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
+import { codingSessionActor } from './coding-sessions/actor.ts'
+import { codingSessionOperations } from './coding-sessions/routes.ts'
+import { createCodingSessions } from './coding-sessions/service.ts'
 import type { Deps } from './container.ts'
 import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
@@ -46,6 +49,9 @@ import { eraseParticipations, recordingsOfPerson } from './recordings/participan
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings } from './recordings/service.ts'
+import { signInActor } from './sign-in/actor.ts'
+import { sessionOperations } from './sign-in/routes.ts'
+import { createSignIn, type SignIn, signInMaintenance } from './sign-in/service.ts'
 import { transcriptionActor } from './transcribe/actor.ts'
 import { transcriptErasure } from './transcripts/erasure.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
@@ -61,6 +67,7 @@ import { createWebsite } from './website/service.ts'
 
 export interface Features {
   readonly identity: Identity
+  readonly signIn: SignIn
   readonly applications: Applications
   readonly metadata: Metadata
   readonly folders: Folders
@@ -91,6 +98,7 @@ export function createFeatures(deps: Deps): Features {
   })
   return {
     identity,
+    signIn: createSignIn(deps),
     applications,
     metadata,
     folders,
@@ -101,6 +109,7 @@ export function createFeatures(deps: Deps): Features {
       ...conversationOperations(createConversations(deps)),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
+      ...sessionOperations(identity, deps.config),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
       ...memberOperations(
@@ -111,6 +120,7 @@ export function createFeatures(deps: Deps): Features {
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
+      ...codingSessionOperations(createCodingSessions(deps)),
       ...transcriptOperations(createTranscripts(deps), {
         assertVisible: (principal, recordingId) => folders.assertVisible(deps.reads, principal, recordingId),
         speakersOf: recordings.speakersOf,
@@ -124,6 +134,8 @@ export function createFeatures(deps: Deps): Features {
       recordingActor(deps),
       transcriptionActor(deps),
       formActor(deps),
+      signInActor({ ...deps, identity }),
+      codingSessionActor(),
       erasureActor(deps, [
         sessionErasure(deps),
         recordingErasure,
@@ -135,6 +147,7 @@ export function createFeatures(deps: Deps): Features {
     maintenance: [
       ...dataChangeMaintenance(deps),
       ...identityMaintenance(deps),
+      ...signInMaintenance(deps),
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),
       ...uploadMaintenance(deps),

@@ -3,74 +3,7 @@
  * declarations, and `bun run docs` writes docs/settings.md from them.
  */
 import { cpus } from 'node:os'
-
-interface Described {
-  /** What stands in the table of docs/settings.md, in Markdown. */
-  readonly text: string
-  /** What the table shows as default where the value alone does not say it, in Markdown. */
-  readonly shown?: string
-}
-
-/** A whole number from `min` to `max`. */
-export interface IntegerSetting extends Described {
-  readonly kind: 'integer'
-  readonly default: number
-  readonly min: number
-  readonly max: number
-}
-
-/** One of a few words. Without a default, another setting decides it. */
-export interface ChoiceSetting extends Described {
-  readonly kind: 'choice'
-  readonly allowed: readonly string[]
-  readonly default?: string
-}
-
-/** A URL that starts with one of the protocols, each written as `https:`. */
-export interface UrlSetting extends Described {
-  readonly kind: 'url'
-  readonly protocols: readonly string[]
-}
-
-/** Any text; `type` names its form. `shown` says what happens without it. */
-export interface TextSetting extends Described {
-  readonly kind: 'text'
-  readonly type: string
-}
-
-export interface DefaultedTextSetting extends Described {
-  readonly kind: 'text with default'
-  readonly type: string
-  readonly default: string
-}
-
-export type Setting = IntegerSetting | ChoiceSetting | UrlSetting | TextSetting | DefaultedTextSetting
-
-const WEB = ['http:', 'https:'] as const
-
-function integer(value: number, min: number, max: number, text: string, shown?: string): IntegerSetting {
-  return { kind: 'integer', default: value, min, max, text, ...(shown === undefined ? {} : { shown }) }
-}
-
-const perMinute = (requests: number, text: string) => integer(requests, 0, 100_000_000, text)
-
-function url(protocols: readonly string[], shown: string, text: string): UrlSetting {
-  return { kind: 'url', protocols, shown, text }
-}
-
-const text = (type: string, shown: string, description: string): TextSetting => ({
-  kind: 'text',
-  type,
-  shown,
-  text: description,
-})
-
-const textOr = (type: string, value: string, description: string): DefaultedTextSetting => ({
-  kind: 'text with default',
-  type,
-  default: value,
-  text: description,
-})
+import { integer, perMinute, type Setting, text, textOr, url, WEB } from './settings-kinds.ts'
 
 /** The settings by group, in the order of the page. */
 export const SETTING_GROUPS = {
@@ -217,14 +150,85 @@ export const SETTING_GROUPS = {
     ANALYZE_MODEL: text('name', 'none', 'The model. Required with `ANALYZE_URL`.'),
     ANALYZE_API_KEY: text('text', 'none', 'The key for that server, if it asks for one.'),
   },
+  Meetings: {
+    RECORDER: {
+      kind: 'choice',
+      allowed: ['attendee', 'vexa', 'recall', 'none'],
+      default: 'none',
+      text: 'The recorder whose bot joins meetings. The others of this group have no effect without one. See [Meetings](meetings.md).',
+    },
+    RECORDER_URL: url(WEB, 'none', 'Address of the recorder. Required with `RECORDER`.'),
+    RECORDER_API_KEY: text('text', 'none', 'The key for the recorder. Required with `RECORDER`.'),
+    RECORDER_WEBHOOK_SECRET: text(
+      'text',
+      'the recorder is only polled',
+      'The secret with which the recorder signs its webhooks to `/hooks/recorder/<name>`. They make a state show sooner.',
+    ),
+    RECORDER_POLL: integer(
+      5,
+      1,
+      3_600,
+      'Seconds between two questions about a meeting whose state is new. They become rarer, up to one a minute.',
+    ),
+    RECORDER_DELETE: {
+      kind: 'choice',
+      allowed: ['true', 'false'],
+      default: 'true',
+      text: 'Delete recording and transcript at the recorder once they are stored here.',
+    },
+    MEETING_JOIN_TIMEOUT: integer(
+      300,
+      5,
+      86_400,
+      'Seconds in which the bot must reach the meeting or its waiting room, from the request or from `joinAt`. Then the media fails with `join_timeout`.',
+    ),
+    MEETING_WAITING_ROOM_TIMEOUT: integer(
+      1_200,
+      5,
+      86_400,
+      'Seconds that the bot waits to be let in. Then it leaves, and the media fails with `waiting_room_timeout`.',
+    ),
+    MEETING_RECORDING_TIMEOUT: integer(
+      28_800,
+      5,
+      604_800,
+      'Seconds that a meeting is recorded at most. Then the bot leaves, and what it recorded is kept.',
+    ),
+    MEETING_PROCESSING_TIMEOUT: integer(
+      7_200,
+      5,
+      604_800,
+      'Seconds that the recorder has after the meeting to finish the recording. Then the media fails with `recorder_failed`.',
+    ),
+  },
   'Sign-in': {
     OIDC_ISSUER: url(
       WEB,
       'the service signs user tokens itself',
-      'An OpenID Connect issuer that signs user access tokens instead of the service.',
+      'An OpenID Connect issuer. With `OIDC_AUDIENCE` it signs user access tokens instead of the service. With `OIDC_CLIENT_ID` people sign in with it. See [Sign-in](sign-in.md).',
     ),
-    OIDC_AUDIENCE: text('text', 'none', 'The expected audience. Required with `OIDC_ISSUER`.'),
-    OIDC_JWKS_URL: url(WEB, 'none', 'The key set of the issuer. Required with `OIDC_ISSUER`.'),
+    OIDC_AUDIENCE: text(
+      'text',
+      'none',
+      'The expected audience of access tokens of the issuer. Required with `OIDC_ISSUER`, unless `OIDC_CLIENT_ID` is set.',
+    ),
+    OIDC_JWKS_URL: url(WEB, 'none', 'The key set of the issuer. Required with `OIDC_AUDIENCE`.'),
+    OIDC_CLIENT_ID: text('text', 'none', 'The id of this service at the issuer: people sign in with it.'),
+    OIDC_CLIENT_SECRET: text(
+      'text',
+      'none: a public client',
+      'The secret of this service at the issuer. PKCE is used in any case.',
+    ),
+    OIDC_ALLOWED_DOMAINS: text(
+      'domain list',
+      'none: only known users sign in',
+      'Comma-separated domains, such as `example.com`. A person with a verified e-mail address there who is unknown becomes a viewer of `OIDC_ORGANIZATION`.',
+    ),
+    OIDC_ORGANIZATION: text(
+      'id',
+      'none',
+      'The organization that unknown people join. Required with `OIDC_ALLOWED_DOMAINS`.',
+    ),
   },
   'Website and mail': {
     CONTENT_DIR: text(
@@ -264,10 +268,16 @@ export const SETTING_GROUPS = {
       100,
       'Requests of one organization a minute that create feedback sources, people or records, all together.',
     ),
+    RATE_LIMIT_MEETING_JOINS: perMinute(10, 'Meeting joins of one user a minute.'),
+    RATE_LIMIT_RECORDER_HOOKS: perMinute(3_000, 'Webhooks of recorders from one client address a minute.'),
     RATE_LIMIT_FAILED_AUTHENTICATION: perMinute(30, 'Refused credentials of one client address a minute.'),
     RATE_LIMIT_WEBSITE_READS: perMinute(300, 'Reads of the website API for one client address a minute.'),
     RATE_LIMIT_ASSISTANT: perMinute(30, 'Questions to the assistant for one client address a minute.'),
     RATE_LIMIT_FORMS: perMinute(20, 'Submitted forms for one client address a minute.'),
+    RATE_LIMIT_SIGN_IN: perMinute(
+      10,
+      'Requests of one client address a minute that ask for a sign-in link by mail, use a link that does not work, start OpenID Connect, or register an OAuth client.',
+    ),
     MAX_BODIES_MB: integer(
       128,
       1,

@@ -3,6 +3,7 @@
  * list with the SQL. Exceptions stand below, each with its reason.
  */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  audit: ['audit_entry'],
   actors: ['actor_dead_letter', 'actor_mailbox', 'actor_message', 'maintenance', 'worker'],
   agents: [
     'agent_application',
@@ -15,6 +16,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent_signal',
     'agent_usage',
   ],
+  'coding-sessions': ['coding_session', 'coding_session_event'],
   feedback: ['feedback_record', 'feedback_source'],
   folders: ['folder', 'upload_batch'],
   identity: [
@@ -24,15 +26,20 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'credit_entry',
     'former_member',
     'membership',
+    'oauth_record',
     'organization',
+    'sign_in_link',
+    'user_session',
     'user_token',
     'user_token_refusal',
   ],
   media: ['media_garbage'],
+  meetings: ['meeting_join'],
   metadata: ['metadata_field', 'metadata_record', 'metadata_source', 'metadata_value'],
   people: ['company', 'person', 'person_erasure'],
   platform: ['data_change', 'schema_migration'],
   recordings: ['recording', 'recording_folder', 'recording_participant'],
+  'sign-in': ['sign_in_request'],
   transcripts: ['transcript_search', 'transcript_utterance'],
   uploads: ['upload', 'upload_garbage', 'upload_part'],
   website: ['form_submission'],

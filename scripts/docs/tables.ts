@@ -1,6 +1,7 @@
 /** Tables of the documentation that are made from the code. */
 import { COMMANDS } from '../../src/cli/commands.ts'
-import { SETTING_GROUPS, type Setting } from '../../src/settings.ts'
+import { SETTING_GROUPS } from '../../src/settings.ts'
+import type { Setting } from '../../src/settings-kinds.ts'
 
 /** One table for each group of settings, under its heading. */
 export function settingTables(): string {

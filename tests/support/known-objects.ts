@@ -1,5 +1,6 @@
 /** An organization with one object of every kind that a path or a body can name, and with every credential. */
 import type { Operation } from '../../src/http/operation.ts'
+import { createCodingSession } from './coding-sessions.ts'
 import { createSource } from './metadata.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from './recordings.ts'
 import type { Credential, TestServer } from './server.ts'
@@ -11,10 +12,13 @@ export interface KnownObjects {
 }
 
 export async function createKnownObjects(server: TestServer): Promise<KnownObjects> {
-  const { organizationId, apiKey, userToken } = await server.createTenant()
+  const { organizationId, apiKey, userId, userToken } = await server.createTenant()
   const { agentSecret } = await server.createApplication(organizationId)
   return {
-    known: await createObjects(server, organizationId, apiKey),
+    known: {
+      ...(await createObjects(server, organizationId, apiKey)),
+      userSessionId: (await server.features.identity.createSession(userId, null)).id,
+    },
     credentials: {
       public: ['nobody'],
       agent: [{ agentSecret }],
@@ -43,6 +47,7 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
     memberId: userId,
     sourceId: await createSource(client),
     fieldId: await createCanonicalField(client),
+    codingSessionId: await createCodingSession(client),
     folderId: await createFolder(client),
     folderIds: [await createFolder(client)],
     recordingId: recording.id,
