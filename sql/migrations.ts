@@ -26,13 +26,10 @@ import signIn from './migrations/0028_sign_in.sql' with { type: 'text' }
 import administration from './migrations/0029_administration.sql' with { type: 'text' }
 import meetingJoins from './migrations/0030_meeting_joins.sql' with { type: 'text' }
 
-
 import webhooks from './migrations/0031_webhooks.sql' with { type: 'text' }
-
 
 import codingSessions from './migrations/0032_coding_sessions.sql' with { type: 'text' }
 import codingAgentTools from './migrations/0033_coding_agent_tools.sql' with { type: 'text' }
-
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },

@@ -3,7 +3,7 @@
  * both. The OpenAPI document shows these shapes as `webhooks`.
  */
 import { type TSchema, Type } from '@sinclair/typebox'
-import { moment, oneOf, orNull, uuid } from '../platform/validation/schema.ts'
+import { moment, named, oneOf, orNull, uuid } from '../platform/validation/schema.ts'
 
 const text = (description: string) => Type.String({ description })
 const maybeText = (description: string) => orNull(Type.String(), description)
@@ -16,94 +16,112 @@ const omitted = Type.Optional(
   }),
 )
 
-const Feedback = Type.Object({
-  id: Type.Integer({ description: 'Id of the record.' }),
-  sourceId: Type.Integer({ description: 'Id of the feedback source.' }),
-  personId: orNull(Type.Integer(), 'Id of the person.'),
-  externalId: maybeText('The caller’s id of the record.'),
-  displayTs: at('When the feedback was given'),
-  fields: Type.Optional(
-    Type.Array(Type.Object({}, { additionalProperties: true }), {
-      description: 'The fields as they were sent.',
-    }),
-  ),
-  createdAt: at('When the record was created'),
-  path: path('the record'),
-  omitted,
-})
-
-const Signal = Type.Object({
-  id: uuid('Id of the signal.'),
-  applicationId: uuid('Id of the agent application.'),
-  sessionId: uuid('Id of the session.'),
-  source: oneOf(['explicit_feedback', 'qualitative_inference'], 'Where the signal comes from.'),
-  kind: text('Kind of the signal.'),
-  rating: orNull(oneOf(['positive', 'negative']), 'The rating.'),
-  labels: Type.Optional(Type.Array(Type.String(), { description: 'Labels of the feedback.' })),
-  comment: Type.Optional(maybeText('Comment of the user, or the reason of the analyser.')),
-  externalEventId: text('The event that the signal was read from.'),
-  targetEventExternalId: maybeText('The response that the signal is about.'),
-  participantExternalId: maybeText('The user who spoke.'),
-  sequence: Type.Integer({ description: 'Sequence of the event.' }),
-  revision: Type.Integer({ description: 'Revision of the event.' }),
-  occurredAt: at('When the event happened'),
-  path: path('the signal'),
-  omitted,
-})
-
-const Session = Type.Object({
-  id: uuid('Id of the session.'),
-  applicationId: uuid('Id of the agent application.'),
-  agentKey: text('Key of the agent application.'),
-  externalSessionId: text('The caller’s id of the session.'),
-  status: oneOf(['open', 'ended', 'abandoned'], 'Status of the session.'),
-  processingStatus: text('How far the session is processed.'),
-  environment: maybeText('Environment of the session.'),
-  agentVersion: maybeText('Version of the agent.'),
-  createdAt: at('When the session was created'),
-  lastActivityAt: at('When the session received something last'),
-  path: path('the session'),
-})
-
-const Recording = Type.Object({
-  id: uuid('Id of the recording.'),
-  displayName: maybeText('Name of the recording.'),
-  source: text('Source of the recording.'),
-  externalId: maybeText('The caller’s id of the recording.'),
-  startedAt: orNull(at('Start of the conversation')),
-  completedAt: orNull(at('End of the conversation')),
-  createdAt: at('When the recording was created'),
-  asset: orNull(
-    Type.Object({
-      status: text('Status of the media.'),
-      errorCode: maybeText('Why the media failed.'),
-      durationSeconds: orNull(Type.Number(), 'Duration in seconds.'),
-      isAudio: orNull(Type.Boolean(), 'Whether the media has no picture.'),
-      contentType: maybeText('Media type.'),
-      fileSize: orNull(Type.Integer(), 'Bytes.'),
-    }),
-    'The media; null if none was ever asked for.',
-  ),
-  transcript: Type.Object({
-    status: text('Status of the transcript.'),
-    source: maybeText('Where the transcript comes from.'),
+const Feedback = named(
+  'WebhookFeedbackRecord',
+  Type.Object({
+    id: Type.Integer({ description: 'Id of the record.' }),
+    sourceId: Type.Integer({ description: 'Id of the feedback source.' }),
+    personId: orNull(Type.Integer(), 'Id of the person.'),
+    externalId: maybeText('The caller’s id of the record.'),
+    displayTs: at('When the feedback was given'),
+    fields: Type.Optional(
+      Type.Array(Type.Object({}, { additionalProperties: true }), {
+        description: 'The fields as they were sent.',
+      }),
+    ),
+    createdAt: at('When the record was created'),
+    path: path('the record'),
+    omitted,
   }),
-  path: path('the recording'),
-})
+)
 
-const Upload = Type.Object({
-  uploadId: uuid('Id of the upload.'),
-  recordingId: uuid('Id of the recording.'),
-  phase: oneOf(['ready', 'failed', 'cancelled'], 'Phase of the upload.'),
-  errorCode: maybeText('Why the upload failed.'),
-  fileName: text('Name of the file.'),
-  fileSize: Type.Integer({ description: 'Bytes of the file.' }),
-  source: text('Source of the upload.'),
-  createdAt: at('When the upload was created'),
-  path: path('the upload'),
-})
+const Signal = named(
+  'WebhookSignal',
+  Type.Object({
+    id: uuid('Id of the signal.'),
+    applicationId: uuid('Id of the agent application.'),
+    sessionId: uuid('Id of the session.'),
+    source: oneOf(['explicit_feedback', 'qualitative_inference'], 'Where the signal comes from.'),
+    kind: text('Kind of the signal.'),
+    rating: orNull(oneOf(['positive', 'negative']), 'The rating.'),
+    labels: Type.Optional(Type.Array(Type.String(), { description: 'Labels of the feedback.' })),
+    comment: Type.Optional(maybeText('Comment of the user, or the reason of the analyser.')),
+    externalEventId: text('The event that the signal was read from.'),
+    targetEventExternalId: maybeText('The response that the signal is about.'),
+    participantExternalId: maybeText('The user who spoke.'),
+    sequence: Type.Integer({ description: 'Sequence of the event.' }),
+    revision: Type.Integer({ description: 'Revision of the event.' }),
+    occurredAt: at('When the event happened'),
+    path: path('the signal'),
+    omitted,
+  }),
+)
 
-const Ping = Type.Object({ webhookId: uuid('Id of the webhook.') })
+const Session = named(
+  'WebhookAgentSession',
+  Type.Object({
+    id: uuid('Id of the session.'),
+    applicationId: uuid('Id of the agent application.'),
+    agentKey: text('Key of the agent application.'),
+    externalSessionId: text('The caller’s id of the session.'),
+    status: oneOf(['open', 'ended', 'abandoned'], 'Status of the session.'),
+    processingStatus: text('How far the session is processed.'),
+    environment: maybeText('Environment of the session.'),
+    agentVersion: maybeText('Version of the agent.'),
+    createdAt: at('When the session was created'),
+    lastActivityAt: at('When the session received something last'),
+    path: path('the session'),
+  }),
+)
+
+const Recording = named(
+  'WebhookRecording',
+  Type.Object({
+    id: uuid('Id of the recording.'),
+    displayName: maybeText('Name of the recording.'),
+    source: text('Source of the recording.'),
+    externalId: maybeText('The caller’s id of the recording.'),
+    startedAt: orNull(at('Start of the conversation')),
+    completedAt: orNull(at('End of the conversation')),
+    createdAt: at('When the recording was created'),
+    asset: orNull(
+      Type.Object({
+        status: text('Status of the media.'),
+        errorCode: maybeText('Why the media failed.'),
+        durationSeconds: orNull(Type.Number(), 'Duration in seconds.'),
+        isAudio: orNull(Type.Boolean(), 'Whether the media has no picture.'),
+        contentType: maybeText('Media type.'),
+        fileSize: orNull(Type.Integer(), 'Bytes.'),
+      }),
+      'The media; null if none was ever asked for.',
+    ),
+    transcript: Type.Object(
+      {
+        status: text('Status of the transcript.'),
+        source: maybeText('Where the transcript comes from.'),
+      },
+      { description: 'The transcript.' },
+    ),
+    path: path('the recording'),
+  }),
+)
+
+const Upload = named(
+  'WebhookUpload',
+  Type.Object({
+    uploadId: uuid('Id of the upload.'),
+    recordingId: uuid('Id of the recording.'),
+    phase: oneOf(['ready', 'failed', 'cancelled'], 'Phase of the upload.'),
+    errorCode: maybeText('Why the upload failed.'),
+    fileName: text('Name of the file.'),
+    fileSize: Type.Integer({ description: 'Bytes of the file.' }),
+    source: text('Source of the upload.'),
+    createdAt: at('When the upload was created'),
+    path: path('the upload'),
+  }),
+)
+
+const Ping = named('WebhookPing', Type.Object({ webhookId: uuid('Id of the webhook.') }))
 
 interface EventType {
   readonly summary: string

@@ -25,13 +25,16 @@ export const KEPT_ANSWER_BYTES = 4_096
 
 const url = text(
   `Where events are sent by POST. http or https, at most ${MAX_URL} characters, on a public host or in \`OUTBOUND_ALLOW\`.`,
-  { minLength: 1, maxLength: MAX_URL },
+  {
+    maxLength: MAX_URL,
+    words: 'an absolute URL',
+    documented: { format: 'uri', pattern: '^[hH][tT]{2}[pP][sS]?://' },
+  },
 )
 const types = Type.Array(oneOf(SUBSCRIBABLE), {
   minItems: 1,
   maxItems: SUBSCRIBABLE.length,
-  uniqueItems: true,
-  description: `Types of events, or \`["*"]\` for all. Reserved, not sent yet: ${RESERVED_TYPES.map((type) => `\`${type}\``).join(', ')}.`,
+  description: `Types of events, or \`["*"]\` for all. Repeated ones count once. Reserved, not sent yet: ${RESERVED_TYPES.map((type) => `\`${type}\``).join(', ')}.`,
 })
 const description = optionalOrNull(
   text('A note for people.', { maxLength: MAX_DESCRIPTION }),

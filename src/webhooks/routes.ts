@@ -27,6 +27,34 @@ const DELIVERY = `${DELIVERIES}/{deliveryId}`
 const order = keyset('webhooks', ['integer', 'uuid'])
 const deliveryOrder = keyset('webhookDeliveries', ['integer', 'uuid'])
 
+const DELIVERY_EXAMPLE = {
+  id: '0199a1b2-0000-7000-8000-000000000002',
+  eventId: '6f1c2f5e-3b7d-4a55-9c0e-0d7a3f0c1b11',
+  type: 'ping',
+  status: 'delivered',
+  attempts: 1,
+  nextAttemptAt: null,
+  createdAt: '2026-01-02T03:04:05.678Z',
+  updatedAt: '2026-01-02T03:04:05.700Z',
+  event: {
+    type: 'ping',
+    timestamp: '2026-01-02T03:04:05.600Z',
+    data: { webhookId: '0199a1b2-0000-7000-8000-000000000001' },
+  },
+  log: [
+    {
+      number: 1,
+      manual: true,
+      startedAt: '2026-01-02T03:04:05.678Z',
+      durationMs: 21,
+      status: 204,
+      error: null,
+      headers: { server: 'example' },
+      body: '',
+    },
+  ],
+}
+
 const common = { tag: 'Webhooks', access: 'organization' } as const
 const ofWebhook = { ...common, params: { webhookId: uuidOf('webhook') } }
 const ofDelivery = { ...common, params: { ...ofWebhook.params, deliveryId: uuidOf('delivery') } }
@@ -79,6 +107,7 @@ const subscriptions = (webhooks: Webhooks) => [
     method: 'GET',
     path: WEBHOOK,
     summary: 'Read a webhook',
+    description: 'Without its secret.',
     query: Type.Object({}),
     success: { status: 200, description: 'The webhook', schema: Webhook },
     errors: ['webhook_not_found'],
@@ -214,7 +243,12 @@ const deliveries = (webhooks: Webhooks) => [
     description:
       'With its event and every attempt: time, status, headers and the beginning of the body of the answer.',
     query: Type.Object({}),
-    success: { status: 200, description: 'The delivery', schema: WebhookDeliveryWithAttempts },
+    success: {
+      status: 200,
+      description: 'The delivery',
+      schema: WebhookDeliveryWithAttempts,
+      example: DELIVERY_EXAMPLE,
+    },
     errors: ['webhook_not_found', 'webhook_delivery_not_found'],
     async handler({ principal, id, query }) {
       const webhookId = id('webhookId', 'webhook_not_found')

@@ -249,7 +249,7 @@ export async function saveProgress(
       end
     where organization_id = ${organizationId} and id = ${id}`
   if (succeeded !== false) return null
-  const [row] = await tx<{ reason: 'gone' | 'failing' }[]>`
+  const [row] = await tx<{ reason: 'gone' | 'failing' | null }[]>`
     update webhook
     set enabled = false, disabled_reason = case when ${isGone}::boolean then 'gone' else 'failing' end, disabled_at = now(),
       version = version + 1, updated_at = now()

@@ -56,7 +56,7 @@ export function createWebhooks(deps: WebhooksDeps) {
         id,
         organizationId,
         url: outbound.assertUrl(url, 'url').href,
-        types,
+        types: [...new Set(types)],
         description: description ?? null,
         ordering,
         enabled,
@@ -91,7 +91,7 @@ export function createWebhooks(deps: WebhooksDeps) {
         const before = (await store.findWebhook(tx, organizationId, id)) ?? noWebhook()
         const change = {
           url: href ?? before.url,
-          types: rest.types ?? before.types,
+          types: rest.types === undefined ? before.types : [...new Set(rest.types)],
           description: rest.description === undefined ? before.description : rest.description,
           ordering: rest.ordering ?? before.ordering,
           enabled: rest.enabled ?? before.enabled,

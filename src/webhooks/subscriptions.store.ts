@@ -152,7 +152,7 @@ export async function rotateSecret(
   sealed: Uint8Array,
   hours: number,
 ): Promise<Date | null> {
-  const [row] = await tx<{ until: Date }[]>`
+  const [row] = await tx<{ until: Date | null }[]>`
     update webhook
     set previous_secret = secret, previous_secret_until = now() + make_interval(hours => ${hours}),
       secret = ${Buffer.from(sealed)}, version = version + 1, updated_at = now()

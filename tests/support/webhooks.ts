@@ -6,10 +6,19 @@ import { createRuntime } from '../../src/actors/runtime.ts'
 import { forwardTriggerWakeUps } from '../../src/actors/trigger-wake-ups.ts'
 import { type WebhookOptions, webhookActors } from '../../src/webhooks/actor.ts'
 import { QUICK } from './actors.ts'
-import { type Client, startTestServer, type TestServer, type TestServerOptions } from './server.ts'
+import {
+  type Answer,
+  type Client,
+  startTestServer,
+  type TestServer,
+  type TestServerOptions,
+} from './server.ts'
 
 export const WEBHOOKS = '/v3/rest/webhooks'
 export const LOCAL = { OUTBOUND_ALLOW: '127.0.0.0/8' }
+
+/** Of JSON. */
+type Members = Readonly<Record<string, unknown>>
 
 export interface Received {
   readonly id: string
@@ -18,7 +27,7 @@ export interface Received {
   readonly signature: string
   readonly headers: Headers
   readonly body: string
-  readonly event: { readonly type: string; readonly timestamp: string; readonly data: Record<string, any> }
+  readonly event: { readonly type: string; readonly timestamp: string; readonly data: Members }
   /** From 1, of this id. */
   readonly attempt: number
 }
@@ -76,7 +85,7 @@ export function verify(secret: string, { headers, body }: Received): void {
   new SvixWebhook(secret).verify(body, plain)
 }
 
-export async function createWebhook(client: Client, body: object): Promise<Record<string, any>> {
+export async function createWebhook(client: Client, body: object): Promise<Answer['body']> {
   const answer = await client.post(WEBHOOKS, { types: ['*'], ...body })
   if (answer.status !== 201) throw new Error(JSON.stringify(answer.body))
   return answer.body

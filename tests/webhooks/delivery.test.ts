@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { loadConfig } from '../../src/config.ts'
 import { eventually } from '../support/eventually.ts'
 import { createSource, field, recordsOf } from '../support/feedback.ts'
-import type { Client, TestTenant } from '../support/server.ts'
+import type { Answer, Client, TestTenant } from '../support/server.ts'
 import {
   createWebhook,
   FAST,
@@ -137,11 +137,13 @@ describe('a receiver that fails', () => {
     expect(order.slice(0, 3)).toEqual([1, 2, 2])
     expect(order.filter((number) => number !== 2)).toEqual([1, 3, 4])
     const delivered = await eventually(async () => {
-      const [two] = (await deliveriesOf(client, id)).filter(({ attempts }: any) => attempts === 4)
+      const [two] = (await deliveriesOf(client, id)).filter(
+        ({ attempts }: { attempts: number }) => attempts === 4,
+      )
       return two?.status === 'delivered' && two
     })
     const { body } = await client.get(`${WEBHOOKS}/${id}/deliveries/${delivered.id}`)
-    expect(body.log.map(({ number, status, manual }: any) => [number, status, manual])).toEqual([
+    expect(body.log.map(({ number, status, manual }: Answer['body']) => [number, status, manual])).toEqual([
       [1, 500, false],
       [2, 500, false],
       [3, 500, false],
