@@ -17,6 +17,7 @@ import { type EventRow, listEvents } from './events.store.ts'
 import { hasEvents } from './merge.rules.ts'
 import type { CodingSessionResult, UploadCodingSession } from './model.ts'
 import { type ReadFile, readFileWork, readUnits } from './read.rules.ts'
+import { type FileRecord, recordsOf } from './records.rules.ts'
 import { batchesOf, saveBatch } from './save.ts'
 import { type SecretRules, withDefaults } from './secrets.rules.ts'
 import * as store from './store.ts'
@@ -92,7 +93,7 @@ export async function uploadCodingSession(
 ): Promise<CodingSessionResult> {
   const lines = linesOf(input)
   const rules = await rulesOf(deps, viewer.organizationId)
-  const bytes = lines.reduce((sum, line) => sum + line.length, 0)
+  const bytes = lines.reduce((sum, line) => sum + (line?.length ?? 0), 0)
   const load = { caller: viewer.organizationId, bytes, units: readUnits(bytes, rules) }
   const { format, externalSessionId } = input
   const work = { format, lines, rules, externalSessionId, labels: labelsOf(input) }
@@ -110,12 +111,12 @@ export async function rulesOf(
 }
 
 /** Exactly one member has the content. @throws AppError 400 */
-function linesOf({ format, events, jsonl }: UploadCodingSession): readonly string[] {
+function linesOf({ format, events, jsonl }: UploadCodingSession): readonly FileRecord[] {
   if ((events === undefined) === (jsonl === undefined))
     throw invalid([
       { path: 'events', code: 'contradiction', message: 'must be given, or jsonl, but not both' },
     ])
-  if (events === undefined) return (jsonl ?? '').split('\n')
+  if (events === undefined) return recordsOf(jsonl ?? '')
   if (format !== 'normalized')
     throw invalid([{ path: 'format', code: 'contradiction', message: 'must be "normalized" with events' }])
   return events.map((event) => JSON.stringify(event))
