@@ -3,6 +3,7 @@
  * list with the SQL. Exceptions stand below, each with its reason.
  */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  audit: ['audit_entry'],
   actors: ['actor_dead_letter', 'actor_mailbox', 'actor_message', 'maintenance', 'worker'],
   agents: [
     'agent_application',

@@ -51,6 +51,7 @@ const uploadSession = (sessions: CodingSessions) =>
       "and whatever the redaction rules of the organization's agent applications name are redacted. The request has at most 4 MiB.",
     ].join('\n'),
     access: 'organizationOrUser',
+    role: 'analyst',
     body: UploadCodingSession,
     maxBodyBytes: MAX_BODY_BYTES,
     example: {
@@ -80,6 +81,7 @@ const listSessions = (sessions: CodingSessions) =>
     summary: 'List sessions',
     description: `Newest first. ${ACCESS_NOTE}`,
     access: 'organizationOrUser',
+    role: 'viewer',
     query: CodingSessionQuery,
     success: { status: 200, description: 'A page of sessions', schema: pageOf(CodingSession) },
     async handler({ principal, query }) {
@@ -100,6 +102,7 @@ const getSession = (sessions: CodingSessions) =>
     summary: 'Read a session',
     description: ACCESS_NOTE,
     access: 'organizationOrUser',
+    role: 'viewer',
     query: Type.Object({}),
     success: { status: 200, description: 'The session', schema: CodingSession },
     errors: ['coding_session_not_found'],
@@ -120,6 +123,7 @@ const listEvents = (sessions: CodingSessions) =>
     summary: 'List events of a session',
     description: `In the order of the session. ${ACCESS_NOTE}`,
     access: 'organizationOrUser',
+    role: 'viewer',
     query: CodingSessionEventQuery,
     success: { status: 200, description: 'A page of events', schema: pageOf(CodingSessionEvent) },
     errors: ['coding_session_not_found'],
@@ -144,6 +148,7 @@ const deleteSession = (sessions: CodingSessions) =>
     summary: 'Delete a session',
     description: `Deletes the session and its events. ${ACCESS_NOTE}`,
     access: 'organizationOrUser',
+    role: 'analyst',
     success: { status: 204, description: 'The session is deleted' },
     errors: ['coding_session_not_found'],
     async handler({ principal, id }) {
