@@ -19,6 +19,7 @@ import { createAssistant } from './assistant/service.ts'
 import { codingSessionActor } from './coding-sessions/actor.ts'
 import { codingSessionOperations } from './coding-sessions/routes.ts'
 import { createCodingSessions } from './coding-sessions/service.ts'
+import { createSessionUploads } from './coding-sessions/uploads.ts'
 import type { Deps } from './container.ts'
 import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
@@ -114,7 +115,11 @@ export function createFeatures(deps: Deps): Features {
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
-      ...codingSessionOperations(createCodingSessions(deps)),
+      ...codingSessionOperations(
+        createCodingSessions(deps),
+        createSessionUploads({ ...deps, uploadReceiver }),
+        deps.config,
+      ),
       ...transcriptOperations(createTranscripts(deps), {
         assertVisible: (principal, recordingId) => folders.assertVisible(deps.reads, principal, recordingId),
         speakersOf: recordings.speakersOf,
@@ -128,7 +133,7 @@ export function createFeatures(deps: Deps): Features {
       recordingActor(deps),
       transcriptionActor(deps),
       formActor(deps),
-      codingSessionActor(),
+      codingSessionActor(deps),
       erasureActor(deps, [
         sessionErasure(deps),
         recordingErasure,

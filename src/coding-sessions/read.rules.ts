@@ -71,9 +71,14 @@ export const readFileWork: Work<FileInput, ReadFile> = {
 }
 
 /** The labels without secrets. */
-export function cleanLabels({ title, repo, branch, commit }: Labels, clean: Cleaner): Labels {
+function cleanLabels({ title, repo, branch, commit }: Labels, clean: Cleaner): Labels {
   const name = (value: string | null) => clean.name(value) ?? null
   return { title: name(title), repo: name(repo), branch: name(branch), commit: name(commit) }
+}
+
+export const cleanLabelsWork: Work<Pick<FileInput, 'labels' | 'rules'>, Labels> = {
+  name: 'coding-session-labels',
+  run: ({ labels, rules }, spend) => cleanLabels(labels, createCleaner(rules, spend)),
 }
 
 /** Estimated units of reading a text of this length with the rules. */

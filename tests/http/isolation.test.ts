@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Operation } from '../../src/http/operation.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
-import { createCodingSession } from '../support/coding-sessions.ts'
+import { createCodingSession, createSessionUpload } from '../support/coding-sessions.ts'
 import { createField, createSource } from '../support/metadata.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from '../support/recordings.ts'
 import {
@@ -50,6 +50,7 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   memberId: 'member_not_found',
   tokenId: 'user_token_not_found',
   codingSessionId: 'coding_session_not_found',
+  codingUploadId: 'coding_session_upload_not_found',
 }
 
 /** As the example of its operation, of which a second one is the same upload. */
@@ -89,6 +90,7 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
   const { id: tokenId } = (await key.post('/v3/rest/user-tokens', { userId: memberId })).body
   const members = { memberId, tokenId }
   const codingSessionId = await createCodingSession(key)
+  const codingUploadId = await createSessionUpload(key)
   const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
   return {
     ...agents,
@@ -99,6 +101,7 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
     recordingId,
     uploadId,
     codingSessionId,
+    codingUploadId,
     ...feedback,
     ...members,
   }
