@@ -50,6 +50,9 @@ import { eraseParticipations, recordingsOfPerson } from './recordings/participan
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings } from './recordings/service.ts'
+import { signInActor } from './sign-in/actor.ts'
+import { sessionOperations } from './sign-in/routes.ts'
+import { createSignIn, type SignIn, signInMaintenance } from './sign-in/service.ts'
 import { transcriptionActor } from './transcribe/actor.ts'
 import { transcriptErasure } from './transcripts/erasure.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
@@ -65,6 +68,7 @@ import { createWebsite } from './website/service.ts'
 
 export interface Features {
   readonly identity: Identity
+  readonly signIn: SignIn
   readonly applications: Applications
   readonly metadata: Metadata
   readonly folders: Folders
@@ -95,6 +99,7 @@ export function createFeatures(deps: Deps): Features {
   })
   return {
     identity,
+    signIn: createSignIn(deps),
     applications,
     metadata,
     folders,
@@ -105,6 +110,7 @@ export function createFeatures(deps: Deps): Features {
       ...conversationOperations(createConversations(deps)),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
+      ...sessionOperations(identity, deps.config),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
       ...memberOperations(
@@ -134,6 +140,7 @@ export function createFeatures(deps: Deps): Features {
       transcriptionActor(deps),
       formActor(deps),
       codingSessionActor(deps),
+      signInActor({ ...deps, identity }),
       erasureActor(deps, [
         sessionErasure(deps),
         recordingErasure,
@@ -145,6 +152,7 @@ export function createFeatures(deps: Deps): Features {
     maintenance: [
       ...dataChangeMaintenance(deps),
       ...identityMaintenance(deps),
+      ...signInMaintenance(deps),
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),
       ...uploadMaintenance(deps),

@@ -6,6 +6,7 @@ import { erasureMessages } from './erasure.ts'
 import { formMessages } from './form.ts'
 import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
+import { signInMessages } from './sign-in.ts'
 import { transcriptionMessages } from './transcription.ts'
 
 export const ACTOR_KINDS = kindsOf([
@@ -15,5 +16,6 @@ export const ACTOR_KINDS = kindsOf([
   transcriptionMessages,
   formMessages,
   erasureMessages,
+  signInMessages,
   codingSessionMessages,
 ])

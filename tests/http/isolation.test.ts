@@ -49,6 +49,7 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   erasureId: 'person_erasure_not_found',
   memberId: 'member_not_found',
   tokenId: 'user_token_not_found',
+  userSessionId: 'user_session_not_found',
   codingSessionId: 'coding_session_not_found',
   codingUploadId: 'coding_session_upload_not_found',
 }
@@ -88,7 +89,9 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
   const feedback = await feedbackObjects(key)
   const { userId: memberId } = await server.createUser(organizationId)
   const { id: tokenId } = (await key.post('/v3/rest/user-tokens', { userId: memberId })).body
-  const members = { memberId, tokenId }
+  const { id: strangerId } = (await user.get('/v3/rest/session')).body.user
+  const { id: userSessionId } = await server.features.identity.createSession(strangerId, null)
+  const members = { memberId, tokenId, userSessionId }
   const codingSessionId = await createCodingSession(key)
   const codingUploadId = await createSessionUpload(key)
   const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }

@@ -12,10 +12,13 @@ export interface KnownObjects {
 }
 
 export async function createKnownObjects(server: TestServer): Promise<KnownObjects> {
-  const { organizationId, apiKey, userToken } = await server.createTenant()
+  const { organizationId, apiKey, userId, userToken } = await server.createTenant()
   const { agentSecret } = await server.createApplication(organizationId)
   return {
-    known: await createObjects(server, organizationId, apiKey),
+    known: {
+      ...(await createObjects(server, organizationId, apiKey)),
+      userSessionId: (await server.features.identity.createSession(userId, null)).id,
+    },
     credentials: {
       public: ['nobody'],
       agent: [{ agentSecret }],
