@@ -238,6 +238,10 @@ export const CreateSessionUpload = Type.Object(
       description: 'Size of the file in bytes. The upload is complete when exactly this many have arrived.',
     }),
     format: Type.Optional(oneOf(FORMATS, 'The form of the file. Default: found by its content.')),
+    uploadKey: optionalText(
+      'Your id of this upload. The same id again returns the same upload, so that a client can continue after it lost the answer.',
+      255,
+    ),
     ...labelMembers,
   },
   { additionalProperties: false },

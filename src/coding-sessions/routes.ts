@@ -37,7 +37,7 @@ export function codingSessionOperations(
   config: Pick<Config, 'publicBaseUrl'>,
 ): readonly Operation[] {
   return [
-    uploadSession(sessions, uploads),
+    uploadSession(sessions),
     ...sessionUploadOperations(uploads, config),
     listSessions(sessions),
     getSession(sessions),
@@ -46,7 +46,7 @@ export function codingSessionOperations(
   ]
 }
 
-const uploadSession = (sessions: CodingSessions, uploads: SessionUploads) =>
+const uploadSession = (sessions: CodingSessions) =>
   operation({
     id: 'uploadCodingSession',
     method: 'POST',
@@ -83,11 +83,7 @@ const uploadSession = (sessions: CodingSessions, uploads: SessionUploads) =>
       'coding_session_upload_failed',
     ],
     async handler({ principal, body }) {
-      const { uploadId, ...input } = await body()
-      const result =
-        uploadId === undefined
-          ? await sessions.upload(principal, input)
-          : await uploads.bind(principal, uploadId.toLowerCase(), input)
+      const result = await sessions.upload(principal, await body())
       return created(`${SESSIONS}/${result.sessionId}`, result)
     },
   })

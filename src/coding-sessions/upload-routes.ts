@@ -36,12 +36,16 @@ const createSessionUpload = (uploads: SessionUploads, config: Pick<Config, 'publ
     role: 'analyst',
     body: CreateSessionUpload,
     example: { fileName: 'session.jsonl', fileSize: 2_000_000_000, format: 'claude-code' },
-    success: { status: 201, description: 'The new upload', schema: CreatedSessionUpload },
+    success: {
+      status: 201,
+      description: 'The new upload, or the one with the same `uploadKey`',
+      schema: CreatedSessionUpload,
+    },
     errors: ['upload_too_large', 'too_many_uploads'],
     async handler({ request, principal, body }) {
       const origin = request.headers.get('origin')
-      const { upload, token } = await uploads.create(principal, await body(), origin)
-      const state = { upload, processedBytes: 0, fileError: null, session: null }
+      const { state, token } = await uploads.create(principal, await body(), origin)
+      const { upload } = state
       return created(`${UPLOADS}/${upload.id}`, {
         ...shown(state),
         uploadUrl: `${baseUrlOf(request, config)}${UPLOAD_PATH}${token}`,

@@ -15,6 +15,7 @@ import {
   type FileUploadsDeps,
   findFileUpload,
 } from '../uploads/file-uploads.ts'
+import { eventIdOf } from './event-id.rules.ts'
 import type { CodingSessionResult, CreateSessionUpload, UploadCodingSession } from './model.ts'
 import { cleanLabelsWork, readUnits } from './read.rules.ts'
 import { type CodingSessionsDeps, labelsOf, resultOf, rulesOf } from './service.ts'
@@ -23,7 +24,7 @@ import * as store from './uploads.store.ts'
 
 export type SessionUploads = ReturnType<typeof createSessionUploads>
 
-export type SessionUploadsDeps = CodingSessionsDeps & FileUploadsDeps
+export type SessionUploadsDeps = Omit<CodingSessionsDeps, 'bindUpload'> & FileUploadsDeps
 
 /** An upload and what became of it. */
 export interface SessionUpload {
@@ -50,11 +51,14 @@ export function createSessionUploads(deps: SessionUploadsDeps) {
         agent: body.agent ?? null,
         externalSessionId: body.externalSessionId ?? null,
       }
-      return createFileUpload(
+      const owner = userId ?? organizationId
+      const id = body.uploadKey === undefined ? null : eventIdOf(`upload ${owner}`, body.uploadKey)
+      const created = await createFileUpload(
         deps,
-        { ...file, fileName: nameOf('fileName', body.fileName) },
+        { ...file, id, fileName: nameOf('fileName', body.fileName) },
         (tx, uploadId) => store.insertFile(tx, { uploadId, organizationId, userId }, stated),
       )
+      return { token: created.token, state: await read(deps, viewer, created.upload.id) }
     },
 
     /** @throws AppError 404 */
@@ -70,7 +74,7 @@ export function createSessionUploads(deps: SessionUploadsDeps) {
      * The session of an upload, with what the caller states about it.
      * @throws AppError 404; 400 for another format; 409 `coding_session_upload_not_ready`, `coding_session_upload_failed`
      */
-    async bind(viewer: Viewer, id: string, input: Omit<UploadCodingSession, 'uploadId'>) {
+    async bind(viewer: Viewer, id: string, input: UploadCodingSession): Promise<CodingSessionResult> {
       const found = await read(deps, viewer, id)
       assertReady(found)
       const { session } = found
@@ -116,7 +120,7 @@ async function label(
   deps: SessionUploadsDeps,
   viewer: Viewer,
   sessionId: string,
-  input: Omit<UploadCodingSession, 'uploadId'>,
+  input: UploadCodingSession,
 ): Promise<void> {
   if (input.events !== undefined || input.jsonl !== undefined)
     throw invalid([

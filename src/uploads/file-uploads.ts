@@ -3,9 +3,11 @@
  * file gets a message when the last byte is stored (`receive-request.ts`), and ends the upload.
  */
 import type { Deps } from '../container.ts'
+import { lockOrganization } from '../identity/organizations.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { IncomingRecord } from '../platform/storage/incoming.ts'
+import { invalid } from '../platform/validation/json.ts'
 import { discardUpload } from './garbage.store.ts'
 import { changePhase, partsOf, setProcessing } from './processing.store.ts'
 import { objectKeyOf } from './receive-request.ts'
@@ -19,6 +21,8 @@ export { UPLOAD_PATH } from './token.ts'
 export type FileUpload = UploadRow
 
 export interface NewFile {
+  /** The id, if the same request must find the same upload. */
+  readonly id: string | null
   readonly organizationId: string
   readonly userId: string | null
   readonly fileName: string
@@ -32,18 +36,24 @@ export type FileUploadsDeps = Pick<Deps, 'sql' | 'newId' | 'config' | 'log'> & {
   readonly uploadReceiver: UploadReceiver
 }
 
-/** Creates an upload. `also` runs in its transaction. @throws AppError 413 `upload_too_large`; 429 `too_many_uploads` */
+/**
+ * Creates an upload, or finds the one with this id. `also` runs in the transaction that creates it.
+ * @throws AppError 400 for an upload of another file; 413 `upload_too_large`; 429 `too_many_uploads`
+ */
 export async function createFileUpload(
   { sql, newId, config, log, uploadReceiver }: FileUploadsDeps,
   file: NewFile,
   also: (tx: Tx, uploadId: string) => Promise<void>,
 ): Promise<{ readonly upload: FileUpload; readonly token: string }> {
   assertFits(file.fileSize, uploadReceiver.maxBytes)
-  const id = newId()
+  const id = file.id ?? newId()
   const token = await createUploadTokens(config).of(id)
   const row = { ...file, id, recordingId: null, folderId: null, batchId: null, tokenHash: hashOf(token) }
   const objectKey = objectKeyOf(row, newId())
   const upload = await transaction(sql, async (tx) => {
+    if (file.id !== null) await lockOrganization(tx, file.organizationId)
+    const known = file.id === null ? undefined : await findById(tx, row)
+    if (known !== undefined) return assertSame(known, file)
     await assertRoom(tx, file.organizationId, config.maxWaitingUploads)
     const inserted = await insertUpload(tx, { ...row, objectKey })
     await also(tx, id)
@@ -51,6 +61,12 @@ export async function createFileUpload(
   })
   log.info({ organizationId: file.organizationId, uploadId: id }, 'upload created')
   return { upload, token }
+}
+
+function assertSame(known: FileUpload, { fileName, fileSize }: NewFile): FileUpload {
+  if (known.fileName === fileName && known.fileSize === fileSize) return known
+  const message = 'belongs to an upload of another file'
+  throw invalid([{ path: 'uploadKey', code: 'contradiction', message }])
 }
 
 type Ref = Pick<UploadRef, 'id' | 'organizationId'>

@@ -142,7 +142,7 @@ describe('an upload', () => {
       phase: 'waiting',
       fileName: 'a.jsonl',
       fileSize: 10,
-      timeoutSeconds: 3600,
+      timeoutSeconds: expect.any(Number),
       session: null,
     })
     const bound = await tenant.user.post(SESSIONS, { format: 'codex', uploadId: body.uploadId })
@@ -150,6 +150,17 @@ describe('an upload', () => {
     for (let time = 0; time < 2; time++)
       expect((await tenant.user.delete(`${UPLOADS}/${body.uploadId}`)).body.phase).toBe('cancelled')
     expect((await fetch(body.uploadUrl, { method: 'PUT', body: '0123456789' })).status).toBe(410)
+  })
+
+  test('with a known uploadKey is the same upload, however often it is created at once', async () => {
+    const input = { fileName: 'a.jsonl', fileSize: 10, uploadKey: newId() }
+    const answers = await Promise.all(Array.from({ length: 10 }, () => tenant.user.post(UPLOADS, input)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201))
+    expect(new Set(answers.map(({ body }) => body.uploadUrl)).size).toBe(1)
+    const other = await tenant.user.post(UPLOADS, { ...input, fileSize: 11 })
+    expect(other).toMatchObject({ status: 400, body: { code: 'validation_failed' } })
+    const bobs = await bob.post(UPLOADS, input)
+    expect(bobs.body.uploadId).not.toBe(answers[0]?.body.uploadId)
   })
 
   test('is 404 for another user and for a key, and a key has its own', async () => {
