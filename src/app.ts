@@ -11,6 +11,7 @@ import { mount } from './http/mount.ts'
 import { createFailureLimit, createLimit } from './http/rate-limit.ts'
 import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
 import { healthRoutes } from './platform/observability/health.ts'
+import { oauthPages } from './sign-in/oauth/web.ts'
 import { signInPages } from './sign-in/web.ts'
 import { uploadEndpoint } from './uploads/http/endpoint.ts'
 
@@ -32,6 +33,7 @@ export function createApp(
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))
     .use(signInPages({ ...deps, ...features, bodies }))
+    .use(oauthPages({ ...deps, ...features, bodies }))
     .use(discovery(deps.config, features.content))
     .use(mountWebsite(features.website, { ...deps, bodies, work: deps.requestWork }, options.website))
     .use(
