@@ -26,6 +26,7 @@ import signIn from './migrations/0028_sign_in.sql' with { type: 'text' }
 import administration from './migrations/0029_administration.sql' with { type: 'text' }
 import meetingJoins from './migrations/0030_meeting_joins.sql' with { type: 'text' }
 import codingSessions from './migrations/0032_coding_sessions.sql' with { type: 'text' }
+import codingAgentTools from './migrations/0033_coding_agent_tools.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -54,4 +55,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 29, name: 'administration', source: administration },
   { number: 30, name: 'meeting_joins', source: meetingJoins },
   { number: 32, name: 'coding_sessions', source: codingSessions },
+  { number: 33, name: 'coding_agent_tools', source: codingAgentTools },
 ]

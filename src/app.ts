@@ -10,6 +10,8 @@ import { mediaRoutes } from './http/media.ts'
 import { mount } from './http/mount.ts'
 import { createFailureLimit, createLimit } from './http/rate-limit.ts'
 import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
+import { toolEndpoint } from './mcp/http/endpoint.ts'
+import { protectedResourceMetadata } from './mcp/http/metadata.ts'
 import { healthRoutes } from './platform/observability/health.ts'
 import { oauthPages } from './sign-in/oauth/web.ts'
 import { signInPages } from './sign-in/web.ts'
@@ -32,6 +34,8 @@ export function createApp(
     .use(docs(deps))
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))
+    .use(protectedResourceMetadata(config))
+    .use(toolEndpoint({ ...deps, ...features, bodies }))
     .use(signInPages({ ...deps, ...features, bodies }))
     .use(oauthPages({ ...deps, ...features, bodies }))
     .use(discovery(deps.config, features.content))

@@ -83,6 +83,8 @@ export interface Config {
     readonly agentIngest: number
     /** Per organization, over the three operations that take feedback in. */
     readonly feedback: number
+    /** Per user, to the tools of coding agents. */
+    readonly tools: number
     /** Per user. */
     readonly meetingJoins: number
     /** Per client address. */
@@ -201,6 +203,7 @@ export function loadConfig(env: Environment): Config {
       writes: read.integer('RATE_LIMIT_WRITES'),
       agentIngest: read.integer('RATE_LIMIT_AGENT_INGEST'),
       feedback: read.integer('RATE_LIMIT_FEEDBACK'),
+      tools: read.integer('RATE_LIMIT_TOOLS'),
       meetingJoins: read.integer('RATE_LIMIT_MEETING_JOINS'),
       recorderHooks: read.integer('RATE_LIMIT_RECORDER_HOOKS'),
       failedAuthentication: read.integer('RATE_LIMIT_FAILED_AUTHENTICATION'),

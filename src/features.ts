@@ -34,6 +34,7 @@ import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { createTools, type Tools, toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { valueErasure } from './metadata/erasure.ts'
 import { metadataOperations } from './metadata/routes.ts'
@@ -43,6 +44,8 @@ import { createDirectory } from './people/directory.ts'
 import { erasureActor } from './people/erasure-actor.ts'
 import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
+import { projectOperations } from './projects/routes.ts'
+import { createProjects } from './projects/service.ts'
 import { recordingActor } from './recordings/actor.ts'
 import { recordingErasure } from './recordings/erasure.ts'
 import { eraseParticipations, recordingsOfPerson } from './recordings/participants.ts'
@@ -75,6 +78,8 @@ export interface Features {
   readonly uploadReceiver: UploadReceiver
   readonly playback: Playback
   readonly operations: readonly Operation[]
+  /** What coding agents may call. */
+  readonly tools: Tools
   readonly content: Content
   readonly website: readonly WebsiteOperation[]
   readonly actors: readonly ActorDefinition[]
@@ -90,6 +95,8 @@ export function createFeatures(deps: Deps): Features {
   const content = createContent(deps)
   const uploadReceiver = createUploadReceiver(deps)
   const playback = createPlayback(deps)
+  const codingSessions = createCodingSessions(deps)
+  const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const directory = createDirectory({
     ...deps,
@@ -104,6 +111,7 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
+    tools: createTools({ ...deps, projects, codingSessions }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(createConversations(deps)),
@@ -120,7 +128,8 @@ export function createFeatures(deps: Deps): Features {
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
-      ...codingSessionOperations(createCodingSessions(deps)),
+      ...projectOperations(projects),
+      ...codingSessionOperations(codingSessions),
       ...transcriptOperations(createTranscripts(deps), {
         assertVisible: (principal, recordingId) => folders.assertVisible(deps.reads, principal, recordingId),
         speakersOf: recordings.speakersOf,
@@ -151,6 +160,7 @@ export function createFeatures(deps: Deps): Features {
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),
       ...uploadMaintenance(deps),
+      ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
   }

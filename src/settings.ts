@@ -268,6 +268,7 @@ export const SETTING_GROUPS = {
       100,
       'Requests of one organization a minute that create feedback sources, people or records, all together.',
     ),
+    RATE_LIMIT_TOOLS: perMinute(600, 'Requests of one user a minute to the tools of coding agents (`/mcp`).'),
     RATE_LIMIT_MEETING_JOINS: perMinute(10, 'Meeting joins of one user a minute.'),
     RATE_LIMIT_RECORDER_HOOKS: perMinute(3_000, 'Webhooks of recorders from one client address a minute.'),
     RATE_LIMIT_FAILED_AUTHENTICATION: perMinute(30, 'Refused credentials of one client address a minute.'),

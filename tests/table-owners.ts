@@ -38,6 +38,8 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   metadata: ['metadata_field', 'metadata_record', 'metadata_source', 'metadata_value'],
   people: ['company', 'person', 'person_erasure'],
   platform: ['data_change', 'schema_migration'],
+  mcp: ['mcp_question', 'mcp_session'],
+  projects: ['project', 'project_session'],
   recordings: ['recording', 'recording_folder', 'recording_participant'],
   'sign-in': ['sign_in_request'],
   transcripts: ['transcript_search', 'transcript_utterance'],
@@ -62,6 +64,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     table: 'agent_application',
     folder: 'identity',
     reason: 'The statement that inserts a secret requires that its application exists.',
+  },
+  {
+    table: 'coding_session',
+    folder: 'projects',
+    reason: 'A project lists and associates only sessions that the caller may see.',
   },
   { table: 'folder', folder: 'recordings', reason: 'A recording is read with its visible folders.' },
   {

@@ -47,6 +47,10 @@ export const TAGS = [
     description: 'Folders determine who can see recordings. Upload batches group uploads.',
   },
   {
+    name: 'Projects',
+    description: 'What coding agents work on, with the uploaded sessions of these agents.',
+  },
+  {
     name: 'Members',
     description: 'The users of an organization and their access tokens: list, create, revoke and remove.',
   },
