@@ -3,10 +3,12 @@
  * closed lists.
  */
 import { AGENT_ERRORS } from './agents/errors.ts'
+import { CODING_SESSION_ERRORS } from './coding-sessions/errors.ts'
 import { CONTENT_ERRORS } from './content/errors.ts'
 import { FEEDBACK_ERRORS } from './feedback/errors.ts'
 import { FOLDER_ERRORS } from './folders/errors.ts'
 import { IDENTITY_ERRORS } from './identity/errors.ts'
+import { MCP_ERRORS } from './mcp/errors.ts'
 import { MEDIA_ERRORS } from './media/errors.ts'
 import { METADATA_ERRORS } from './metadata/errors.ts'
 import { PEOPLE_ERRORS } from './people/errors.ts'
@@ -16,6 +18,7 @@ import {
   type ErrorDeclaration,
   PLATFORM_ERRORS,
 } from './platform/errors.ts'
+import { PROJECT_ERRORS } from './projects/errors.ts'
 import { RECORDING_ERRORS } from './recordings/errors.ts'
 import { TRANSCRIPT_ERRORS } from './transcripts/errors.ts'
 import { UPLOAD_ERRORS } from './uploads/errors.ts'
@@ -24,13 +27,16 @@ import { UPLOAD_ERRORS } from './uploads/errors.ts'
 const DECLARED: DeclaredErrors = {
   platform: PLATFORM_ERRORS,
   agents: AGENT_ERRORS,
+  codingSessions: CODING_SESSION_ERRORS,
   content: CONTENT_ERRORS,
   feedback: FEEDBACK_ERRORS,
   folders: FOLDER_ERRORS,
   identity: IDENTITY_ERRORS,
+  mcp: MCP_ERRORS,
   media: MEDIA_ERRORS,
   metadata: METADATA_ERRORS,
   people: PEOPLE_ERRORS,
+  projects: PROJECT_ERRORS,
   recordings: RECORDING_ERRORS,
   transcripts: TRANSCRIPT_ERRORS,
   uploads: UPLOAD_ERRORS,

@@ -3,6 +3,7 @@
  * list with the SQL. Exceptions stand below, each with its reason.
  */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  audit: ['audit_entry'],
   actors: ['actor_dead_letter', 'actor_mailbox', 'actor_message', 'maintenance', 'worker'],
   agents: [
     'agent_application',
@@ -15,6 +16,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent_signal',
     'agent_usage',
   ],
+  'coding-sessions': ['coding_session', 'coding_session_event'],
   feedback: ['feedback_record', 'feedback_source'],
   folders: ['folder', 'upload_batch'],
   identity: [
@@ -24,7 +26,10 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'credit_entry',
     'former_member',
     'membership',
+    'oauth_record',
     'organization',
+    'sign_in_link',
+    'user_session',
     'user_token',
     'user_token_refusal',
   ],
@@ -33,7 +38,10 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   metadata: ['metadata_field', 'metadata_record', 'metadata_source', 'metadata_value'],
   people: ['company', 'person', 'person_erasure'],
   platform: ['data_change', 'schema_migration'],
+  mcp: ['mcp_question', 'mcp_session'],
+  projects: ['project', 'project_session'],
   recordings: ['recording', 'recording_folder', 'recording_participant'],
+  'sign-in': ['sign_in_request'],
   transcripts: ['transcript_search', 'transcript_utterance'],
   uploads: ['upload', 'upload_garbage', 'upload_part'],
   website: ['form_submission'],
@@ -56,6 +64,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     table: 'agent_application',
     folder: 'identity',
     reason: 'The statement that inserts a secret requires that its application exists.',
+  },
+  {
+    table: 'coding_session',
+    folder: 'projects',
+    reason: 'A project lists and associates only sessions that the caller may see.',
   },
   { table: 'folder', folder: 'recordings', reason: 'A recording is read with its visible folders.' },
   {

@@ -1,7 +1,7 @@
 /**
  * Turns operations into Elysia routes.
  *
- * Every request passes in this order: request id → route → 405 → authentication (401, 403) → handler, which looks up
+ * Every request passes in this order: request id → route → 405 → authentication (401, 403) → rate limit (429) → role (403) → handler, which looks up
  * (404), reads the body (415, 400) and acts (409). `parse: 'none'` leaves the body unread until the handler asks, so a
  * refused request costs no parsing.
  */
@@ -13,10 +13,11 @@ import type { NewId } from '../platform/ids.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
 import type { BodyBudget } from './body-budget.ts'
 import { allowHeader, createCall, routePath, toResponse } from './call.ts'
-import type { Access, Method, Operation } from './operation.ts'
+import type { Method, Operation } from './operation.ts'
 import { operationDetail } from './operation-detail.ts'
 import { REQUEST_ID_HEADER } from './request-id.ts'
 import { isForPages, pageHeaders, preflightHeaders } from './rest-cors.ts'
+import { assertRole } from './roles.ts'
 
 export interface MountDeps {
   readonly newId: NewId
@@ -26,7 +27,7 @@ export interface MountDeps {
   /** `peer` returns the address of the connection's other end; null if unknown. @throws AppError 401 or 403 */
   readonly authenticate: (
     request: Request,
-    access: Access,
+    operation: Operation,
     peer: () => string | null,
   ) => Promise<Principal | null>
   /** Counts the request against its limits and returns the headers to send. @throws AppError 429 */
@@ -59,8 +60,9 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
       async ({ request, params, set, server }) => {
         Object.assign(set.headers, pageHeaders(operation.access))
         const peer = () => server?.requestIP(request)?.address ?? null
-        const principal = await deps.authenticate(request, operation.access, peer)
+        const principal = await deps.authenticate(request, operation, peer)
         Object.assign(set.headers, await deps.limit(operation, principal, request))
+        assertRole(operation, principal)
         const requestId = String(set.headers[REQUEST_ID_HEADER])
         const caller = principal?.organizationId ?? 'public'
         return deps.bodies.lease(caller, async (lease) => {

@@ -1,10 +1,12 @@
 /** Every actor of the service. A feature that adds an actor adds its declaration here. */
 import { kindsOf } from '../actors/declaration.ts'
 import { analysisMessages } from './analysis.ts'
+import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
 import { formMessages } from './form.ts'
 import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
+import { signInMessages } from './sign-in.ts'
 import { transcriptionMessages } from './transcription.ts'
 
 export const ACTOR_KINDS = kindsOf([
@@ -14,4 +16,6 @@ export const ACTOR_KINDS = kindsOf([
   transcriptionMessages,
   formMessages,
   erasureMessages,
+  signInMessages,
+  codingSessionMessages,
 ])

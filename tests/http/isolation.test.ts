@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Operation } from '../../src/http/operation.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
+import { createCodingSession } from '../support/coding-sessions.ts'
 import { createField, createSource } from '../support/metadata.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from '../support/recordings.ts'
 import {
@@ -48,6 +49,9 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   erasureId: 'person_erasure_not_found',
   memberId: 'member_not_found',
   tokenId: 'user_token_not_found',
+  publicId: 'project_not_found',
+  userSessionId: 'user_session_not_found',
+  codingSessionId: 'coding_session_not_found',
 }
 
 /** As the example of its operation, of which a second one is the same upload. */
@@ -85,9 +89,27 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
   const feedback = await feedbackObjects(key)
   const { userId: memberId } = await server.createUser(organizationId)
   const { id: tokenId } = (await key.post('/v3/rest/user-tokens', { userId: memberId })).body
-  const members = { memberId, tokenId }
+  const { id: strangerId } = (await user.get('/v3/rest/session')).body.user
+  const { id: userSessionId } = await server.features.identity.createSession(strangerId, null)
+  const members = { memberId, tokenId, userSessionId }
+  const codingSessionId = await createCodingSession(key)
   const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
-  return { ...agents, sourceId, fieldId, folderId, batchId, recordingId, uploadId, ...feedback, ...members }
+  // A project with this session.
+  const { publicId } = (await key.post('/v3/rest/projects', { name: 'Checkout' })).body
+  await key.post(`/v3/rest/projects/${publicId}/agent-sessions`, { sessionId: codingSessionId })
+  return {
+    ...agents,
+    sourceId,
+    fieldId,
+    folderId,
+    batchId,
+    recordingId,
+    uploadId,
+    codingSessionId,
+    publicId,
+    ...feedback,
+    ...members,
+  }
 }
 
 /** Their ids are small numbers, so what they are called is what must not be shown. */
@@ -118,7 +140,10 @@ const fill = (path: string, value: (name: string) => string) =>
 function send(caller: Credential, operation: Operation, path: string): Promise<Answer> {
   const client = server.as(caller)
   if (operation.body === undefined) return client.send(operation.method, path)
-  const body = JSON.stringify(operation.example)
+  // The example names an object that does not exist.
+  const example =
+    operation.id === 'associateSession' ? { sessionId: foreign.codingSessionId } : operation.example
+  const body = JSON.stringify(example)
   return client.send(operation.method, path, { body, headers: { 'content-type': 'application/json' } })
 }
 

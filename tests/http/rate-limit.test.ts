@@ -167,7 +167,13 @@ const identity: Authentication = {
     secret === 'bad'
       ? null
       : { kind: 'agent', organizationId: ORGANIZATION, applicationId: secret.slice(0, 1), secretId: secret },
-  byToken: async (token) => ({ kind: 'user', organizationId: ORGANIZATION, userId: token }),
+  byToken: async (token) => ({
+    kind: 'user',
+    organizationId: ORGANIZATION,
+    userId: token,
+    role: 'viewer',
+  }),
+  bySession: async () => ({ refused: 'no sessions here' }),
 }
 
 const OPERATIONS: readonly Operation[] = [
@@ -207,7 +213,11 @@ function serve(env: Record<string, string>) {
         errors: ERRORS,
         bodies: createBodyBudget({ maxBytes: 1_000_000, deadlineMs: 30_000 }),
         work: createRequestWork(),
-        authenticate: createAuthenticate({ identity, countFailure: createFailureLimit(deps) }),
+        authenticate: createAuthenticate({
+          config: { publicBaseUrl: null },
+          identity,
+          countFailure: createFailureLimit(deps),
+        }),
         limit: createLimit(deps),
       }),
     )

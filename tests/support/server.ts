@@ -12,6 +12,7 @@ import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { type Container, createContainer } from '../../src/container.ts'
 import { createFeatures, type Features } from '../../src/features.ts'
+import type { Role } from '../../src/http/roles.rules.ts'
 import type { WebsiteOptions } from '../../src/http/website-mount.ts'
 import type { Query } from '../../src/platform/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
@@ -52,7 +53,8 @@ export interface TestServer {
   readonly deps: Container
   readonly features: Features
   createTenant(name?: string): Promise<TestTenant>
-  createUser(organizationId: string): Promise<Pick<TestTenant, 'userId' | 'userToken'>>
+  /** An administrator, unless `role` says otherwise. */
+  createUser(organizationId: string, role?: Role): Promise<Pick<TestTenant, 'userId' | 'userToken'>>
   createApplication(
     organizationId: string,
     options?: { readonly agentKey?: string; readonly settings?: SettingsChange },
@@ -73,10 +75,12 @@ const LIMITS_OFF = {
   RATE_LIMIT_WRITES: '0',
   RATE_LIMIT_AGENT_INGEST: '0',
   RATE_LIMIT_FEEDBACK: '0',
+  RATE_LIMIT_TOOLS: '0',
   RATE_LIMIT_FAILED_AUTHENTICATION: '0',
   RATE_LIMIT_WEBSITE_READS: '0',
   RATE_LIMIT_ASSISTANT: '0',
   RATE_LIMIT_FORMS: '0',
+  RATE_LIMIT_SIGN_IN: '0',
   RATE_LIMIT_MEETING_JOINS: '0',
   RATE_LIMIT_RECORDER_HOOKS: '0',
 }
@@ -125,9 +129,9 @@ async function startActors(
 }
 
 function tenants({ identity, applications }: Features) {
-  const createUser = async (organizationId: string) => {
+  const createUser = async (organizationId: string, role: Role = 'administrator') => {
     const name = crypto.randomUUID()
-    const { id } = await identity.createUser(organizationId, { email: `${name}@example.com`, name })
+    const { id } = await identity.createUser(organizationId, { email: `${name}@example.com`, name, role })
     return { userId: id, userToken: await identity.createUserToken(id, TOKEN_LIFETIME_SECONDS) }
   }
   return {

@@ -1,6 +1,8 @@
 /** Users of an organization and their access tokens. */
-import type { User } from '../../identity/service.ts'
-import { type Command, type Input, wholeNumber } from '../command.ts'
+import { DEFAULT_ROLE, isRole, ROLES, type Role } from '../../http/roles.rules.ts'
+import type { Member } from '../../identity/service.ts'
+import { AppError } from '../../platform/errors.ts'
+import { type Command, type Input, UsageError, wholeNumber } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'
 import type { Services } from '../services.ts'
@@ -9,6 +11,12 @@ const SECONDS_A_DAY = 86_400
 const DEFAULT_TOKEN_DAYS = 30
 const MAX_TOKEN_DAYS = 3_650
 const USER_FLAG = { value: 'id or address', summary: 'the user' } as const
+
+/** @throws UsageError */
+function roleOf(text: string): Role {
+  if (isRole(text)) return text
+  throw new UsageError(`--role is ${JSON.stringify(text)}, but must be ${ROLES.join(', ')}`)
+}
 
 const users: readonly Command[] = [
   {
@@ -19,17 +27,20 @@ const users: readonly Command[] = [
       ...ORG_FLAG,
       email: { value: 'address', summary: 'e-mail address', required: true },
       name: { value: 'text', summary: 'display name (default: the address)' },
+      role: { value: ROLES.join('|'), summary: `what the user may do (default: ${DEFAULT_ROLE})` },
     },
     async run(input) {
+      const role = roleOf(input.flag('role') ?? DEFAULT_ROLE)
       return inOrganization(input, async (open, { id: organizationId }) => {
         const email = input.flag('email') ?? ''
         const user = await open.identity.createUser(organizationId, {
           email,
           name: input.flag('name') ?? email,
+          role,
         })
         return {
-          json: { organizationId, ...user },
-          lines: pairs({ id: user.id, email: user.email, name: user.name }),
+          json: { organizationId, ...user, role },
+          lines: pairs({ id: user.id, email: user.email, name: user.name, role }),
         }
       })
     },
@@ -42,7 +53,7 @@ const users: readonly Command[] = [
     async run(input) {
       return inOrganization(input, async (open, { id: organizationId }) => {
         const removed = input.has('removed')
-        const rows: readonly Pick<User, 'id' | 'email' | 'name'>[] = removed
+        const rows: readonly (Pick<Member, 'id' | 'email' | 'name'> & { readonly role?: Role })[] = removed
           ? await formerMembers(open, organizationId)
           : await open.identity.listUsers(organizationId)
         return {
@@ -53,10 +64,29 @@ const users: readonly Command[] = [
               id: (row) => row.id,
               email: (row) => row.email,
               name: (row) => row.name,
+              role: (row) => row.role ?? null,
             },
             'no users',
           ),
         }
+      })
+    },
+  },
+  {
+    name: 'user link',
+    args: ['user'],
+    summary: 'Print a link that signs a user (id or address) in with a browser, once and within 15 minutes',
+    flags: {},
+    async run(input) {
+      const { withServices } = await import('../services.ts')
+      const { linkUrl } = await import('../../sign-in/link.rules.ts')
+      const { localUrl } = await import('../../http/base-url.ts')
+      return withServices(input, async ({ container: { config }, identity }) => {
+        const user = await identity.findUserAnywhere(input.arg('user'))
+        if (user === null)
+          throw new AppError('member_not_found', `There is no user ${JSON.stringify(input.arg('user'))}.`)
+        const url = linkUrl(localUrl(config, config.port), await identity.createLink(user.id))
+        return { json: { userId: user.id, email: user.email, url }, lines: [url] }
       })
     },
   },
