@@ -30,6 +30,7 @@ import webhooks from './migrations/0031_webhooks.sql' with { type: 'text' }
 
 import codingSessions from './migrations/0032_coding_sessions.sql' with { type: 'text' }
 import codingAgentTools from './migrations/0033_coding_agent_tools.sql' with { type: 'text' }
+import codingSessionUploads from './migrations/0034_coding_session_uploads.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -60,4 +61,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 31, name: 'webhooks', source: webhooks },
   { number: 32, name: 'coding_sessions', source: codingSessions },
   { number: 33, name: 'coding_agent_tools', source: codingAgentTools },
+  { number: 34, name: 'coding_session_uploads', source: codingSessionUploads },
 ]

@@ -13,6 +13,7 @@ import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
 import { toolEndpoint } from './mcp/http/endpoint.ts'
 import { protectedResourceMetadata } from './mcp/http/metadata.ts'
 import { healthRoutes } from './platform/observability/health.ts'
+import { oauthPages } from './sign-in/oauth/web.ts'
 import { signInPages } from './sign-in/web.ts'
 import { uploadEndpoint } from './uploads/http/endpoint.ts'
 import { EVENT_TYPES } from './webhooks/event-types.ts'
@@ -37,6 +38,7 @@ export function createApp(
     .use(protectedResourceMetadata(config))
     .use(toolEndpoint({ ...deps, ...features, bodies }))
     .use(signInPages({ ...deps, ...features, bodies }))
+    .use(oauthPages({ ...deps, ...features, bodies }))
     .use(discovery(deps.config, features.content))
     .use(mountWebsite(features.website, { ...deps, bodies, work: deps.requestWork }, options.website))
     .use(

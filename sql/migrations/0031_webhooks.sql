@@ -1,7 +1,7 @@
 -- Outbound webhooks: subscriptions, the events that they are about, deliveries and their attempts.
 --
 -- Triggers write the events, so that an event exists exactly where the change that it reports is committed, whichever code made the
--- change. docs/decisions/0006-webhook-events-by-trigger.md gives the reasons.
+-- change. docs/decisions/0007-webhook-events-by-trigger.md gives the reasons.
 --
 -- The events of an organization are numbered in the order of their commits. The numbering runs at the end of the transaction, after
 -- every other statement, so it locks last: the stream of the organization, then the mailboxes of its subscriptions.

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Operation } from '../../src/http/operation.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
-import { createCodingSession } from '../support/coding-sessions.ts'
+import { createCodingSession, createSessionUpload } from '../support/coding-sessions.ts'
 import { createField, createSource } from '../support/metadata.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from '../support/recordings.ts'
 import {
@@ -52,6 +52,7 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   publicId: 'project_not_found',
   userSessionId: 'user_session_not_found',
   codingSessionId: 'coding_session_not_found',
+  codingUploadId: 'coding_session_upload_not_found',
   webhookId: 'webhook_not_found',
 }
 
@@ -94,6 +95,7 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
   const { id: userSessionId } = await server.features.identity.createSession(strangerId, null)
   const members = { memberId, tokenId, userSessionId, ...(await webhookObjects(key)) }
   const codingSessionId = await createCodingSession(key)
+  const codingUploadId = await createSessionUpload(key)
   const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
   // A project with this session.
   const { publicId } = (await key.post('/v3/rest/projects', { name: 'Checkout' })).body
@@ -107,6 +109,7 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
     recordingId,
     uploadId,
     codingSessionId,
+    codingUploadId,
     publicId,
     ...feedback,
     ...members,
