@@ -1,7 +1,8 @@
 /** The SQL that reads the log of deliveries, and that deletes its old part. */
+
+import { marginOf, SCAN_ROWS, type Scanned, scan, wholly } from '../platform/db/bounded-scan.ts'
 import { asMicroseconds, behind, type TimeSlice } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
-import { marginOf, WALK_ROWS, type Walked, walk, wholly } from '../platform/db/walk.ts'
 import type { DeliveryStatus } from './delivery.rules.ts'
 
 export interface DeliveryRow {
@@ -36,7 +37,7 @@ export async function listDeliveries(
   webhookId: string,
   filter: DeliveryFilter,
   { after, limit }: TimeSlice,
-): Promise<Walked<DeliveryRow, number>> {
+): Promise<Scanned<DeliveryRow, number>> {
   const { type, status, since, until } = filter
   const isFiltered = type !== undefined || status !== undefined
   const within = query`
@@ -45,25 +46,25 @@ export async function listDeliveries(
       ${until === undefined ? query`` : query`and d.created_at < ${until}::text::timestamptz`}
       ${behind(query, 'd.created_at', 'd.id', after)}
     order by d.created_at desc, d.id desc`
-  const walked = query`
-    (select d.* from webhook_delivery d ${within} limit ${marginOf(query, query`${WALK_ROWS}::int`)}) d
+  const scanned = query`
+    (select d.* from webhook_delivery d ${within} limit ${marginOf(query, query`${SCAN_ROWS}::int`)}) d
     where true
       ${type === undefined ? query`` : query`and d.type = ${type}`}
       ${status === undefined ? query`` : query`and d.status = ${status}`}
     order by d.created_at desc, d.id desc`
   const page = () => query<DeliveryRow[]>`
     select ${columns(query)}
-    from ${isFiltered ? walked : query`webhook_delivery d ${within}`}
+    from ${isFiltered ? scanned : query`webhook_delivery d ${within}`}
     limit ${limit + 1}`
   if (!isFiltered) return wholly(await page())
-  return walk({
+  return scan({
     limit,
     page,
     async end() {
       const [row] = await query<{ id: string; at: number }[]>`
         select d.id, ${asMicroseconds(query, 'd.created_at')} as at
         from webhook_delivery d ${within}
-        limit 1 offset ${WALK_ROWS}`
+        limit 1 offset ${SCAN_ROWS}`
       return row === undefined ? null : [row.at, row.id]
     },
     placeOf: (row) => [row.createdMicroseconds, row.id],
