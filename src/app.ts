@@ -10,6 +10,7 @@ import { mediaRoutes } from './http/media.ts'
 import { mount } from './http/mount.ts'
 import { createFailureLimit, createLimit } from './http/rate-limit.ts'
 import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
+import { recorderHooks } from './meetings/hooks.ts'
 import { healthRoutes } from './platform/observability/health.ts'
 import { uploadEndpoint } from './uploads/http/endpoint.ts'
 
@@ -30,6 +31,7 @@ export function createApp(
     .use(docs(deps))
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))
+    .use(recorderHooks({ ...deps, bodies }))
     .use(discovery(deps.config, features.content))
     .use(mountWebsite(features.website, { ...deps, bodies, work: deps.requestWork }, options.website))
     .use(

@@ -9,6 +9,8 @@ import { createTextProcesses, type TextProcesses } from './analyze/text-process.
 import type { TextWork } from './analyze/text-work.ts'
 import type { Config } from './config.ts'
 import { ERRORS } from './error-catalogue.ts'
+import type { Recorder } from './meetings/recorder.ts'
+import { createNone } from './meetings/recorders/none.ts'
 import { ACTOR_KINDS } from './messages/all.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { createRequestWork } from './platform/concurrency/request-work.ts'
@@ -37,6 +39,8 @@ export interface Deps {
   readonly storage: ObjectStore
   /** Which servers requests of the service may reach, if a customer or the operator names them. */
   readonly outbound: OutboundPolicy
+  /** Joins meetings. Every request fails where none is configured. */
+  readonly recorder: Recorder
   readonly textWork: TextWork
   readonly requestWork: RequestWork
   readonly clock: Clock
@@ -87,6 +91,7 @@ export function createContainer(
   const notifier = createNotifier({ sql, redis, log, metrics, kinds: ACTOR_KINDS })
   const storage = createStorage(config)
   const requestWork = createRequestWork()
+  const outbound = createOutboundPolicy(config.outboundAllow)
   return {
     config,
     servers,
@@ -95,7 +100,8 @@ export function createContainer(
     redis,
     notifier,
     storage,
-    outbound: createOutboundPolicy(config.outboundAllow),
+    outbound,
+    recorder: createNone(),
     textWork,
     requestWork,
     clock: systemClock,

@@ -8,6 +8,7 @@ import { FEEDBACK_ERRORS } from './feedback/errors.ts'
 import { FOLDER_ERRORS } from './folders/errors.ts'
 import { IDENTITY_ERRORS } from './identity/errors.ts'
 import { MEDIA_ERRORS } from './media/errors.ts'
+import { MEETING_ERRORS } from './meetings/errors.ts'
 import { METADATA_ERRORS } from './metadata/errors.ts'
 import { PEOPLE_ERRORS } from './people/errors.ts'
 import {
@@ -29,6 +30,7 @@ const DECLARED: DeclaredErrors = {
   folders: FOLDER_ERRORS,
   identity: IDENTITY_ERRORS,
   media: MEDIA_ERRORS,
+  meetings: MEETING_ERRORS,
   metadata: METADATA_ERRORS,
   people: PEOPLE_ERRORS,
   recordings: RECORDING_ERRORS,

@@ -32,6 +32,11 @@ import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
 import { mediaMaintenance } from './media/service.ts'
+import { meetingActor } from './meetings/actor.ts'
+import { recorderErasure } from './meetings/discard.ts'
+import { meetingMaintenance } from './meetings/maintenance.ts'
+import { meetingOperations } from './meetings/routes.ts'
+import { createMeetings } from './meetings/service.ts'
 import { valueErasure } from './metadata/erasure.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
@@ -108,6 +113,7 @@ export function createFeatures(deps: Deps): Features {
         identity,
       ),
       ...recordingOperations(recordings, playback),
+      ...meetingOperations(createMeetings({ ...deps, folders, recordings, identity })),
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
@@ -123,6 +129,7 @@ export function createFeatures(deps: Deps): Features {
       analysisActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
+      meetingActor(deps),
       formActor(deps),
       erasureActor(deps, [
         sessionErasure(deps),
@@ -130,6 +137,7 @@ export function createFeatures(deps: Deps): Features {
         transcriptErasure,
         valueErasure,
         fileNameErasure,
+        recorderErasure,
       ]),
     ],
     maintenance: [
@@ -137,6 +145,7 @@ export function createFeatures(deps: Deps): Features {
       ...identityMaintenance(deps),
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),
+      ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),

@@ -71,8 +71,8 @@ export interface Operation<
   readonly summary: string
   readonly description?: string
   readonly access: A
-  /** A limit of the organization that this operation shares with others. Default: by method. */
-  readonly limit?: 'feedback'
+  /** A limit other than that by method: `feedback` of the organization, which operations share; `meetingJoins` of the user. */
+  readonly limit?: 'feedback' | 'meetingJoins'
   readonly body?: B
   /** In bytes; default 1 MiB. */
   readonly maxBodyBytes?: number

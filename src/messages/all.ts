@@ -3,6 +3,7 @@ import { kindsOf } from '../actors/declaration.ts'
 import { analysisMessages } from './analysis.ts'
 import { erasureMessages } from './erasure.ts'
 import { formMessages } from './form.ts'
+import { meetingMessages } from './meeting.ts'
 import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
 import { transcriptionMessages } from './transcription.ts'
@@ -12,6 +13,7 @@ export const ACTOR_KINDS = kindsOf([
   analysisMessages,
   recordingMessages,
   transcriptionMessages,
+  meetingMessages,
   formMessages,
   erasureMessages,
 ])

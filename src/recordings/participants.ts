@@ -15,6 +15,39 @@ export function recordingsOfPerson(
   return store.recordingsOfPerson(tx, organizationId, personId)
 }
 
+/** Longest name of a speaker, in code points. */
+const MAX_NAME = 255
+
+/**
+ * Makes the speakers of a meeting participants, by the names that the meeting shows. Who they are is not known.
+ * @param names by speaker number; null or blank: not recognised
+ */
+export function nameSpeakers(
+  tx: Tx,
+  organizationId: string,
+  recordingId: string,
+  names: readonly (string | null)[],
+): Promise<void> {
+  const named = names.flatMap((name, speaker) => {
+    const clean = (name ?? '')
+      .toWellFormed()
+      .replaceAll(/\p{Cc}+/gu, ' ')
+      .trim()
+    return clean === '' ? [] : [{ speaker, name: [...clean].slice(0, MAX_NAME).join('') }]
+  })
+  return store.insertNamedParticipants(tx, organizationId, recordingId, named)
+}
+
+/** Sets start and end of a recording of a meeting where the caller has not. */
+export function fillTimes(
+  tx: Tx,
+  organizationId: string,
+  recordingId: string,
+  times: { readonly startedAt: Date | null; readonly completedAt: Date | null },
+): Promise<void> {
+  return store.fillTimes(tx, organizationId, recordingId, times)
+}
+
 /** Removes the person from the participants of every recording. @returns the number of participations */
 export function eraseParticipations(tx: Tx, organizationId: string, personId: number): Promise<number> {
   return store.deleteParticipationsOf(tx, organizationId, personId)
