@@ -3,6 +3,7 @@
  * closed lists.
  */
 import { AGENT_ERRORS } from './agents/errors.ts'
+import { CODING_SESSION_ERRORS } from './coding-sessions/errors.ts'
 import { CONTENT_ERRORS } from './content/errors.ts'
 import { FEEDBACK_ERRORS } from './feedback/errors.ts'
 import { FOLDER_ERRORS } from './folders/errors.ts'
@@ -25,6 +26,7 @@ import { UPLOAD_ERRORS } from './uploads/errors.ts'
 const DECLARED: DeclaredErrors = {
   platform: PLATFORM_ERRORS,
   agents: AGENT_ERRORS,
+  codingSessions: CODING_SESSION_ERRORS,
   content: CONTENT_ERRORS,
   feedback: FEEDBACK_ERRORS,
   folders: FOLDER_ERRORS,

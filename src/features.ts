@@ -16,6 +16,9 @@ import { agentMaintenance } from './agents/sessions/maintenance.ts'
 import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
+import { codingSessionActor } from './coding-sessions/actor.ts'
+import { codingSessionOperations } from './coding-sessions/routes.ts'
+import { createCodingSessions } from './coding-sessions/service.ts'
 import type { Deps } from './container.ts'
 import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
@@ -117,6 +120,7 @@ export function createFeatures(deps: Deps): Features {
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
+      ...codingSessionOperations(createCodingSessions(deps)),
       ...transcriptOperations(createTranscripts(deps), {
         assertVisible: (principal, recordingId) => folders.assertVisible(deps.reads, principal, recordingId),
         speakersOf: recordings.speakersOf,
@@ -131,6 +135,7 @@ export function createFeatures(deps: Deps): Features {
       transcriptionActor(deps),
       meetingActor(deps),
       formActor(deps),
+      codingSessionActor(),
       erasureActor(deps, [
         sessionErasure(deps),
         recordingErasure,

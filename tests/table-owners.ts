@@ -3,6 +3,7 @@
  * list with the SQL. Exceptions stand below, each with its reason.
  */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  audit: ['audit_entry'],
   actors: ['actor_dead_letter', 'actor_mailbox', 'actor_message', 'maintenance', 'worker'],
   agents: [
     'agent_application',
@@ -15,6 +16,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent_signal',
     'agent_usage',
   ],
+  'coding-sessions': ['coding_session', 'coding_session_event'],
   feedback: ['feedback_record', 'feedback_source'],
   folders: ['folder', 'upload_batch'],
   identity: [

@@ -6,6 +6,7 @@ import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { patternsWork } from '../src/agents/events/redaction.ts'
 import { createIngestWork } from '../src/agents/ingest/work.ts'
+import { readFileWork, readLinesWork } from '../src/coding-sessions/read.rules.ts'
 import { parseBodyWork } from '../src/http/parse-body.ts'
 import { serveWork } from '../src/platform/concurrency/work-thread.ts'
 import { readOutputWork } from '../src/transcribe/read-output.ts'
@@ -16,4 +17,12 @@ if (parentPort === null) throw new Error('this file is the entry of a thread')
 if (process.platform === 'linux') setPriority(0, 10)
 
 const { judge, fingerprints } = createIngestWork()
-serveWork(parentPort, [parseBodyWork, judge, fingerprints, patternsWork, readOutputWork])
+serveWork(parentPort, [
+  parseBodyWork,
+  judge,
+  fingerprints,
+  patternsWork,
+  readOutputWork,
+  readFileWork,
+  readLinesWork,
+])

@@ -2,7 +2,7 @@
  * PostgreSQL and Redis for one check, on free loopback ports, in a temporary folder. A check needs no durability
  * (`fsync=off`); a benchmark asks for `durable`.
  */
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +15,9 @@ import { startServer } from './process.ts'
 const ATTEMPTS = 3
 const READY_TIMEOUT_MS = 60_000
 const POLL_MS = 20
+/** A file system in memory. In containers it is often small. */
+const MEMORY_FOLDER = '/dev/shm'
+const MIN_FREE_MEMORY_BYTES = 4 * 2 ** 30
 
 const CLUSTER = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync']
 const SETTINGS = ['max_connections=400', 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
@@ -43,7 +46,7 @@ export async function startServers(
   options: ServerOptions = {},
 ): Promise<TestServers> {
   await using stack = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), 'earshot-check-'))
+  const folder = await mkdtemp(join(options.durable ? tmpdir() : await volatileFolder(), 'earshot-check-'))
   stack.defer(() => rm(folder, { recursive: true, force: true }))
   // PostgreSQL may run as another user, who must be able to enter the folder.
   await chmod(folder, 0o711)
@@ -58,6 +61,18 @@ export async function startServers(
     environment: { TEST_DATABASE_URL: database as string, TEST_REDIS_URL: cache as string },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
+}
+
+/**
+ * Where data may be lost: in memory if there is room (Linux), else on disk. Each test file clones a database of 300 files, and
+ * some file systems take long to create that many.
+ */
+async function volatileFolder(): Promise<string> {
+  const free = await statfs(MEMORY_FOLDER).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => 0,
+  )
+  return free >= MIN_FREE_MEMORY_BYTES ? MEMORY_FOLDER : tmpdir()
 }
 
 async function startPostgres(place: Place): Promise<string> {

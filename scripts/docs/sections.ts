@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { importGraph } from './import-graph.ts'
+import { roleTable } from './roles.ts'
 import { commandTable, settingTables } from './tables.ts'
 
 export interface Page {
@@ -16,11 +17,12 @@ export interface Page {
 }
 
 /** Every page with a generated section. @throws Error where a page has lost its comments */
-export function generatedPages(root: string): readonly Page[] {
+export async function generatedPages(root: string): Promise<readonly Page[]> {
   const sections = [
     { path: 'docs/settings.md', name: 'settings', content: settingTables() },
     { path: 'docs/commands.md', name: 'commands', content: commandTable() },
     { path: 'docs/architecture.md', name: 'imports', content: importGraph(root) },
+    { path: 'docs/administration.md', name: 'roles', content: await roleTable() },
   ]
   return sections.map(({ path, name, content }) => {
     const text = readFileSync(join(root, path), 'utf8')

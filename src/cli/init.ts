@@ -41,7 +41,7 @@ export async function initialize(input: Input): Promise<Output> {
 async function createAll({ identity, applications, container }: Services, input: Input) {
   const { id: organizationId } = await identity.createOrganization(input.flag('name') ?? 'default')
   const email = input.flag('email') ?? 'admin@localhost.localdomain'
-  const user = await identity.createUser(organizationId, { email, name: email })
+  const user = await identity.createUser(organizationId, { email, name: email, role: 'administrator' })
   const { apiKey } = await identity.createApiKey(organizationId, 'init')
   const application = await applications.create(organizationId, { agentKey: AGENT_KEY, name: AGENT_KEY })
   const { agentSecret } = await applications.createSecret(organizationId, application.id)

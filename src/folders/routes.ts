@@ -35,6 +35,7 @@ const listFolders = (folders: Folders) =>
     description:
       "Newest first. A user sees the shared folders and the user's own; the organization key sees the shared ones.",
     access: 'organizationOrUser',
+    role: 'viewer',
     query: FolderQuery,
     success: { status: 200, description: 'A page of folders', schema: pageOf(Folder) },
     async handler({ principal, query }) {
@@ -55,6 +56,7 @@ const createFolder = (folders: Folders) =>
     description:
       'A folder is shared with the organization unless `shared` is false. Only a user may create a private folder; an API key gets 403.',
     access: 'organizationOrUser',
+    role: 'analyst',
     body: CreateFolder,
     example: { name: 'Customer interviews', shared: true },
     success: { status: 201, description: 'The folder', schema: Folder },
@@ -75,6 +77,7 @@ const getFolder = (folders: Folders) =>
     summary: 'Read a folder',
     description: 'Answers 404 if the caller cannot see the folder.',
     access: 'organizationOrUser',
+    role: 'viewer',
     query: Type.Object({}),
     success: { status: 200, description: 'The folder', schema: Folder },
     errors: ['folder_not_found'],
@@ -96,6 +99,7 @@ const renameFolder = (folders: Folders) =>
     description:
       'A user may rename shared folders and the user’s own; an organization key may rename shared ones.',
     access: 'organizationOrUser',
+    role: 'analyst',
     body: RenameFolder,
     example: { name: 'Customer interviews 2026' },
     success: { status: 200, description: 'The renamed folder', schema: Folder },
@@ -117,6 +121,7 @@ const deleteFolder = (folders: Folders) =>
       'Deletes an empty folder. A folder with recordings, even hidden ones, answers 409 `not_empty`, because a recording without ' +
       'a folder is visible to the whole organization.',
     access: 'organizationOrUser',
+    role: 'analyst',
     success: { status: 204, description: 'The folder is deleted' },
     errors: ['folder_not_found', 'not_empty'],
     async handler({ principal, id }) {
@@ -135,6 +140,7 @@ const createUploadBatch = (folders: Folders) =>
     description:
       'Creates a group for uploads of the user. The request has no body. An organization key has no batches.',
     access: 'user',
+    role: 'analyst',
     success: { status: 201, description: 'The batch', schema: UploadBatch },
     async handler({ principal }) {
       const batch = await folders.createBatch(principal)
@@ -152,6 +158,7 @@ const getUploadBatch = (folders: Folders) =>
     summary: 'Read an upload batch',
     description: 'Answers 404 if the user has no such batch.',
     access: 'user',
+    role: 'viewer',
     query: Type.Object({}),
     success: { status: 200, description: 'The batch', schema: UploadBatch },
     errors: ['batch_not_found'],

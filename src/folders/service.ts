@@ -3,7 +3,6 @@
  *
  * A folder that the caller may not see answers 404, never 403.
  */
-import type { UserPrincipal } from '../identity/authentication.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
 import type { Query, Sql } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -87,15 +86,15 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
     /** Content that only one user sees, for the removal of a member. */
     privateContent: { count: store.countPrivate, handOver: store.handOver },
 
-    createBatch: ({ organizationId, userId }: UserPrincipal): Promise<UploadBatch> =>
+    createBatch: ({ organizationId, userId }: store.BatchOwner): Promise<UploadBatch> =>
       store.insertBatch(sql, { id: newId(), organizationId, userId }),
 
     /** The user's own batches, newest first. */
-    listBatches: (user: UserPrincipal, limit: number): Promise<readonly UploadBatch[]> =>
+    listBatches: (user: store.BatchOwner, limit: number): Promise<readonly UploadBatch[]> =>
       store.listBatches(reads, user, limit),
 
     /** One of the user's own batches. @throws AppError 404 `batch_not_found` */
-    async getBatch(user: UserPrincipal, id: string): Promise<UploadBatch> {
+    async getBatch(user: store.BatchOwner, id: string): Promise<UploadBatch> {
       const batch = await store.findBatch(sql, user, id)
       if (batch === undefined) throw new AppError('batch_not_found', 'There is no such upload batch.')
       return batch

@@ -9,8 +9,11 @@ import { asMicroseconds, behind, type TimeSlice } from '../platform/db/keyset.ts
 import type { Query } from '../platform/db/pool.ts'
 import type { Folder, UploadBatch } from './model.ts'
 
-/** The caller who looks at folders. The API key does not matter, only its organization. */
-export type Viewer = Omit<OrganizationPrincipal, 'apiKeyId'> | UserPrincipal
+/** The caller who looks at folders. Neither the API key nor the role of a user matters. */
+export type Viewer = Omit<OrganizationPrincipal, 'apiKeyId'> | BatchOwner
+
+/** The user of upload batches. The role does not matter. */
+export type BatchOwner = Omit<UserPrincipal, 'role'>
 
 /** SQL condition on the folder `f`: shared folders are visible to the whole organization, private ones to their owner. */
 export const visibleFolder = (sql: Query, viewer: Viewer) => sql`
@@ -181,7 +184,7 @@ export async function insertBatch(
 }
 
 /** Newest first. */
-export function listBatches(sql: Query, user: UserPrincipal, limit: number) {
+export function listBatches(sql: Query, user: BatchOwner, limit: number) {
   return sql<UploadBatch[]>`
     select ${batchColumns(sql)}
     from upload_batch b
@@ -191,11 +194,7 @@ export function listBatches(sql: Query, user: UserPrincipal, limit: number) {
     limit ${limit}`
 }
 
-export async function findBatch(
-  sql: Query,
-  user: UserPrincipal,
-  id: string,
-): Promise<UploadBatch | undefined> {
+export async function findBatch(sql: Query, user: BatchOwner, id: string): Promise<UploadBatch | undefined> {
   const [batch] = await sql<UploadBatch[]>`
     select ${batchColumns(sql)}
     from upload_batch b

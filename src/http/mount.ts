@@ -1,7 +1,7 @@
 /**
  * Turns operations into Elysia routes.
  *
- * Every request passes in this order: request id → route → 405 → authentication (401, 403) → handler, which looks up
+ * Every request passes in this order: request id → route → 405 → authentication (401, 403) → rate limit (429) → role (403) → handler, which looks up
  * (404), reads the body (415, 400) and acts (409). `parse: 'none'` leaves the body unread until the handler asks, so a
  * refused request costs no parsing.
  */
@@ -17,6 +17,7 @@ import type { Access, Method, Operation } from './operation.ts'
 import { operationDetail } from './operation-detail.ts'
 import { REQUEST_ID_HEADER } from './request-id.ts'
 import { isForPages, pageHeaders, preflightHeaders } from './rest-cors.ts'
+import { assertRole } from './roles.ts'
 
 export interface MountDeps {
   readonly newId: NewId
@@ -61,6 +62,7 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
         const peer = () => server?.requestIP(request)?.address ?? null
         const principal = await deps.authenticate(request, operation.access, peer)
         Object.assign(set.headers, await deps.limit(operation, principal, request))
+        assertRole(operation, principal)
         const requestId = String(set.headers[REQUEST_ID_HEADER])
         const caller = principal?.organizationId ?? 'public'
         return deps.bodies.lease(caller, async (lease) => {

@@ -5,6 +5,7 @@ import type { ErrorCatalogue, ErrorCode } from '../platform/errors.ts'
 import { exampleOf } from './openapi/example.ts'
 import type { Access, Operation } from './operation.ts'
 import { problemStatus } from './problem.ts'
+import { ROLES } from './roles.rules.ts'
 
 const SECURITY: Record<Access, readonly Record<string, readonly string[]>[]> = {
   public: [],
@@ -14,12 +15,15 @@ const SECURITY: Record<Access, readonly Record<string, readonly string[]>[]> = {
   organizationOrUser: [{ apiKey: [] }, { userToken: [] }],
 }
 
+const [LOWEST_ROLE] = ROLES
+
 /** Every error code that the operation can return: its own, and those implied by its declaration. */
 export function errorCodes(operation: Operation): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(operation.errors ?? [])
   if (operation.access === 'agent') codes.add('invalid_agent_secret')
   else if (operation.access !== 'public') codes.add('unauthenticated')
   if (operation.access === 'user') codes.add('user_required')
+  if (operation.role !== undefined && operation.role !== LOWEST_ROLE) codes.add('role_required')
   if (operation.body !== undefined) {
     for (const code of [
       'malformed_json',
@@ -54,6 +58,7 @@ export function operationDetail(
     summary: operation.summary,
     ...(operation.description === undefined ? {} : { description: operation.description }),
     security: SECURITY[operation.access].map((requirement) => ({ ...requirement })),
+    ...(operation.role === undefined ? {} : { 'x-required-role': operation.role }),
     parameters: [...pathParameters(operation), ...queryParameters(operation.query)],
     ...(operation.body === undefined
       ? {}

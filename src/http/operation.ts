@@ -8,6 +8,7 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import type { Principal } from '../identity/principal.ts'
 import type { ErrorCode } from '../platform/errors.ts'
+import type { Role } from './roles.rules.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -71,6 +72,8 @@ export interface Operation<
   readonly summary: string
   readonly description?: string
   readonly access: A
+  /** The lowest role of a user that may use it. Present if and only if `access` accepts users. */
+  readonly role?: Role
   /** A limit other than that by method: `feedback` of the organization, which operations share; `meetingJoins` of the user. */
   readonly limit?: 'feedback' | 'meetingJoins'
   readonly body?: B
@@ -95,9 +98,14 @@ export interface Operation<
   readonly handler: (call: Call<A, B, Q>) => Promise<Reply>
 }
 
+/** Makes the compiler require a role where users have access, and refuse one elsewhere. */
+type RoleOf<A extends Access> = A extends 'user' | 'organizationOrUser'
+  ? { readonly role: Role }
+  : { readonly role?: never }
+
 /** Keeps the types of one declaration while it is put into a list with others. */
 export function operation<A extends Access, B extends TSchema = TSchema, Q extends TObject = TObject>(
-  declaration: Operation<A, B, Q>,
+  declaration: Operation<A, B, Q> & RoleOf<A>,
 ): Operation {
   // The router calls the handler only with the principal and schemas of the same declaration.
   return declaration as unknown as Operation

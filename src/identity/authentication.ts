@@ -108,12 +108,12 @@ async function verifyToken(
   const { expiresAt } = verdict
   const known = namesIds(verdict) ? await selectAdmission(deps.sql, verdict) : null
   if (known === null) return { refused: 'The access token names an unknown user.' }
-  const { userId, organizationIds, isGood, tokenId, stale } = known
+  const { userId, memberships, isGood, tokenId, stale } = known
   if (!isGood) return { refused: 'The access token was revoked.' }
   // Refusals are never cached: a user who is added to an organization gets in at once.
-  if (organizationIds.length === 0) return { refused: NO_ORGANIZATION }
+  if (memberships.length === 0) return { refused: NO_ORGANIZATION }
   if (tokenId !== null && stale) recordUse(touchUserToken(deps.sql, tokenId))
-  return { id: userId, value: { userId, organizationIds, expiresAt } }
+  return { id: userId, value: { userId, memberships, expiresAt } }
 }
 
 const NO_ORGANIZATION = 'The user is not a member of any organization that accepts the token.'
@@ -125,19 +125,19 @@ function namesIds({ subject, tokenId }: GoodToken): boolean {
 
 /** The organization that a user acts in: the wanted one, or the only one. Exported for its table test. */
 export function pickOrganization(user: Memberships, wanted: string | null): UserPrincipal | Refusal {
-  const { userId, organizationIds } = user
+  const { userId, memberships } = user
   if (wanted !== null) {
-    const organizationId = organizationIds.find((id) => id === wanted.toLowerCase())
-    return organizationId === undefined
+    const named = memberships.find(({ organizationId }) => organizationId === wanted.toLowerCase())
+    return named === undefined
       ? { refused: 'The user is not a member of the organization in X-Service-Organization-Key.' }
-      : { kind: 'user', organizationId, userId }
+      : { kind: 'user', userId, ...named }
   }
-  const [organizationId, ...others] = organizationIds
-  if (organizationId === undefined) return { refused: NO_ORGANIZATION }
+  const [only, ...others] = memberships
+  if (only === undefined) return { refused: NO_ORGANIZATION }
   if (others.length > 0)
     return {
       refused:
         'The user is a member of several organizations: name one by its id in X-Service-Organization-Key.',
     }
-  return { kind: 'user', organizationId, userId }
+  return { kind: 'user', userId, ...only }
 }

@@ -2,6 +2,7 @@
 export const IDENTITY_ERRORS = {
   codes: {
     invalid_agent_secret: 401,
+    role_required: 403,
     agent_secret_not_found: 404,
     member_not_found: 404,
     user_token_not_found: 404,
@@ -9,6 +10,12 @@ export const IDENTITY_ERRORS = {
   },
   details: {
     not_a_member: 'The user is not a member of the organization.',
+  },
+  members: {
+    requiredRole: {
+      type: 'string',
+      description: 'Where the role of the user is too low: the lowest role that may do this.',
+    },
   },
 } as const
 

@@ -1,3 +1,5 @@
+import type { Role } from '../http/roles.rules.ts'
+
 /** Who is calling. Every principal belongs to exactly one organization; every query names it. */
 export type Principal =
   | { readonly kind: 'organization'; readonly organizationId: string; readonly apiKeyId: string }
@@ -5,6 +7,8 @@ export type Principal =
       readonly kind: 'user'
       readonly organizationId: string
       readonly userId: string
+      /** What the user may do in the organization. Resources check it: see `role` of `Operation`. */
+      readonly role: Role
       /** The browser session that made the request; absent for tokens. */
       readonly sessionId?: string
       /**

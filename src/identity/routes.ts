@@ -1,4 +1,4 @@
-/** Operations on members and their tokens. All need the organization's key. */
+/** Operations on members and their tokens. All need the organization's key or an administrator. */
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, toPage } from '../http/paging.ts'
 import { uuidOf } from '../http/parameters.ts'
@@ -46,7 +46,8 @@ const listMembers = (members: Members) =>
     tag: TAG,
     summary: 'List members',
     description: 'The users of the organization, newest first. `removed=true` lists former members instead.',
-    access: 'organization',
+    access: 'organizationOrUser',
+    role: 'administrator',
     query: MemberQuery,
     success: { status: 200, description: 'A page of members', schema: MemberPage },
     async handler({ principal, query }) {
@@ -72,7 +73,8 @@ const removeMember = (members: Members) =>
       'and upload batches stay as they are. Private folders move to the member in `transferTo`. Without it they stay the former ' +
       'member’s and are hidden; repeat the request with `transferTo` to hand them over later. A user who is added ' +
       'again finds them as they were and needs a new token. Playback and upload URLs that the user has received work until they expire.',
-    access: 'organization',
+    access: 'organizationOrUser',
+    role: 'administrator',
     query: RemoveMemberQuery,
     success: { status: 200, description: 'What the removed member owned', schema: Removal },
     errors: [NO_MEMBER],
@@ -93,7 +95,8 @@ const revokeMemberTokens = (tokens: UserTokens) =>
     description:
       'The organization refuses every token that was issued to the user before now. This includes tokens of an OpenID Connect ' +
       'issuer and unlisted tokens of older versions. Other processes follow within 5 seconds.',
-    access: 'organization',
+    access: 'organizationOrUser',
+    role: 'administrator',
     success: { status: 204, description: 'The tokens are revoked' },
     errors: [NO_MEMBER],
     async handler({ principal, id }) {
@@ -112,7 +115,8 @@ const listUserTokens = (tokens: UserTokens) =>
     description:
       'Lists tokens newest first, including revoked ones, without their text. A token disappears 30 days after it expired. ' +
       'Tokens of an OpenID Connect issuer are not listed.',
-    access: 'organization',
+    access: 'organizationOrUser',
+    role: 'administrator',
     query: UserTokenQuery,
     success: { status: 200, description: 'A page of tokens', schema: UserTokenPage },
     async handler({ principal, query }) {
@@ -134,7 +138,8 @@ const createUserToken = (tokens: UserTokens) =>
     description:
       'Creates an access token of a member. It is valid in this organization only, and shown in this response only. ' +
       'The answer is 409 if an OpenID Connect issuer makes the tokens (`OIDC_ISSUER`).',
-    access: 'organization',
+    access: 'organizationOrUser',
+    role: 'administrator',
     body: CreateUserToken,
     example: {
       userId: '01a1fdc2-308c-730f-afc3-7288cab37998',
@@ -160,7 +165,8 @@ const revokeUserToken = (tokens: UserTokens) =>
     description:
       'This organization refuses the token at once; other processes follow within 5 seconds. A token that is valid in every ' +
       'organization of its user stays valid in the others. Repeating the request changes nothing.',
-    access: 'organization',
+    access: 'organizationOrUser',
+    role: 'administrator',
     success: { status: 204, description: 'The token is revoked' },
     errors: [NO_TOKEN],
     async handler({ principal, id }) {

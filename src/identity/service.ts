@@ -8,6 +8,7 @@
 import { transactionWithOutbox } from '../actors/mailbox.ts'
 import { wakeBlockedSessions } from '../agents/sessions/credits.ts'
 import type { Deps } from '../container.ts'
+import { DEFAULT_ROLE, type Role } from '../http/roles.rules.ts'
 import type { Query } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
@@ -22,9 +23,16 @@ import { createTokens } from './tokens.ts'
 import { createUserTokens, type UserTokens } from './user-tokens.ts'
 
 export type { ApiKey, Credential } from './credentials.store.ts'
-export type { Organization, User } from './store.ts'
+export type { Member, Organization, User } from './store.ts'
 
 export type IdentityDeps = Pick<Deps, 'sql' | 'notifier' | 'config' | 'clock' | 'newId' | 'log'>
+
+export interface NewUser {
+  readonly email: string
+  readonly name: string
+  /** Default: analyst. */
+  readonly role?: Role | undefined
+}
 
 export interface Identity extends Authentication, UserTokens {
   /** Drops a user from the caches of this process at once. The caller that changes a user notifies the other processes. */
@@ -37,11 +45,8 @@ export interface Identity extends Authentication, UserTokens {
   /** Switches agent conversations or recording on or off, from the next request of every process. @throws AppError 404 */
   updateOrganization(organizationId: string, change: store.OrganizationChange): Promise<store.Organization>
   /** Creates a user as a member. A known user with this e-mail address is added instead. @throws AppError 409 for a member */
-  createUser(
-    organizationId: string,
-    user: { readonly email: string; readonly name: string },
-  ): Promise<store.User>
-  listUsers(organizationId: string): Promise<readonly store.User[]>
+  createUser(organizationId: string, user: NewUser): Promise<store.User>
+  listUsers(organizationId: string): Promise<readonly store.Member[]>
   /** A member by id or e-mail address. @throws AppError 404 */
   findUser(organizationId: string, idOrEmail: string): Promise<store.User>
   createApiKey(
@@ -103,13 +108,14 @@ function organizations({ sql, newId }: IdentityDeps) {
       if (organization === undefined) throw notFound('organization')
       return organization
     },
-    async createUser(organizationId: string, user: { readonly email: string; readonly name: string }) {
+    async createUser(organizationId: string, user: NewUser) {
       const email = nameOf('email', user.email)
       if (!isEmail(email))
         throw new AppError('validation_failed', `${JSON.stringify(email)} is not an e-mail address.`)
       return transaction(sql, async (tx) => {
         const row = await store.upsertUser(tx, { id: newId(), email, name: nameOf('name', user.name) })
-        if (await store.insertMembership(tx, organizationId, row.id)) return row
+        const { role = DEFAULT_ROLE } = user
+        if (await store.insertMembership(tx, { organizationId, userId: row.id, role })) return row
         throw new AppError('name_exists', `${email} is a member already.`)
       })
     },

@@ -1,4 +1,6 @@
 /** SQL of organizations, users and credits. */
+
+import type { Role } from '../http/roles.rules.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 
 export interface Organization {
@@ -110,23 +112,30 @@ export async function upsertUser(
  * A former member who is added again finds their private content. Tokens from before the removal stay invalid.
  * @returns false if the user is a member already
  */
-export async function insertMembership(sql: Query, organizationId: string, userId: string): Promise<boolean> {
+export async function insertMembership(
+  sql: Query,
+  { organizationId, userId, role }: { organizationId: string; userId: string; role: Role },
+): Promise<boolean> {
   const rows = await sql`
     with returned as (
       delete from former_member
       where organization_id = ${organizationId} and user_id = ${userId}
       returning removed_at
     )
-    insert into membership (organization_id, user_id, tokens_not_before)
-    values (${organizationId}, ${userId}, (select removed_at from returned))
+    insert into membership (organization_id, user_id, role, tokens_not_before)
+    values (${organizationId}, ${userId}, ${role}, (select removed_at from returned))
     on conflict do nothing
     returning user_id`
   return rows.length > 0
 }
 
-export async function selectUsers(sql: Query, organizationId: string): Promise<readonly User[]> {
-  return sql<User[]>`
-    select ${userColumns(sql)}
+export interface Member extends User {
+  readonly role: Role
+}
+
+export async function selectUsers(sql: Query, organizationId: string): Promise<readonly Member[]> {
+  return sql<Member[]>`
+    select ${userColumns(sql)}, m.role
     from membership m
     join app_user u on u.id = m.user_id
     where m.organization_id = ${organizationId}

@@ -4,16 +4,30 @@
  * Only `selectAdmission` decides whether a token is valid. Every statement that revokes tokens notifies the other
  * processes in the same transaction.
  */
+
+import type { Role } from '../http/roles.rules.ts'
 import { asMicroseconds, fromMicroseconds, type TimeSlice } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
 import { REVOKED_CHANNEL } from './credential-cache.ts'
 import type { GoodToken } from './tokens.ts'
 
-/** The user of a token and the organizations in which the token is valid. */
+/** The user of a token and the organizations in which the token is valid, in the order of joining. */
 export interface Memberships {
   readonly userId: string
-  readonly organizationIds: readonly string[]
+  readonly memberships: readonly Membership[]
 }
+
+export interface Membership {
+  readonly organizationId: string
+  readonly role: Role
+}
+
+/** The column `memberships` of membership rows `m` in a statement that selects them alone. */
+export const membershipsColumn = (sql: Query) => sql`
+  coalesce(
+    jsonb_agg(jsonb_build_object('organizationId', m.organization_id, 'role', m.role) order by m.created_at, m.organization_id),
+    '[]'
+  )`
 
 export interface Admission extends Memberships {
   readonly tokenId: string | null
@@ -40,8 +54,8 @@ export async function selectAdmission(
       (${tokenId}::uuid is null or (t.id is not null and t.revoked_at is null))
         and (u.tokens_not_before is null or coalesce(${issued} >= u.tokens_not_before, false)) as "isGood",
       t.id is not null and (t.last_used_at is null or t.last_used_at < now() - interval '1 minute') as stale,
-      array(
-        select m.organization_id
+      (
+        select ${membershipsColumn(sql)}
         from membership m
         where m.user_id = u.id
           and (m.tokens_not_before is null or ${issued} >= m.tokens_not_before)
@@ -49,8 +63,7 @@ export async function selectAdmission(
           and not exists (
             select 1 from user_token_refusal r where r.token_id = t.id and r.organization_id = m.organization_id
           )
-        order by m.created_at, m.organization_id
-      ) as "organizationIds"
+      ) as memberships
     from app_user u
     left join user_token t on t.id = ${tokenId} and t.user_id = u.id
     where ${match}`

@@ -30,6 +30,7 @@ const joinMeeting = (meetings: Meetings) =>
       'Passwords in the link are stored encrypted until the meeting is over, and are in no answer.',
     ].join('\n'),
     access: 'user',
+    role: 'analyst',
     limit: 'meetingJoins',
     body: JoinMeeting,
     maxBodyBytes: MAX_JOIN_BYTES,
@@ -59,6 +60,7 @@ const leaveMeeting = (meetings: Meetings) =>
       'The bot leaves, and what it recorded so far is kept. A bot that has not joined yet never does; `asset.status` is then `cancelled`. ' +
       'Repeating the request, also after the end of the meeting, changes nothing.',
     access: 'organizationOrUser',
+    role: 'analyst',
     success: { status: 200, description: 'The meeting as it is now', schema: LeftMeeting },
     errors: ['recording_not_found', 'meeting_join_not_found'],
     async handler({ principal, id }) {

@@ -1,6 +1,7 @@
 /** Every actor of the service. A feature that adds an actor adds its declaration here. */
 import { kindsOf } from '../actors/declaration.ts'
 import { analysisMessages } from './analysis.ts'
+import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
 import { formMessages } from './form.ts'
 import { meetingMessages } from './meeting.ts'
@@ -16,4 +17,5 @@ export const ACTOR_KINDS = kindsOf([
   meetingMessages,
   formMessages,
   erasureMessages,
+  codingSessionMessages,
 ])

@@ -38,6 +38,7 @@ const listSources = (metadata: Metadata) =>
     summary: 'List sources',
     description: `The canonical \`recordings\` source comes first, then the oldest first. ${PAGING_NOTE}`,
     access: 'organizationOrUser',
+    role: 'viewer',
     query: Type.Object(numberedPageQuery),
     success: { status: 200, description: 'A page of sources', schema: Type.Array(Source) },
     async handler({ principal, query }) {
@@ -56,6 +57,7 @@ const createSource = (metadata: Metadata) =>
       'The source has the type `api` and is managed by the customer. Names are trimmed and case-sensitive; `recordings` is ' +
       'reserved. If the response to a create was lost, repeating it answers 409: list the sources and match by name.',
     access: 'organizationOrUser',
+    role: 'administrator',
     body: CreateSource,
     example: { externalEntityName: 'accounts' },
     unique: ['externalEntityName'],
@@ -78,6 +80,7 @@ const getSource = (metadata: Metadata) =>
     summary: 'Read a source',
     description: 'Answers 404 if the organization has no such source.',
     access: 'organizationOrUser',
+    role: 'viewer',
     query: Type.Object({}),
     success: { status: 200, description: 'The source', schema: Source },
     errors: [NO_SOURCE],
@@ -100,6 +103,7 @@ const renameSource = (metadata: Metadata) =>
       'Only sources that the customer manages can be renamed. The canonical source and sources of integrations answer 403. ' +
       'The body is exactly `{externalEntityName}`.',
     access: 'organizationOrUser',
+    role: 'administrator',
     body: RenameSource,
     example: { externalEntityName: 'customer accounts' },
     unique: ['externalEntityName'],
@@ -121,6 +125,7 @@ const listFields = (metadata: Metadata) =>
     summary: 'List the fields of a source',
     description: `Oldest first. ${PAGING_NOTE}`,
     access: 'organizationOrUser',
+    role: 'viewer',
     query: Type.Object(numberedPageQuery),
     success: { status: 200, description: 'A page of fields', schema: Type.Array(Field) },
     errors: [NO_SOURCE],
@@ -140,6 +145,7 @@ const createField = (metadata: Metadata) =>
     description:
       'Adds a field to a source of type `api`, including the canonical source. The name is unique in its source; the type never changes.',
     access: 'organizationOrUser',
+    role: 'administrator',
     body: CreateField,
     example: { name: 'deal size', type: 'float' },
     unique: ['name'],
@@ -161,6 +167,7 @@ const getField = (metadata: Metadata) =>
     summary: 'Read a field',
     description: 'Answers 404 if the organization has no such field.',
     access: 'organizationOrUser',
+    role: 'viewer',
     query: Type.Object({}),
     success: { status: 200, description: 'The field', schema: Field },
     errors: [NO_FIELD],
@@ -181,6 +188,7 @@ const renameField = (metadata: Metadata) =>
     summary: 'Rename a field',
     description: 'The body is exactly `{name}`. The type and the source of a field never change.',
     access: 'organizationOrUser',
+    role: 'administrator',
     body: RenameField,
     example: { name: 'deal value' },
     unique: ['name'],

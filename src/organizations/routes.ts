@@ -1,4 +1,4 @@
-/** `/v3/rest/organization`: the organization of the caller's key and its feature switches. */
+/** `/v3/rest/organization`: the organization of the caller and its feature switches. */
 import { Type } from '@sinclair/typebox'
 import { type Operation, ok, operation } from '../http/operation.ts'
 import type { Organization as OrganizationRow } from '../identity/service.ts'
@@ -22,9 +22,10 @@ export function organizationOperations(organizations: Organizations): readonly O
       method: 'GET',
       path: PATH,
       tag: TAG,
-      summary: 'Read the organization of the key',
+      summary: 'Read the organization',
       description: 'The name, the feature switches and the remaining credits.',
-      access: 'organization',
+      access: 'organizationOrUser',
+      role: 'administrator',
       query: Type.Object({}),
       success: { status: 200, description: 'The organization', schema: Organization },
       async handler({ principal, query }) {
@@ -39,9 +40,9 @@ export function organizationOperations(organizations: Organizations): readonly O
       tag: TAG,
       summary: 'Switch agent conversations or recording on or off',
       description:
-        'Changes only the members that are given. A change takes effect with the next request, in every process. ' +
-        'Only the key of the organization may change them; a user may not.',
-      access: 'organization',
+        'Changes only the members that are given. A change takes effect with the next request, in every process.',
+      access: 'organizationOrUser',
+      role: 'administrator',
       body: UpdateOrganization,
       example: { agentChatsEnabled: true },
       success: { status: 200, description: 'The changed organization', schema: Organization },

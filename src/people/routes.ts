@@ -62,6 +62,7 @@ const listPeople = (directory: Directory) =>
     summary: 'List people',
     description: 'Newest first, by `page` or by `cursor`.',
     access: 'organizationOrUser',
+    role: 'viewer',
     query: PersonQuery,
     success: { status: 200, description: 'A page of people', schema: PersonPage },
     async handler({ principal, query }) {
@@ -86,6 +87,7 @@ const getPerson = (directory: Directory) =>
     summary: 'Read a person',
     description: 'Answers 404 if the organization has no such person.',
     access: 'organizationOrUser',
+    role: 'viewer',
     query: Type.Object({}),
     success: { status: 200, description: 'The person', schema: Person },
     errors: [NOT_FOUND],
@@ -110,7 +112,8 @@ const erasePerson = (directory: Directory) =>
       'agent conversations (a participant with the `personId`, or with the e-mail address as `email`, `username` or `externalId`) and in ' +
       'the names, summaries, transcripts, metadata values and file names of recordings. Names match as whole words in any case. A retry of an erased ' +
       'message is still recognised and restores nothing. Data that arrives after the request is new. The log keeps a receipt without names.',
-    access: 'organization',
+    access: 'organizationOrUser',
+    role: 'administrator',
     success: {
       status: 202,
       description: 'The person is deleted; `Location` shows the progress of the rest',
@@ -132,7 +135,8 @@ const getErasure = (directory: Directory) =>
     tag: TAG,
     summary: 'Read the progress of an erasure',
     description: 'Returns what was erased and what an erasure leaves in place. It does not name the person.',
-    access: 'organization',
+    access: 'organizationOrUser',
+    role: 'administrator',
     query: Type.Object({}),
     success: { status: 200, description: 'The erasure', schema: PersonErasure },
     errors: [NO_ERASURE],

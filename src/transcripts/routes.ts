@@ -48,6 +48,7 @@ export function transcriptOperations(
         '`text/plain`, or the parameter `format`, returns subtitles or text. There a speaker has the name of its participant, or is ' +
         'called `Speaker 1`, with its number, if the name is unknown.',
       access: 'organizationOrUser',
+      role: 'viewer',
       query: TranscriptQuery,
       success: {
         status: 200,

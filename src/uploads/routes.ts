@@ -45,6 +45,7 @@ const createUpload = (uploads: Uploads, config: Pick<Config, 'publicBaseUrl'>) =
       'A user must send `Origin`. Only pages of that origin may read the answers of `uploadUrl`. A server with an API key need not.',
     ].join('\n'),
     access: 'organizationOrUser',
+    role: 'analyst',
     body: CreateUploadSchema,
     example: EXAMPLE,
     success: {
@@ -84,6 +85,7 @@ const getUpload = (uploads: Uploads) =>
     summary: 'Read an upload',
     description: 'Poll until the phase is `ready`, `failed` or `cancelled`.',
     access: 'organizationOrUser',
+    role: 'viewer',
     query: Type.Object({}),
     success: { status: 200, description: 'The upload', schema: Upload },
     errors: ['recording_not_found', 'upload_not_found'],
@@ -106,6 +108,7 @@ const cancelUpload = (uploads: Uploads) =>
     description:
       'Works while the upload waits for bytes. Received bytes are deleted, and the recording is free for another upload. Repeating the request returns the same answer.',
     access: 'organizationOrUser',
+    role: 'analyst',
     success: { status: 200, description: 'The cancelled upload', schema: Upload },
     errors: ['recording_not_found', 'upload_not_found', 'upload_not_cancellable'],
     async handler({ principal, id }) {

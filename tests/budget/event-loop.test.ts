@@ -85,20 +85,22 @@ test('every operation that takes a body, with the most hostile ones, all at a ti
 })
 
 describe('120 MB of bodies at a time', () => {
-  test.each(['empty lists', 'different names', 'objects of different names', 'different texts', 'numbers'])(
-    'with unknown members: %s',
-    async (kind) => {
-      const more = `,"unknown":${filler(kind, 2 * MB - 1_000)}`
-      await expectBudget(kind, async () => {
-        const others = await stage.createTenant()
-        const statuses = await Promise.all([
-          ingestTogether(tenant, 30, () => ingestBody([userMessage(1)], more)),
-          ingestTogether(others, 30, () => ingestBody([userMessage(1)], more)),
-        ])
-        expect(statuses.flat()).toContain(200)
-      })
-    },
-  )
+  // The costliest kind alone, and all kinds beside each other.
+  test.each([
+    ['objects of different names', ['objects of different names']],
+    [
+      'every kind',
+      ['empty lists', 'different names', 'objects of different names', 'different texts', 'numbers'],
+    ],
+  ])('with unknown members: %s', async (name, kinds) => {
+    const more = kinds.map((kind) => `,"unknown":${filler(kind, 2 * MB - 1_000)}`)
+    const body = (index: number) => ingestBody([userMessage(1)], more[index % more.length])
+    await expectBudget(name, async () => {
+      const others = await stage.createTenant()
+      const statuses = await Promise.all([ingestTogether(tenant, 30, body), ingestTogether(others, 30, body)])
+      expect(statuses.flat()).toContain(200)
+    })
+  })
 
   test('with known members', async () => {
     const content = JSON.parse(filler('different names', 200_000))
@@ -112,7 +114,7 @@ describe('120 MB of bodies at a time', () => {
   test('small ones', async () => {
     const more = `,"unknown":${filler('different names', 30_000)}`
     await expectBudget('small', async () => {
-      for (let round = 0; round < 8; round++)
+      for (let round = 0; round < 4; round++)
         await ingestTogether(tenant, 500, () => ingestBody([userMessage(1)], more))
     })
   })
@@ -172,7 +174,7 @@ describe('redaction', () => {
     const one = typeof content === 'string' ? content : numeric
     const events = Array.from({ length: 8 }, (_, index) => userMessage(index, { content: one }))
     await expectBudget(name, async () => {
-      const large = ingestTogether(sender, 4, () => ingestBody(events))
+      const large = ingestTogether(sender, 2, () => ingestBody(events))
       const small = ingestTogether(sender, 4, () => ingestBody(events.slice(0, 1)))
       const neighbour = ingestTogether(tenant, 4, () => ingestBody([userMessage(1)]))
       expect(await neighbour).toEqual([200, 200, 200, 200])

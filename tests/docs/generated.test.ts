@@ -4,10 +4,9 @@ import { resolve } from 'node:path'
 import { generatedPages } from '../../scripts/docs/sections.ts'
 
 const ROOT = resolve(import.meta.dir, '../..')
+const pages = await generatedPages(ROOT)
 
 describe('generated documentation', () => {
-  const pages = generatedPages(ROOT)
-
   test.each(pages.map(({ path, text, expected }) => [path, text, expected] as const))(
     '%s is as the code has it; if not, run "bun run docs"',
     (_, text, expected) => {

@@ -269,9 +269,12 @@ test('failures come in the order 401, 404, 400, 409', async () => {
   expect((await agents.call(key(), 'POST', PATH, taken)).status).toBe(409)
 })
 
-test('administration needs the organization key: a user token is 401', async () => {
-  const body = { agentKey: newId(), name: 'x' }
-  expect((await agents.call(agents.organization.ada.caller, 'POST', PATH, body)).status).toBe(401)
+test('an administrator creates applications and secrets like the organization key', async () => {
+  const administrator = agents.organization.ada.caller
+  const created = await agents.call(administrator, 'POST', PATH, { agentKey: newId(), name: 'x' })
+  expect(created.status).toBe(201)
+  const secrets = `${PATH}/${created.body.id}/secrets`
+  expect((await agents.call(administrator, 'POST', secrets)).status).toBe(201)
 })
 
 test('loadForIngest reads all that ingestion needs of an application', async () => {
@@ -347,9 +350,9 @@ test('an application that is deleted while conversations arrive keeps them, or t
   expect(deleted?.status).toBe(stored === 0 ? 204 : 409)
 })
 
-test('users may read applications, and may not change them', async () => {
+test('an analyst may read applications, and may not change them', async () => {
   const created = (await createApplication()).body
-  const user = agents.organization.ada.caller
+  const user = agents.organization.cleo.caller
   expect((await agents.call(user, 'GET', `${PATH}/${created.id}`)).body).toEqual(created)
   expect((await agents.call(user, 'GET', PATH)).status).toBe(200)
   for (const [method, path] of [
@@ -358,5 +361,5 @@ test('users may read applications, and may not change them', async () => {
     ['DELETE', `${PATH}/${created.id}`],
     ['GET', `${PATH}/${created.id}/secrets`],
   ] as const)
-    expect((await agents.call(user, method, path, method === 'GET' ? undefined : {})).status).toBe(401)
+    expect((await agents.call(user, method, path, method === 'GET' ? undefined : {})).status).toBe(403)
 })

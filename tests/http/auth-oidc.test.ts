@@ -80,6 +80,7 @@ describe('a token of the issuer', () => {
       kind: 'user',
       organizationId,
       userId,
+      role: 'analyst',
     })
   })
 

@@ -47,11 +47,11 @@ beforeAll(async () => {
   const secret = await identity.createSecret(organizationId, applicationId)
   revokedSecret = secret.agentSecret
   await identity.revokeSecret(organizationId, applicationId, secret.id)
-  const ann = { email: 'ann@example.com', name: 'Ann' }
-  const nomad = { email: 'nomad@example.com', name: 'Nomad' }
+  const ann = { email: 'ann@example.com', name: 'Ann', role: 'viewer' } as const
+  const nomad = { email: 'nomad@example.com', name: 'Nomad', role: 'viewer' } as const
   userId = (await identity.createUser(organizationId, ann)).id
   nomadId = (await identity.createUser(organizationId, nomad)).id
-  await identity.createUser(otherOrganizationId, nomad)
+  await identity.createUser(otherOrganizationId, { ...nomad, role: 'administrator' })
   strangerId = crypto.randomUUID()
   await sql`insert into app_user (id, email, name) values (${strangerId}, 'stranger@example.com', 'Stranger')`
   token = await identity.createUserToken(userId, 60)
@@ -151,7 +151,7 @@ describe('an organization API key', () => {
 
 describe('a user token', () => {
   test('authorises the operations of a user', async () => {
-    const principal = { kind: 'user', organizationId, userId }
+    const principal = { kind: 'user', organizationId, userId, role: 'viewer' }
     expect(await call('user', bearer(token))).toEqual(principal as never)
     expect(await call('organizationOrUser', bearer(token))).toEqual(principal as never)
   })
@@ -234,13 +234,14 @@ describe('a user token', () => {
       expect(await refusal(access, sent)).toMatchObject({ status: 401, code: 'unauthenticated' })
   })
 
-  test('of a user in several organizations acts in the organization that the request names', async () => {
+  test('of a user in several organizations acts in the organization that the request names, with the role there', async () => {
     for (const id of [organizationId, otherOrganizationId, otherOrganizationId.toUpperCase()]) {
       const sent = { ...bearer(nomadToken), 'x-service-organization-key': id }
       expect(await call('user', sent)).toEqual({
         kind: 'user',
         organizationId: id.toLowerCase(),
         userId: nomadId,
+        role: id === organizationId ? 'viewer' : 'administrator',
       })
     }
     expect((await refusal('user', bearer(nomadToken))).message).toContain('X-Service-Organization-Key')

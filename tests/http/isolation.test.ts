@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Operation } from '../../src/http/operation.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
+import { createCodingSession } from '../support/coding-sessions.ts'
 import { createField, createSource } from '../support/metadata.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from '../support/recordings.ts'
 import {
@@ -48,6 +49,7 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   erasureId: 'person_erasure_not_found',
   memberId: 'member_not_found',
   tokenId: 'user_token_not_found',
+  codingSessionId: 'coding_session_not_found',
 }
 
 /** As the example of its operation, of which a second one is the same upload. */
@@ -86,8 +88,20 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
   const { userId: memberId } = await server.createUser(organizationId)
   const { id: tokenId } = (await key.post('/v3/rest/user-tokens', { userId: memberId })).body
   const members = { memberId, tokenId }
+  const codingSessionId = await createCodingSession(key)
   const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
-  return { ...agents, sourceId, fieldId, folderId, batchId, recordingId, uploadId, ...feedback, ...members }
+  return {
+    ...agents,
+    sourceId,
+    fieldId,
+    folderId,
+    batchId,
+    recordingId,
+    uploadId,
+    codingSessionId,
+    ...feedback,
+    ...members,
+  }
 }
 
 /** Their ids are small numbers, so what they are called is what must not be shown. */

@@ -51,12 +51,20 @@ test('changes only the given members and only the own organization', async () =>
   expect((await server.as({ apiKey: other.apiKey }).get(PATH)).body).toMatchObject({ recordingAllowed: true })
 })
 
-test('an unknown or malformed member is 400; a user token can neither read nor change it', async () => {
-  const { apiKey, userToken } = await server.createTenant()
+test('an unknown or malformed member is 400', async () => {
+  const { apiKey } = await server.createTenant()
   const key = server.as({ apiKey })
   expect((await key.patch(PATH, { responseCredits: 5 })).body.code).toBe('unknown_member')
   expect((await key.patch(PATH, { agentChatsEnabled: 'no' })).body.code).toBe('validation_failed')
-  const user = server.as({ userToken })
-  expect((await user.get(PATH)).status).toBe(401)
-  expect((await user.patch(PATH, { agentChatsEnabled: false })).status).toBe(401)
+})
+
+test('an administrator reads and changes it; an analyst can do neither', async () => {
+  const { organizationId, userToken } = await server.createTenant()
+  const administrator = server.as({ userToken })
+  expect((await administrator.patch(PATH, { agentChatsEnabled: false })).status).toBe(200)
+  expect((await administrator.get(PATH)).body).toMatchObject({ agentChatsEnabled: false })
+  const analyst = server.as({ userToken: (await server.createUser(organizationId, 'analyst')).userToken })
+  expect((await analyst.get(PATH)).status).toBe(403)
+  expect((await analyst.patch(PATH, { agentChatsEnabled: true })).status).toBe(403)
+  expect((await administrator.get(PATH)).body).toMatchObject({ agentChatsEnabled: false })
 })

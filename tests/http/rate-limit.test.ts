@@ -167,7 +167,12 @@ const identity: Authentication = {
     secret === 'bad'
       ? null
       : { kind: 'agent', organizationId: ORGANIZATION, applicationId: secret.slice(0, 1), secretId: secret },
-  byToken: async (token) => ({ kind: 'user', organizationId: ORGANIZATION, userId: token }),
+  byToken: async (token) => ({
+    kind: 'user',
+    organizationId: ORGANIZATION,
+    userId: token,
+    role: 'viewer',
+  }),
 }
 
 const OPERATIONS: readonly Operation[] = [

@@ -189,38 +189,69 @@ export function highestOf(events: number): number {
   return 31 - Math.clz32(events)
 }
 
-/** Equal for states that differ only in epochs and in the names of versions and writers: it only matters which are equal. */
-export function canonicalCoalesced(state: State): string {
-  const names = new Map<number, number>([[0, 0]])
-  const name = (write: number) => {
-    if (!names.has(write)) names.set(write, names.size)
-    return names.get(write)
+const numbered = <T extends string>(...places: readonly T[]) =>
+  Object.fromEntries(places.map((place, index) => [place, index])) as Record<T, number>
+const SENDER_PLACES = numbered<Sender['place']>(
+  'new',
+  'decided',
+  'writing',
+  'to lock',
+  'to create',
+  'locking done',
+  'open',
+  'stored',
+  'done',
+)
+const WORKER_PLACES = numbered<Worker['place']>('idle', 'held', 'turn', 'asked', 'waits', 'locked', 'ready')
+
+/**
+ * Equal for states that differ only in epochs and in the names of versions and writers: it only matters which are equal. The key is
+ * one flat string with a unit for each number, because it is built and compared for every step of every state.
+ */
+export function canonicalCoalesced({ database, durable, locked, faults, ...state }: State): string {
+  const names = [0]
+  const units: number[] = []
+  /** Numbers in order of appearance. */
+  const nameOf = (write: number) => {
+    const known = names.indexOf(write)
+    return known === -1 ? names.push(write) - 1 : known
   }
-  const seenText = (seen: Seen | null) =>
-    seen === null ? '-' : `${name(seen.version)},${seen.events},${seen.watermark}`
-  const text = (database: Database) => {
-    const { writer, lateEvents, read, messages, early, lastSeq, owner } = database
-    return [seenText(database), name(writer), lateEvents, read, messages, early, lastSeq, owner].join()
+  /** 0 for null. Otherwise the first unit is above 0. */
+  const addSeen = (seen: Seen | null) => {
+    if (seen === null) units.push(0)
+    else units.push(nameOf(seen.version) + 1, seen.events, seen.watermark + 1)
   }
-  const snapshotText = (snapshot: Database | null) =>
-    snapshot === null
-      ? '-'
-      : `${name(snapshot.version)},${snapshot.watermark},${name(snapshot.writer)},${snapshot.messages === 0}`
-  const { database, durable, locked, faults } = state
+  const addRow = (row: Database) => {
+    addSeen(row)
+    units.push(nameOf(row.writer), row.lateEvents, row.read, row.messages, row.early, row.lastSeq, row.owner)
+  }
+  const addSnapshot = (row: Database | null) => {
+    if (row === null) units.push(0)
+    else
+      units.push(nameOf(row.version) + 1, row.watermark + 1, nameOf(row.writer), Number(row.messages === 0))
+  }
+  addRow(database)
+  addRow(durable)
+  // `locked` is negative for a worker.
+  units.push(locked + 100, faults)
   // After a crash, epochs may come again, so they are compared as well.
   const epochs = [database.epoch, durable.epoch, ...state.workers.map(({ epoch }) => epoch)]
   const lowest = Math.min(...epochs)
-  return [
-    text(database),
-    text(durable),
-    locked,
-    faults,
-    epochs.map((epoch) => epoch - lowest).join(),
-    ...state.senders.map(
-      ({ place, seen, remembered, reads, snapshot, looked, tells, version }) =>
-        `${place} ${seenText(seen)} ${remembered} ${reads} ${snapshotText(snapshot)} ${looked} ${tells} ${name(version)}`,
-    ),
-    ...state.workers.map(({ place, head, seen, more }) => `${place} ${head} ${seen} ${more}`),
-    ...state.known.map((known) => `${seenText(known)} ${known?.invalidated}`),
-  ].join('|')
+  for (const epoch of epochs) units.push(epoch - lowest)
+  for (const { place, seen, remembered, reads, snapshot, looked, tells, version } of state.senders) {
+    units.push(
+      SENDER_PLACES[place],
+      Number(remembered) + Number(reads) * 2 + Number(looked) * 4 + Number(tells) * 8,
+    )
+    addSeen(seen)
+    addSnapshot(snapshot)
+    units.push(nameOf(version))
+  }
+  for (const { place, head, seen, more } of state.workers)
+    units.push(WORKER_PLACES[place] * 2 + Number(more), head, seen)
+  for (const known of state.known) {
+    addSeen(known)
+    if (known !== null) units.push(Number(known.invalidated))
+  }
+  return String.fromCharCode(...units)
 }

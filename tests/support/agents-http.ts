@@ -2,6 +2,7 @@
  * The service with two organizations of two users each. Sessions, events and signals are written directly, so that a
  * test of reading controls exactly what is stored.
  */
+import type { Role } from '../../src/http/roles.rules.ts'
 import type { Identity } from '../../src/identity/service.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -33,16 +34,26 @@ export async function startAgents() {
   }
 }
 
-/** An organization with its key and two users. */
+/** An organization with its key, two administrators and an analyst. */
 async function createOrganization(identity: Identity, name: string) {
   const { id } = await identity.createOrganization(name)
   const key: Credential = await identity.createApiKey(id, 'test')
-  const user = async (who: string) => {
-    const created = await identity.createUser(id, { email: `${who}@${name}.example`, name: who })
+  const user = async (who: string, role: Role) => {
+    const created = await identity.createUser(id, {
+      email: `${who}@${name}.example`,
+      name: who,
+      role,
+    })
     const caller: Credential = { userToken: await identity.createUserToken(created.id, 600) }
     return { id: created.id, caller }
   }
-  return { id, key, ada: await user('ada'), bob: await user('bob') }
+  return {
+    id,
+    key,
+    ada: await user('ada', 'administrator'),
+    bob: await user('bob', 'administrator'),
+    cleo: await user('cleo', 'analyst'),
+  }
 }
 
 /** Writes a session and returns its id. */

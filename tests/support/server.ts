@@ -12,6 +12,7 @@ import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { type Container, createContainer } from '../../src/container.ts'
 import { createFeatures, type Features } from '../../src/features.ts'
+import type { Role } from '../../src/http/roles.rules.ts'
 import type { WebsiteOptions } from '../../src/http/website-mount.ts'
 import type { Recorder } from '../../src/meetings/recorder.ts'
 import type { Query } from '../../src/platform/db/pool.ts'
@@ -55,7 +56,8 @@ export interface TestServer {
   readonly deps: Container
   readonly features: Features
   createTenant(name?: string): Promise<TestTenant>
-  createUser(organizationId: string): Promise<Pick<TestTenant, 'userId' | 'userToken'>>
+  /** An administrator, unless `role` says otherwise. */
+  createUser(organizationId: string, role?: Role): Promise<Pick<TestTenant, 'userId' | 'userToken'>>
   createApplication(
     organizationId: string,
     options?: { readonly agentKey?: string; readonly settings?: SettingsChange },
@@ -132,9 +134,9 @@ async function startActors(
 }
 
 function tenants({ identity, applications }: Features) {
-  const createUser = async (organizationId: string) => {
+  const createUser = async (organizationId: string, role: Role = 'administrator') => {
     const name = crypto.randomUUID()
-    const { id } = await identity.createUser(organizationId, { email: `${name}@example.com`, name })
+    const { id } = await identity.createUser(organizationId, { email: `${name}@example.com`, name, role })
     return { userId: id, userToken: await identity.createUserToken(id, TOKEN_LIFETIME_SECONDS) }
   }
   return {

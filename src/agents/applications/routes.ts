@@ -1,4 +1,4 @@
-/** Operations that administer agent applications: organization key only. */
+/** Operations on agent applications. Those that change one need the organization's key or an administrator. */
 import { Type } from '@sinclair/typebox'
 import { created, noContent, type Operation, ok, operation } from '../../http/operation.ts'
 import { keyset, pageOf, toPage } from '../../http/paging.ts'
@@ -45,6 +45,7 @@ function collectionOperations(applications: Applications): readonly Operation[] 
       summary: 'List applications',
       description: 'Newest first.',
       access: 'organizationOrUser',
+      role: 'viewer',
       query: ApplicationQuery,
       success: { status: 200, description: 'A page of applications', schema: pageOf(Application) },
       async handler({ principal, query }) {
@@ -63,7 +64,8 @@ function collectionOperations(applications: Applications): readonly Operation[] 
       summary: 'Create an application',
       description:
         'Settings that are not given take their defaults. A secret for ingestion is created separately.',
-      access: 'organization',
+      access: 'organizationOrUser',
+      role: 'administrator',
       body: CreateApplication,
       example: {
         agentKey: 'support-assistant',
@@ -92,6 +94,7 @@ function applicationOperationsById(applications: Applications): readonly Operati
       summary: 'Read an application',
       description: 'With its settings; never its secrets.',
       access: 'organizationOrUser',
+      role: 'viewer',
       query: Type.Object({}),
       success: { status: 200, description: 'The application', schema: Application },
       errors: [NOT_FOUND],
@@ -111,7 +114,8 @@ function applicationOperationsById(applications: Applications): readonly Operati
       description:
         'Only the given members change. Settings apply to later requests; stored events stay unchanged, ' +
         'and retries of them are still recognised.',
-      access: 'organization',
+      access: 'organizationOrUser',
+      role: 'administrator',
       body: UpdateApplication,
       example: { settings: { retentionDays: 90, allowedEnvironments: ['production', 'staging'] } },
       success: { status: 200, description: 'The application as it is now', schema: Application },
@@ -136,7 +140,8 @@ function deleteOperation(applications: Applications): Operation {
     description:
       'With its settings and secrets, which are refused at once. Only where it has no sessions: 409 `not_empty` otherwise. Delete the ' +
       'sessions first, or set `retentionDays`. Metered units stay in the ledger. Its `agentKey` is free again.',
-    access: 'organization',
+    access: 'organizationOrUser',
+    role: 'administrator',
     success: { status: 204, description: 'The application is gone' },
     errors: [NOT_FOUND, 'not_empty'],
     async handler({ principal, id }) {
@@ -158,7 +163,8 @@ function secretOperations(applications: Applications): readonly Operation[] {
       description:
         'The secret is shown in this answer only. To rotate: create one, move the senders over, delete the old one; ' +
         `in the meantime both are valid. At most ${MAX_LIVE_SECRETS} live secrets an application; one more is 400.`,
-      access: 'organization',
+      access: 'organizationOrUser',
+      role: 'administrator',
       success: { status: 201, description: 'The secret', schema: NewSecret },
       errors: [NOT_FOUND, 'validation_failed'],
       async handler({ principal, id }) {
@@ -180,7 +186,8 @@ function secretOperations(applications: Applications): readonly Operation[] {
       tag: TAG,
       summary: 'List the secrets of an application',
       description: 'Oldest first, deleted ones too; never the secrets themselves.',
-      access: 'organization',
+      access: 'organizationOrUser',
+      role: 'administrator',
       query: Type.Object({}),
       success: { status: 200, description: 'The secrets', schema: SecretList },
       errors: [NOT_FOUND],
@@ -198,7 +205,8 @@ function secretOperations(applications: Applications): readonly Operation[] {
       tag: TAG,
       summary: 'Revoke a secret',
       description: 'It is refused at once. Repeating the request changes nothing.',
-      access: 'organization',
+      access: 'organizationOrUser',
+      role: 'administrator',
       success: { status: 204, description: 'The secret is revoked' },
       errors: [NOT_FOUND, 'agent_secret_not_found'],
       async handler({ principal: { organizationId }, id }) {
@@ -222,7 +230,8 @@ function usageOperation(applications: Applications): Operation {
     description:
       'One `agent_response_processed` unit for each visible finalised assistant response, ever: retries and revisions ' +
       'add none, and deleting a session takes none away.',
-    access: 'organization',
+    access: 'organizationOrUser',
+    role: 'administrator',
     query: UsageQuery,
     success: { status: 200, description: 'Units by day', schema: Usage },
     errors: [NOT_FOUND],

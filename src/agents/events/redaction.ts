@@ -10,7 +10,6 @@ import { RE2JS, RE2JSException } from 're2js'
 import type { Spend, Work } from '../../platform/concurrency/work.ts'
 import type { ErrorDetail } from '../../platform/errors.ts'
 import { createMatches, type Matches, type Range } from '../../platform/regex/matches.ts'
-import type { AgentSettings } from '../settings.ts'
 import { redactNamesInText } from './redaction-json.ts'
 
 export const REDACTED = '[redacted]'
@@ -59,7 +58,7 @@ const IDENTITY: Redactor = {
 
 /** Compiles the redaction rules of one settings version. The patterns must have passed `invalidPatterns`. */
 export function compileRedaction(
-  settings: Pick<AgentSettings, 'redactedFields' | 'redactedPatterns'>,
+  settings: Readonly<Record<'redactedFields' | 'redactedPatterns', readonly string[]>>,
 ): Redactor {
   if (settings.redactedFields.length === 0 && settings.redactedPatterns.length === 0) return IDENTITY
   const names = new Set(settings.redactedFields.map((name) => name.toLowerCase()))

@@ -62,6 +62,7 @@ function sessionOperations(conversations: Conversations): readonly Operation[] {
       summary: 'List sessions',
       description: `Newest first. ${ACCESS_NOTE}`,
       access: 'organizationOrUser',
+      role: 'viewer',
       query: SessionQuery,
       success: { status: 200, description: 'A page of sessions', schema: pageOf(Session) },
       async handler({ principal, query }) {
@@ -88,6 +89,7 @@ function sessionOperations(conversations: Conversations): readonly Operation[] {
         'The session with one page of its events in the order of `sequence`; `events.next_cursor` leads to the next ' +
         `page. Events are in their newest revision, sanitised by the settings of the application. ${ACCESS_NOTE}`,
       access: 'organizationOrUser',
+      role: 'viewer',
       query: EventPageQuery,
       success: {
         status: 200,
@@ -116,6 +118,7 @@ function sessionOperations(conversations: Conversations): readonly Operation[] {
         'Removes the session with its events, revisions and signals. Units already metered stay metered. ' +
         'Sending the same `externalSessionId` again starts a new session.',
       access: 'organizationOrUser',
+      role: 'administrator',
       success: { status: 204, description: 'The session is gone' },
       errors: ['agent_session_not_found'],
       async handler({ principal, id }) {
@@ -139,6 +142,7 @@ function revisionsOperation(conversations: Conversations): Operation {
     summary: 'List the revisions of an event',
     description: `Oldest first; the last one is the event as it is now. ${ACCESS_NOTE}`,
     access: 'organizationOrUser',
+    role: 'viewer',
     query: EventPageQuery,
     success: { status: 200, description: 'A page of revisions', schema: pageOf(EventRevision) },
     errors: ['agent_session_not_found', 'agent_event_not_found'],
@@ -177,6 +181,7 @@ function signalOperations(conversations: Conversations): readonly Operation[] {
         'What conversations say: feedback given explicitly (`explicit_feedback`) and signals read out of the ' +
         `conversation (\`qualitative_inference\`). Newest first, by \`createdAt\`; by \`occurredAt\` where only \`since\` or \`until\` bounds the list; with \`sessionId\` in the order of \`sequence\`. ${ACCESS_NOTE}`,
       access: 'organizationOrUser',
+      role: 'viewer',
       query: SignalQuery,
       success: { status: 200, description: 'A page of signals', schema: pageOf(Signal) },
       async handler({ principal, query }) {
@@ -212,6 +217,7 @@ function signalOperations(conversations: Conversations): readonly Operation[] {
       summary: 'Read a signal',
       description: ACCESS_NOTE,
       access: 'organizationOrUser',
+      role: 'viewer',
       query: Type.Object({}),
       success: { status: 200, description: 'The signal', schema: Signal },
       errors: ['agent_signal_not_found'],

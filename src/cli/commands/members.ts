@@ -1,6 +1,7 @@
 /** Users of an organization and their access tokens. */
-import type { User } from '../../identity/service.ts'
-import { type Command, type Input, wholeNumber } from '../command.ts'
+import { DEFAULT_ROLE, isRole, ROLES, type Role } from '../../http/roles.rules.ts'
+import type { Member } from '../../identity/service.ts'
+import { type Command, type Input, UsageError, wholeNumber } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'
 import type { Services } from '../services.ts'
@@ -9,6 +10,12 @@ const SECONDS_A_DAY = 86_400
 const DEFAULT_TOKEN_DAYS = 30
 const MAX_TOKEN_DAYS = 3_650
 const USER_FLAG = { value: 'id or address', summary: 'the user' } as const
+
+/** @throws UsageError */
+function roleOf(text: string): Role {
+  if (isRole(text)) return text
+  throw new UsageError(`--role is ${JSON.stringify(text)}, but must be ${ROLES.join(', ')}`)
+}
 
 const users: readonly Command[] = [
   {
@@ -19,17 +26,20 @@ const users: readonly Command[] = [
       ...ORG_FLAG,
       email: { value: 'address', summary: 'e-mail address', required: true },
       name: { value: 'text', summary: 'display name (default: the address)' },
+      role: { value: ROLES.join('|'), summary: `what the user may do (default: ${DEFAULT_ROLE})` },
     },
     async run(input) {
+      const role = roleOf(input.flag('role') ?? DEFAULT_ROLE)
       return inOrganization(input, async (open, { id: organizationId }) => {
         const email = input.flag('email') ?? ''
         const user = await open.identity.createUser(organizationId, {
           email,
           name: input.flag('name') ?? email,
+          role,
         })
         return {
-          json: { organizationId, ...user },
-          lines: pairs({ id: user.id, email: user.email, name: user.name }),
+          json: { organizationId, ...user, role },
+          lines: pairs({ id: user.id, email: user.email, name: user.name, role }),
         }
       })
     },
@@ -42,7 +52,7 @@ const users: readonly Command[] = [
     async run(input) {
       return inOrganization(input, async (open, { id: organizationId }) => {
         const removed = input.has('removed')
-        const rows: readonly Pick<User, 'id' | 'email' | 'name'>[] = removed
+        const rows: readonly (Pick<Member, 'id' | 'email' | 'name'> & { readonly role?: Role })[] = removed
           ? await formerMembers(open, organizationId)
           : await open.identity.listUsers(organizationId)
         return {
@@ -53,6 +63,7 @@ const users: readonly Command[] = [
               id: (row) => row.id,
               email: (row) => row.email,
               name: (row) => row.name,
+              role: (row) => row.role ?? null,
             },
             'no users',
           ),

@@ -17,6 +17,11 @@ export const TAGS = [
     description: 'The applications that may send conversations: their settings, secrets and usage.',
   },
   {
+    name: 'Coding-agent sessions',
+    description:
+      'Sessions of coding agents such as Claude Code, Codex and Gemini CLI: uploaded as files or as events, and read as events of one form.',
+  },
+  {
     name: 'Organization',
     description: 'The organization of the key and its enabled features.',
   },

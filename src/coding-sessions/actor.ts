@@ -1,0 +1,23 @@
+/** The actor of coding-agent sessions: work that is too long for a request. */
+import { defineActor } from '../actors/declaration.ts'
+import type { ActorDefinition, LongHandler } from '../actors/types.ts'
+import { codingSessionMessages } from '../messages/coding-session.ts'
+import { deleteEvents } from './events.store.ts'
+
+const EVENTS_AT_ONCE = 5_000
+
+export function codingSessionActor(): ActorDefinition {
+  return defineActor(codingSessionMessages, {
+    maxAttempts: 20,
+    handlers: { delete_events: deleteAllEvents },
+  })
+}
+
+const deleteAllEvents: LongHandler = async (turn) => {
+  const ref = { organizationId: turn.organization, sessionId: turn.message.id }
+  for (;;) {
+    turn.signal.throwIfAborted()
+    if ((await turn.step((tx) => deleteEvents(tx, ref, EVENTS_AT_ONCE))) < EVENTS_AT_ONCE) break
+  }
+  await turn.finish(async () => {})
+}

@@ -1,0 +1,13 @@
+/** Errors of coding-agent sessions that a client can see. `src/platform/errors.ts` describes the parts. */
+export const CODING_SESSION_ERRORS = {
+  codes: {
+    coding_session_empty: 400,
+    coding_session_not_found: 404,
+  },
+} as const
+
+declare module '../platform/errors.ts' {
+  interface DeclaredErrors {
+    readonly codingSessions: typeof CODING_SESSION_ERRORS
+  }
+}

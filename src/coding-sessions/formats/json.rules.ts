@@ -1,0 +1,44 @@
+/** Reads members of parsed lines, whose shape is never certain. Pure. */
+import { toUtc } from '../../platform/validation/rfc3339.ts'
+
+export type Members = Readonly<Record<string, unknown>>
+
+export function membersOf(value: unknown): Members | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : null
+}
+
+/** null: the line is no JSON object. */
+export function parseLine(line: string): Members | null {
+  try {
+    return membersOf(JSON.parse(line))
+  } catch {
+    return null
+  }
+}
+
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+export const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value : null
+
+/** A number of tokens; 0 for anything else. */
+export const tokensOf = (value: unknown): number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
+
+/** RFC 3339 in UTC; null for anything else. */
+export const timeOf = (value: unknown): string | null => (typeof value === 'string' ? toUtc(value) : null)
+
+/** A name followed by a scalar, at the start of an object or after another member. */
+const SCALAR_MEMBER =
+  /\s*[{,]\s*"((?:[^"\\]|\\.)*)"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|true|false|null|-?[\d.eE+-]+)/y
+
+/**
+ * The value of a member of the outermost object, read without parsing the line. null: an object or a list comes before it,
+ * or there is none.
+ */
+export function scalarMember(line: string, name: string): string | null {
+  SCALAR_MEMBER.lastIndex = 0
+  for (let found = SCALAR_MEMBER.exec(line); found !== null; found = SCALAR_MEMBER.exec(line))
+    if (found[1] === name) return found[2] ?? null
+  return null
+}

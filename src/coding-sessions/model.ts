@@ -1,0 +1,227 @@
+/** Shapes of coding-agent sessions in the API, and their limits. */
+import { type Static, Type } from '@sinclair/typebox'
+import { pageQuery } from '../http/paging.ts'
+import {
+  count,
+  createdAt,
+  moment,
+  named,
+  oneOf,
+  orNull,
+  text,
+  updatedAt,
+  uuid,
+} from '../platform/validation/schema.ts'
+import { EVENT_KINDS, FORMATS, ROLES } from './event.rules.ts'
+
+/** Bytes of a JSON request. Larger files go by an upload. */
+export const MAX_BODY_BYTES = 4 * 1024 * 1024
+export const MAX_EVENTS = 5_000
+
+const optionalText = (description: string, maxLength: number) =>
+  Type.Optional(text(`${description} 1 to ${maxLength} characters.`, { minLength: 1, maxLength }))
+
+const AGENT = Type.Optional(
+  Type.String({
+    pattern: '^[a-z0-9][a-z0-9._-]{0,63}$',
+    words: '1 to 64 lower-case letters, digits, dots, underscores and hyphens',
+    description: 'The agent, such as `claude-code`: at most 64 characters. Default: the format.',
+  }),
+)
+
+const tokens = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description }))
+
+/** What the uploader may state about a session. */
+export const labelMembers = {
+  title: optionalText('Title of the session.', 255),
+  agent: AGENT,
+  repo: optionalText('The repository, such as its URL.', 512),
+  branch: optionalText('The branch.', 255),
+  commit: optionalText('The commit.', 64),
+  externalSessionId: optionalText(
+    "The agent's id of the session. Default: that of the file. Normalised events without it are recognised by their first event.",
+    512,
+  ),
+}
+
+export const NormalizedEvent = Type.Object({
+  id: optionalText('Your id of the event, unique in the session. Default: computed from the content.', 512),
+  kind: Type.Optional(oneOf(EVENT_KINDS, 'What happened. Default: `message`.')),
+  role: Type.Optional(oneOf(ROLES, 'Who caused it. Default: by `kind`; `assistant` for messages.')),
+  occurredAt: Type.Optional(moment('When it happened.')),
+  text: Type.Optional(text('The text: at most 262,144 characters are kept, 16,384 of a `tool_result`.')),
+  reasoning: Type.Optional(text('Reasoning that the agent shows: at most 262,144 characters are kept.')),
+  toolCalls: Type.Optional(
+    Type.Array(
+      Type.Object({
+        id: optionalText("The agent's id of the call.", 512),
+        name: text('Name of the tool: 1 to 512 characters.', { minLength: 1, maxLength: 512 }),
+        input: Type.Optional(Type.Unknown({ description: 'Input of the tool, as JSON.' })),
+        output: Type.Optional(text('Output of the tool: at most 16,384 characters are kept.')),
+        isError: Type.Optional(Type.Boolean({ description: 'Whether the call failed.' })),
+        fileEdits: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: 10_000,
+            description: 'The number of files that the call edits. Default: by the name of the tool.',
+          }),
+        ),
+      }),
+      { maxItems: 200, description: 'Calls of tools: at most 200.' },
+    ),
+  ),
+  toolCallId: optionalText('Of a `tool_result`: the call that it answers.', 512),
+  isError: Type.Optional(Type.Boolean({ description: 'Of a `tool_result`: whether the call failed.' })),
+  model: optionalText('Name of the model.', 255),
+  sidechain: Type.Optional(Type.Boolean({ description: 'Whether a sub-agent did it.' })),
+  usage: Type.Optional(
+    Type.Object(
+      {
+        inputTokens: tokens('Tokens of the prompt that no cache served.'),
+        outputTokens: tokens('Tokens of the answer, with its reasoning.'),
+        cacheReadTokens: tokens('Tokens of the prompt that a cache served.'),
+        cacheWriteTokens: tokens('Tokens that were written to a cache.'),
+        reasoningTokens: tokens('Tokens of the reasoning.'),
+      },
+      { description: 'Tokens of the event. State them once a message.' },
+    ),
+  ),
+})
+
+export const UploadCodingSession = Type.Object(
+  {
+    format: oneOf(FORMATS, 'The form of the events. `events` are always `normalized`.'),
+    ...labelMembers,
+    events: Type.Optional(
+      Type.Array(NormalizedEvent, {
+        minItems: 1,
+        maxItems: MAX_EVENTS,
+        description: `Normalised events in their order: at most ${MAX_EVENTS}.`,
+      }),
+    ),
+    jsonl: Type.Optional(text('The text of a session file, one JSON object a line.', { minLength: 1 })),
+  },
+  { additionalProperties: false },
+)
+export type UploadCodingSession = Readonly<Static<typeof UploadCodingSession>>
+
+const usageMembers = {
+  inputTokens: count('Tokens of prompts that no cache served.'),
+  outputTokens: count('Tokens of answers, with their reasoning.'),
+  cacheReadTokens: count('Tokens of prompts that a cache served.'),
+  cacheWriteTokens: count('Tokens that were written to a cache.'),
+  reasoningTokens: count('Tokens of reasoning.'),
+}
+
+export const CodingSessionUsage = named(
+  'CodingSessionUsage',
+  Type.Object(usageMembers, {
+    description:
+      'Tokens, each message once. Events that another session of the same owner has (a fork copies its history) count there.',
+  }),
+)
+
+const optionalMoment = (description: string) => orNull(Type.String({ format: 'date-time' }), description)
+
+const countMembers = {
+  agent: Type.String({ description: 'The agent.' }),
+  startedAt: optionalMoment('Time of the first event, in UTC; null if no event has a time.'),
+  endedAt: optionalMoment('Time of the last event, in UTC; null if no event has a time.'),
+  eventCount: count('Events of the session.'),
+  messages: count('Messages of the user and of the agent.'),
+  fileEdits: count('Files that calls of tools edited, or tried to.'),
+  toolCalls: count('Calls of tools.'),
+  usage: CodingSessionUsage,
+  skippedLines: count(
+    'Lines of the latest upload that could not be used: torn, too long, or of an unknown type.',
+  ),
+}
+
+export const CodingSessionResult = named(
+  'CodingSessionResult',
+  Type.Object({
+    sessionId: uuid('Id of the session.'),
+    ...countMembers,
+    deduplicatedEventCount: count(
+      'Events of this upload that were known: stored before in this session, or part of the history of another session.',
+    ),
+  }),
+)
+export interface CodingSessionResult {
+  readonly sessionId: string
+  readonly agent: string
+  readonly startedAt: Date | null
+  readonly endedAt: Date | null
+  readonly eventCount: number
+  readonly deduplicatedEventCount: number
+  readonly messages: number
+  readonly fileEdits: number
+  readonly toolCalls: number
+  readonly usage: {
+    readonly inputTokens: number
+    readonly outputTokens: number
+    readonly cacheReadTokens: number
+    readonly cacheWriteTokens: number
+    readonly reasoningTokens: number
+  }
+  readonly skippedLines: number
+}
+
+export const CodingSession = named(
+  'CodingSession',
+  Type.Object({
+    sessionId: uuid('Id of the session.'),
+    externalSessionId: Type.String({ description: "The agent's id of the session." }),
+    title: orNull(Type.String(), 'Title; null: unknown.'),
+    repo: orNull(Type.String(), 'The repository; null: unknown.'),
+    branch: orNull(Type.String(), 'The branch; null: unknown.'),
+    commit: orNull(Type.String(), 'The commit; null: unknown.'),
+    ...countMembers,
+    createdAt,
+    updatedAt,
+  }),
+)
+
+export const CodingSessionEvent = named(
+  'CodingSessionEvent',
+  Type.Object({
+    id: uuid('Id of the event. A copy in a fork has the same id.'),
+    kind: oneOf(EVENT_KINDS, 'What happened.'),
+    role: oneOf(ROLES, 'Who caused it.'),
+    occurredAt: optionalMoment('When it happened, in UTC; null: unknown.'),
+    model: orNull(Type.String(), 'Name of the model; null: unknown or none.'),
+    sidechain: Type.Boolean({ description: 'Whether a sub-agent did it.' }),
+    inherited: Type.Boolean({ description: 'Whether it came from the history of another session.' }),
+    undone: Type.Boolean({ description: 'Whether the user went back to a point before it.' }),
+    text: orNull(Type.String(), 'The text, redacted and cut; null: none.'),
+    reasoning: orNull(Type.String(), 'The reasoning, redacted and cut; null: none.'),
+    toolCalls: Type.Array(
+      Type.Object({
+        id: Type.Optional(Type.String({ description: "The agent's id of the call." })),
+        name: Type.String({ description: 'Name of the tool.' }),
+        input: Type.Optional(
+          Type.Unknown({
+            description: 'Input of the tool: JSON, or the beginning of its text if it is too long.',
+            examples: [{ command: 'make test' }],
+          }),
+        ),
+        output: Type.Optional(
+          Type.String({ description: 'Output of the tool, if the agent keeps it with the call.' }),
+        ),
+        isError: Type.Optional(Type.Boolean({ description: 'Whether the call failed.' })),
+        fileEdits: Type.Optional(count('The number of files that the call edits.')),
+      }),
+      { description: 'Calls of tools.' },
+    ),
+    toolCallId: orNull(Type.String(), 'Of a result: the call that it answers; otherwise null.'),
+    isError: Type.Boolean({ description: 'Of a result: whether the call failed.' }),
+    usage: Type.Object(usageMembers, { description: 'Tokens of the event.' }),
+  }),
+)
+
+export const CodingSessionQuery = Type.Object({
+  ...pageQuery(100, 20),
+  agent: Type.Optional(Type.String({ maxLength: 64, description: 'Only sessions of this agent.' })),
+})
+export const CodingSessionEventQuery = Type.Object(pageQuery(500, 100))
