@@ -1,5 +1,6 @@
 /** What tests of meeting joins share: settings with short times, joining, and the checks of maintenance. */
 import { meetingMaintenance } from '../../src/meetings/maintenance.ts'
+import type { Query } from '../../src/platform/db/pool.ts'
 import type { JoinRow } from '../../src/meetings/store.ts'
 import { RECORDINGS } from './recordings.ts'
 import type { Client, TestServer } from './server.ts'
@@ -70,3 +71,10 @@ export async function age({ database }: Pick<TestServer, 'database'>, id: string
 
 /** Has the join checked now. */
 export const hasten = (server: Pick<TestServer, 'database'>, id: string) => age(server, id, 0)
+
+/** Makes the recording one of a meeting that is over. */
+export async function insertEndedJoin(sql: Query, organizationId: string, recordingId: string): Promise<void> {
+  await sql`
+    insert into meeting_join (id, organization_id, recording_id, recorder, platform, identity, status, bot_name)
+    values (${crypto.randomUUID()}, ${organizationId}, ${recordingId}, 'attendee', 'zoom', 'zoom:test', 'ended', 'Bot')`
+}
