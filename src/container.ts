@@ -10,7 +10,7 @@ import type { TextWork } from './analyze/text-work.ts'
 import type { Config } from './config.ts'
 import { ERRORS } from './error-catalogue.ts'
 import type { Recorder } from './meetings/recorder.ts'
-import { createNone } from './meetings/recorders/none.ts'
+import { createRecorder } from './meetings/recorders/create.ts'
 import { ACTOR_KINDS } from './messages/all.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { createRequestWork } from './platform/concurrency/request-work.ts'
@@ -19,6 +19,7 @@ import { connect, type Query, type Sql } from './platform/db/pool.ts'
 import type { ErrorCatalogue } from './platform/errors.ts'
 import { type NewId, newId } from './platform/ids.ts'
 import type { Servers } from './platform/lifecycle/servers.ts'
+import { createSendOutbound } from './platform/net/outbound-request.ts'
 import { createOutboundPolicy, type OutboundPolicy } from './platform/net/outbound-url.ts'
 import { createLog, type Log } from './platform/observability/log.ts'
 import { createMetrics, type Metrics } from './platform/observability/metrics.ts'
@@ -101,7 +102,10 @@ export function createContainer(
     notifier,
     storage,
     outbound,
-    recorder: createNone(),
+    recorder: createRecorder(config.recorder, {
+      send: createSendOutbound({ policy: outbound }),
+      deadlineMs: config.meetings.callSeconds * 1_000,
+    }),
     textWork,
     requestWork,
     clock: systemClock,

@@ -34,6 +34,7 @@ import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { createTools, type Tools, toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { meetingActor } from './meetings/actor.ts'
 import { recorderErasure } from './meetings/discard.ts'
@@ -48,12 +49,17 @@ import { createDirectory } from './people/directory.ts'
 import { erasureActor } from './people/erasure-actor.ts'
 import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
+import { projectOperations } from './projects/routes.ts'
+import { createProjects } from './projects/service.ts'
 import { recordingActor } from './recordings/actor.ts'
 import { recordingErasure } from './recordings/erasure.ts'
 import { eraseParticipations, recordingsOfPerson } from './recordings/participants.ts'
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings } from './recordings/service.ts'
+import { signInActor } from './sign-in/actor.ts'
+import { sessionOperations } from './sign-in/routes.ts'
+import { createSignIn, type SignIn, signInMaintenance } from './sign-in/service.ts'
 import { transcriptionActor } from './transcribe/actor.ts'
 import { transcriptErasure } from './transcripts/erasure.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
@@ -69,6 +75,7 @@ import { createWebsite } from './website/service.ts'
 
 export interface Features {
   readonly identity: Identity
+  readonly signIn: SignIn
   readonly applications: Applications
   readonly metadata: Metadata
   readonly folders: Folders
@@ -76,6 +83,8 @@ export interface Features {
   readonly uploadReceiver: UploadReceiver
   readonly playback: Playback
   readonly operations: readonly Operation[]
+  /** What coding agents may call. */
+  readonly tools: Tools
   readonly content: Content
   readonly website: readonly WebsiteOperation[]
   readonly actors: readonly ActorDefinition[]
@@ -91,6 +100,8 @@ export function createFeatures(deps: Deps): Features {
   const content = createContent(deps)
   const uploadReceiver = createUploadReceiver(deps)
   const playback = createPlayback(deps)
+  const codingSessions = createCodingSessions(deps)
+  const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const directory = createDirectory({
     ...deps,
@@ -99,16 +110,19 @@ export function createFeatures(deps: Deps): Features {
   })
   return {
     identity,
+    signIn: createSignIn(deps),
     applications,
     metadata,
     folders,
     uploadReceiver,
     playback,
+    tools: createTools({ ...deps, projects, codingSessions }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(createConversations(deps)),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
+      ...sessionOperations(identity, deps.config),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
       ...memberOperations(
@@ -120,7 +134,8 @@ export function createFeatures(deps: Deps): Features {
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
-      ...codingSessionOperations(createCodingSessions(deps)),
+      ...projectOperations(projects),
+      ...codingSessionOperations(codingSessions),
       ...transcriptOperations(createTranscripts(deps), {
         assertVisible: (principal, recordingId) => folders.assertVisible(deps.reads, principal, recordingId),
         speakersOf: recordings.speakersOf,
@@ -135,6 +150,7 @@ export function createFeatures(deps: Deps): Features {
       transcriptionActor(deps),
       meetingActor(deps),
       formActor(deps),
+      signInActor({ ...deps, identity }),
       codingSessionActor(),
       erasureActor(deps, [
         sessionErasure(deps),
@@ -148,10 +164,12 @@ export function createFeatures(deps: Deps): Features {
     maintenance: [
       ...dataChangeMaintenance(deps),
       ...identityMaintenance(deps),
+      ...signInMaintenance(deps),
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
+      ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
   }

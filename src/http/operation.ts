@@ -72,6 +72,8 @@ export interface Operation<
   readonly summary: string
   readonly description?: string
   readonly access: A
+  /** True if a user of several organizations need not choose one, because the operation concerns the user alone. */
+  readonly anyOrganization?: boolean
   /** The lowest role of a user that may use it. Present if and only if `access` accepts users. */
   readonly role?: Role
   /** A limit other than that by method: `feedback` of the organization, which operations share; `meetingJoins` of the user. */

@@ -6,6 +6,7 @@ export const IDENTITY_ERRORS = {
     agent_secret_not_found: 404,
     member_not_found: 404,
     user_token_not_found: 404,
+    user_session_not_found: 404,
     external_token_issuer: 409,
   },
   details: {

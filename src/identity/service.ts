@@ -18,6 +18,7 @@ import { nameOf } from '../platform/validation/names.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import * as credentials from './credentials.store.ts'
 import { createKey } from './keys.ts'
+import { createSessions, type Sessions } from './sessions.ts'
 import * as store from './store.ts'
 import { createTokens } from './tokens.ts'
 import { createUserTokens, type UserTokens } from './user-tokens.ts'
@@ -34,7 +35,7 @@ export interface NewUser {
   readonly role?: Role | undefined
 }
 
-export interface Identity extends Authentication, UserTokens {
+export interface Identity extends Authentication, UserTokens, Sessions {
   /** Drops a user from the caches of this process at once. The caller that changes a user notifies the other processes. */
   forgetUser(userId: string): void
   /** Uses the caller's transaction if `query` is given. */
@@ -87,6 +88,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     ...agentSecrets(deps, forget),
     ...credits(deps),
     ...createUserTokens(deps, tokens, forget),
+    ...createSessions(deps, forget),
     forgetUser: forget,
   }
 }

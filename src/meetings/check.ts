@@ -26,6 +26,9 @@ export interface CheckDeps extends Pick<Deps, 'config' | 'metrics' | 'clock'> {
 /** Questions for a transcript that fail before a meeting ends without one. Our own transcriber then has the media. */
 const TRANSCRIPT_FAILURES = 5
 
+/** An operation may take several requests: so many times the limit of one. A check has two operations: a report and its transcript. */
+const OPERATION = 4
+
 interface Begun {
   readonly join: store.JoinRow
   readonly plan: Plan
@@ -54,12 +57,11 @@ async function perform(deps: CheckDeps, turn: LongTurn, begun: Begun): Promise<O
   const { plan, join } = begun
   if (plan === 'wait' || plan === 'cancel' || plan === 'nothing' || plan === 'media') return { kind: 'none' }
   const { callSeconds } = deps.config.meetings
-  const late = () => new RecorderError(`no answer within ${callSeconds} s`, 'retryable')
+  const late = () => new RecorderError('no answer in time', 'retryable')
   try {
     const request = join.botId === null ? await requestOf(deps, join) : null
     return await deps.gate.run(() =>
-      // Two requests: a report and its transcript.
-      withTimeoutSignal(2 * callSeconds * 1_000, turn.signal, late, (signal) =>
+      withTimeoutSignal(2 * OPERATION * callSeconds * 1_000, turn.signal, late, (signal) =>
         ask(deps, begun, request, signal),
       ),
     )
@@ -83,8 +85,8 @@ async function ask(
 ): Promise<Outcome> {
   const within = <T>(work: (signal: AbortSignal) => Promise<T>) => {
     const { callSeconds } = config.meetings
-    const late = () => new RecorderError(`no answer within ${callSeconds} s`, 'retryable')
-    return withTimeoutSignal(callSeconds * 1_000, signal, late, work)
+    const late = () => new RecorderError('no answer in time', 'retryable')
+    return withTimeoutSignal(OPERATION * callSeconds * 1_000, signal, late, work)
   }
   if (request !== null) {
     const found = await within((s) =>
@@ -133,14 +135,14 @@ async function requestOf({ seal, config }: CheckDeps, join: store.JoinRow): Prom
       'terminal',
     )
   const { publicBaseUrl, recorder } = config
+  const canNudge = publicBaseUrl !== null && recorder !== null && recorder.webhookSecret !== null
   return {
     joinId: join.id,
     meetingUrl,
     platform: join.platform,
     botName: join.botName,
     joinAt: join.joinAt !== null && join.joinAt > join.now ? join.joinAt : null,
-    nudgeUrl:
-      publicBaseUrl === null || recorder === null ? null : `${publicBaseUrl}/hooks/recorder/${recorder.name}`,
+    nudgeUrl: canNudge ? `${publicBaseUrl}/hooks/recorder/${recorder.name}` : null,
   }
 }
 

@@ -68,17 +68,20 @@ export const MeetingJoin = named(
 /** The progress of a meeting, a member of its recording. */
 export const Meeting = named(
   'RecordingMeeting',
-  Type.Object({
-    platform: oneOf(PLATFORMS, 'Where the meeting takes place.'),
-    status: oneOf(
-      MEETING_STATUSES,
-      '`scheduled`: the bot joins at `joinAt`; `joining`: on its way; `waiting_room`: someone has to let it in; `recording`: it records; ' +
-        '`processing`: the meeting is over, and the recorder finishes the media. The final statuses are `ended` and `failed`; `asset` then ' +
-        'tells what became of the media.',
-    ),
-    joinedAt: orNull(moment('A moment.'), 'When the bot was let in, in UTC; null before, or if unknown.'),
-    endedAt: orNull(moment('A moment.'), 'When the bot left, in UTC; null before, or if it never joined.'),
-  }),
+  Type.Object(
+    {
+      platform: oneOf(PLATFORMS, 'Where the meeting takes place.'),
+      status: oneOf(
+        MEETING_STATUSES,
+        '`scheduled`: the bot joins at `joinAt`; `joining`: on its way; `waiting_room`: someone has to let it in; `recording`: it records; ' +
+          '`processing`: the meeting is over, and the recorder finishes the media. The final statuses are `ended` and `failed`; `asset` then ' +
+          'tells what became of the media.',
+      ),
+      joinedAt: orNull(moment('A moment.'), 'When the bot was let in, in UTC; null before, or if unknown.'),
+      endedAt: orNull(moment('A moment.'), 'When the bot left, in UTC; null before, or if it never joined.'),
+    },
+    { description: 'The meeting that a recorder joins.' },
+  ),
 )
 
 export const LeftMeeting = named(

@@ -38,8 +38,8 @@ export interface JoinState extends Timed {
 
 export type Plan = 'nothing' | 'wait' | 'join' | 'find' | 'leave' | 'ask' | 'cancel' | 'media' | 'delete'
 
-/** An answer to `join` that was lost may still be on its way for so many times the time limit of a request. */
-const GRACE = 2
+/** A request to join that was lost may still arrive for so many times the time limit of a request: a join has several. */
+const GRACE = 4
 /** Media that could not be fetched stays at the recorder for so long, because an operator may retry. */
 const KEPT_SECONDS = 7 * 86_400
 /** After so many failed requests in a row, a duty is given up: about a day. */
@@ -129,11 +129,15 @@ function withoutBot(join: JoinState, times: MeetingsConfig): Applied {
 function failedRequest(
   join: JoinState,
   plan: Plan,
-  { kind, code }: Pick<RecorderError, 'kind' | 'code'>,
+  { kind, code, retryAfterSeconds }: Pick<RecorderError, 'kind' | 'code' | 'retryAfterSeconds'>,
   times: MeetingsConfig,
 ): Applied {
   const counted = { ...join, failures: join.failures + 1 }
-  if (kind === 'retryable') return judged(counted, times, 'recorder_failed')
+  if (kind === 'retryable') {
+    // A recorder that names a time has refused the request, so no bot can come of it.
+    const wasRefused = plan === 'join' && retryAfterSeconds !== null
+    return judged(wasRefused ? { ...counted, joinSentAt: null } : counted, times, 'recorder_failed')
+  }
   // A join that is refused at once has no bot. After anything else there may be one.
   const hasNone = plan === 'join' && join.failures === 0 && join.botId === null
   return failed(counted, code, hasNone ? null : 'leave')

@@ -1,13 +1,20 @@
 /** Checks of a request to join, as far as the request alone allows. Pure. */
-import type { RecorderConfig } from '../config.ts'
 import { AppError } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 import { DEFAULT_BOT_NAME, type JoinMeeting, MAX_BOT_NAME } from './model.ts'
-import { identifyMeeting, type MeetingAddress } from './url.rules.ts'
+import type { Recorder } from './recorder.ts'
+import { identifyMeeting, type MeetingAddress, type Platform } from './url.rules.ts'
 
 const MOST_AHEAD_MS = 366 * 86_400_000
+
+const NAMES: Readonly<Record<Platform, string>> = {
+  zoom: 'Zoom',
+  google_meet: 'Google Meet',
+  teams: 'Microsoft Teams',
+  webex: 'Webex',
+}
 
 export interface JoinDraft {
   readonly address: MeetingAddress
@@ -31,10 +38,13 @@ export function draftOf(body: JoinMeeting, now: Date): JoinDraft {
 }
 
 /** @throws AppError 400 `unsupported_meeting_url` if this recorder cannot join the meeting */
-export function assertSupported({ platform, identity }: MeetingAddress, { name }: RecorderConfig): void {
+export function assertSupported(
+  { platform, identity }: MeetingAddress,
+  { name, platforms }: Pick<Recorder, 'name' | 'platforms'>,
+): void {
+  if (!platforms.includes(platform))
+    throw unsupported(`is a meeting of ${NAMES[platform]}, which the configured recorder cannot join.`)
   if (name === 'recall') return
-  if (platform === 'webex')
-    throw unsupported('is a Webex meeting, which the configured recorder cannot join.')
   // Recorders that drive the meeting page need the number or the code.
   if (identity.includes('://'))
     throw unsupported(

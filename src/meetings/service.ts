@@ -6,7 +6,6 @@
  */
 import { type Outbox, transactionWithOutbox } from '../actors/mailbox.ts'
 import { awaitRecorder, moveAsset } from '../assets/service.ts'
-import type { RecorderConfig } from '../config.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
 import type { UserPrincipal } from '../identity/authentication.ts'
@@ -18,6 +17,7 @@ import type { Recordings } from '../recordings/service.ts'
 import { countStatus } from './metrics.ts'
 import type { JoinMeeting } from './model.ts'
 import { asLeaving } from './plan.rules.ts'
+import type { Recorder } from './recorder.ts'
 import { assertSupported, draftOf, type JoinDraft } from './request.rules.ts'
 import { createLinkSeal } from './sealing.ts'
 import { isActive } from './status.rules.ts'
@@ -26,7 +26,7 @@ import * as store from './store.ts'
 export type Meetings = ReturnType<typeof createMeetings>
 
 export interface MeetingsDeps
-  extends Pick<Deps, 'sql' | 'notifier' | 'newId' | 'clock' | 'config' | 'log' | 'metrics'> {
+  extends Pick<Deps, 'sql' | 'notifier' | 'newId' | 'clock' | 'config' | 'log' | 'metrics' | 'recorder'> {
   readonly folders: Folders
   readonly recordings: Pick<Recordings, 'createForMeeting'>
   readonly identity: { findOrganization(id: string): Promise<Organization> }
@@ -54,10 +54,10 @@ export function createMeetings(deps: MeetingsDeps) {
     async join(user: UserPrincipal, readBody: () => Promise<JoinMeeting>): Promise<Joined> {
       await assertPermitted(deps, user.organizationId)
       const draft = draftOf(await readBody(), clock.now())
-      const recorder = configured(config.recorder)
-      assertSupported(draft.address, recorder)
+      assertConfigured(deps.recorder)
+      assertSupported(draft.address, deps.recorder)
       const id = newId()
-      const made = { id, recordingId: newId(), recorder, sealedUrl: await seal.seal(draft.address.url, id) }
+      const made = { id, recordingId: newId(), sealedUrl: await seal.seal(draft.address.url, id) }
       const joined = await transactionWithOutbox(deps, (tx, outbox) =>
         write(deps, { tx, outbox, user }, made, draft),
       )
@@ -86,8 +86,8 @@ async function assertPermitted({ identity }: MeetingsDeps, organizationId: strin
   })
 }
 
-function configured(recorder: RecorderConfig | null): RecorderConfig {
-  if (recorder !== null) return recorder
+function assertConfigured({ name }: Pick<Recorder, 'name'>): void {
+  if (name !== 'none') return
   throw new AppError('recorder_unavailable', 'No recorder is configured, so no meeting can be joined.')
 }
 
@@ -100,14 +100,13 @@ interface Writing {
 interface Made {
   readonly id: string
   readonly recordingId: string
-  readonly recorder: RecorderConfig
   readonly sealedUrl: Uint8Array
 }
 
 async function write(
-  { folders, recordings }: MeetingsDeps,
+  { folders, recordings, recorder }: MeetingsDeps,
   { tx, outbox, user }: Writing,
-  { id, recordingId, recorder, sealedUrl }: Made,
+  { id, recordingId, sealedUrl }: Made,
   { address, joinAt, botName, displayName, folderIds }: JoinDraft,
 ): Promise<Joined> {
   const { organizationId } = user

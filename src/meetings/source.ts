@@ -12,6 +12,8 @@ import { type Recorder, RecorderError } from './recorder.ts'
 import { findJoin } from './store.ts'
 
 const SCHEME = 'recorder:'
+/** In time limits of one request: some recorders join the pieces of a recording when they are asked for it. */
+const OPERATION = 6
 
 /** What stands in the place of the URL of the media. No caller can give such a URL. */
 export function sourceOf(joinId: string): string {
@@ -37,9 +39,9 @@ export function createMediaSource({
 }
 
 async function askRecorder(recorder: Recorder, botId: string, signal: AbortSignal, callSeconds: number) {
-  const late = () => new RecorderError(`no answer within ${callSeconds} s`, 'retryable')
+  const late = () => new RecorderError('no answer in time', 'retryable')
   try {
-    const media = await withTimeoutSignal(callSeconds * 1_000, signal, late, (within) =>
+    const media = await withTimeoutSignal(OPERATION * callSeconds * 1_000, signal, late, (within) =>
       recorder.media(botId, within),
     )
     if (media !== null) return media

@@ -7,6 +7,7 @@ import { formMessages } from './form.ts'
 import { meetingMessages } from './meeting.ts'
 import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
+import { signInMessages } from './sign-in.ts'
 import { transcriptionMessages } from './transcription.ts'
 
 export const ACTOR_KINDS = kindsOf([
@@ -17,5 +18,6 @@ export const ACTOR_KINDS = kindsOf([
   meetingMessages,
   formMessages,
   erasureMessages,
+  signInMessages,
   codingSessionMessages,
 ])

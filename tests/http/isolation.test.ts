@@ -50,6 +50,8 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   erasureId: 'person_erasure_not_found',
   memberId: 'member_not_found',
   tokenId: 'user_token_not_found',
+  publicId: 'project_not_found',
+  userSessionId: 'user_session_not_found',
   codingSessionId: 'coding_session_not_found',
 }
 
@@ -89,9 +91,14 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
   const feedback = await feedbackObjects(key)
   const { userId: memberId } = await server.createUser(organizationId)
   const { id: tokenId } = (await key.post('/v3/rest/user-tokens', { userId: memberId })).body
-  const members = { memberId, tokenId }
+  const { id: strangerId } = (await user.get('/v3/rest/session')).body.user
+  const { id: userSessionId } = await server.features.identity.createSession(strangerId, null)
+  const members = { memberId, tokenId, userSessionId }
   const codingSessionId = await createCodingSession(key)
   const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
+  // A project with this session.
+  const { publicId } = (await key.post('/v3/rest/projects', { name: 'Checkout' })).body
+  await key.post(`/v3/rest/projects/${publicId}/agent-sessions`, { sessionId: codingSessionId })
   return {
     ...agents,
     sourceId,
@@ -101,6 +108,7 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
     recordingId,
     uploadId,
     codingSessionId,
+    publicId,
     ...feedback,
     ...members,
   }
@@ -134,7 +142,10 @@ const fill = (path: string, value: (name: string) => string) =>
 function send(caller: Credential, operation: Operation, path: string): Promise<Answer> {
   const client = server.as(caller)
   if (operation.body === undefined) return client.send(operation.method, path)
-  const body = JSON.stringify(operation.example)
+  // The example names an object that does not exist.
+  const example =
+    operation.id === 'associateSession' ? { sessionId: foreign.codingSessionId } : operation.example
+  const body = JSON.stringify(example)
   return client.send(operation.method, path, { body, headers: { 'content-type': 'application/json' } })
 }
 

@@ -3,7 +3,7 @@ import type { Operation } from '../../src/http/operation.ts'
 import { createCodingSession } from './coding-sessions.ts'
 import { createSource } from './metadata.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from './recordings.ts'
-import type { Credential, TestServer } from './server.ts'
+import type { Client, Credential, TestServer } from './server.ts'
 
 export interface KnownObjects {
   /** Ids of existing objects, by name of path parameter and member. */
@@ -12,10 +12,14 @@ export interface KnownObjects {
 }
 
 export async function createKnownObjects(server: TestServer): Promise<KnownObjects> {
-  const { organizationId, apiKey, userToken } = await server.createTenant()
+  const { organizationId, apiKey, userId, userToken } = await server.createTenant()
   const { agentSecret } = await server.createApplication(organizationId)
   return {
-    known: await createObjects(server, organizationId, apiKey),
+    known: {
+      ...(await createObjects(server, organizationId, apiKey)),
+      ...(await createProject(server.as({ apiKey }))),
+      userSessionId: (await server.features.identity.createSession(userId, null)).id,
+    },
     credentials: {
       public: ['nobody'],
       agent: [{ agentSecret }],
@@ -44,7 +48,6 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
     memberId: userId,
     sourceId: await createSource(client),
     fieldId: await createCanonicalField(client),
-    codingSessionId: await createCodingSession(client),
     folderId: await createFolder(client),
     folderIds: [await createFolder(client)],
     recordingId: recording.id,
@@ -52,6 +55,15 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
     feedbackSourceId: feedbackSource.body.id,
     person_id: person.body.id,
   }
+}
+
+/** A project with an agent session. */
+async function createProject(client: Client) {
+  const { publicId } = (await client.post('/v3/rest/projects', { name: 'Checkout' })).body
+  const sessionId = await createCodingSession(client)
+  await client.post(`/v3/rest/projects/${publicId}/agent-sessions`, { sessionId })
+  // In a body, a session is one of a coding agent.
+  return { publicId, codingSessionId: sessionId, sessionId }
 }
 
 /** Puts known ids into the braces of the path. */

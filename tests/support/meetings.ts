@@ -1,7 +1,7 @@
 /** What tests of meeting joins share: settings with short times, joining, and the checks of maintenance. */
 import { meetingMaintenance } from '../../src/meetings/maintenance.ts'
-import type { Query } from '../../src/platform/db/pool.ts'
 import type { JoinRow } from '../../src/meetings/store.ts'
+import type { Query } from '../../src/platform/db/pool.ts'
 import { RECORDINGS } from './recordings.ts'
 import type { Client, TestServer } from './server.ts'
 
@@ -12,6 +12,7 @@ export const RECORDER_ENV = {
   RECORDER: 'attendee',
   RECORDER_URL: 'http://127.0.0.1:9',
   RECORDER_API_KEY: 'test',
+  RECORDER_WEBHOOK_SECRET: 'c2VjcmV0',
   RECORDER_POLL: '1',
   RECORDER_TIMEOUT: '1',
   // Processes of one service share the key of user tokens.
@@ -73,7 +74,11 @@ export async function age({ database }: Pick<TestServer, 'database'>, id: string
 export const hasten = (server: Pick<TestServer, 'database'>, id: string) => age(server, id, 0)
 
 /** Makes the recording one of a meeting that is over. */
-export async function insertEndedJoin(sql: Query, organizationId: string, recordingId: string): Promise<void> {
+export async function insertEndedJoin(
+  sql: Query,
+  organizationId: string,
+  recordingId: string,
+): Promise<void> {
   await sql`
     insert into meeting_join (id, organization_id, recording_id, recorder, platform, identity, status, bot_name)
     values (${crypto.randomUUID()}, ${organizationId}, ${recordingId}, 'attendee', 'zoom', 'zoom:test', 'ended', 'Bot')`

@@ -40,7 +40,7 @@ export function createMemoryRecorder(name: RecorderName = 'attendee'): MemoryRec
   }
   const recorder: MemoryRecorder = {
     name,
-    platforms: ['zoom', 'google_meet', 'teams', 'webex'],
+    platforms: ['zoom', 'google_meet', 'teams'],
     bots,
     calls,
     before: () => {},

@@ -47,8 +47,16 @@ export const TAGS = [
     description: 'Folders determine who can see recordings. Upload batches group uploads.',
   },
   {
+    name: 'Projects',
+    description: 'What coding agents work on, with the uploaded sessions of these agents.',
+  },
+  {
     name: 'Members',
     description: 'The users of an organization and their access tokens: list, create, revoke and remove.',
+  },
+  {
+    name: 'Session',
+    description: 'The signed-in user and the browser sessions of this user.',
   },
   {
     name: 'Feedback',
@@ -86,6 +94,14 @@ export const SECURITY_SCHEMES = {
     description:
       'Access token of a user. A user of several organizations chooses one with the header ' +
       '`X-Service-Organization-Key: <organization id>`.',
+  },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'earshot-session',
+    description:
+      'Session of a signed-in browser, with the rights of a user token; the name is `__Host-earshot-session` behind https. ' +
+      'Requests that change something carry the `csrfToken` of `GET /v3/rest/session` in the header `X-CSRF-Token`.',
   },
 } as const
 

@@ -1,0 +1,44 @@
+/** The tools of coding agents: which there are, who serves them, and what is deleted after a while. */
+import type { MaintenanceTask } from '../actors/types.ts'
+import type { CodingSessions } from '../coding-sessions/service.ts'
+import type { Deps } from '../container.ts'
+import type { Projects } from '../projects/service.ts'
+import { createLegacySessions, deleteExpired } from './legacy/sessions.ts'
+import type { Serving } from './serving.ts'
+import { projectTools } from './tools/project-tools.ts'
+import { sessionTools } from './tools/session-tools.ts'
+
+export interface Tools {
+  /** Loads the protocol with the first call. */
+  serving(): Promise<Serving>
+}
+
+export interface ToolsDeps extends Pick<Deps, 'sql' | 'log' | 'config'> {
+  readonly projects: Projects
+  readonly codingSessions: Pick<CodingSessions, 'upload'>
+}
+
+export function createTools({ projects, codingSessions, ...deps }: ToolsDeps): Tools {
+  const tools = [...projectTools(projects), ...sessionTools(codingSessions)]
+  const sessions = createLegacySessions(deps)
+  let loaded: Promise<Serving> | null = null
+  return {
+    serving() {
+      loaded ??= import('./serving.ts').then(({ createServing }) =>
+        createServing({ ...deps, tools, sessions }),
+      )
+      loaded.catch(() => {
+        loaded = null
+      })
+      return loaded
+    },
+  }
+}
+
+const HOUR = 3_600
+
+export function toolsMaintenance({ sql }: Pick<Deps, 'sql'>): readonly MaintenanceTask[] {
+  return [
+    { name: 'expired_tool_sessions', everySeconds: HOUR, run: (stopping) => deleteExpired(sql, stopping) },
+  ]
+}
