@@ -25,8 +25,8 @@ import {
   type RecordingMetadata,
 } from '../metadata/service.ts'
 import type { People } from '../people/service.ts'
+import { assertReached, type Scanned, wholly } from '../platform/db/bounded-scan.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
-import { assertReached, type Walked, wholly } from '../platform/db/walk.ts'
 import { AppError } from '../platform/errors.ts'
 import { checkSpeakers } from '../transcripts/rules.ts'
 import { deleteTranscript, readTranscript, recordingsFound, writeTranscript } from '../transcripts/service.ts'
@@ -265,7 +265,7 @@ async function list(
   viewer: Viewer,
   { externalId, text, ...filter }: ListRequest,
   slice: lists.ListSlice,
-): Promise<Walked<Listed, string>> {
+): Promise<Scanned<Listed, string>> {
   const { organizationId } = viewer
   if (filter.folderId !== undefined) await folders.get(viewer, filter.folderId)
   const holder =

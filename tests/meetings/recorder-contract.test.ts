@@ -290,6 +290,8 @@ for (const name of Object.keys(FAKES) as Name[])
         'an answer of another form': answerWith('{"id":7,"status":[],"state":{}}'),
         null: answerWith('null'),
         'an endless answer': endless,
+        'a right answer with too much behind it': async (work: () => Promise<Response>) =>
+          new Response(`${await (await work()).text()}${' '.repeat(5 * 1024 * 1024)}`),
         silence: silence,
         'status 500': answerWith('{}', { status: 500 }),
         'a redirect to a private address': answerWith(null, {
