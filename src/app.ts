@@ -14,6 +14,7 @@ import { toolEndpoint } from './mcp/http/endpoint.ts'
 import { protectedResourceMetadata } from './mcp/http/metadata.ts'
 import { recorderHooks } from './meetings/hooks.ts'
 import { healthRoutes } from './platform/observability/health.ts'
+import { oauthPages } from './sign-in/oauth/web.ts'
 import { signInPages } from './sign-in/web.ts'
 import { uploadEndpoint } from './uploads/http/endpoint.ts'
 
@@ -38,6 +39,7 @@ export function createApp(
     .use(protectedResourceMetadata(config))
     .use(toolEndpoint({ ...deps, ...features, bodies }))
     .use(signInPages({ ...deps, ...features, bodies }))
+    .use(oauthPages({ ...deps, ...features, bodies }))
     .use(discovery(deps.config, features.content))
     .use(mountWebsite(features.website, { ...deps, bodies, work: deps.requestWork }, options.website))
     .use(

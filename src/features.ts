@@ -19,6 +19,7 @@ import { createAssistant } from './assistant/service.ts'
 import { codingSessionActor } from './coding-sessions/actor.ts'
 import { codingSessionOperations } from './coding-sessions/routes.ts'
 import { createCodingSessions } from './coding-sessions/service.ts'
+import { createSessionUploads } from './coding-sessions/uploads.ts'
 import type { Deps } from './container.ts'
 import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
@@ -100,7 +101,8 @@ export function createFeatures(deps: Deps): Features {
   const content = createContent(deps)
   const uploadReceiver = createUploadReceiver(deps)
   const playback = createPlayback(deps)
-  const codingSessions = createCodingSessions(deps)
+  const sessionUploads = createSessionUploads({ ...deps, uploadReceiver })
+  const codingSessions = createCodingSessions({ ...deps, bindUpload: sessionUploads.bind })
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const directory = createDirectory({
@@ -135,7 +137,7 @@ export function createFeatures(deps: Deps): Features {
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...projectOperations(projects),
-      ...codingSessionOperations(codingSessions),
+      ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
       ...transcriptOperations(createTranscripts(deps), {
         assertVisible: (principal, recordingId) => folders.assertVisible(deps.reads, principal, recordingId),
         speakersOf: recordings.speakersOf,
@@ -150,8 +152,8 @@ export function createFeatures(deps: Deps): Features {
       transcriptionActor(deps),
       meetingActor(deps),
       formActor(deps),
+      codingSessionActor(deps),
       signInActor({ ...deps, identity }),
-      codingSessionActor(),
       erasureActor(deps, [
         sessionErasure(deps),
         recordingErasure,

@@ -16,7 +16,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent_signal',
     'agent_usage',
   ],
-  'coding-sessions': ['coding_session', 'coding_session_event'],
+  'coding-sessions': ['coding_session', 'coding_session_event', 'coding_session_upload'],
   feedback: ['feedback_record', 'feedback_source'],
   folders: ['folder', 'upload_batch'],
   identity: [
