@@ -3,6 +3,7 @@ import type { People, PersonInput } from '../people/service.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
+import * as meetings from './meeting.store.ts'
 import { type Participant, samePerson } from './rules.ts'
 import * as store from './store.ts'
 
@@ -35,7 +36,7 @@ export function nameSpeakers(
       .trim()
     return clean === '' ? [] : [{ speaker, name: [...clean].slice(0, MAX_NAME).join('') }]
   })
-  return store.insertNamedParticipants(tx, organizationId, recordingId, named)
+  return meetings.insertNamedParticipants(tx, organizationId, recordingId, named)
 }
 
 /** Sets start and end of a recording of a meeting where the caller has not. */
@@ -45,7 +46,7 @@ export function fillTimes(
   recordingId: string,
   times: { readonly startedAt: Date | null; readonly completedAt: Date | null },
 ): Promise<void> {
-  return store.fillTimes(tx, organizationId, recordingId, times)
+  return meetings.fillTimes(tx, organizationId, recordingId, times)
 }
 
 /** Removes the person from the participants of every recording. @returns the number of participations */
