@@ -7,6 +7,7 @@ import type { Operation } from '../../src/http/operation.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
 import { createCodingSession, createSessionUpload } from '../support/coding-sessions.ts'
+import { insertEndedJoin } from '../support/meetings.ts'
 import { createField, createSource } from '../support/metadata.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from '../support/recordings.ts'
 import {
@@ -86,6 +87,7 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
     transcript: [utterance(0, 1)],
     participants: [{ speaker: 0, email: 'ada@example.com' }],
   })
+  await insertEndedJoin(sql, organizationId, recordingId)
   const upload = await key.post(`/v3/rest/recordings/${recordingId}/uploads`, UPLOAD)
   const { uploadId } = upload.body
   const feedback = await feedbackObjects(key)
