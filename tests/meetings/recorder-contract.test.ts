@@ -77,6 +77,15 @@ for (const name of Object.keys(FAKES) as Name[])
         expect(fake.botIds()).toEqual([botId])
       })
 
+      test('for nothing, if it is given up: the bot of a lost answer is found and leaves', async () => {
+        const request = joinRequest()
+        fake.server.disturb(fake.creation, loseAnswer)
+        await errorOf(driverOf(name, fake, { deadlineMs: 300 }).join(request, signal))
+        const found = await driver.find(request, signal)
+        await driver.leave(found?.botId ?? '', signal)
+        expect(fake.botIds().map((botId) => fake.isGone(botId))).toEqual([true])
+      })
+
       test('two joins with two bots, and finds each by its join', async () => {
         const [one, two] = [
           joinRequest(),

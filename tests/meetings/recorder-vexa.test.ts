@@ -200,6 +200,17 @@ describe('requests to Vexa', () => {
     expect(fake.botIds().map((botId) => fake.isGone(botId))).toEqual([true, false])
   })
 
+  test('a plan without a bot can be cancelled, and the meeting is free again', async () => {
+    const request = joinRequest()
+    fake.server.disturb(/^POST \/bots$/, answerWith('{"detail":"limit"}', { status: 429 }))
+    await errorOf(driver.join(request, signal))
+    const found = await driver.find(request, signal)
+    await driver.leave(found?.botId ?? '', signal)
+    expect(await driver.status(found?.botId ?? '', signal)).toEqual({ state: 'ended', hasMedia: false })
+    const { botId } = await driver.join(joinRequest(), signal)
+    expect(botId).not.toBe(found?.botId ?? '')
+  })
+
   test('without a speech recogniser it records all the same', async () => {
     fake.withoutTranscription()
     const { botId } = await driver.join(joinRequest(), signal)
