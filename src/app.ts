@@ -12,6 +12,7 @@ import { createFailureLimit, createLimit } from './http/rate-limit.ts'
 import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
 import { toolEndpoint } from './mcp/http/endpoint.ts'
 import { protectedResourceMetadata } from './mcp/http/metadata.ts'
+import { recorderHooks } from './meetings/hooks.ts'
 import { healthRoutes } from './platform/observability/health.ts'
 import { oauthPages } from './sign-in/oauth/web.ts'
 import { signInPages } from './sign-in/web.ts'
@@ -34,6 +35,7 @@ export function createApp(
     .use(docs(deps))
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))
+    .use(recorderHooks({ ...deps, bodies }))
     .use(protectedResourceMetadata(config))
     .use(toolEndpoint({ ...deps, ...features, bodies }))
     .use(signInPages({ ...deps, ...features, bodies }))

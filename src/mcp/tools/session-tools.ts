@@ -22,7 +22,7 @@ export function sessionTools(sessions: Pick<CodingSessions, 'upload'>): readonly
         'Stores a session of a coding agent in Earshot: its messages, tool calls, file edits and token usage. Takes `events` that are ' +
         'normalised, or in `jsonl` the text of a session file of Claude Code, Codex or Gemini CLI. The same session again adds only what is new. ' +
         'Known forms of keys, tokens and passwords are removed before it is stored. A call takes up to 1 MiB; larger files go by the ' +
-        'command `earshot agent-session upload FILE`.',
+        'command `earshot agent-session upload FILE`, and by the `uploadId` that it prints.',
       changes: true,
       idempotent: true,
       input: Input,
@@ -36,17 +36,18 @@ export function sessionTools(sessions: Pick<CodingSessions, 'upload'>): readonly
 }
 
 /** @throws AppError 400 */
-function assertOneContent({ format, events, jsonl }: Input): void {
-  if ((events === undefined) === (jsonl === undefined))
-    throw invalid([
-      { path: 'events', code: 'contradiction', message: 'must be given, or jsonl, but not both' },
-    ])
+function assertOneContent({ format, events, jsonl, uploadId }: Input): void {
+  if ([events, jsonl, uploadId].filter((content) => content !== undefined).length !== 1) {
+    const message = 'must be given, or jsonl, or uploadId, but only one of them'
+    throw invalid([{ path: 'events', code: 'contradiction', message }])
+  }
   if (events !== undefined && format !== 'normalized')
     throw invalid([{ path: 'format', code: 'contradiction', message: 'must be "normalized" with events' }])
 }
 
-function questionOf({ format, agent = format, title, repo, events, jsonl = '' }: Input): string {
-  const size = events === undefined ? `${Math.ceil(jsonl.length / 1024)} kB` : `${events.length} events`
+function questionOf({ format, agent = format, title, repo, events, jsonl = '', uploadId }: Input): string {
+  const text = uploadId === undefined ? `${Math.ceil(jsonl.length / 1024)} kB` : 'a file that was sent before'
+  const size = events === undefined ? text : `${events.length} events`
   const about = [
     size,
     ...(title === undefined ? [] : [`title ${quoted(title)}`]),
