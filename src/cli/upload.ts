@@ -156,7 +156,7 @@ function outputOf(results: readonly Result[]): Output {
 }
 
 /** @throws UsageError */
-function serviceUrl(input: Input): string {
+export function serviceUrl(input: Input): string {
   const text = input.flag('url') ?? input.env.EARSHOT_URL ?? 'http://localhost:3000'
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search + url.hash !== '')
@@ -177,7 +177,8 @@ function credentialOf({ env, flag }: Input): Credential {
   throw new UsageError('no credential: set EARSHOT_API_KEY, or create a key with earshot api-key create')
 }
 
-function headerValue(name: string, value: string): string {
+/** @throws UsageError */
+export function headerValue(name: string, value: string): string {
   if (/^[\x21-\x7e]+$/.test(value.trim())) return value.trim()
   throw new UsageError(`${name} does not have the form of a credential`)
 }
