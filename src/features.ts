@@ -34,6 +34,7 @@ import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { createInsight } from './insight/service.ts'
 import { createTools, type Tools, toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { valueErasure } from './metadata/erasure.ts'
@@ -98,6 +99,8 @@ export function createFeatures(deps: Deps): Features {
   const codingSessions = createCodingSessions(deps)
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
+  const conversations = createConversations(deps)
+  const insight = createInsight({ ...deps, folders, conversations, recordings })
   const directory = createDirectory({
     ...deps,
     erasers: { feedbackRecords: eraseRecordsOf, participations: eraseParticipations },
@@ -111,10 +114,10 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
-    tools: createTools({ ...deps, projects, codingSessions }),
+    tools: createTools({ ...deps, projects, codingSessions, insight }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
-      ...conversationOperations(createConversations(deps)),
+      ...conversationOperations(conversations),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
       ...sessionOperations(identity, deps.config),

@@ -2,9 +2,11 @@
 import type { MaintenanceTask } from '../actors/types.ts'
 import type { CodingSessions } from '../coding-sessions/service.ts'
 import type { Deps } from '../container.ts'
+import type { Insight } from '../insight/service.ts'
 import type { Projects } from '../projects/service.ts'
 import { createLegacySessions, deleteExpired } from './legacy/sessions.ts'
 import type { Serving } from './serving.ts'
+import { insightTools } from './tools/insight-tools.ts'
 import { projectTools } from './tools/project-tools.ts'
 import { sessionTools } from './tools/session-tools.ts'
 
@@ -15,11 +17,16 @@ export interface Tools {
 
 export interface ToolsDeps extends Pick<Deps, 'sql' | 'log' | 'config'> {
   readonly projects: Projects
+  readonly insight: Insight
   readonly codingSessions: Pick<CodingSessions, 'upload'>
 }
 
-export function createTools({ projects, codingSessions, ...deps }: ToolsDeps): Tools {
-  const tools = [...projectTools(projects), ...sessionTools(codingSessions)]
+export function createTools({ projects, codingSessions, insight, ...deps }: ToolsDeps): Tools {
+  const tools = [
+    ...projectTools(projects),
+    ...sessionTools(codingSessions),
+    ...insightTools(insight, deps.config.publicBaseUrl),
+  ]
   const sessions = createLegacySessions(deps)
   let loaded: Promise<Serving> | null = null
   return {
