@@ -27,6 +27,7 @@ import administration from './migrations/0029_administration.sql' with { type: '
 import meetingJoins from './migrations/0030_meeting_joins.sql' with { type: 'text' }
 import codingSessions from './migrations/0032_coding_sessions.sql' with { type: 'text' }
 import codingAgentTools from './migrations/0033_coding_agent_tools.sql' with { type: 'text' }
+import codingSessionUploads from './migrations/0034_coding_session_uploads.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -56,4 +57,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 30, name: 'meeting_joins', source: meetingJoins },
   { number: 32, name: 'coding_sessions', source: codingSessions },
   { number: 33, name: 'coding_agent_tools', source: codingAgentTools },
+  { number: 34, name: 'coding_session_uploads', source: codingSessionUploads },
 ]

@@ -12,7 +12,9 @@ import { createFailureLimit, createLimit } from './http/rate-limit.ts'
 import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
 import { toolEndpoint } from './mcp/http/endpoint.ts'
 import { protectedResourceMetadata } from './mcp/http/metadata.ts'
+import { recorderHooks } from './meetings/hooks.ts'
 import { healthRoutes } from './platform/observability/health.ts'
+import { oauthPages } from './sign-in/oauth/web.ts'
 import { signInPages } from './sign-in/web.ts'
 import { uploadEndpoint } from './uploads/http/endpoint.ts'
 
@@ -33,9 +35,11 @@ export function createApp(
     .use(docs(deps))
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))
+    .use(recorderHooks({ ...deps, bodies }))
     .use(protectedResourceMetadata(config))
     .use(toolEndpoint({ ...deps, ...features, bodies }))
     .use(signInPages({ ...deps, ...features, bodies }))
+    .use(oauthPages({ ...deps, ...features, bodies }))
     .use(discovery(deps.config, features.content))
     .use(mountWebsite(features.website, { ...deps, bodies, work: deps.requestWork }, options.website))
     .use(

@@ -127,6 +127,8 @@ export interface RecorderConfig {
 /** Times of meeting joins in seconds. */
 export interface MeetingsConfig {
   readonly pollSeconds: number
+  /** For one request to the recorder. */
+  readonly callSeconds: number
   readonly joinSeconds: number
   readonly waitingRoomSeconds: number
   readonly recordingSeconds: number
@@ -183,6 +185,7 @@ export function loadConfig(env: Environment): Config {
     recorder: recorder(read),
     meetings: {
       pollSeconds: read.integer('RECORDER_POLL'),
+      callSeconds: read.integer('RECORDER_TIMEOUT'),
       joinSeconds: read.integer('MEETING_JOIN_TIMEOUT'),
       waitingRoomSeconds: read.integer('MEETING_WAITING_ROOM_TIMEOUT'),
       recordingSeconds: read.integer('MEETING_RECORDING_TIMEOUT'),

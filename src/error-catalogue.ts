@@ -10,6 +10,7 @@ import { FOLDER_ERRORS } from './folders/errors.ts'
 import { IDENTITY_ERRORS } from './identity/errors.ts'
 import { MCP_ERRORS } from './mcp/errors.ts'
 import { MEDIA_ERRORS } from './media/errors.ts'
+import { MEETING_ERRORS } from './meetings/errors.ts'
 import { METADATA_ERRORS } from './metadata/errors.ts'
 import { PEOPLE_ERRORS } from './people/errors.ts'
 import {
@@ -34,6 +35,7 @@ const DECLARED: DeclaredErrors = {
   identity: IDENTITY_ERRORS,
   mcp: MCP_ERRORS,
   media: MEDIA_ERRORS,
+  meetings: MEETING_ERRORS,
   metadata: METADATA_ERRORS,
   people: PEOPLE_ERRORS,
   projects: PROJECT_ERRORS,

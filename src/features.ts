@@ -19,6 +19,7 @@ import { createAssistant } from './assistant/service.ts'
 import { codingSessionActor } from './coding-sessions/actor.ts'
 import { codingSessionOperations } from './coding-sessions/routes.ts'
 import { createCodingSessions } from './coding-sessions/service.ts'
+import { createSessionUploads } from './coding-sessions/uploads.ts'
 import type { Deps } from './container.ts'
 import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
@@ -37,6 +38,11 @@ import { createIdentity, type Identity } from './identity/service.ts'
 import { createInsight } from './insight/service.ts'
 import { createTools, type Tools, toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
+import { meetingActor } from './meetings/actor.ts'
+import { recorderErasure } from './meetings/discard.ts'
+import { meetingMaintenance } from './meetings/maintenance.ts'
+import { meetingOperations } from './meetings/routes.ts'
+import { createMeetings } from './meetings/service.ts'
 import { valueErasure } from './metadata/erasure.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
@@ -96,7 +102,8 @@ export function createFeatures(deps: Deps): Features {
   const content = createContent(deps)
   const uploadReceiver = createUploadReceiver(deps)
   const playback = createPlayback(deps)
-  const codingSessions = createCodingSessions(deps)
+  const sessionUploads = createSessionUploads({ ...deps, uploadReceiver })
+  const codingSessions = createCodingSessions({ ...deps, bindUpload: sessionUploads.bind })
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const conversations = createConversations(deps)
@@ -114,7 +121,7 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
-    tools: createTools({ ...deps, projects, codingSessions, insight }),
+    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(conversations),
@@ -128,11 +135,12 @@ export function createFeatures(deps: Deps): Features {
         identity,
       ),
       ...recordingOperations(recordings, playback),
+      ...meetingOperations(createMeetings({ ...deps, folders, recordings, identity })),
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...projectOperations(projects),
-      ...codingSessionOperations(codingSessions),
+      ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
       ...transcriptOperations(createTranscripts(deps), {
         assertVisible: (principal, recordingId) => folders.assertVisible(deps.reads, principal, recordingId),
         speakersOf: recordings.speakersOf,
@@ -145,15 +153,17 @@ export function createFeatures(deps: Deps): Features {
       analysisActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
+      meetingActor(deps),
       formActor(deps),
+      codingSessionActor(deps),
       signInActor({ ...deps, identity }),
-      codingSessionActor(),
       erasureActor(deps, [
         sessionErasure(deps),
         recordingErasure,
         transcriptErasure,
         valueErasure,
         fileNameErasure,
+        recorderErasure,
       ]),
     ],
     maintenance: [
@@ -162,6 +172,7 @@ export function createFeatures(deps: Deps): Features {
       ...signInMaintenance(deps),
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),
+      ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
       ...toolsMaintenance(deps),
     ],

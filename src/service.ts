@@ -20,6 +20,7 @@ import { localUrl } from './http/base-url.ts'
 import { createHttpApp } from './http/http-app.ts'
 import { bootstrapDemo } from './identity/demo.ts'
 import { findPrograms, missingPrograms } from './media/programs.ts'
+import { registerMeetingGauge } from './meetings/metrics.ts'
 import { onceServerIsThere } from './platform/db/first-contact.ts'
 import { migrate } from './platform/db/migrate.ts'
 import { connect } from './platform/db/pool.ts'
@@ -51,6 +52,7 @@ export interface Run {
 export async function startService({ config, log, shutdown }: Run, servers: StartedServers): Promise<void> {
   const container = createContainer(config, servers.servers, 'earshot')
   registerActorGauges(container)
+  registerMeetingGauge(container)
   shutdown.add('connections', BUDGET_MS.connections, () => container.close())
   const { applied, signInToken } = await prepareDatabase(container, servers, { log, signal: shutdown.signal })
   if (shutdown.signal.aborted) return

@@ -170,6 +170,7 @@ export const SETTING_GROUPS = {
       3_600,
       'Seconds between two questions about a meeting whose state is new. They become rarer, up to one a minute.',
     ),
+    RECORDER_TIMEOUT: integer(15, 1, 300, 'Seconds that one request to the recorder may take.'),
     RECORDER_DELETE: {
       kind: 'choice',
       allowed: ['true', 'false'],

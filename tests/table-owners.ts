@@ -16,7 +16,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent_signal',
     'agent_usage',
   ],
-  'coding-sessions': ['coding_session', 'coding_session_event'],
+  'coding-sessions': ['coding_session', 'coding_session_event', 'coding_session_upload'],
   feedback: ['feedback_record', 'feedback_source'],
   folders: ['folder', 'upload_batch'],
   identity: [
@@ -93,12 +93,22 @@ export const EXCEPTIONS: readonly Exception[] = [
     folder: 'agents',
     reason: 'Sessions and applications are read with the switches and credits of their organization.',
   },
+  {
+    table: 'meeting_join',
+    folder: 'recordings',
+    reason: 'A recording is read with the progress of its meeting.',
+  },
   { table: 'person', folder: 'recordings', reason: 'Participants are read with the names of people.' },
   {
     table: 'recording',
     folder: 'assets',
     writes: true,
     reason: 'Owns the columns `asset_*`, which no other folder writes.',
+  },
+  {
+    table: 'recording',
+    folder: 'meetings',
+    reason: 'A finished join is removed once its recording is gone.',
   },
   {
     table: 'recording',

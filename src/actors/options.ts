@@ -32,6 +32,8 @@ export interface RuntimeOptions {
   readonly groupSlots: number
   /** The most actors in one shared long turn. */
   readonly groupKeys: number
+  /** How long a worker lets wake-ups gather after it has read several at once. It bounds what a busy worker adds to the latency. */
+  readonly gatherMs: number
   /** After this many messages an actor goes to the end of the line. */
   readonly fairShare: number
   /** A message with this many counted deaths is given up, however many attempts it has left. */
@@ -59,6 +61,7 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   mediaSlots: 2,
   groupSlots: 2,
   groupKeys: 32,
+  gatherMs: 100,
   fairShare: 200,
   maxDeaths: 10,
   retryBaseMs: 500,

@@ -1,6 +1,7 @@
 /** Every command, in the order of the help. */
 import type { Command } from './command.ts'
 import { actorCommands } from './commands/actors.ts'
+import { agentSessionCommands } from './commands/agent-sessions.ts'
 import { agentCommands } from './commands/agents.ts'
 import { creditCommands } from './commands/credits.ts'
 import { feedbackCommands } from './commands/feedback.ts'
@@ -25,5 +26,6 @@ export const COMMANDS: readonly Command[] = [
   ...formCommands,
   ...actorCommands,
   ...uploadCommands,
+  ...agentSessionCommands,
   ...mcpCommands,
 ]

@@ -1,7 +1,7 @@
 /** `earshot mcp`: carries the messages of a coding agent to a service, with the user token of the environment. */
 import { forwardMessages } from '../client/stdio-messages.ts'
 import { type Input, UsageError } from './command.ts'
-import { headerValue, serviceUrl } from './upload.ts'
+import { headerValue, serviceUrl } from './remote.ts'
 
 /** Resolves when the standard input ends. @throws UsageError */
 export async function serveStdio(input: Input): Promise<void> {

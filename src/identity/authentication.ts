@@ -7,6 +7,7 @@ import { isUuid } from '../platform/ids.ts'
 import { createCredentialCache, type Found } from './credential-cache.ts'
 import * as credentials from './credentials.store.ts'
 import { hashKey, isKey } from './keys.ts'
+import { selectAccess } from './oauth-records.store.ts'
 import type { Principal } from './principal.ts'
 import { selectSession, touchSession } from './sessions.store.ts'
 import type { GoodToken, Tokens } from './tokens.ts'
@@ -50,6 +51,8 @@ type AuthenticationDeps = Pick<Deps, 'sql' | 'log' | 'clock'>
 
 interface VerifiedToken extends Memberships {
   readonly expiresAt: Date
+  /** Of a token that an OAuth client got; null for user tokens and sessions. */
+  readonly oauth: { readonly audience: string; readonly scopes: readonly string[] } | null
 }
 
 interface VerifiedSession extends VerifiedToken {
@@ -106,7 +109,8 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
       })
       if (verified === null) return refusal
       if (verified.expiresAt <= deps.clock.now()) return { refused: 'The access token has expired.' }
-      return pickOrganization(verified, wanted)
+      const picked = pickOrganization(verified, wanted)
+      return 'refused' in picked ? picked : { ...picked, ...verified.oauth }
     },
     async bySession(secret, wanted) {
       const hash = isKey('ess', secret) ? hashKey(secret) : null
@@ -130,7 +134,7 @@ async function findSession(
   if (row === null || row.memberships.length === 0) return null
   const { stale, ...session } = row
   if (stale) recordUse(touchSession(sql, session.sessionId))
-  return { id: session.userId, value: session }
+  return { id: session.userId, value: { ...session, oauth: null } }
 }
 
 async function verifyToken(
@@ -139,6 +143,8 @@ async function verifyToken(
   token: string,
   recordUse: (written: Promise<void>) => void,
 ): Promise<Found<VerifiedToken> | Refusal> {
+  // User tokens are JSON Web Tokens; those of OAuth clients are opaque.
+  if (tokens.signs && !token.includes('.')) return findAccess(deps, token)
   const verdict = await tokens.verify(token)
   if ('refused' in verdict) return verdict
   const { expiresAt } = verdict
@@ -149,7 +155,20 @@ async function verifyToken(
   // Refusals are never cached: a user who is added to an organization gets in at once.
   if (memberships.length === 0) return { refused: NO_ORGANIZATION }
   if (tokenId !== null && stale) recordUse(touchUserToken(deps.sql, tokenId))
-  return { id: userId, value: { userId, memberships, expiresAt } }
+  return { id: userId, value: { userId, memberships, expiresAt, oauth: null } }
+}
+
+async function findAccess(
+  { sql }: AuthenticationDeps,
+  token: string,
+): Promise<Found<VerifiedToken> | Refusal> {
+  const row = await selectAccess(sql, hashKey(token))
+  // A token without an audience would be good everywhere.
+  if (row === null || row.audience === null) return { refused: 'The access token is not valid.' }
+  const { userId, memberships, expiresAt, audience, scope } = row
+  if (memberships.length === 0) return { refused: NO_ORGANIZATION }
+  const scopes = scope?.split(' ') ?? []
+  return { id: userId, value: { userId, memberships, expiresAt, oauth: { audience, scopes } } }
 }
 
 const NO_ORGANIZATION = 'The user is not a member of any organization that accepts the token.'

@@ -3,6 +3,7 @@ import type { MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { Query } from '../platform/db/pool.ts'
 import { deleteExpiredLinks } from './links.store.ts'
+import { deleteExpiredRecords } from './oauth-records.store.ts'
 import { deleteExpiredSessions } from './sessions.store.ts'
 import { deleteExpiredUserTokens } from './user-tokens.store.ts'
 
@@ -14,6 +15,7 @@ export function identityMaintenance({ sql }: Pick<Deps, 'sql'>): readonly Mainte
     hourly('expired_user_tokens', sql, deleteExpiredUserTokens),
     hourly('expired_user_sessions', sql, deleteExpiredSessions),
     hourly('expired_sign_in_links', sql, deleteExpiredLinks),
+    hourly('expired_oauth_records', sql, deleteExpiredRecords),
   ]
 }
 

@@ -18,6 +18,7 @@ import { nameOf } from '../platform/validation/names.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import * as credentials from './credentials.store.ts'
 import { createKey } from './keys.ts'
+import { createOAuthRecords, type OAuthRecords } from './oauth-records.ts'
 import { createSessions, type Sessions } from './sessions.ts'
 import * as store from './store.ts'
 import { createTokens } from './tokens.ts'
@@ -36,6 +37,7 @@ export interface NewUser {
 }
 
 export interface Identity extends Authentication, UserTokens, Sessions {
+  readonly oauthRecords: OAuthRecords
   /** Drops a user from the caches of this process at once. The caller that changes a user notifies the other processes. */
   forgetUser(userId: string): void
   /** Uses the caller's transaction if `query` is given. */
@@ -89,6 +91,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     ...credits(deps),
     ...createUserTokens(deps, tokens, forget),
     ...createSessions(deps, forget),
+    oauthRecords: createOAuthRecords(deps.sql, forget),
     forgetUser: forget,
   }
 }

@@ -4,6 +4,7 @@ import { analysisMessages } from './analysis.ts'
 import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
 import { formMessages } from './form.ts'
+import { meetingMessages } from './meeting.ts'
 import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
 import { signInMessages } from './sign-in.ts'
@@ -14,6 +15,7 @@ export const ACTOR_KINDS = kindsOf([
   analysisMessages,
   recordingMessages,
   transcriptionMessages,
+  meetingMessages,
   formMessages,
   erasureMessages,
   signInMessages,

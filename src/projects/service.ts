@@ -6,9 +6,9 @@
  */
 
 import type { CodingSessions, Viewer } from '../coding-sessions/service.ts'
+import { withinReach } from '../platform/db/bounded-scan.ts'
 import type { Position, TimeSlice } from '../platform/db/keyset.ts'
 import type { Query, Sql } from '../platform/db/pool.ts'
-import { withinReach } from '../platform/db/walk.ts'
 import { AppError } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
 import { invalid } from '../platform/validation/json.ts'

@@ -32,6 +32,8 @@ export interface Exchange {
   readonly prefix: string
   /** The signed-in user; null if the browser has no valid session. */
   visitor(): Promise<Visitor | null>
+  /** The body as sent. @throws AppError 400 */
+  bytes(): Promise<Uint8Array>
   /** The form of a page of this service. @throws AppError 403, 413, 415 */
   form(): Promise<URLSearchParams>
   /** The form of a page that was made for the visitor. @throws AppError as `form`; 401 without a session */
@@ -57,13 +59,12 @@ export function createExchanges(deps: ExchangeDeps) {
       const address = clientIp(server?.requestIP(request)?.address ?? null, request.headers, isTrusted)
       return address === null ? null : countingKey(address)
     }
+    const bytes = () =>
+      bodies.lease(client() ?? 'sign-in', (lease) => readBytes(request, MAX_FORM_BYTES, lease))
     const readForm = async () => {
       if (!FORM_TYPE.test(request.headers.get('content-type') ?? ''))
         throw new AppError('unsupported_media_type', 'A form must be sent as it is.')
-      const bytes = await bodies.lease(client() ?? 'sign-in', (lease) =>
-        readBytes(request, MAX_FORM_BYTES, lease),
-      )
-      return new URLSearchParams(new TextDecoder().decode(bytes))
+      return new URLSearchParams(new TextDecoder().decode(await bytes()))
     }
     const visitor = async (): Promise<Visitor | null> => {
       const secret = sessionSecretOf(request, config)
@@ -77,6 +78,7 @@ export function createExchanges(deps: ExchangeDeps) {
       baseUrl,
       prefix: new URL(baseUrl).pathname.replace(/\/$/, ''),
       visitor,
+      bytes,
       async form() {
         assertOwnPage(request, config)
         return readForm()

@@ -20,6 +20,11 @@ export function returnPathOf(text: string | null): string {
   return `${url.pathname}${url.search}`
 }
 
+/** `/sign-in` with the page to go to afterwards. */
+export function signInPath(returnPath: string): string {
+  return `${SIGN_IN_PATH}?${new URLSearchParams({ to: returnPath })}`
+}
+
 /** The link that signs in once. `baseUrl` without a trailing slash. */
 export function linkUrl(baseUrl: string, token: string, returnPath = SIGN_IN_PATH): string {
   const query = new URLSearchParams({ token })

@@ -7,6 +7,7 @@ import { type RulesetDefinition, Spectral } from '@stoplight/spectral-core'
 import { oas } from '@stoplight/spectral-rulesets'
 import { ERRORS } from '../../src/error-catalogue.ts'
 import { createKnownObjects, filledPath } from '../support/known-objects.ts'
+import { RECORDER_ENV } from '../support/meetings.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is what is being judged here
@@ -16,7 +17,7 @@ let server: TestServer
 let document: Json
 
 beforeAll(async () => {
-  server = await startTestServer()
+  server = await startTestServer({ env: RECORDER_ENV })
   document = (await server.as('nobody').get('/openapi.json')).body
 })
 afterAll(() => server?.stop())

@@ -1,5 +1,6 @@
 /** What only Attendee has: no error codes, deduplication keys that become free again, and a signature over canonical JSON. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import type { BotReport, Recorder } from '../../src/meetings/recorder.ts'
 import { reportOf, utterancesOf } from '../../src/meetings/recorders/attendee.rules.ts'
@@ -210,6 +211,18 @@ describe('the canonical JSON of Attendee', () => {
       botId: 'bot_weIAju4OXNZkDTpZ',
       joinId: 'j-1',
     })
+  })
+
+  test('is not made of a webhook that is too large', () => {
+    const key = Buffer.from(VECTOR.secret, 'base64')
+    const verify = (bytes: number) => {
+      const text = JSON.stringify({ bot_id: 'bot_1', padding: 'x'.repeat(bytes) })
+      const signature = createHmac('sha256', key).update(text).digest('base64')
+      const headers = new Headers({ 'x-webhook-signature': signature })
+      return attendeeNudge(VECTOR.secret)(headers, new TextEncoder().encode(text))
+    }
+    expect(verify(15 * 1024)).toEqual({ botId: 'bot_1' })
+    expect(verify(16 * 1024)).toBeNull()
   })
 
   test('does not depend on white space, the order of members or the escapes of the text', () => {

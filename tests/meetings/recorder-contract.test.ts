@@ -77,6 +77,15 @@ for (const name of Object.keys(FAKES) as Name[])
         expect(fake.botIds()).toEqual([botId])
       })
 
+      test('for nothing, if it is given up: the bot of a lost answer is found and leaves', async () => {
+        const request = joinRequest()
+        fake.server.disturb(fake.creation, loseAnswer)
+        await errorOf(driverOf(name, fake, { deadlineMs: 300 }).join(request, signal))
+        const found = await driver.find(request, signal)
+        await driver.leave(found?.botId ?? '', signal)
+        expect(fake.botIds().map((botId) => fake.isGone(botId))).toEqual([true])
+      })
+
       test('two joins with two bots, and finds each by its join', async () => {
         const [one, two] = [
           joinRequest(),
@@ -290,6 +299,8 @@ for (const name of Object.keys(FAKES) as Name[])
         'an answer of another form': answerWith('{"id":7,"status":[],"state":{}}'),
         null: answerWith('null'),
         'an endless answer': endless,
+        'a right answer with too much behind it': async (work: () => Promise<Response>) =>
+          new Response(`${await (await work()).text()}${' '.repeat(5 * 1024 * 1024)}`),
         silence: silence,
         'status 500': answerWith('{}', { status: 500 }),
         'a redirect to a private address': answerWith(null, {

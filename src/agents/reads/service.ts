@@ -22,7 +22,7 @@ export interface ConversationsDeps {
 
 export type Conversations = ReturnType<typeof createConversations>
 
-/** Lists return at most `limit + 1` rows. Row `limit + 1`, or the end of a walk (walk.ts), shows that there is another page. */
+/** Lists return at most `limit + 1` rows. Row `limit + 1`, or the end of a scan (bounded-scan.ts), shows that there is another page. */
 export function createConversations({ sql, reads, log }: ConversationsDeps) {
   return {
     /** A query of the ids of the applications whose conversations the reader may see. For statements of other features. */
