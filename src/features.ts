@@ -71,6 +71,10 @@ import { uploadMaintenance } from './uploads/maintenance.ts'
 import { uploadOperations } from './uploads/routes.ts'
 import { createUploads } from './uploads/service.ts'
 import { createUploadReceiver, type UploadReceiver } from './uploads/upload-receiver.ts'
+import { webhookActors } from './webhooks/actor.ts'
+import { webhookMaintenance } from './webhooks/maintenance.ts'
+import { webhookOperations } from './webhooks/routes.ts'
+import { createWebhooks } from './webhooks/service.ts'
 import { formActor } from './website/actor.ts'
 import { formOperations } from './website/routes.ts'
 import { createWebsite } from './website/service.ts'
@@ -139,6 +143,7 @@ export function createFeatures(deps: Deps): Features {
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
+      ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
       ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
       ...transcriptOperations(createTranscripts(deps), {
@@ -156,6 +161,7 @@ export function createFeatures(deps: Deps): Features {
       meetingActor(deps),
       formActor(deps),
       codingSessionActor(deps),
+      ...webhookActors(deps),
       signInActor({ ...deps, identity }),
       erasureActor(deps, [
         sessionErasure(deps),
@@ -174,6 +180,7 @@ export function createFeatures(deps: Deps): Features {
       ...mediaMaintenance(deps),
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
+      ...webhookMaintenance(deps),
       ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),

@@ -44,6 +44,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'sign-in': ['sign_in_request'],
   transcripts: ['transcript_search', 'transcript_utterance'],
   uploads: ['upload', 'upload_garbage', 'upload_part'],
+  webhooks: ['webhook', 'webhook_attempt', 'webhook_delivery', 'webhook_event', 'webhook_stream'],
   website: ['form_submission'],
 }
 
@@ -119,6 +120,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     table: 'recording',
     folder: 'uploads',
     reason: 'A recording is found, and locked, by its upload in one statement.',
+  },
+  {
+    table: 'organization',
+    folder: 'webhooks',
+    reason: 'The mail about a disabled webhook names its organization.',
   },
   { table: 'recording_folder', folder: 'folders', reason: 'Visibility of recordings follows from folders.' },
 ]
