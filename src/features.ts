@@ -19,6 +19,7 @@ import { createAssistant } from './assistant/service.ts'
 import { codingSessionActor } from './coding-sessions/actor.ts'
 import { codingSessionOperations } from './coding-sessions/routes.ts'
 import { createCodingSessions } from './coding-sessions/service.ts'
+import { createSessionUploads } from './coding-sessions/uploads.ts'
 import type { Deps } from './container.ts'
 import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
@@ -34,8 +35,14 @@ import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { createInsight } from './insight/service.ts'
 import { createTools, type Tools, toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
+import { meetingActor } from './meetings/actor.ts'
+import { recorderErasure } from './meetings/discard.ts'
+import { meetingMaintenance } from './meetings/maintenance.ts'
+import { meetingOperations } from './meetings/routes.ts'
+import { createMeetings } from './meetings/service.ts'
 import { valueErasure } from './metadata/erasure.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
@@ -64,6 +71,10 @@ import { uploadMaintenance } from './uploads/maintenance.ts'
 import { uploadOperations } from './uploads/routes.ts'
 import { createUploads } from './uploads/service.ts'
 import { createUploadReceiver, type UploadReceiver } from './uploads/upload-receiver.ts'
+import { webhookActors } from './webhooks/actor.ts'
+import { webhookMaintenance } from './webhooks/maintenance.ts'
+import { webhookOperations } from './webhooks/routes.ts'
+import { createWebhooks } from './webhooks/service.ts'
 import { formActor } from './website/actor.ts'
 import { formOperations } from './website/routes.ts'
 import { createWebsite } from './website/service.ts'
@@ -95,9 +106,12 @@ export function createFeatures(deps: Deps): Features {
   const content = createContent(deps)
   const uploadReceiver = createUploadReceiver(deps)
   const playback = createPlayback(deps)
-  const codingSessions = createCodingSessions(deps)
+  const sessionUploads = createSessionUploads({ ...deps, uploadReceiver })
+  const codingSessions = createCodingSessions({ ...deps, bindUpload: sessionUploads.bind })
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
+  const conversations = createConversations(deps)
+  const insight = createInsight({ ...deps, folders, conversations, recordings })
   const directory = createDirectory({
     ...deps,
     erasers: { feedbackRecords: eraseRecordsOf, participations: eraseParticipations },
@@ -111,10 +125,10 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
-    tools: createTools({ ...deps, projects, codingSessions }),
+    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
-      ...conversationOperations(createConversations(deps)),
+      ...conversationOperations(conversations),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
       ...sessionOperations(identity, deps.config),
@@ -125,11 +139,13 @@ export function createFeatures(deps: Deps): Features {
         identity,
       ),
       ...recordingOperations(recordings, playback),
+      ...meetingOperations(createMeetings({ ...deps, folders, recordings, identity })),
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
+      ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
-      ...codingSessionOperations(codingSessions),
+      ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
       ...transcriptOperations(createTranscripts(deps), {
         assertVisible: (principal, recordingId) => folders.assertVisible(deps.reads, principal, recordingId),
         speakersOf: recordings.speakersOf,
@@ -142,15 +158,18 @@ export function createFeatures(deps: Deps): Features {
       analysisActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
+      meetingActor(deps),
       formActor(deps),
+      codingSessionActor(deps),
+      ...webhookActors(deps),
       signInActor({ ...deps, identity }),
-      codingSessionActor(),
       erasureActor(deps, [
         sessionErasure(deps),
         recordingErasure,
         transcriptErasure,
         valueErasure,
         fileNameErasure,
+        recorderErasure,
       ]),
     ],
     maintenance: [
@@ -159,7 +178,9 @@ export function createFeatures(deps: Deps): Features {
       ...signInMaintenance(deps),
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),
+      ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
+      ...webhookMaintenance(deps),
       ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),

@@ -1,6 +1,6 @@
 /** An organization with one object of every kind that a path or a body can name, and with every credential. */
 import type { Operation } from '../../src/http/operation.ts'
-import { createCodingSession } from './coding-sessions.ts'
+import { createCodingSession, createSessionUpload } from './coding-sessions.ts'
 import { createSource } from './metadata.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from './recordings.ts'
 import type { Client, Credential, TestServer } from './server.ts'
@@ -42,12 +42,15 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
   // Not the user who sends the requests.
   const { userId } = await server.createUser(organizationId)
   const person = await client.put('/v3/rest/people', { email: 'grace@example.com' })
+  const webhook = await client.post('/v3/rest/webhooks', { url: 'https://example.com/', types: ['*'] })
   return {
+    webhookId: webhook.body.id,
     applicationId: application.applicationId,
     userId,
     memberId: userId,
     sourceId: await createSource(client),
     fieldId: await createCanonicalField(client),
+    codingUploadId: await createSessionUpload(client),
     folderId: await createFolder(client),
     folderIds: [await createFolder(client)],
     recordingId: recording.id,
