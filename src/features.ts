@@ -35,6 +35,7 @@ import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { createInsight } from './insight/service.ts'
 import { createTools, type Tools, toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { meetingActor } from './meetings/actor.ts'
@@ -109,6 +110,8 @@ export function createFeatures(deps: Deps): Features {
   const codingSessions = createCodingSessions({ ...deps, bindUpload: sessionUploads.bind })
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
+  const conversations = createConversations(deps)
+  const insight = createInsight({ ...deps, folders, conversations, recordings })
   const directory = createDirectory({
     ...deps,
     erasers: { feedbackRecords: eraseRecordsOf, participations: eraseParticipations },
@@ -122,10 +125,10 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
-    tools: createTools({ ...deps, projects, codingSessions }),
+    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
-      ...conversationOperations(createConversations(deps)),
+      ...conversationOperations(conversations),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
       ...sessionOperations(identity, deps.config),
