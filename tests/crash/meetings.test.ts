@@ -94,20 +94,29 @@ test('kill -9 in the middle of each request to the recorder: one bot for each me
   const client = () => clientFor(running)
   const before = new Set(fake.botIds())
   const kills: string[] = []
-  const restart = async (pattern: RegExp) => {
-    kills.push(String(pattern))
-    await running.kill('SIGKILL')
-    running = await start()
+  let restarted: Promise<void> = Promise.resolve()
+  const restart = (pattern: RegExp) => {
+    restarted = restarted.then(async () => {
+      kills.push(String(pattern))
+      await running.kill('SIGKILL')
+      running = await start()
+    })
   }
   // The recorder has done its work, and its answer finds nobody.
   const killAt = (pattern: RegExp) =>
     fake.server.disturb(pattern, async (work) => {
       const answer = await work()
-      void restart(pattern)
+      restart(pattern)
       return answer
     })
   killAt(MOMENTS[0] as RegExp)
-  const joins = await Promise.all(Array.from({ length: COUNT }, () => joinMeeting(client())))
+  const joins = await Promise.all(
+    Array.from({ length: COUNT }, () => {
+      // A request whose answer is lost is sent again.
+      const joinUrl = newMeeting()
+      return eventually(() => joinMeeting(client(), { joinUrl }), { deadlineMs: 60_000, everyMs: 200 })
+    }),
+  )
   for (const pattern of MOMENTS.slice(1)) killAt(pattern)
 
   const bots = () => fake.botIds().filter((id) => !before.has(id))
@@ -131,5 +140,6 @@ test('kill -9 in the middle of each request to the recorder: one bot for each me
   expect(kills.toSorted()).toEqual(MOMENTS.map(String).toSorted())
   const letters = await server.database.sql`select 1 from actor_dead_letter`
   expect(letters.count).toBe(0)
+  await restarted
   await running.kill()
 })
