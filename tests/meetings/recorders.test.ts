@@ -142,6 +142,6 @@ describe.each(['attendee', 'vexa', 'recall'] as const)('%s', (name: Name) => {
       results.push([meeting.status, asset.status, asset.errorCode, asset.durationSeconds])
     }
     expect(results[0]).toEqual(results[1])
-    expect(results[0]).toEqual(['ended', 'completed', null, 1])
+    expect(results[0]).toEqual(['ended', 'completed', null, 2])
   })
 })

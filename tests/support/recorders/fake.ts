@@ -52,5 +52,5 @@ export interface FakeRecorder {
   webhook(botId: string, options?: WebhookOptions): FakeWebhook
 }
 
-/** A second of sound. */
-export const RECORDING = wav(1)
+/** What all bots have recorded. */
+export const RECORDING = wav(2)
