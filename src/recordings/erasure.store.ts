@@ -39,7 +39,7 @@ export interface SpeakerName {
 /** Locks the participants of whom only the name is known until the transaction ends. */
 export function readSpeakers(tx: Tx, organizationId: string, ids: readonly string[]) {
   return tx<SpeakerName[]>`
-    select recording_id as "recordingId", speaker, name
+    select recording_id as "recordingId", speaker, coalesce(name, '') as name
     from recording_participant
     where organization_id = ${organizationId}
       and recording_id = any(${ids as string[]}::uuid[])
