@@ -17,6 +17,7 @@ import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
 import { codingSessionActor } from './coding-sessions/actor.ts'
+import { createReadWork } from './coding-sessions/read.rules.ts'
 import { codingSessionOperations } from './coding-sessions/routes.ts'
 import { createCodingSessions } from './coding-sessions/service.ts'
 import { createSessionUploads } from './coding-sessions/uploads.ts'
@@ -96,8 +97,9 @@ export function createFeatures(deps: Deps): Features {
   const content = createContent(deps)
   const uploadReceiver = createUploadReceiver(deps)
   const playback = createPlayback(deps)
-  const sessionUploads = createSessionUploads({ ...deps, uploadReceiver })
-  const codingSessions = createCodingSessions({ ...deps, bindUpload: sessionUploads.bind })
+  const reading = { secretRules: redactionOf(applications), readWork: createReadWork() }
+  const sessionUploads = createSessionUploads({ ...deps, ...reading, uploadReceiver })
+  const codingSessions = createCodingSessions({ ...deps, ...reading, bindUpload: sessionUploads.bind })
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const directory = createDirectory({
@@ -145,7 +147,7 @@ export function createFeatures(deps: Deps): Features {
       recordingActor(deps),
       transcriptionActor(deps),
       formActor(deps),
-      codingSessionActor(deps),
+      codingSessionActor({ ...deps, ...reading }),
       signInActor({ ...deps, identity }),
       erasureActor(deps, [
         sessionErasure(deps),
@@ -165,6 +167,14 @@ export function createFeatures(deps: Deps): Features {
       ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
+  }
+}
+
+/** The redaction rules of the newest agent applications of an organization. */
+function redactionOf(applications: Applications) {
+  return async (organizationId: string) => {
+    const newest = await applications.list(organizationId, undefined, { after: null, limit: 100 })
+    return newest.map(({ settings }) => settings)
   }
 }
 

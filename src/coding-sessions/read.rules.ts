@@ -1,4 +1,6 @@
-/** Reads lines of any format, and whole small files. Pure. */
+/** Reads lines of any format, and whole small files. Pure, apart from the compiled rules that it remembers. */
+import { LRUCache } from 'lru-cache'
+import { compileRedaction, type Redactor } from '../agents/events/redaction.ts'
 import type { Spend, Work } from '../platform/concurrency/work.ts'
 import { type Cleaner, createCleaner } from './clean.ts'
 import type { Fact, Format, Labels } from './event.rules.ts'
@@ -28,22 +30,6 @@ export interface LinesInput {
   readonly rules: SecretRules
 }
 
-/** The facts of some lines, in their order. It keeps no state, so any thread may do it. */
-export const readLinesWork: Work<LinesInput, readonly Fact[]> = {
-  name: 'coding-session-lines',
-  run({ format, lines, rules }, spend) {
-    const clean = createCleaner(rules, spend)
-    return lines.flatMap((line) => readOne(format, line, clean, spend))
-  },
-}
-
-function readOne(format: Format, line: FileRecord, clean: Cleaner, spend: Spend): readonly Fact[] {
-  if (line === null) return [{ fact: 'skip' }]
-  if (line.trim() === '') return []
-  spend(line.length * UNITS_PER_CHARACTER)
-  return READERS[format](line, clean)
-}
-
 export interface FileInput extends LinesInput {
   readonly labels: Labels
   readonly externalSessionId?: string | undefined
@@ -57,28 +43,61 @@ export interface ReadFile {
   readonly skippedLines: number
 }
 
-/** A whole file that is already in memory. */
-export const readFileWork: Work<FileInput, ReadFile> = {
-  name: 'coding-session-file',
-  run(input, spend) {
-    const merger = new Merger(input)
-    const merged: Merged[] = []
-    for (const fact of readLinesWork.run(input, spend)) merger.take(fact, merged)
-    merger.end(merged)
-    const labels = cleanLabels(input.labels, createCleaner(input.rules, spend))
-    return { session: merger.session, labels, merged, skippedLines: merger.skipped }
-  },
+/** Each is named after what it reads, so it means the same in every thread. */
+export interface ReadWork {
+  /** The facts of some lines, in their order. */
+  readonly lines: Work<LinesInput, readonly Fact[]>
+  /** A whole file that is already in memory. */
+  readonly file: Work<FileInput, ReadFile>
+  /** The labels without secrets. */
+  readonly labels: Work<Pick<FileInput, 'labels' | 'rules'>, Labels>
 }
 
-/** The labels without secrets. */
+/** Sets of rules that are kept compiled. Compiling one takes as long as reading half a megabyte. */
+const MAX_COMPILED = 32
+
+export function createReadWork(): ReadWork {
+  const compiled = new LRUCache<string, Redactor>({ max: MAX_COMPILED })
+  const cleanerOf = (rules: SecretRules, spend: Spend): Cleaner => {
+    const key = JSON.stringify(rules)
+    const redactor = compiled.get(key) ?? compileRedaction(rules)
+    compiled.set(key, redactor)
+    return createCleaner(redactor.within(spend))
+  }
+  const readAll = ({ format, lines, rules }: LinesInput, spend: Spend) => {
+    const clean = cleanerOf(rules, spend)
+    return lines.flatMap((line) => readOne(format, line, clean, spend))
+  }
+  return {
+    lines: { name: 'coding-session-lines', run: readAll },
+    file: {
+      name: 'coding-session-file',
+      run(input, spend) {
+        const merger = new Merger(input)
+        const merged: Merged[] = []
+        for (const fact of readAll(input, spend)) merger.take(fact, merged)
+        merger.end(merged)
+        const labels = cleanLabels(input.labels, cleanerOf(input.rules, spend))
+        return { session: merger.session, labels, merged, skippedLines: merger.skipped }
+      },
+    },
+    labels: {
+      name: 'coding-session-labels',
+      run: ({ labels, rules }, spend) => cleanLabels(labels, cleanerOf(rules, spend)),
+    },
+  }
+}
+
+function readOne(format: Format, line: FileRecord, clean: Cleaner, spend: Spend): readonly Fact[] {
+  if (line === null) return [{ fact: 'skip' }]
+  if (line.trim() === '') return []
+  spend(line.length * UNITS_PER_CHARACTER)
+  return READERS[format](line, clean)
+}
+
 function cleanLabels({ title, repo, branch, commit }: Labels, clean: Cleaner): Labels {
   const name = (value: string | null) => clean.name(value) ?? null
   return { title: name(title), repo: name(repo), branch: name(branch), commit: name(commit) }
-}
-
-export const cleanLabelsWork: Work<Pick<FileInput, 'labels' | 'rules'>, Labels> = {
-  name: 'coding-session-labels',
-  run: ({ labels, rules }, spend) => cleanLabels(labels, createCleaner(rules, spend)),
 }
 
 /** Estimated units of reading a text of this length with the rules. */
