@@ -36,8 +36,14 @@ import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { createInsight } from './insight/service.ts'
 import { createTools, type Tools, toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
+import { meetingActor } from './meetings/actor.ts'
+import { recorderErasure } from './meetings/discard.ts'
+import { meetingMaintenance } from './meetings/maintenance.ts'
+import { meetingOperations } from './meetings/routes.ts'
+import { createMeetings } from './meetings/service.ts'
 import { valueErasure } from './metadata/erasure.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
@@ -66,6 +72,10 @@ import { uploadMaintenance } from './uploads/maintenance.ts'
 import { uploadOperations } from './uploads/routes.ts'
 import { createUploads } from './uploads/service.ts'
 import { createUploadReceiver, type UploadReceiver } from './uploads/upload-receiver.ts'
+import { webhookActors } from './webhooks/actor.ts'
+import { webhookMaintenance } from './webhooks/maintenance.ts'
+import { webhookOperations } from './webhooks/routes.ts'
+import { createWebhooks } from './webhooks/service.ts'
 import { formActor } from './website/actor.ts'
 import { formOperations } from './website/routes.ts'
 import { createWebsite } from './website/service.ts'
@@ -102,6 +112,8 @@ export function createFeatures(deps: Deps): Features {
   const codingSessions = createCodingSessions({ ...deps, ...reading, bindUpload: sessionUploads.bind })
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
+  const conversations = createConversations(deps)
+  const insight = createInsight({ ...deps, folders, conversations, recordings })
   const directory = createDirectory({
     ...deps,
     erasers: { feedbackRecords: eraseRecordsOf, participations: eraseParticipations },
@@ -115,10 +127,10 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
-    tools: createTools({ ...deps, projects, codingSessions }),
+    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
-      ...conversationOperations(createConversations(deps)),
+      ...conversationOperations(conversations),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
       ...sessionOperations(identity, deps.config),
@@ -129,9 +141,11 @@ export function createFeatures(deps: Deps): Features {
         identity,
       ),
       ...recordingOperations(recordings, playback),
+      ...meetingOperations(createMeetings({ ...deps, folders, recordings, identity })),
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
+      ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
       ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
       ...transcriptOperations(createTranscripts(deps), {
@@ -146,8 +160,10 @@ export function createFeatures(deps: Deps): Features {
       analysisActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
+      meetingActor(deps),
       formActor(deps),
       codingSessionActor({ ...deps, ...reading }),
+      ...webhookActors(deps),
       signInActor({ ...deps, identity }),
       erasureActor(deps, [
         sessionErasure(deps),
@@ -155,6 +171,7 @@ export function createFeatures(deps: Deps): Features {
         transcriptErasure,
         valueErasure,
         fileNameErasure,
+        recorderErasure,
       ]),
     ],
     maintenance: [
@@ -163,7 +180,9 @@ export function createFeatures(deps: Deps): Features {
       ...signInMaintenance(deps),
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),
+      ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
+      ...webhookMaintenance(deps),
       ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),

@@ -76,8 +76,8 @@ export interface Operation<
   readonly anyOrganization?: boolean
   /** The lowest role of a user that may use it. Present if and only if `access` accepts users. */
   readonly role?: Role
-  /** A limit of the organization that this operation shares with others. Default: by method. */
-  readonly limit?: 'feedback'
+  /** A limit other than that by method: `feedback` of the organization, which operations share; `meetingJoins` of the user. */
+  readonly limit?: 'feedback' | 'meetingJoins'
   readonly body?: B
   /** In bytes; default 1 MiB. */
   readonly maxBodyBytes?: number

@@ -18,6 +18,7 @@ import { nameOf } from '../platform/validation/names.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import * as credentials from './credentials.store.ts'
 import { createKey } from './keys.ts'
+import { findMember } from './members.store.ts'
 import { createOAuthRecords, type OAuthRecords } from './oauth-records.ts'
 import { createSessions, type Sessions } from './sessions.ts'
 import * as store from './store.ts'
@@ -49,6 +50,11 @@ export interface Identity extends Authentication, UserTokens, Sessions {
   updateOrganization(organizationId: string, change: store.OrganizationChange): Promise<store.Organization>
   /** Creates a user as a member. A known user with this e-mail address is added instead. @throws AppError 409 for a member */
   createUser(organizationId: string, user: NewUser): Promise<store.User>
+  /**
+   * Makes an unknown person a viewer. A former member is not added again.
+   * @returns null for a former member @throws AppError 404 if there is no such organization
+   */
+  admitUser(organizationId: string, user: Omit<NewUser, 'role'>): Promise<store.User | null>
   listUsers(organizationId: string): Promise<readonly store.Member[]>
   /** A member by id or e-mail address. @throws AppError 404 */
   findUser(organizationId: string, idOrEmail: string): Promise<store.User>
@@ -97,6 +103,17 @@ export function createIdentity(deps: IdentityDeps): Identity {
 }
 
 function organizations({ sql, newId }: IdentityDeps) {
+  const add = (organizationId: string, user: NewUser): Promise<{ user: store.User; isNew: boolean }> => {
+    const email = nameOf('email', user.email)
+    if (!isEmail(email))
+      throw new AppError('validation_failed', `${JSON.stringify(email)} is not an e-mail address.`)
+    return transaction(sql, async (tx) => {
+      const row = await store.upsertUser(tx, { id: newId(), email, name: nameOf('name', user.name) })
+      const { role = DEFAULT_ROLE } = user
+      const isNew = await store.insertMembership(tx, { organizationId, userId: row.id, role })
+      return { user: row, isNew }
+    })
+  }
   return {
     createOrganization: async (name: string, query: Query = sql) =>
       store.insertOrganization(query, { id: newId(), name: nameOf('name', name) }),
@@ -114,15 +131,16 @@ function organizations({ sql, newId }: IdentityDeps) {
       return organization
     },
     async createUser(organizationId: string, user: NewUser) {
-      const email = nameOf('email', user.email)
-      if (!isEmail(email))
-        throw new AppError('validation_failed', `${JSON.stringify(email)} is not an e-mail address.`)
-      return transaction(sql, async (tx) => {
-        const row = await store.upsertUser(tx, { id: newId(), email, name: nameOf('name', user.name) })
-        const { role = DEFAULT_ROLE } = user
-        if (await store.insertMembership(tx, { organizationId, userId: row.id, role })) return row
-        throw new AppError('name_exists', `${email} is a member already.`)
-      })
+      const added = await add(organizationId, user)
+      if (added.isNew) return added.user
+      throw new AppError('name_exists', `${added.user.email} is a member already.`)
+    },
+    async admitUser(organizationId: string, user: Omit<NewUser, 'role'>) {
+      const known = await findMember(sql, organizationId, user.email)
+      if (known !== null && known.removedAt !== null) return null
+      if (!(await store.hasOrganization(sql, organizationId))) throw notFound('organization')
+      // Two first sign-ins at the same time add one member.
+      return (await add(organizationId, { ...user, role: 'viewer' })).user
     },
     listUsers: (organizationId: string) => store.selectUsers(sql, organizationId),
     async findUser(organizationId: string, idOrEmail: string) {

@@ -3,6 +3,7 @@
 export const SIGN_IN_PATH = '/sign-in'
 export const LINK_PATH = `${SIGN_IN_PATH}/link`
 export const OPENID_PATH = `${SIGN_IN_PATH}/openid`
+export const OPENID_CALLBACK_PATH = `${OPENID_PATH}/callback`
 
 const MAX_RETURN_PATH = 2_000
 

@@ -7,21 +7,32 @@ import { Elysia } from 'elysia'
 import type { Deps } from '../container.ts'
 import { queryOf } from '../http/address.ts'
 import type { BodyBudget } from '../http/body-budget.ts'
-import { clearSessionCookie, sessionSecretOf, setSessionCookie } from '../http/session-cookie.ts'
+import { clearSessionCookie } from '../http/session-cookie.ts'
 import type { Identity } from '../identity/service.ts'
-import { SESSION_SECONDS } from '../identity/sessions.ts'
 import { AppError } from '../platform/errors.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
+import { createSendOutbound } from '../platform/net/outbound-request.ts'
 import { isEmailAddress } from '../platform/validation/email-address.ts'
+import { enter } from './enter.ts'
 import { createExchanges, type Exchange } from './exchange.ts'
 import { pageResponse, redirect } from './html.ts'
-import { LINK_PATH, mailBaseUrl, returnPathOf, SIGN_IN_PATH } from './link.rules.ts'
+import {
+  LINK_PATH,
+  mailBaseUrl,
+  OPENID_CALLBACK_PATH,
+  OPENID_PATH,
+  returnPathOf,
+  SIGN_IN_PATH,
+} from './link.rules.ts'
+import { createOpenId, type OpenId } from './openid.ts'
+import { finishOpenId, startOpenId } from './openid-web.ts'
 import css from './page.css' with { type: 'text' }
 import { confirmLinkPage, mailSentPage, signedInPage, signInPage, usedLinkPage } from './pages.ts'
 import type { SignIn } from './service.ts'
 
 type PageIdentity = Pick<
   Identity,
+  | 'admitUser'
   | 'bySession'
   | 'createSession'
   | 'endSession'
@@ -31,7 +42,8 @@ type PageIdentity = Pick<
   | 'userOfLink'
 >
 
-export interface SignInPagesDeps extends Pick<Deps, 'config' | 'redis' | 'clock' | 'log' | 'errors'> {
+export interface SignInPagesDeps
+  extends Pick<Deps, 'config' | 'redis' | 'clock' | 'log' | 'errors' | 'outbound'> {
   readonly bodies: BodyBudget
   readonly identity: PageIdentity
   readonly signIn: SignIn
@@ -39,7 +51,7 @@ export interface SignInPagesDeps extends Pick<Deps, 'config' | 'redis' | 'clock'
 
 const HIDDEN = { parse: 'none', detail: { hide: true } } as const
 
-/** Everything under `/sign-in` except OpenID Connect. */
+/** Everything under `/sign-in`. */
 export function signInPages(deps: SignInPagesDeps) {
   const page = createExchanges(deps)
   const app = new Elysia({ name: 'sign-in', normalize: false })
@@ -51,6 +63,9 @@ export function signInPages(deps: SignInPagesDeps) {
   get(SIGN_IN_PATH, (exchange) => showSignIn(deps, exchange))
   get(LINK_PATH, (exchange) => showLink(deps, exchange))
   post(LINK_PATH, (exchange) => useLink(deps, exchange))
+  const openId = { ...deps, openId: openIdOf(deps) }
+  get(OPENID_PATH, (exchange) => startOpenId(openId, exchange))
+  get(OPENID_CALLBACK_PATH, (exchange) => finishOpenId(openId, exchange))
   post(`${SIGN_IN_PATH}/mail`, (exchange) => requestMail(deps, exchange))
   post(`${SIGN_IN_PATH}/out`, (exchange) => signOut(deps, exchange))
   post(`${SIGN_IN_PATH}/sessions/end`, (exchange) => endSession(deps, exchange))
@@ -66,11 +81,19 @@ export function signInPages(deps: SignInPagesDeps) {
   return app
 }
 
+function openIdOf({ config, outbound, log }: SignInPagesDeps): OpenId | null {
+  return config.openId === null
+    ? null
+    : createOpenId(config.openId, createSendOutbound({ policy: outbound }), log)
+}
+
 const STYLE_HEADERS = { 'content-type': 'text/css; charset=utf-8', 'x-content-type-options': 'nosniff' }
 
 const METHODS = [
   [SIGN_IN_PATH, 'GET, HEAD'],
   [LINK_PATH, 'GET, HEAD, POST'],
+  [OPENID_PATH, 'GET, HEAD'],
+  [OPENID_CALLBACK_PATH, 'GET, HEAD'],
   [`${SIGN_IN_PATH}/mail`, 'POST'],
   [`${SIGN_IN_PATH}/out`, 'POST'],
   [`${SIGN_IN_PATH}/sessions/end`, 'POST'],
@@ -128,28 +151,6 @@ async function useLink(deps: SignInPagesDeps, exchange: Exchange): Promise<Respo
     return pageResponse(usedLinkPage(exchange), exchange.prefix)
   }
   return enter(deps, exchange, userId, returnPathOf(fields.get('to')))
-}
-
-/** Signs the user in: a new session, never one that the browser had before. */
-export async function enter(
-  {
-    config,
-    identity,
-    log,
-  }: Pick<SignInPagesDeps, 'config' | 'log'> & {
-    readonly identity: Pick<PageIdentity, 'bySession' | 'createSession' | 'endSession'>
-  },
-  { request, baseUrl }: Pick<Exchange, 'request' | 'baseUrl'>,
-  userId: string,
-  returnPath: string,
-): Promise<Response> {
-  const old = sessionSecretOf(request, config)
-  const before = old === null ? null : await identity.bySession(old, { any: true })
-  if (before !== null && !('refused' in before))
-    await identity.endSession(before.userId, before.sessionId ?? '')
-  const { id, secret } = await identity.createSession(userId, request.headers.get('user-agent'))
-  log.info({ userId, sessionId: id }, 'user signed in')
-  return redirect(`${baseUrl}${returnPath}`, [setSessionCookie(request, config, secret, SESSION_SECONDS)])
 }
 
 async function signOut({ config, identity }: SignInPagesDeps, exchange: Exchange): Promise<Response> {
