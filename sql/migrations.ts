@@ -31,6 +31,7 @@ import webhooks from './migrations/0031_webhooks.sql' with { type: 'text' }
 import codingSessions from './migrations/0032_coding_sessions.sql' with { type: 'text' }
 import codingAgentTools from './migrations/0033_coding_agent_tools.sql' with { type: 'text' }
 import codingSessionUploads from './migrations/0034_coding_session_uploads.sql' with { type: 'text' }
+import mediaUploadWebhooks from './migrations/0037_media_upload_webhooks.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -62,4 +63,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 32, name: 'coding_sessions', source: codingSessions },
   { number: 33, name: 'coding_agent_tools', source: codingAgentTools },
   { number: 34, name: 'coding_session_uploads', source: codingSessionUploads },
+  { number: 37, name: 'media_upload_webhooks', source: mediaUploadWebhooks },
 ]
