@@ -17,6 +17,7 @@ import { healthRoutes } from './platform/observability/health.ts'
 import { oauthPages } from './sign-in/oauth/web.ts'
 import { signInPages } from './sign-in/web.ts'
 import { uploadEndpoint } from './uploads/http/endpoint.ts'
+import { EVENT_TYPES } from './webhooks/event-types.ts'
 
 /** The whole HTTP interface. It does not listen yet. */
 export function createApp(
@@ -32,7 +33,7 @@ export function createApp(
   const bodies = createBodyBudget({ maxBytes: config.maxBodyBytesAtOnce, deadlineMs: config.bodyTimeoutMs })
   return createHttpApp(deps)
     .use(healthRoutes({ ...deps, warmedUp: options.warmedUp }))
-    .use(docs(deps))
+    .use(docs({ ...deps, sent: EVENT_TYPES }))
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))
     .use(recorderHooks({ ...deps, bodies }))

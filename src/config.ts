@@ -68,6 +68,8 @@ export interface Config {
     /** The address that is notified of submitted forms; null: none. */
     readonly teamEmail: string | null
   }
+  /** Days for which events and deliveries of webhooks are kept. */
+  readonly webhookLogDays: number
   /** Uploads of one organization that may wait for bytes at a time; 0: no limit. */
   readonly maxWaitingUploads: number
   readonly workerThreads: number
@@ -196,6 +198,7 @@ export function loadConfig(env: Environment): Config {
     ffprobePath: read.text('FFPROBE_PATH'),
     ffmpegPath: read.text('FFMPEG_PATH'),
     mail: mail(read.url('SMTP_URL'), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
+    webhookLogDays: read.integer('WEBHOOK_LOG_DAYS'),
     maxWaitingUploads: read.integer('MAX_WAITING_UPLOADS'),
     workerThreads: read.integer('WORKER_THREADS'),
     maxBodyBytesAtOnce: read.integer('MAX_BODIES_MB') * 1024 * 1024,

@@ -23,6 +23,7 @@ import { PROJECT_ERRORS } from './projects/errors.ts'
 import { RECORDING_ERRORS } from './recordings/errors.ts'
 import { TRANSCRIPT_ERRORS } from './transcripts/errors.ts'
 import { UPLOAD_ERRORS } from './uploads/errors.ts'
+import { WEBHOOK_ERRORS } from './webhooks/errors.ts'
 
 /** The compiler requires every owner that declares errors. */
 const DECLARED: DeclaredErrors = {
@@ -42,6 +43,7 @@ const DECLARED: DeclaredErrors = {
   recordings: RECORDING_ERRORS,
   transcripts: TRANSCRIPT_ERRORS,
   uploads: UPLOAD_ERRORS,
+  webhooks: WEBHOOK_ERRORS,
 }
 
 const DECLARATIONS: readonly ErrorDeclaration[] = Object.values(DECLARED)

@@ -35,6 +35,7 @@ import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { createInsight } from './insight/service.ts'
 import { createTools, type Tools, toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { meetingActor } from './meetings/actor.ts'
@@ -70,6 +71,10 @@ import { uploadMaintenance } from './uploads/maintenance.ts'
 import { uploadOperations } from './uploads/routes.ts'
 import { createUploads } from './uploads/service.ts'
 import { createUploadReceiver, type UploadReceiver } from './uploads/upload-receiver.ts'
+import { webhookActors } from './webhooks/actor.ts'
+import { webhookMaintenance } from './webhooks/maintenance.ts'
+import { webhookOperations } from './webhooks/routes.ts'
+import { createWebhooks } from './webhooks/service.ts'
 import { formActor } from './website/actor.ts'
 import { formOperations } from './website/routes.ts'
 import { createWebsite } from './website/service.ts'
@@ -105,6 +110,8 @@ export function createFeatures(deps: Deps): Features {
   const codingSessions = createCodingSessions({ ...deps, bindUpload: sessionUploads.bind })
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
+  const conversations = createConversations(deps)
+  const insight = createInsight({ ...deps, folders, conversations, recordings })
   const directory = createDirectory({
     ...deps,
     erasers: { feedbackRecords: eraseRecordsOf, participations: eraseParticipations },
@@ -118,10 +125,10 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
-    tools: createTools({ ...deps, projects, codingSessions }),
+    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
-      ...conversationOperations(createConversations(deps)),
+      ...conversationOperations(conversations),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
       ...sessionOperations(identity, deps.config),
@@ -136,6 +143,7 @@ export function createFeatures(deps: Deps): Features {
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
+      ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
       ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
       ...transcriptOperations(createTranscripts(deps), {
@@ -153,6 +161,7 @@ export function createFeatures(deps: Deps): Features {
       meetingActor(deps),
       formActor(deps),
       codingSessionActor(deps),
+      ...webhookActors(deps),
       signInActor({ ...deps, identity }),
       erasureActor(deps, [
         sessionErasure(deps),
@@ -171,6 +180,7 @@ export function createFeatures(deps: Deps): Features {
       ...mediaMaintenance(deps),
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
+      ...webhookMaintenance(deps),
       ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),

@@ -11,6 +11,7 @@ import { version } from '../package.json'
 import { MIGRATIONS } from '../sql/migrations.ts'
 import { registerActorGauges } from './actors/gauges.ts'
 import { startThreads, type Threads } from './actors/threads.ts'
+import { forwardTriggerWakeUps } from './actors/trigger-wake-ups.ts'
 import { serveTextPort } from './analyze/text-port.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
@@ -33,6 +34,7 @@ import type { Log } from './platform/observability/log.ts'
 import { answers } from './platform/redis.ts'
 import { linkUrl } from './sign-in/link.rules.ts'
 import { describeTranscription } from './transcribe/examine.ts'
+import { registerWebhookGauges } from './webhooks/metrics.ts'
 
 const BUDGET_MS = { requests: 10_000, threads: 15_000, connections: 6_000 } as const
 
@@ -53,6 +55,7 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   const container = createContainer(config, servers.servers, 'earshot')
   registerActorGauges(container)
   registerMeetingGauge(container)
+  registerWebhookGauges(container)
   shutdown.add('connections', BUDGET_MS.connections, () => container.close())
   const { applied, signInToken } = await prepareDatabase(container, servers, { log, signal: shutdown.signal })
   if (shutdown.signal.aborted) return
@@ -68,6 +71,8 @@ export async function startService({ config, log, shutdown }: Run, servers: Star
   if (config.role === 'api') return warm.resolve(requests)
   const serve = (port: MessagePort) => serveTextPort(port, container.textWork)
   threads = await startThreads({ ...container, serve })
+  const forwarding = await forwardTriggerWakeUps(container)
+  shutdown.add('wake-ups', BUDGET_MS.connections, () => forwarding.close())
   warm.resolve(Promise.all([requests, threads.warm()]))
   const source = threads
   container.metrics.sources.push(() => source.metricsJson())

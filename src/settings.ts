@@ -41,6 +41,12 @@ export const SETTING_GROUPS = {
       'none',
       'Comma-separated blocks of private or reserved addresses that requests to the servers of customers may reach: media by URL, webhooks, meeting recorders, metadata documents of clients. Set it for servers in your own network, and for development (`127.0.0.0/8`). Names such as `localhost` remain refused: write the address.',
     ),
+    WEBHOOK_LOG_DAYS: integer(
+      30,
+      1,
+      3_650,
+      'Days for which events and deliveries of webhooks are kept. See [Webhooks](webhooks.md).',
+    ),
     LOG_LEVEL: {
       kind: 'choice',
       allowed: ['debug', 'info', 'warn', 'error', 'silent'],

@@ -44,6 +44,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'sign-in': ['sign_in_request'],
   transcripts: ['transcript_search', 'transcript_utterance'],
   uploads: ['upload', 'upload_garbage', 'upload_part'],
+  webhooks: ['webhook', 'webhook_attempt', 'webhook_delivery', 'webhook_event', 'webhook_stream'],
   website: ['form_submission'],
 }
 
@@ -55,6 +56,23 @@ interface Exception {
 }
 
 export const EXCEPTIONS: readonly Exception[] = [
+  ...[
+    'agent_application',
+    'agent_event',
+    'agent_session',
+    'agent_signal',
+    'feedback_record',
+    'feedback_source',
+    'person',
+    'recording',
+    'recording_participant',
+    'transcript_utterance',
+  ].map((table) => ({
+    table,
+    folder: 'insight',
+    reason:
+      'Searches and counts read what every channel has heard, with the conditions of access of its owner.',
+  })),
   {
     table: 'actor_message',
     folder: 'agents',
@@ -102,6 +120,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     table: 'recording',
     folder: 'uploads',
     reason: 'A recording is found, and locked, by its upload in one statement.',
+  },
+  {
+    table: 'organization',
+    folder: 'webhooks',
+    reason: 'The mail about a disabled webhook names its organization.',
   },
   { table: 'recording_folder', folder: 'folders', reason: 'Visibility of recordings follows from folders.' },
 ]

@@ -28,6 +28,9 @@ export interface RuntimeOptions {
   readonly longSlots: number
   /** Simultaneous turns of the pool `media`. */
   readonly mediaSlots: number
+  /** Simultaneous turns of the pool `outbound`, and how many of them may belong to one organization. */
+  readonly outboundSlots: number
+  readonly outboundShare: number
   /** Simultaneous shared long turns. */
   readonly groupSlots: number
   /** The most actors in one shared long turn. */
@@ -59,6 +62,8 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   aloneSlots: 2,
   longSlots: 2,
   mediaSlots: 2,
+  outboundSlots: 96,
+  outboundShare: 12,
   groupSlots: 2,
   groupKeys: 32,
   gatherMs: 100,

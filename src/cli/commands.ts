@@ -7,6 +7,7 @@ import { creditCommands } from './commands/credits.ts'
 import { feedbackCommands } from './commands/feedback.ts'
 import { folderCommands } from './commands/folders.ts'
 import { formCommands } from './commands/forms.ts'
+import { mcpCommands } from './commands/mcp.ts'
 import { memberCommands } from './commands/members.ts'
 import { organizationCommands } from './commands/organizations.ts'
 import { recordingCommands } from './commands/recordings.ts'
@@ -26,4 +27,5 @@ export const COMMANDS: readonly Command[] = [
   ...actorCommands,
   ...uploadCommands,
   ...agentSessionCommands,
+  ...mcpCommands,
 ]

@@ -30,7 +30,7 @@ export function credentialOf({ env, flag }: Input): Credential {
   throw new UsageError('no credential: set EARSHOT_API_KEY, or create a key with earshot api-key create')
 }
 
-function headerValue(name: string, value: string): string {
+export function headerValue(name: string, value: string): string {
   if (/^[\x21-\x7e]+$/.test(value.trim())) return value.trim()
   throw new UsageError(`${name} does not have the form of a credential`)
 }

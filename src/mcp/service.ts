@@ -1,12 +1,13 @@
 /** The tools of coding agents: which there are, who serves them, and what is deleted after a while. */
 import type { MaintenanceTask } from '../actors/types.ts'
-import type { CodingSessions } from '../coding-sessions/service.ts'
 import type { Deps } from '../container.ts'
+import type { Insight } from '../insight/service.ts'
 import type { Projects } from '../projects/service.ts'
 import { createLegacySessions, deleteExpired } from './legacy/sessions.ts'
 import type { Serving } from './serving.ts'
+import { insightTools } from './tools/insight-tools.ts'
 import { projectTools } from './tools/project-tools.ts'
-import { sessionTools } from './tools/session-tools.ts'
+import { type SessionToolsDeps, sessionTools } from './tools/session-tools.ts'
 
 export interface Tools {
   /** Loads the protocol with the first call. */
@@ -15,11 +16,23 @@ export interface Tools {
 
 export interface ToolsDeps extends Pick<Deps, 'sql' | 'log' | 'config'> {
   readonly projects: Projects
-  readonly codingSessions: Pick<CodingSessions, 'upload'>
+  readonly insight: Insight
+  readonly codingSessions: SessionToolsDeps['sessions']
+  readonly sessionUploads: SessionToolsDeps['uploads']
 }
 
-export function createTools({ projects, codingSessions, ...deps }: ToolsDeps): Tools {
-  const tools = [...projectTools(projects), ...sessionTools(codingSessions)]
+export function createTools({
+  projects,
+  codingSessions,
+  sessionUploads,
+  insight,
+  ...deps
+}: ToolsDeps): Tools {
+  const tools = [
+    ...projectTools(projects),
+    ...sessionTools({ sessions: codingSessions, uploads: sessionUploads }),
+    ...insightTools(insight, deps.config.publicBaseUrl),
+  ]
   const sessions = createLegacySessions(deps)
   let loaded: Promise<Serving> | null = null
   return {

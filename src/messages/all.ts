@@ -9,6 +9,12 @@ import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
 import { signInMessages } from './sign-in.ts'
 import { transcriptionMessages } from './transcription.ts'
+import {
+  webhookDeliveryMessages,
+  webhookMessages,
+  webhookNoticeMessages,
+  webhookRecoveryMessages,
+} from './webhook.ts'
 
 export const ACTOR_KINDS = kindsOf([
   sessionMessages,
@@ -18,6 +24,10 @@ export const ACTOR_KINDS = kindsOf([
   meetingMessages,
   formMessages,
   erasureMessages,
+  webhookMessages,
+  webhookDeliveryMessages,
+  webhookRecoveryMessages,
+  webhookNoticeMessages,
   signInMessages,
   codingSessionMessages,
 ])

@@ -168,7 +168,9 @@ describe('an example', () => {
     const failures: string[] = []
     for (const { id, method, path, access, body, example, unique = [] } of server.features.operations) {
       // Examples that need media, or name an object by an id in the body, cannot run here.
-      if (body === undefined || ['associateSession', 'createUserToken', 'createUpload'].includes(id)) continue
+      // A recovery stays under way here, because nothing works in the background.
+      const skipped = ['associateSession', 'createUserToken', 'createUpload', 'recoverWebhook']
+      if (body === undefined || skipped.includes(id)) continue
       for (const times of ['once', 'twice']) {
         const answer = await server.as(credentials[access][0]!).send(method, filledPath(path, known), {
           body: JSON.stringify(withNewValues(example, unique)),

@@ -54,6 +54,7 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   userSessionId: 'user_session_not_found',
   codingSessionId: 'coding_session_not_found',
   codingUploadId: 'coding_session_upload_not_found',
+  webhookId: 'webhook_not_found',
 }
 
 /** As the example of its operation, of which a second one is the same upload. */
@@ -94,7 +95,7 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
   const { id: tokenId } = (await key.post('/v3/rest/user-tokens', { userId: memberId })).body
   const { id: strangerId } = (await user.get('/v3/rest/session')).body.user
   const { id: userSessionId } = await server.features.identity.createSession(strangerId, null)
-  const members = { memberId, tokenId, userSessionId }
+  const members = { memberId, tokenId, userSessionId, ...(await webhookObjects(key)) }
   const codingSessionId = await createCodingSession(key)
   const codingUploadId = await createSessionUpload(key)
   const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
@@ -115,6 +116,18 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
     ...feedback,
     ...members,
   }
+}
+
+/** A delivery that is over, so that it can be sent again. */
+async function webhookObjects(key: Client): Promise<Readonly<Record<string, string>>> {
+  const { id: webhookId } = (
+    await key.post('/v3/rest/webhooks', { url: 'https://example.com/', types: ['*'] })
+  ).body
+  const { id: deliveryId } = (await key.post(`/v3/rest/webhooks/${webhookId}/ping`, {})).body
+  const { sql } = server.database
+  await sql`update webhook_delivery set status = 'delivered' where id = ${deliveryId}`
+  await sql`delete from actor_message where key = ${`webhook_delivery:${deliveryId}`}`
+  return { webhookId, deliveryId }
 }
 
 /** Their ids are small numbers, so what they are called is what must not be shown. */

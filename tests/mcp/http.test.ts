@@ -151,6 +151,7 @@ describe.each(GENERATIONS)('a client of the %s generation', (generation) => {
       ['create-project', { name: ' ' }, 'validation_failed: '],
       ['create-project', { name: 'a', colour: 'red' }, 'unknown_member: '],
       ['upload-agent-session', { format: 'normalized' }, 'events: must be given'],
+      ['upload-agent-session', { format: 'codex', uploadId: newId() }, 'coding_session_upload_not_found: '],
       ['upload-agent-session', { format: 'codex', events: [{ text: 'a' }] }, 'format: must be'],
       ['upload-agent-session', { format: 'cobol', jsonl: '{}' }, 'validation_failed: '],
       [

@@ -225,6 +225,11 @@ describe('the canonical JSON of Attendee', () => {
     expect(verify(16 * 1024)).toBeNull()
   })
 
+  test('needs a secret of its form, which is refused at the start without being shown', () => {
+    expect(() => attendeeNudge('not base64 !')).toThrow('RECORDER_WEBHOOK_SECRET')
+    expect(() => attendeeNudge('not base64 !')).not.toThrow('not base64 !')
+  })
+
   test('does not depend on white space, the order of members or the escapes of the text', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {

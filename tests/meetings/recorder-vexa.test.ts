@@ -250,7 +250,7 @@ describe('requests to Vexa', () => {
     const { botId } = await driver.join(joinRequest(), signal)
     fake.move(botId, 'ended')
     const media = await driver.media(botId, signal)
-    expect(media).toMatchObject({ contentType: 'audio/webm', headers: { 'x-api-key': fake.settings.apiKey } })
+    expect(media).toMatchObject({ contentType: 'audio/wav', headers: { 'x-api-key': fake.settings.apiKey } })
     expect((await fetch(media?.url ?? '')).status).toBe(401)
     const part = await fetch(media?.url ?? '', { headers: { ...media?.headers, range: 'bytes=4-12' } })
     expect(part.status).toBe(206)

@@ -42,7 +42,9 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
   // Not the user who sends the requests.
   const { userId } = await server.createUser(organizationId)
   const person = await client.put('/v3/rest/people', { email: 'grace@example.com' })
+  const webhook = await client.post('/v3/rest/webhooks', { url: 'https://example.com/', types: ['*'] })
   return {
+    webhookId: webhook.body.id,
     applicationId: application.applicationId,
     userId,
     memberId: userId,

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
+import { forwardTriggerWakeUps } from '../../src/actors/trigger-wake-ups.ts'
 import type { SettingsChange } from '../../src/agents/applications/model.ts'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -128,11 +129,17 @@ async function startActors(
   deps: Container,
   features: Features,
   actors: boolean | Partial<RuntimeOptions>,
-): Promise<Runtime | null> {
+): Promise<Pick<Runtime, 'stop'> | null> {
   if (actors === false) return null
   const runtime = createRuntime(deps, features.actors, actors === true ? {} : actors)
   await runtime.start()
-  return runtime
+  const forwarding = await forwardTriggerWakeUps(deps)
+  return {
+    async stop(budgetMs) {
+      await forwarding.close()
+      await runtime.stop(budgetMs)
+    },
+  }
 }
 
 function tenants({ identity, applications }: Features) {

@@ -66,6 +66,7 @@ import {
   parseContentRange,
 } from '../../src/uploads/http/header.rules.ts'
 import { displayNameOf, isOrigin } from '../../src/uploads/rules.ts'
+import { retryAfterOf } from '../../src/webhooks/delivery.rules.ts'
 import { givenFields, trimmed } from '../../src/website/rules.ts'
 import { cpuMs, repeated } from '../support/repeated-units.ts'
 
@@ -385,6 +386,13 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'uploads/http/answer.rules.ts': {
     corsHeaders: { length: HEADER, read: (text) => corsHeaders(text, null) },
   },
+  'webhooks/delivery.rules.ts': {
+    retryAfterOf: {
+      length: HEADER,
+      starts: ['', 'Wed, '],
+      read: (text) => retryAfterOf(text, 0),
+    },
+  },
   'uploads/http/header.rules.ts': {
     dialectOf: {
       length: HEADER,
@@ -494,6 +502,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   ],
   'uploads/http/header.rules.ts': ['methodOf'],
   'uploads/rules.ts': ['isSameUpload', 'mayUpload'],
+  'webhooks/delivery.rules.ts': ['bodyOf', 'isSuccess', 'verdictOf'],
   'website/rules.ts': ['isFromRobot'],
 }
 

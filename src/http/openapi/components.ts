@@ -64,6 +64,11 @@ export const TAGS = [
       'Support tickets, survey answers and chat messages as records of typed fields: create a source once, put the person, ' +
       'send the record.',
   },
+  {
+    name: 'Webhooks',
+    description:
+      'Events that the service sends to your server: subscriptions, test events, the log of deliveries, and recovery.',
+  },
   { name: 'Service', description: 'Health, readiness and metrics of the service.' },
   {
     name: 'Website',

@@ -2,6 +2,9 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { CodingSessionResult, UploadCodingSession } from '../../coding-sessions/model.ts'
 import type { CodingSessions } from '../../coding-sessions/service.ts'
+import type { SessionUploads } from '../../coding-sessions/uploads.ts'
+import type { UserPrincipal } from '../../identity/authentication.ts'
+import { AppError } from '../../platform/errors.ts'
 import { invalid } from '../../platform/validation/json.ts'
 import { approvalMember } from './approved.ts'
 import { quoted } from './quoted.rules.ts'
@@ -13,7 +16,12 @@ const Input = Type.Object(
 )
 type Input = Static<typeof Input>
 
-export function sessionTools(sessions: Pick<CodingSessions, 'upload'>): readonly Tool[] {
+export interface SessionToolsDeps {
+  readonly sessions: Pick<CodingSessions, 'upload'>
+  readonly uploads: Pick<SessionUploads, 'get'>
+}
+
+export function sessionTools({ sessions, uploads }: SessionToolsDeps): readonly Tool[] {
   return [
     tool({
       name: 'upload-agent-session',
@@ -29,7 +37,8 @@ export function sessionTools(sessions: Pick<CodingSessions, 'upload'>): readonly
       output: CodingSessionResult,
       async prepare(principal, { userApproved: _, ...input }) {
         assertOneContent(input)
-        return { question: questionOf(input), run: () => sessions.upload(principal, input) }
+        const size = input.uploadId === undefined ? null : await sizeOf(uploads, principal, input.uploadId)
+        return { question: questionOf(input, size), run: () => sessions.upload(principal, input) }
       },
     }),
   ]
@@ -37,19 +46,39 @@ export function sessionTools(sessions: Pick<CodingSessions, 'upload'>): readonly
 
 /** @throws AppError 400 */
 function assertOneContent({ format, events, jsonl, uploadId }: Input): void {
-  if ([events, jsonl, uploadId].filter((content) => content !== undefined).length !== 1) {
-    const message = 'must be given, or jsonl, or uploadId, but only one of them'
-    throw invalid([{ path: 'events', code: 'contradiction', message }])
-  }
+  const given = [events, jsonl, uploadId].filter((content) => content !== undefined)
+  if (given.length !== 1)
+    throw invalid([
+      {
+        path: 'events',
+        code: 'contradiction',
+        message: 'must be given, or jsonl, or uploadId, but only one of them',
+      },
+    ])
   if (events !== undefined && format !== 'normalized')
     throw invalid([{ path: 'format', code: 'contradiction', message: 'must be "normalized" with events' }])
 }
 
-function questionOf({ format, agent = format, title, repo, events, jsonl = '', uploadId }: Input): string {
-  const text = uploadId === undefined ? `${Math.ceil(jsonl.length / 1024)} kB` : 'a file that was sent before'
-  const size = events === undefined ? text : `${events.length} events`
+/** Bytes of an uploaded file. @throws AppError 404; 409 unless it is ready */
+async function sizeOf(
+  uploads: SessionToolsDeps['uploads'],
+  user: UserPrincipal,
+  id: string,
+): Promise<number> {
+  const { upload } = await uploads.get(user, id.toLowerCase())
+  if (upload.phase === 'ready') return upload.fileSize
+  throw new AppError(
+    'coding_session_upload_not_ready',
+    `The phase of the upload is ${upload.phase}, not ready.`,
+  )
+}
+
+function questionOf(input: Input, uploadedBytes: number | null): string {
+  const { format, agent = format, title, repo, events, jsonl = '' } = input
   const about = [
-    size,
+    events === undefined
+      ? `${Math.ceil((uploadedBytes ?? jsonl.length) / 1024)} kB`
+      : `${events.length} events`,
     ...(title === undefined ? [] : [`title ${quoted(title)}`]),
     ...(repo === undefined ? [] : [`repository ${quoted(repo)}`]),
   ].join(', ')

@@ -16,9 +16,14 @@ const MAX_BYTES = 256 * 1024
 const MAX_CANONICAL_BYTES = 16 * 1024
 const TOLERANCE_SECONDS = 300
 
-/** `X-Webhook-Signature`: base64 of HMAC-SHA256 over the canonical JSON. It has no timestamp. */
+/**
+ * `X-Webhook-Signature`: base64 of HMAC-SHA256 over the canonical JSON. It has no timestamp.
+ * @throws Error at the start of the service, without the secret
+ */
 export function attendeeNudge(secret: string | null): Verify {
   if (secret === null) return () => null
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(secret))
+    throw new Error('RECORDER_WEBHOOK_SECRET must be base64, as Attendee shows it')
   const key = Buffer.from(secret, 'base64')
   return guarded(MAX_CANONICAL_BYTES, (headers, text) => {
     const expected = createHmac('sha256', key).update(canonicalJson(text)).digest('base64')

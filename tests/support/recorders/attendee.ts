@@ -8,6 +8,7 @@ import { RECORDING } from './fake.ts'
 import schema from './schemas/attendee.json' with { type: 'json' }
 import { createValidate, json, startFakeServer } from './server.ts'
 
+const validate = createValidate(schema)
 const KEY = 'attendee-key-5c1f'
 const SECRET = Buffer.from('attendee webhook secret, 32 byte').toString('base64')
 const RECORDING_START = 1_790_000_000_000
@@ -40,7 +41,6 @@ export interface FakeAttendee extends FakeRecorder, Disposable {
 }
 
 export function startAttendee(): FakeAttendee {
-  const validate = createValidate(schema)
   const bots = new Map<string, Bot>()
   const left = new Set<string>()
   const spoken = new Map<string, readonly Spoken[]>()
@@ -163,7 +163,10 @@ export function startAttendee(): FakeAttendee {
 
   const server = startFakeServer((request, url, body) => {
     const file = /^\/files\/(.+)$/.exec(url.pathname)?.[1]
-    if (file !== undefined) return tokens.delete(file) ? new Response(RECORDING) : json({}, 403)
+    if (file !== undefined)
+      return tokens.delete(file)
+        ? new Response(RECORDING, { headers: { 'content-type': 'audio/wav' } })
+        : json({}, 403)
     if (request.headers.get('authorization') !== `Token ${KEY}`)
       return json({ detail: 'Invalid or disabled API key' }, 401)
     const [, id, operation = ''] = /^\/api\/v1\/bots(?:\/([^/]+)(?:\/(\w+))?)?$/.exec(url.pathname) ?? []

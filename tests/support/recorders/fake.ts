@@ -1,6 +1,7 @@
 /** What the contract suite asks of every fake recorder. */
 import type { RecorderFailure } from '../../../src/meetings/recorder.ts'
 import type { RecorderSettings } from '../../../src/meetings/recorders/settings.ts'
+import { wav } from '../media.ts'
 import type { FakeServer } from './server.ts'
 
 export type Stage = 'waiting_room' | 'recording' | 'processing' | 'ended' | 'ended_empty' | RecorderFailure
@@ -51,4 +52,5 @@ export interface FakeRecorder {
   webhook(botId: string, options?: WebhookOptions): FakeWebhook
 }
 
-export const RECORDING = new TextEncoder().encode('the recording')
+/** What all bots have recorded. */
+export const RECORDING = wav(2)

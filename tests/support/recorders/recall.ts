@@ -6,6 +6,7 @@ import { RECORDING } from './fake.ts'
 import schema from './schemas/recall.json' with { type: 'json' }
 import { createValidate, json, startFakeServer } from './server.ts'
 
+const validate = createValidate(schema)
 const KEY = 'recall-key-19aa'
 const SECRET = `whsec_${Buffer.from('recall webhook secret, 24+ b').toString('base64')}`
 
@@ -38,7 +39,6 @@ export interface FakeRecall extends FakeRecorder, Disposable {
 }
 
 export function startRecall(): FakeRecall {
-  const validate = createValidate(schema)
   const bots = new Map<string, Bot>()
   const every = new Set<string>()
   const left = new Set<string>()
@@ -140,7 +140,7 @@ export function startRecall(): FakeRecall {
   const file = (token: string) => {
     const [kind, id = ''] = tokens.get(token)?.split(' ') ?? []
     if (!tokens.delete(token)) return new Response('<Error>expired</Error>', { status: 403 })
-    if (kind === 'video') return new Response(RECORDING, { headers: { 'content-type': 'video/mp4' } })
+    if (kind === 'video') return new Response(RECORDING, { headers: { 'content-type': 'audio/wav' } })
     if (redirect !== null) return Response.redirect(redirect, 302)
     return json(transcriptOf(spoken.get(id) ?? []))
   }

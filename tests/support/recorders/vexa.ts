@@ -8,6 +8,7 @@ import { RECORDING } from './fake.ts'
 import schema from './schemas/vexa.json' with { type: 'json' }
 import { createValidate, json, startFakeServer } from './server.ts'
 
+const validate = createValidate(schema)
 const KEY = 'vxa_bot_key-77d0'
 const SECRET = 'vexa webhook secret'
 const PLANNED = new Set(['idle', 'scheduled'])
@@ -40,7 +41,6 @@ export interface FakeVexa extends FakeRecorder, Disposable {
 }
 
 export function startVexa(): FakeVexa {
-  const validate = createValidate(schema)
   const rows = new Map<number, Meeting>()
   const every = new Set<number>()
   const left = new Set<number>()
@@ -169,7 +169,7 @@ export function startVexa(): FakeVexa {
       })
     }
     const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.get('range') ?? '')
-    if (range === null) return new Response(RECORDING, { headers: { 'content-type': 'audio/webm' } })
+    if (range === null) return new Response(RECORDING, { headers: { 'content-type': 'audio/wav' } })
     return new Response(RECORDING.slice(Number(range[1]), Number(range[2]) + 1), { status: 206 })
   }
 
@@ -212,7 +212,7 @@ export function startVexa(): FakeVexa {
     row.status = 'active'
     row.start_time ??= '2026-11-22T10:00:00Z'
     row.data.recordings = [
-      { id: row.id * 10, meeting_id: row.id, media_files: [{ id: 5, type: 'audio', format: 'webm' }] },
+      { id: row.id * 10, meeting_id: row.id, media_files: [{ id: 5, type: 'audio', format: 'wav' }] },
     ]
   }
   const end = (row: Meeting, status: string, reason: string) =>
