@@ -25,6 +25,7 @@ import standardNames from './migrations/0027_standard_names.sql' with { type: 't
 import administration from './migrations/0029_administration.sql' with { type: 'text' }
 import meetingJoins from './migrations/0030_meeting_joins.sql' with { type: 'text' }
 import codingSessions from './migrations/0032_coding_sessions.sql' with { type: 'text' }
+import deadLetterOrganization from './migrations/0035_dead_letter_organization.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -52,4 +53,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 29, name: 'administration', source: administration },
   { number: 30, name: 'meeting_joins', source: meetingJoins },
   { number: 32, name: 'coding_sessions', source: codingSessions },
+  { number: 35, name: 'dead_letter_organization', source: deadLetterOrganization },
 ]

@@ -43,6 +43,7 @@ export function createApp(
           countFailure: createFailureLimit(deps),
         }),
         limit: createLimit(deps),
+        recordRead: features.readLog.add,
       }),
     )
 }

@@ -66,6 +66,8 @@ export interface Config {
   }
   /** Uploads of one organization that may wait for bytes at a time; 0: no limit. */
   readonly maxWaitingUploads: number
+  /** Days for which entries of the audit log are kept. */
+  readonly auditDays: number
   readonly workerThreads: number
   /** Bytes of all JSON bodies that one process holds at a time. */
   readonly maxBodyBytesAtOnce: number
@@ -185,6 +187,7 @@ export function loadConfig(env: Environment): Config {
     ffmpegPath: read.text('FFMPEG_PATH'),
     mail: mail(read.url('SMTP_URL'), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
     maxWaitingUploads: read.integer('MAX_WAITING_UPLOADS'),
+    auditDays: read.integer('AUDIT_DAYS'),
     workerThreads: read.integer('WORKER_THREADS'),
     maxBodyBytesAtOnce: read.integer('MAX_BODIES_MB') * 1024 * 1024,
     bodyTimeoutMs: read.integer('BODY_TIMEOUT') * 1000,

@@ -2,6 +2,7 @@
 import type { Command } from './command.ts'
 import { actorCommands } from './commands/actors.ts'
 import { agentCommands } from './commands/agents.ts'
+import { auditCommands } from './commands/audit.ts'
 import { creditCommands } from './commands/credits.ts'
 import { feedbackCommands } from './commands/feedback.ts'
 import { folderCommands } from './commands/folders.ts'
@@ -20,6 +21,7 @@ export const COMMANDS: readonly Command[] = [
   ...recordingCommands,
   ...agentCommands,
   ...creditCommands,
+  ...auditCommands,
   ...feedbackCommands,
   ...formCommands,
   ...actorCommands,

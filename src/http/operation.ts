@@ -6,6 +6,7 @@
  * database.
  */
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import type { Read } from '../audit/actions.ts'
 import type { Principal } from '../identity/principal.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import type { Role } from './roles.rules.ts'
@@ -74,6 +75,8 @@ export interface Operation<
   readonly access: A
   /** The lowest role of a user that may use it. Present if and only if `access` accepts users. */
   readonly role?: Role
+  /** Makes successful requests of users part of the audit log. `object`: the path parameter with the id; absent: a list. */
+  readonly reads?: { readonly action: Read; readonly object?: string }
   /** A limit of the organization that this operation shares with others. Default: by method. */
   readonly limit?: 'feedback'
   readonly body?: B

@@ -4,9 +4,13 @@ export const IDENTITY_ERRORS = {
     invalid_agent_secret: 401,
     role_required: 403,
     agent_secret_not_found: 404,
+    api_key_not_found: 404,
     member_not_found: 404,
     user_token_not_found: 404,
     external_token_issuer: 409,
+    member_exists: 409,
+    last_administrator: 409,
+    own_api_key: 409,
   },
   details: {
     not_a_member: 'The user is not a member of the organization.',

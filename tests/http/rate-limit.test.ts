@@ -214,6 +214,7 @@ function serve(env: Record<string, string>) {
         work: createRequestWork(),
         authenticate: createAuthenticate({ identity, countFailure: createFailureLimit(deps) }),
         limit: createLimit(deps),
+        recordRead: () => {},
       }),
     )
     .listen({ port: 0, hostname: '127.0.0.1' })
