@@ -15,7 +15,10 @@ import {
 const keyMembers = {
   id: uuid('Identifies the key'),
   name: Type.String({ description: 'What the key is for' }),
-  prefix: Type.String({ description: 'The first characters of the key, to tell keys apart' }),
+  prefix: Type.String({
+    examples: ['esk_012345'],
+    description: 'The first characters of the key, to tell keys apart',
+  }),
   createdAt: moment('When the key was created'),
   lastUsedAt: orNull(moment('When'), 'When the key was last used, to the minute; `null`: never'),
   revokedAt: orNull(moment('When'), 'When the key was revoked; `null`: it is valid'),
@@ -26,7 +29,10 @@ export const NewApiKey = named(
   'NewApiKey',
   Type.Object({
     ...keyMembers,
-    apiKey: Type.String({ description: 'The key, for `X-Service-Api-Key`. It is shown only once' }),
+    apiKey: Type.String({
+      description: 'The key, for `X-Service-Api-Key`. It is shown only once',
+      examples: ['esk_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg'],
+    }),
   }),
 )
 
@@ -44,7 +50,7 @@ export const CreditEntry = named(
   Type.Object({
     id: uuid('Identifies the entry'),
     amount: Type.Integer({ description: 'Units added; negative: units taken away' }),
-    note: orNull(Type.String(), 'The reason; `null` if none was given'),
+    note: orNull(Type.String({ examples: ['Order 4711'] }), 'The reason; `null` if none was given'),
     createdAt: moment('When the balance was changed'),
   }),
 )
@@ -106,5 +112,5 @@ export const ACTOR_PARAMS = {
   actorKey: Type.String({
     description: 'Key of the actor, such as `session:01a1fdc2-308c-730f-afc3-7288cab37998`',
   }),
-  messageNumber: Type.Integer({ minimum: 1, description: 'Number of the message' }),
+  messageNumber: Type.String({ description: 'Number of the message in the mailbox of its actor' }),
 }

@@ -32,17 +32,21 @@ export const AuditEntry = named(
     action: AuditAction,
     object: Type.Object(
       {
-        kind: Type.String({ description: 'Kind of the object, such as `member`' }),
-        id: orNull(Type.String(), 'Id of the object; `null`: a list, or the only object of its kind'),
+        kind: Type.String({ description: 'Kind of the object, such as `member`', examples: ['member'] }),
+        id: orNull(
+          Type.String({ examples: ['0197f3a5-7c1e-7d3b-9f52-1b2c3d4e5f60'] }),
+          'Id of the object; `null`: a list, or the only object of its kind',
+        ),
       },
       { description: 'What it was done with' },
     ),
     requestId: orNull(
-      Type.String(),
+      Type.String({ examples: ['0197f3a5-7c1e-7d3b-9f52-1b2c3d4e5f60'] }),
       '`X-Request-Id` of the request; `null`: the command line, or several reads in one entry',
     ),
     details: Type.Record(Type.String(), Type.Unknown(), {
       description: 'What changed, such as the new role. Never a secret, nor what customers said',
+      examples: [{ role: 'viewer' }],
     }),
     times: Type.Integer({
       minimum: 1,

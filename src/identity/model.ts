@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { pageOf, pageQuery } from '../http/paging.ts'
 import { uuidParameter } from '../http/parameters.ts'
 import { DEFAULT_ROLE, ROLES } from '../http/roles.rules.ts'
+import { EMAIL_PATTERN } from '../platform/validation/email-address.ts'
 import { MAX_NAME } from '../platform/validation/names.ts'
 import { named, oneOf, trimmedText } from '../platform/validation/schema.ts'
 
@@ -40,7 +41,13 @@ export const MemberPage = pageOf(Member)
 
 export const CreateMember = Type.Object(
   {
-    email: trimmedText('The user’s e-mail address.', MAX_NAME),
+    email: Type.String({
+      maxLength: MAX_NAME,
+      pattern: EMAIL_PATTERN,
+      documented: { format: 'email' },
+      words: 'an e-mail address',
+      description: 'The user’s e-mail address. White space around it is ignored',
+    }),
     name: Type.Optional(trimmedText('Display name of a new user; default: the address.', MAX_NAME)),
     role: Type.Optional({ ...Role, default: DEFAULT_ROLE }),
   },
