@@ -22,9 +22,13 @@ import searchByOrganization from './migrations/0024_search_by_organization.sql' 
 import resumeState from './migrations/0025_resume_state.sql' with { type: 'text' }
 import dataChange from './migrations/0026_data_change.sql' with { type: 'text' }
 import standardNames from './migrations/0027_standard_names.sql' with { type: 'text' }
+import signIn from './migrations/0028_sign_in.sql' with { type: 'text' }
 import administration from './migrations/0029_administration.sql' with { type: 'text' }
 import meetingJoins from './migrations/0030_meeting_joins.sql' with { type: 'text' }
+import webhooks from './migrations/0031_webhooks.sql' with { type: 'text' }
 import codingSessions from './migrations/0032_coding_sessions.sql' with { type: 'text' }
+import codingAgentTools from './migrations/0033_coding_agent_tools.sql' with { type: 'text' }
+import codingSessionUploads from './migrations/0034_coding_session_uploads.sql' with { type: 'text' }
 import deadLetterOrganization from './migrations/0035_dead_letter_organization.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -50,8 +54,12 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 25, name: 'resume_state', source: resumeState },
   { number: 26, name: 'data_change', source: dataChange },
   { number: 27, name: 'standard_names', source: standardNames },
+  { number: 28, name: 'sign_in', source: signIn },
   { number: 29, name: 'administration', source: administration },
   { number: 30, name: 'meeting_joins', source: meetingJoins },
+  { number: 31, name: 'webhooks', source: webhooks },
   { number: 32, name: 'coding_sessions', source: codingSessions },
+  { number: 33, name: 'coding_agent_tools', source: codingAgentTools },
+  { number: 34, name: 'coding_session_uploads', source: codingSessionUploads },
   { number: 35, name: 'dead_letter_organization', source: deadLetterOrganization },
 ]

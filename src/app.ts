@@ -10,8 +10,14 @@ import { mediaRoutes } from './http/media.ts'
 import { mount } from './http/mount.ts'
 import { createFailureLimit, createLimit } from './http/rate-limit.ts'
 import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
+import { toolEndpoint } from './mcp/http/endpoint.ts'
+import { protectedResourceMetadata } from './mcp/http/metadata.ts'
+import { recorderHooks } from './meetings/hooks.ts'
 import { healthRoutes } from './platform/observability/health.ts'
+import { oauthPages } from './sign-in/oauth/web.ts'
+import { signInPages } from './sign-in/web.ts'
 import { uploadEndpoint } from './uploads/http/endpoint.ts'
+import { EVENT_TYPES } from './webhooks/event-types.ts'
 
 /** The whole HTTP interface. It does not listen yet. */
 export function createApp(
@@ -27,9 +33,14 @@ export function createApp(
   const bodies = createBodyBudget({ maxBytes: config.maxBodyBytesAtOnce, deadlineMs: config.bodyTimeoutMs })
   return createHttpApp(deps)
     .use(healthRoutes({ ...deps, warmedUp: options.warmedUp }))
-    .use(docs(deps))
+    .use(docs({ ...deps, sent: EVENT_TYPES }))
     .use(mediaRoutes(deps, features.playback.isShown))
     .use(uploadEndpoint(features))
+    .use(recorderHooks({ ...deps, bodies }))
+    .use(protectedResourceMetadata(config))
+    .use(toolEndpoint({ ...deps, ...features, bodies }))
+    .use(signInPages({ ...deps, ...features, bodies }))
+    .use(oauthPages({ ...deps, ...features, bodies }))
     .use(discovery(deps.config, features.content))
     .use(mountWebsite(features.website, { ...deps, bodies, work: deps.requestWork }, options.website))
     .use(
@@ -39,6 +50,7 @@ export function createApp(
         bodies,
         work: deps.requestWork,
         authenticate: createAuthenticate({
+          config,
           identity: features.identity,
           countFailure: createFailureLimit(deps),
         }),

@@ -11,6 +11,7 @@ import { splitCommandLine } from './platform/lifecycle/command-line.ts'
 import { isBlock } from './platform/net/address-blocks.ts'
 import { isHeaderAddress } from './platform/validation/email-address.ts'
 import { SETTINGS } from './settings.ts'
+import { type OpenIdConfig, openIdConfig } from './settings-openid.ts'
 import { ConfigError, type Environment, fail, reader } from './settings-reader.ts'
 
 export { ConfigError }
@@ -43,7 +44,10 @@ export interface Config {
   readonly websiteOrigins: readonly string[]
   /** Absolute folder of Markdown files that take the place of the embedded pages of the website; null: none. */
   readonly contentDir: string | null
-  readonly oidc: { readonly issuer: string; readonly audience: string; readonly jwksUrl: string } | null
+  /** Who makes user tokens; null: the service itself. */
+  readonly oidc: OpenIdConfig['tokens']
+  /** The OpenID Connect provider that people sign in with; null: none. */
+  readonly openId: OpenIdConfig['signIn']
   /** OpenAI-compatible chat server for qualitative signals; null: the built-in local analyser. */
   readonly analyze: { readonly url: string; readonly model: string; readonly apiKey: string | null } | null
   /** Turns speech into text. null: nothing is transcribed; a recording keeps the transcript that came with it. */
@@ -64,6 +68,8 @@ export interface Config {
     /** The address that is notified of submitted forms; null: none. */
     readonly teamEmail: string | null
   }
+  /** Days for which events and deliveries of webhooks are kept. */
+  readonly webhookLogDays: number
   /** Uploads of one organization that may wait for bytes at a time; 0: no limit. */
   readonly maxWaitingUploads: number
   /** Days for which entries of the audit log are kept. */
@@ -81,6 +87,8 @@ export interface Config {
     readonly agentIngest: number
     /** Per organization, over the three operations that take feedback in. */
     readonly feedback: number
+    /** Per user, to the tools of coding agents. */
+    readonly tools: number
     /** Per user. */
     readonly meetingJoins: number
     /** Per client address. */
@@ -90,6 +98,8 @@ export interface Config {
     readonly websiteReads: number
     readonly assistant: number
     readonly forms: number
+    /** Per client address: mails with links, unusable links, sign-ins by OpenID Connect, and registrations of OAuth clients. */
+    readonly signIn: number
   }
 }
 
@@ -121,6 +131,8 @@ export interface RecorderConfig {
 /** Times of meeting joins in seconds. */
 export interface MeetingsConfig {
   readonly pollSeconds: number
+  /** For one request to the recorder. */
+  readonly callSeconds: number
   readonly joinSeconds: number
   readonly waitingRoomSeconds: number
   readonly recordingSeconds: number
@@ -150,7 +162,7 @@ export interface S3Config {
  */
 export function loadConfig(env: Environment): Config {
   const read = reader(env)
-  const issuer = read.url('OIDC_ISSUER')
+  const openId = openIdConfig(read)
   const analyzeUrl = read.url('ANALYZE_URL')
   const config: Omit<Config, 'transcribe'> = {
     role: read.oneOf('ROLE', SETTINGS.ROLE.default),
@@ -168,7 +180,8 @@ export function loadConfig(env: Environment): Config {
     outboundAllow: cidrList('OUTBOUND_ALLOW', read.text('OUTBOUND_ALLOW')),
     websiteOrigins: originList(read.text('WEBSITE_ORIGINS')),
     contentDir: absolute(read.text('CONTENT_DIR')),
-    oidc: issuer === null ? null : oidc(issuer, read.text('OIDC_AUDIENCE'), read.url('OIDC_JWKS_URL')),
+    oidc: openId.tokens,
+    openId: openId.signIn,
     analyze:
       analyzeUrl === null
         ? null
@@ -176,6 +189,7 @@ export function loadConfig(env: Environment): Config {
     recorder: recorder(read),
     meetings: {
       pollSeconds: read.integer('RECORDER_POLL'),
+      callSeconds: read.integer('RECORDER_TIMEOUT'),
       joinSeconds: read.integer('MEETING_JOIN_TIMEOUT'),
       waitingRoomSeconds: read.integer('MEETING_WAITING_ROOM_TIMEOUT'),
       recordingSeconds: read.integer('MEETING_RECORDING_TIMEOUT'),
@@ -186,6 +200,7 @@ export function loadConfig(env: Environment): Config {
     ffprobePath: read.text('FFPROBE_PATH'),
     ffmpegPath: read.text('FFMPEG_PATH'),
     mail: mail(read.url('SMTP_URL'), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
+    webhookLogDays: read.integer('WEBHOOK_LOG_DAYS'),
     maxWaitingUploads: read.integer('MAX_WAITING_UPLOADS'),
     auditDays: read.integer('AUDIT_DAYS'),
     workerThreads: read.integer('WORKER_THREADS'),
@@ -197,12 +212,14 @@ export function loadConfig(env: Environment): Config {
       writes: read.integer('RATE_LIMIT_WRITES'),
       agentIngest: read.integer('RATE_LIMIT_AGENT_INGEST'),
       feedback: read.integer('RATE_LIMIT_FEEDBACK'),
+      tools: read.integer('RATE_LIMIT_TOOLS'),
       meetingJoins: read.integer('RATE_LIMIT_MEETING_JOINS'),
       recorderHooks: read.integer('RATE_LIMIT_RECORDER_HOOKS'),
       failedAuthentication: read.integer('RATE_LIMIT_FAILED_AUTHENTICATION'),
       websiteReads: read.integer('RATE_LIMIT_WEBSITE_READS'),
       assistant: read.integer('RATE_LIMIT_ASSISTANT'),
       forms: read.integer('RATE_LIMIT_FORMS'),
+      signIn: read.integer('RATE_LIMIT_SIGN_IN'),
     },
   }
   if (config.role === 'worker' && config.databaseUrl === null) {
@@ -238,16 +255,6 @@ function commaList(value: string | null): readonly string[] {
     .split(',')
     .map((part) => part.trim())
     .filter(Boolean)
-}
-
-function oidc(issuer: string, audience: string | null, jwksUrl: string | null) {
-  if (audience === null)
-    throw new ConfigError(
-      'OIDC_AUDIENCE is not set, but must be the expected audience when OIDC_ISSUER is set',
-    )
-  if (jwksUrl === null)
-    throw new ConfigError('OIDC_JWKS_URL is not set, but must be the key set URL when OIDC_ISSUER is set')
-  return { issuer, audience, jwksUrl }
 }
 
 function analyzer(url: string, model: string | null, apiKey: string | null) {

@@ -9,6 +9,8 @@ import { createTextProcesses, type TextProcesses } from './analyze/text-process.
 import type { TextWork } from './analyze/text-work.ts'
 import type { Config } from './config.ts'
 import { ERRORS } from './error-catalogue.ts'
+import type { Recorder } from './meetings/recorder.ts'
+import { createRecorder } from './meetings/recorders/create.ts'
 import { ACTOR_KINDS } from './messages/all.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { createRequestWork } from './platform/concurrency/request-work.ts'
@@ -17,6 +19,7 @@ import { connect, type Query, type Sql } from './platform/db/pool.ts'
 import type { ErrorCatalogue } from './platform/errors.ts'
 import { type NewId, newId } from './platform/ids.ts'
 import type { Servers } from './platform/lifecycle/servers.ts'
+import { createSendOutbound } from './platform/net/outbound-request.ts'
 import { createOutboundPolicy, type OutboundPolicy } from './platform/net/outbound-url.ts'
 import { createLog, type Log } from './platform/observability/log.ts'
 import { createMetrics, type Metrics } from './platform/observability/metrics.ts'
@@ -37,6 +40,8 @@ export interface Deps {
   readonly storage: ObjectStore
   /** Which servers requests of the service may reach, if a customer or the operator names them. */
   readonly outbound: OutboundPolicy
+  /** Joins meetings. Every request fails where none is configured. */
+  readonly recorder: Recorder
   readonly textWork: TextWork
   readonly requestWork: RequestWork
   readonly clock: Clock
@@ -87,6 +92,7 @@ export function createContainer(
   const notifier = createNotifier({ sql, redis, log, metrics, kinds: ACTOR_KINDS })
   const storage = createStorage(config)
   const requestWork = createRequestWork()
+  const outbound = createOutboundPolicy(config.outboundAllow)
   return {
     config,
     servers,
@@ -95,7 +101,11 @@ export function createContainer(
     redis,
     notifier,
     storage,
-    outbound: createOutboundPolicy(config.outboundAllow),
+    outbound,
+    recorder: createRecorder(config.recorder, {
+      send: createSendOutbound({ policy: outbound }),
+      deadlineMs: config.meetings.callSeconds * 1_000,
+    }),
     textWork,
     requestWork,
     clock: systemClock,

@@ -9,7 +9,9 @@ import { CONTENT_ERRORS } from './content/errors.ts'
 import { FEEDBACK_ERRORS } from './feedback/errors.ts'
 import { FOLDER_ERRORS } from './folders/errors.ts'
 import { IDENTITY_ERRORS } from './identity/errors.ts'
+import { MCP_ERRORS } from './mcp/errors.ts'
 import { MEDIA_ERRORS } from './media/errors.ts'
+import { MEETING_ERRORS } from './meetings/errors.ts'
 import { METADATA_ERRORS } from './metadata/errors.ts'
 import { PEOPLE_ERRORS } from './people/errors.ts'
 import {
@@ -18,9 +20,11 @@ import {
   type ErrorDeclaration,
   PLATFORM_ERRORS,
 } from './platform/errors.ts'
+import { PROJECT_ERRORS } from './projects/errors.ts'
 import { RECORDING_ERRORS } from './recordings/errors.ts'
 import { TRANSCRIPT_ERRORS } from './transcripts/errors.ts'
 import { UPLOAD_ERRORS } from './uploads/errors.ts'
+import { WEBHOOK_ERRORS } from './webhooks/errors.ts'
 
 /** The compiler requires every owner that declares errors. */
 const DECLARED: DeclaredErrors = {
@@ -32,12 +36,16 @@ const DECLARED: DeclaredErrors = {
   feedback: FEEDBACK_ERRORS,
   folders: FOLDER_ERRORS,
   identity: IDENTITY_ERRORS,
+  mcp: MCP_ERRORS,
   media: MEDIA_ERRORS,
+  meetings: MEETING_ERRORS,
   metadata: METADATA_ERRORS,
   people: PEOPLE_ERRORS,
+  projects: PROJECT_ERRORS,
   recordings: RECORDING_ERRORS,
   transcripts: TRANSCRIPT_ERRORS,
   uploads: UPLOAD_ERRORS,
+  webhooks: WEBHOOK_ERRORS,
 }
 
 const DECLARATIONS: readonly ErrorDeclaration[] = Object.values(DECLARED)

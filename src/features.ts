@@ -23,6 +23,7 @@ import { auditOperations } from './audit/routes.ts'
 import { codingSessionActor } from './coding-sessions/actor.ts'
 import { codingSessionOperations } from './coding-sessions/routes.ts'
 import { createCodingSessions } from './coding-sessions/service.ts'
+import { createSessionUploads } from './coding-sessions/uploads.ts'
 import type { Deps } from './container.ts'
 import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
@@ -38,7 +39,14 @@ import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { createInsight } from './insight/service.ts'
+import { createTools, type Tools, toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
+import { meetingActor } from './meetings/actor.ts'
+import { recorderErasure } from './meetings/discard.ts'
+import { meetingMaintenance } from './meetings/maintenance.ts'
+import { meetingOperations } from './meetings/routes.ts'
+import { createMeetings } from './meetings/service.ts'
 import { valueErasure } from './metadata/erasure.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
@@ -47,12 +55,17 @@ import { createDirectory } from './people/directory.ts'
 import { erasureActor } from './people/erasure-actor.ts'
 import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
+import { projectOperations } from './projects/routes.ts'
+import { createProjects } from './projects/service.ts'
 import { recordingActor } from './recordings/actor.ts'
 import { recordingErasure } from './recordings/erasure.ts'
 import { eraseParticipations, recordingsOfPerson } from './recordings/participants.ts'
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings } from './recordings/service.ts'
+import { signInActor } from './sign-in/actor.ts'
+import { sessionOperations } from './sign-in/routes.ts'
+import { createSignIn, type SignIn, signInMaintenance } from './sign-in/service.ts'
 import { transcriptionActor } from './transcribe/actor.ts'
 import { transcriptErasure } from './transcripts/erasure.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
@@ -62,12 +75,17 @@ import { uploadMaintenance } from './uploads/maintenance.ts'
 import { uploadOperations } from './uploads/routes.ts'
 import { createUploads } from './uploads/service.ts'
 import { createUploadReceiver, type UploadReceiver } from './uploads/upload-receiver.ts'
+import { webhookActors } from './webhooks/actor.ts'
+import { webhookMaintenance } from './webhooks/maintenance.ts'
+import { webhookOperations } from './webhooks/routes.ts'
+import { createWebhooks } from './webhooks/service.ts'
 import { formActor } from './website/actor.ts'
 import { formOperations } from './website/routes.ts'
 import { createWebsite } from './website/service.ts'
 
 export interface Features {
   readonly identity: Identity
+  readonly signIn: SignIn
   readonly applications: Applications
   readonly metadata: Metadata
   readonly folders: Folders
@@ -77,6 +95,8 @@ export interface Features {
   /** Reads of users for the audit log. Close it after the HTTP server. */
   readonly readLog: ReadLog
   readonly operations: readonly Operation[]
+  /** What coding agents may call. */
+  readonly tools: Tools
   readonly content: Content
   readonly website: readonly WebsiteOperation[]
   readonly actors: readonly ActorDefinition[]
@@ -92,7 +112,12 @@ export function createFeatures(deps: Deps): Features {
   const content = createContent(deps)
   const uploadReceiver = createUploadReceiver(deps)
   const playback = createPlayback(deps)
+  const sessionUploads = createSessionUploads({ ...deps, uploadReceiver })
+  const codingSessions = createCodingSessions({ ...deps, bindUpload: sessionUploads.bind })
+  const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
+  const conversations = createConversations(deps)
+  const insight = createInsight({ ...deps, folders, conversations, recordings })
   const directory = createDirectory({
     ...deps,
     erasers: { feedbackRecords: eraseRecordsOf, participations: eraseParticipations },
@@ -100,19 +125,22 @@ export function createFeatures(deps: Deps): Features {
   })
   return {
     identity,
+    signIn: createSignIn(deps),
     applications,
     metadata,
     folders,
     uploadReceiver,
     playback,
     readLog: createReadLog(deps),
+    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
-      ...conversationOperations(createConversations(deps)),
+      ...conversationOperations(conversations),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
       ...administrationOperations(deps, identity),
       ...auditOperations({ reads: deps.reads, days: deps.config.auditDays }),
+      ...sessionOperations(identity, deps.config),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
       ...memberOperations(
@@ -120,10 +148,13 @@ export function createFeatures(deps: Deps): Features {
         identity,
       ),
       ...recordingOperations(recordings, playback),
+      ...meetingOperations(createMeetings({ ...deps, folders, recordings, identity })),
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
-      ...codingSessionOperations(createCodingSessions(deps)),
+      ...webhookOperations(createWebhooks(deps)),
+      ...projectOperations(projects),
+      ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
       ...transcriptOperations(createTranscripts(deps), {
         assertVisible: (principal, recordingId) => folders.assertVisible(deps.reads, principal, recordingId),
         speakersOf: recordings.speakersOf,
@@ -136,23 +167,31 @@ export function createFeatures(deps: Deps): Features {
       analysisActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
+      meetingActor(deps),
       formActor(deps),
-      codingSessionActor(),
+      codingSessionActor(deps),
+      ...webhookActors(deps),
+      signInActor({ ...deps, identity }),
       erasureActor(deps, [
         sessionErasure(deps),
         recordingErasure,
         transcriptErasure,
         valueErasure,
         fileNameErasure,
+        recorderErasure,
       ]),
     ],
     maintenance: [
       ...dataChangeMaintenance(deps),
       ...identityMaintenance(deps),
       ...auditMaintenance(deps),
+      ...signInMaintenance(deps),
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),
+      ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
+      ...webhookMaintenance(deps),
+      ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
   }

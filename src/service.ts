@@ -11,14 +11,17 @@ import { version } from '../package.json'
 import { MIGRATIONS } from '../sql/migrations.ts'
 import { registerActorGauges } from './actors/gauges.ts'
 import { startThreads, type Threads } from './actors/threads.ts'
+import { forwardTriggerWakeUps } from './actors/trigger-wake-ups.ts'
 import { serveTextPort } from './analyze/text-port.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config.ts'
 import { type Container, createContainer } from './container.ts'
 import { createFeatures, type Features } from './features.ts'
+import { localUrl } from './http/base-url.ts'
 import { createHttpApp } from './http/http-app.ts'
 import { bootstrapDemo } from './identity/demo.ts'
 import { findPrograms, missingPrograms } from './media/programs.ts'
+import { registerMeetingGauge } from './meetings/metrics.ts'
 import { onceServerIsThere } from './platform/db/first-contact.ts'
 import { migrate } from './platform/db/migrate.ts'
 import { connect } from './platform/db/pool.ts'
@@ -29,7 +32,9 @@ import { oneLine, StartError } from './platform/lifecycle/start-error.ts'
 import { healthRoutes } from './platform/observability/health.ts'
 import type { Log } from './platform/observability/log.ts'
 import { answers } from './platform/redis.ts'
+import { linkUrl } from './sign-in/link.rules.ts'
 import { describeTranscription } from './transcribe/examine.ts'
+import { registerWebhookGauges } from './webhooks/metrics.ts'
 
 const BUDGET_MS = { requests: 10_000, threads: 15_000, connections: 6_000 } as const
 
@@ -49,20 +54,25 @@ export interface Run {
 export async function startService({ config, log, shutdown }: Run, servers: StartedServers): Promise<void> {
   const container = createContainer(config, servers.servers, 'earshot')
   registerActorGauges(container)
+  registerMeetingGauge(container)
+  registerWebhookGauges(container)
   shutdown.add('connections', BUDGET_MS.connections, () => container.close())
-  const applied = await prepareDatabase(container, servers, { log, signal: shutdown.signal })
+  const { applied, signInToken } = await prepareDatabase(container, servers, { log, signal: shutdown.signal })
   if (shutdown.signal.aborted) return
   let threads: Threads | null = null
   shutdown.add('threads', BUDGET_MS.threads, () => threads?.stop(BUDGET_MS.threads - FORCE_MS))
   const warm = Promise.withResolvers<unknown>()
   const features = createFeatures(container)
   const port = listen(container, features, warm.promise, shutdown)
-  process.stdout.write(banner(config, servers, port, await whyRedisIsAway(container)))
+  const redisIsAway = await whyRedisIsAway(container)
+  process.stdout.write(banner(config, servers, port, { redisIsAway, signInToken }))
   if (applied.length > 0) log.info({ applied }, 'database migrated')
   const requests = config.role === 'worker' ? null : warmUpRequests(features, log)
   if (config.role === 'api') return warm.resolve(requests)
   const serve = (port: MessagePort) => serveTextPort(port, container.textWork)
   threads = await startThreads({ ...container, serve })
+  const forwarding = await forwardTriggerWakeUps(container)
+  shutdown.add('wake-ups', BUDGET_MS.connections, () => forwarding.close())
   warm.resolve(Promise.all([requests, threads.warm()]))
   const source = threads
   container.metrics.sources.push(() => source.metricsJson())
@@ -72,7 +82,7 @@ async function prepareDatabase(
   container: Container,
   servers: StartedServers,
   run: { readonly log: Log; readonly signal: AbortSignal },
-): Promise<readonly number[]> {
+): Promise<{ readonly applied: readonly number[]; readonly signInToken: string | null }> {
   // The embedded server is ready by now; only an external one may have to be waited for.
   const waitMs = servers.embedded.postgres ? 0 : container.config.databaseWaitMs
   const applied = await onceServerIsThere({ ...run, place: servers.databaseName, waitMs }, async () => {
@@ -80,8 +90,14 @@ async function prepareDatabase(
     return migrateOnce(servers)
   })
   // Logs only warnings, so that the banner comes before any log line.
-  if (servers.embedded.postgres) await bootstrapDemo({ ...container, ...createFeatures(quiet(container)) })
-  return applied
+  return { applied, signInToken: servers.embedded.postgres ? await firstRun(quiet(container)) : null }
+}
+
+/** Creates the demo on the first start. @returns the token of a link that signs its user in; null on later starts */
+async function firstRun(container: Container): Promise<string | null> {
+  const features = createFeatures(container)
+  const demo = await bootstrapDemo({ ...container, ...features })
+  return demo === null ? null : features.identity.createLink(demo.userId)
 }
 
 const quiet = (container: Container): Container => ({
@@ -159,14 +175,19 @@ async function whyRedisIsAway({ redis }: Pick<Container, 'redis'>): Promise<stri
 }
 
 /** Shows what a newcomer needs next after the start command. */
-function banner(config: Config, servers: StartedServers, port: number, redisIsAway: string | null): string {
-  const host = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : config.host
-  const url = config.publicBaseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+function banner(
+  config: Config,
+  servers: StartedServers,
+  port: number,
+  { redisIsAway, signInToken }: { redisIsAway: string | null; signInToken: string | null },
+): string {
+  const url = localUrl(config, port)
   const credentials = join(config.dataDir, 'credentials.json')
   const missing = missingPrograms(findPrograms(config))
   const rows = [
     ['Address', url],
     ...(config.role === 'worker' ? [] : [['Swagger UI', `${url}/docs`]]),
+    ...(signInToken === null || config.role === 'worker' ? [] : [['Sign in', linkUrl(url, signInToken)]]),
     ...(servers.embedded.postgres && existsSync(credentials) ? [['Credentials', credentials]] : []),
     ...servers.describe.map((line, index) => [index === 0 ? 'Runs on' : '', line]),
     ...(redisIsAway === null ? [] : [['', redisIsAway]]),

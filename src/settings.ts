@@ -41,6 +41,12 @@ export const SETTING_GROUPS = {
       'none',
       'Comma-separated blocks of private or reserved addresses that requests to the servers of customers may reach: media by URL, webhooks, meeting recorders, metadata documents of clients. Set it for servers in your own network, and for development (`127.0.0.0/8`). Names such as `localhost` remain refused: write the address.',
     ),
+    WEBHOOK_LOG_DAYS: integer(
+      30,
+      1,
+      3_650,
+      'Days for which events and deliveries of webhooks are kept. See [Webhooks](webhooks.md).',
+    ),
     LOG_LEVEL: {
       kind: 'choice',
       allowed: ['debug', 'info', 'warn', 'error', 'silent'],
@@ -176,6 +182,7 @@ export const SETTING_GROUPS = {
       3_600,
       'Seconds between two questions about a meeting whose state is new. They become rarer, up to one a minute.',
     ),
+    RECORDER_TIMEOUT: integer(15, 1, 300, 'Seconds that one request to the recorder may take.'),
     RECORDER_DELETE: {
       kind: 'choice',
       allowed: ['true', 'false'],
@@ -211,10 +218,30 @@ export const SETTING_GROUPS = {
     OIDC_ISSUER: url(
       WEB,
       'the service signs user tokens itself',
-      'An OpenID Connect issuer that signs user access tokens instead of the service.',
+      'An OpenID Connect issuer. With `OIDC_AUDIENCE` it signs user access tokens instead of the service. With `OIDC_CLIENT_ID` people sign in with it. See [Sign-in](sign-in.md).',
     ),
-    OIDC_AUDIENCE: text('text', 'none', 'The expected audience. Required with `OIDC_ISSUER`.'),
-    OIDC_JWKS_URL: url(WEB, 'none', 'The key set of the issuer. Required with `OIDC_ISSUER`.'),
+    OIDC_AUDIENCE: text(
+      'text',
+      'none',
+      'The expected audience of access tokens of the issuer. Required with `OIDC_ISSUER`, unless `OIDC_CLIENT_ID` is set.',
+    ),
+    OIDC_JWKS_URL: url(WEB, 'none', 'The key set of the issuer. Required with `OIDC_AUDIENCE`.'),
+    OIDC_CLIENT_ID: text('text', 'none', 'The id of this service at the issuer: people sign in with it.'),
+    OIDC_CLIENT_SECRET: text(
+      'text',
+      'none: a public client',
+      'The secret of this service at the issuer. PKCE is used in any case.',
+    ),
+    OIDC_ALLOWED_DOMAINS: text(
+      'domain list',
+      'none: only known users sign in',
+      'Comma-separated domains, such as `example.com`. A person with a verified e-mail address there who is unknown becomes a viewer of `OIDC_ORGANIZATION`.',
+    ),
+    OIDC_ORGANIZATION: text(
+      'id',
+      'none',
+      'The organization that unknown people join. Required with `OIDC_ALLOWED_DOMAINS`.',
+    ),
   },
   'Website and mail': {
     CONTENT_DIR: text(
@@ -254,12 +281,17 @@ export const SETTING_GROUPS = {
       100,
       'Requests of one organization a minute that create feedback sources, people or records, all together.',
     ),
+    RATE_LIMIT_TOOLS: perMinute(600, 'Requests of one user a minute to the tools of coding agents (`/mcp`).'),
     RATE_LIMIT_MEETING_JOINS: perMinute(10, 'Meeting joins of one user a minute.'),
     RATE_LIMIT_RECORDER_HOOKS: perMinute(3_000, 'Webhooks of recorders from one client address a minute.'),
     RATE_LIMIT_FAILED_AUTHENTICATION: perMinute(30, 'Refused credentials of one client address a minute.'),
     RATE_LIMIT_WEBSITE_READS: perMinute(300, 'Reads of the website API for one client address a minute.'),
     RATE_LIMIT_ASSISTANT: perMinute(30, 'Questions to the assistant for one client address a minute.'),
     RATE_LIMIT_FORMS: perMinute(20, 'Submitted forms for one client address a minute.'),
+    RATE_LIMIT_SIGN_IN: perMinute(
+      10,
+      'Requests of one client address a minute that ask for a sign-in link by mail, use a link that does not work, start OpenID Connect, or register an OAuth client.',
+    ),
     MAX_BODIES_MB: integer(
       128,
       1,

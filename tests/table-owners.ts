@@ -16,7 +16,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent_signal',
     'agent_usage',
   ],
-  'coding-sessions': ['coding_session', 'coding_session_event'],
+  'coding-sessions': ['coding_session', 'coding_session_event', 'coding_session_upload'],
   feedback: ['feedback_record', 'feedback_source'],
   folders: ['folder', 'upload_batch'],
   identity: [
@@ -26,7 +26,10 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'credit_entry',
     'former_member',
     'membership',
+    'oauth_record',
     'organization',
+    'sign_in_link',
+    'user_session',
     'user_token',
     'user_token_refusal',
   ],
@@ -35,9 +38,13 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   metadata: ['metadata_field', 'metadata_record', 'metadata_source', 'metadata_value'],
   people: ['company', 'person', 'person_erasure'],
   platform: ['data_change', 'schema_migration'],
+  mcp: ['mcp_question', 'mcp_session'],
+  projects: ['project', 'project_session'],
   recordings: ['recording', 'recording_folder', 'recording_participant'],
+  'sign-in': ['sign_in_request'],
   transcripts: ['transcript_search', 'transcript_utterance'],
   uploads: ['upload', 'upload_garbage', 'upload_part'],
+  webhooks: ['webhook', 'webhook_attempt', 'webhook_delivery', 'webhook_event', 'webhook_stream'],
   website: ['form_submission'],
 }
 
@@ -49,6 +56,23 @@ interface Exception {
 }
 
 export const EXCEPTIONS: readonly Exception[] = [
+  ...[
+    'agent_application',
+    'agent_event',
+    'agent_session',
+    'agent_signal',
+    'feedback_record',
+    'feedback_source',
+    'person',
+    'recording',
+    'recording_participant',
+    'transcript_utterance',
+  ].map((table) => ({
+    table,
+    folder: 'insight',
+    reason:
+      'Searches and counts read what every channel has heard, with the conditions of access of its owner.',
+  })),
   {
     table: 'actor_message',
     folder: 'agents',
@@ -58,6 +82,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     table: 'agent_application',
     folder: 'identity',
     reason: 'The statement that inserts a secret requires that its application exists.',
+  },
+  {
+    table: 'coding_session',
+    folder: 'projects',
+    reason: 'A project lists and associates only sessions that the caller may see.',
   },
   { table: 'folder', folder: 'recordings', reason: 'A recording is read with its visible folders.' },
   {
@@ -70,12 +99,22 @@ export const EXCEPTIONS: readonly Exception[] = [
     folder: 'agents',
     reason: 'Sessions and applications are read with the switches and credits of their organization.',
   },
+  {
+    table: 'meeting_join',
+    folder: 'recordings',
+    reason: 'A recording is read with the progress of its meeting.',
+  },
   { table: 'person', folder: 'recordings', reason: 'Participants are read with the names of people.' },
   {
     table: 'recording',
     folder: 'assets',
     writes: true,
     reason: 'Owns the columns `asset_*`, which no other folder writes.',
+  },
+  {
+    table: 'recording',
+    folder: 'meetings',
+    reason: 'A finished join is removed once its recording is gone.',
   },
   {
     table: 'recording',
@@ -86,6 +125,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     table: 'recording',
     folder: 'uploads',
     reason: 'A recording is found, and locked, by its upload in one statement.',
+  },
+  {
+    table: 'organization',
+    folder: 'webhooks',
+    reason: 'The mail about a disabled webhook names its organization.',
   },
   { table: 'recording_folder', folder: 'folders', reason: 'Visibility of recordings follows from folders.' },
 ]

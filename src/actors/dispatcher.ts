@@ -16,7 +16,7 @@ import type { Context, Handover } from './context.ts'
 import type { Queued } from './fair-queue.ts'
 import { runGroup } from './group-turn.ts'
 import { isGrouped } from './handlers.ts'
-import { Lane } from './lane.ts'
+import { Lane, type LaneShape } from './lane.ts'
 import { runLong } from './long-turn.ts'
 import {
   type ActorKey,
@@ -59,6 +59,7 @@ export class Dispatcher {
   constructor(private readonly context: Context) {
     const { batchSlots, batchKeys, aloneSlots, longSlots, mediaSlots, groupSlots, groupKeys } =
       context.options
+    const { outboundSlots, outboundShare } = context.options
     const short = { pool: 'short', guests: 0 } as const
     this.#together = new Lane({ ...short, places: batchSlots, width: batchKeys }, (keys, handover) =>
       runTogether(context, keys, handover),
@@ -69,14 +70,15 @@ export class Dispatcher {
     this.#dead = new Lane({ ...short, places: 1, width: 1 }, ([key], handover) =>
       runAlone(context, key!, true, handover),
     )
-    const long = (pool: LongPool, places: number) =>
-      new Lane({ pool, places, guests: GUESTS, width: 1 }, ([key], handover) =>
+    const long = (pool: LongPool, places: number, limits: Partial<LaneShape> = {}) =>
+      new Lane({ pool, places, guests: GUESTS, width: 1, ...limits }, ([key], handover) =>
         runLong(context, key!, this.#deadLong.delete(key!), handover),
       )
     this.#long = {
       long: long('long', longSlots),
       media: long('media', mediaSlots),
       analysis: long('analysis', longSlots),
+      outbound: long('outbound', outboundSlots, { guests: outboundSlots / 2, most: outboundShare }),
     }
     for (const definition of context.definitions.values()) {
       const { pool } = definition

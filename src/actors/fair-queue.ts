@@ -44,14 +44,14 @@ export class FairQueue {
     else waiting.add(key)
   }
 
-  /** Takes up to `count` actors, each from the organization that has the fewest at that moment. */
-  take(count: number, inHand: InHand): readonly Queued[] {
+  /** Takes up to `count` actors, each from the organization that has the fewest at that moment, if that is fewer than `most`. */
+  take(count: number, inHand: InHand, most = Number.POSITIVE_INFINITY): readonly Queued[] {
     const taken: Queued[] = []
     const shares = new Map<string, number>()
     const shareOf = (organization: string) => shares.get(organization) ?? inHand(organization)
     while (taken.length < count) {
       const organization = this.#least(shareOf)
-      if (organization === null) break
+      if (organization === null || shareOf(organization) >= most) break
       shares.set(organization, shareOf(organization) + 1)
       taken.push(this.#shift(organization))
     }

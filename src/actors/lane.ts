@@ -19,6 +19,8 @@ export interface LaneShape {
   readonly guests: number
   /** The most actors in one activation. */
   readonly width: number
+  /** The most actors of one organization in hand. Absent: no limit. */
+  readonly most?: number
 }
 
 export type Run = (keys: readonly ActorKey[], handover: Handover) => Promise<void>
@@ -49,9 +51,9 @@ export class Lane {
     return Math.max(0, places * width + this.#ahead - this.#keys - this.queue.size)
   }
 
-  /** True if only a guest's activation can begin. */
+  /** True if only a guest's activation can begin, or if actors that may not begin yet leave no room for others. */
   get isFull(): boolean {
-    return this.activations >= this.shape.places
+    return this.activations >= this.shape.places || (this.shape.most !== undefined && this.free === 0)
   }
 
   /** How many actors of one organization may wait here while other organizations wait elsewhere. */
@@ -66,9 +68,9 @@ export class Lane {
 
   /** The actors of the next activation; empty if none may begin. */
   next(): readonly Queued[] {
-    const { places, guests, width } = this.shape
+    const { places, guests, width, most } = this.shape
     const inHand = (organization: string) => this.#shares.get(organization) ?? 0
-    if (this.activations < places) return this.queue.take(width, inHand)
+    if (this.activations < places) return this.queue.take(width, inHand, most)
     return this.activations < places + guests ? this.queue.takeStranger(inHand) : []
   }
 

@@ -26,7 +26,7 @@ const MAX_PAYLOAD_BYTES = 7_900
 const MAX_WAITING = 10_000
 const SILENCE_MS = 2_000
 
-function channelName(pool: Pool): string {
+export function channelName(pool: Pool): string {
   return `actors_${pool}`
 }
 
@@ -129,7 +129,7 @@ class WaitingWakeUps {
   }
 }
 
-function toWakeUps(payload: string): readonly Hint[] {
+export function toWakeUps(payload: string): readonly Hint[] {
   const wakeUps: Hint[] = []
   for (const line of payload.split('\n')) {
     const [key = '', seq, , organization] = line.split(' ')

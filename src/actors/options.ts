@@ -28,10 +28,15 @@ export interface RuntimeOptions {
   readonly longSlots: number
   /** Simultaneous turns of the pool `media`. */
   readonly mediaSlots: number
+  /** Simultaneous turns of the pool `outbound`, and how many of them may belong to one organization. */
+  readonly outboundSlots: number
+  readonly outboundShare: number
   /** Simultaneous shared long turns. */
   readonly groupSlots: number
   /** The most actors in one shared long turn. */
   readonly groupKeys: number
+  /** How long a worker lets wake-ups gather after it has read several at once. It bounds what a busy worker adds to the latency. */
+  readonly gatherMs: number
   /** After this many messages an actor goes to the end of the line. */
   readonly fairShare: number
   /** A message with this many counted deaths is given up, however many attempts it has left. */
@@ -57,8 +62,11 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   aloneSlots: 2,
   longSlots: 2,
   mediaSlots: 2,
+  outboundSlots: 96,
+  outboundShare: 12,
   groupSlots: 2,
   groupKeys: 32,
+  gatherMs: 100,
   fairShare: 200,
   maxDeaths: 10,
   retryBaseMs: 500,

@@ -91,7 +91,7 @@ export interface SweepOptions {
  * Oldest first. Only heads, because a message behind a waiting head cannot run.
  *
  * The filter on kinds does not use `= any`. With it the planner expects almost no rows, reads the whole backlog and sorts it
- * (0.4 s for 100,000 messages) instead of walking the index on time until it has enough (8 ms).
+ * (0.4 s for 100,000 messages) instead of reading along the index on time until it has enough (8 ms).
  */
 export async function sweep(sql: Query, options: SweepOptions): Promise<readonly Due[]> {
   const { worker, leaseMs } = options
@@ -117,7 +117,7 @@ export async function sweep(sql: Query, options: SweepOptions): Promise<readonly
  * Like `sweep`, but finds up to `limit` heads of each kind, in no order. It is for kinds that a backlog of other kinds hides from
  * `sweep`.
  *
- * It reads the kind's range of the primary key, so it does not walk the backlog of the others (3 ms beside 100,000 messages; 80 ms
+ * It reads the kind's range of the primary key, so it does not read the backlog of the others (3 ms beside 100,000 messages; 80 ms
  * if the kind itself has as many that are not due). It does not sort and does not test the prefix exactly: the planner would then
  * expect almost no rows, read the whole range and sort it (1.2 s).
  */

@@ -19,6 +19,10 @@ export type AssetErrorCode =
   | 'upload_failed'
   | 'upload_expired'
   | 'processing_failed'
+  | 'join_timeout'
+  | 'waiting_room_timeout'
+  | 'meeting_not_found'
+  | 'recorder_failed'
 
 const UNDER_WAY = ['queued', 'uploading', 'processing'] as const
 const AWAITS_UPLOAD = ['waiting', 'uploading'] as const
@@ -35,6 +39,9 @@ export const ASSET_EVENTS = {
   uploadCompletes: { from: AWAITS_UPLOAD, to: 'processing' },
   uploadIsCancelled: { from: AWAITS_UPLOAD, to: 'cancelled' },
   uploadExpires: { from: AWAITS_UPLOAD, to: 'failed' },
+  /** The recorder of a meeting brings no media. */
+  recorderFails: { from: ['waiting'], to: 'failed' },
+  recorderIsCancelled: { from: ['waiting'], to: 'cancelled' },
   /** An attempt begins. It may follow an attempt that died. */
   begin: { from: UNDER_WAY, to: 'queued' },
   firstByte: { from: ['queued'], to: 'uploading' },

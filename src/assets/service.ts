@@ -62,6 +62,11 @@ export function awaitUpload(tx: Tx, subject: store.Subject): Promise<void> {
   return store.awaitUpload(tx, subject)
 }
 
+/** Makes the asset wait for the recorder of a meeting. Until it has ended, other media is refused. */
+export function awaitRecorder(tx: Tx, subject: store.Subject): Promise<void> {
+  return store.awaitUpload(tx, subject)
+}
+
 /** Awaits media from this URL. Current media stays until then. The caller has locked the recording. */
 export function awaitFromUrl(tx: Tx, subject: store.Subject, url: string): Promise<void> {
   return store.awaitFromUrl(tx, subject, url)

@@ -1,12 +1,14 @@
 /** Every command, in the order of the help. */
 import type { Command } from './command.ts'
 import { actorCommands } from './commands/actors.ts'
+import { agentSessionCommands } from './commands/agent-sessions.ts'
 import { agentCommands } from './commands/agents.ts'
 import { auditCommands } from './commands/audit.ts'
 import { creditCommands } from './commands/credits.ts'
 import { feedbackCommands } from './commands/feedback.ts'
 import { folderCommands } from './commands/folders.ts'
 import { formCommands } from './commands/forms.ts'
+import { mcpCommands } from './commands/mcp.ts'
 import { memberCommands } from './commands/members.ts'
 import { organizationCommands } from './commands/organizations.ts'
 import { recordingCommands } from './commands/recordings.ts'
@@ -26,4 +28,6 @@ export const COMMANDS: readonly Command[] = [
   ...formCommands,
   ...actorCommands,
   ...uploadCommands,
+  ...agentSessionCommands,
+  ...mcpCommands,
 ]

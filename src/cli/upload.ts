@@ -6,10 +6,10 @@
  * until every file has succeeded.
  */
 
-import { type Credential, createApi } from '../client/api.ts'
+import { createApi } from '../client/api.ts'
 import { ClientError } from '../client/failures.ts'
 import { createResumeStore, type ResumeStore, resumeFolder } from '../client/resume-records.ts'
-import { findSourceFile, type SourceFile } from '../client/source-file.ts'
+import type { SourceFile } from '../client/source-file.ts'
 import {
   resumeKey,
   type Sent,
@@ -18,13 +18,10 @@ import {
   type UploadRequest,
   waitUntilReady,
 } from '../client/upload.ts'
-import { oneLine } from '../platform/lifecycle/start-error.ts'
-import { trimEndOf } from '../platform/validation/trim.ts'
 import { type Input, Interrupted, type Output, UsageError } from './command.ts'
 import { pairs } from './output.ts'
+import { credentialOf, findAll, serviceUrl, untilSignal } from './remote.ts'
 import { createDisplay, createRate, type Display, phaseLine, transferLine } from './upload-progress.ts'
-
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 interface Result {
   readonly file: string
@@ -156,62 +153,9 @@ function outputOf(results: readonly Result[]): Output {
 }
 
 /** @throws UsageError */
-function serviceUrl(input: Input): string {
-  const text = input.flag('url') ?? input.env.EARSHOT_URL ?? 'http://localhost:3000'
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search + url.hash !== '')
-    throw new UsageError(
-      '--url must be http:// or https:// with a host and an optional path, without credentials',
-    )
-  return trimEndOf(url.href, '/')
-}
-
-/** A flag takes precedence over variables. @throws UsageError */
-function credentialOf({ env, flag }: Input): Credential {
-  const [key, token] = [flag('key'), flag('token')]
-  if (key !== undefined && token !== undefined) throw new UsageError('--key and --token exclude each other')
-  if (key !== undefined) return { apiKey: headerValue('--key', key) }
-  if (token !== undefined) return { userToken: headerValue('--token', token) }
-  if (env.EARSHOT_API_KEY) return { apiKey: headerValue('EARSHOT_API_KEY', env.EARSHOT_API_KEY) }
-  if (env.EARSHOT_USER_TOKEN) return { userToken: headerValue('EARSHOT_USER_TOKEN', env.EARSHOT_USER_TOKEN) }
-  throw new UsageError('no credential: set EARSHOT_API_KEY, or create a key with earshot api-key create')
-}
-
-function headerValue(name: string, value: string): string {
-  if (/^[\x21-\x7e]+$/.test(value.trim())) return value.trim()
-  throw new UsageError(`${name} does not have the form of a credential`)
-}
-
-/** @throws UsageError */
 function requestOf(input: Input): UploadRequest {
   const [displayName = null, externalId = null] = [input.flag('name'), input.flag('external-id')]
   if (input.rest.length > 1 && (displayName !== null || externalId !== null))
     throw new UsageError('--name and --external-id apply to one recording: give one file')
   return { displayName, externalId, folderIds: input.flags('folder'), replaces: input.has('replace') }
-}
-
-/** Finds all files before the first is sent, so that a missing one stops the command early. @throws UsageError */
-async function findAll(names: readonly string[]): Promise<readonly SourceFile[]> {
-  const files: SourceFile[] = []
-  for (const name of names) {
-    const file = await findSourceFile(name).catch((error: unknown) => {
-      throw error instanceof ClientError ? new UsageError(oneLine(error)) : error
-    })
-    if (files.some(({ path }) => path === file.path)) throw new UsageError(`${name} is given twice`)
-    files.push(file)
-  }
-  return files
-}
-
-/** Aborts at the first signal. The second signal ends the process as usual. */
-function untilSignal() {
-  const controller = new AbortController()
-  const abort = () => controller.abort(new Error('interrupted'))
-  for (const name of SIGNALS) process.once(name, abort)
-  return {
-    signal: controller.signal,
-    [Symbol.dispose]() {
-      for (const name of SIGNALS) process.off(name, abort)
-    },
-  }
 }

@@ -4,15 +4,11 @@
  * Each may be repeated if its answer was lost. A recording is created under an external id and found again by it. An
  * identical request for an upload returns the same upload.
  */
-import { ClientError, failureOf } from './failures.ts'
-import { type RetryOptions, retryWithBackoff } from './retry.ts'
+import { ClientError } from './failures.ts'
+import { type Credential, createSender } from './requests.ts'
+import type { RetryOptions } from './retry.ts'
 
-const ANSWER_MS = 60_000
-/** An address that has never answered may be wrong. A server that has answered is likely to return. */
-const GIVE_UP_AFTER_MS = { neverReached: 10_000, reached: 600_000 }
 const RECORDINGS = '/v3/rest/recordings'
-
-export type Credential = { readonly apiKey: string } | { readonly userToken: string }
 
 export interface NewRecording {
   readonly displayName: string
@@ -65,26 +61,7 @@ export function createApi(
   credential: Credential,
   { signal, onRetry }: Omit<RetryOptions, 'giveUpAfterMs'>,
 ): Api {
-  let hasAnswered = false
-  const giveUpAfterMs = () => (hasAnswered ? GIVE_UP_AFTER_MS.reached : GIVE_UP_AFTER_MS.neverReached)
-  const headers = { accept: 'application/json', ...headersOf(url, credential) }
-  const send = <T>(method: string, path: string, body?: unknown): Promise<T> =>
-    retryWithBackoff(
-      async (): Promise<T> => {
-        const response = await fetch(`${url}${path}`, {
-          method,
-          headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-          // A redirect could send the credential to another host.
-          redirect: 'manual',
-          signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
-        })
-        hasAnswered = true
-        if (!response.ok) throw await failureOf(response, new Date())
-        return (await response.json()) as T
-      },
-      { signal, onRetry, giveUpAfterMs },
-    )
+  const send = createSender(url, credential, { signal, onRetry })
   const uploads = (recordingId: string) => `${RECORDINGS}/${recordingId}/uploads`
   return {
     async createRecording({ externalId, ...rest }) {
@@ -102,12 +79,4 @@ export function createApi(
     getUpload: (id, uploadId) => send('GET', `${uploads(id)}/${uploadId}`),
     cancelUpload: async (id, uploadId) => void (await send('DELETE', `${uploads(id)}/${uploadId}`)),
   }
-}
-
-/**
- * A user's upload belongs to an origin (specification, "Create upload"). The client states the origin of the service.
- */
-function headersOf(url: string, credential: Credential): Record<string, string> {
-  if ('apiKey' in credential) return { 'x-service-api-key': credential.apiKey }
-  return { authorization: `Bearer ${credential.userToken}`, origin: new URL(url).origin }
 }

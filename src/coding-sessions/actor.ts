@@ -1,15 +1,20 @@
 /** The actor of coding-agent sessions: work that is too long for a request. */
 import { defineActor } from '../actors/declaration.ts'
 import type { ActorDefinition, LongHandler } from '../actors/types.ts'
+import { MAX_TURN_MS } from '../media/rules.ts'
 import { codingSessionMessages } from '../messages/coding-session.ts'
 import { deleteEvents } from './events.store.ts'
+import { giveUpUpload, type ProcessDeps, processUpload } from './process.ts'
 
 const EVENTS_AT_ONCE = 5_000
 
-export function codingSessionActor(): ActorDefinition {
+export function codingSessionActor(deps: ProcessDeps): ActorDefinition {
   return defineActor(codingSessionMessages, {
     maxAttempts: 20,
-    handlers: { delete_events: deleteAllEvents },
+    // The default time limit is too short for gigabytes.
+    turnTimeoutMsOf: { process_upload: MAX_TURN_MS },
+    handlers: { process_upload: processUpload(deps), delete_events: deleteAllEvents },
+    giveUp: { process_upload: giveUpUpload },
   })
 }
 

@@ -54,6 +54,7 @@ export class Merger {
   skipped = 0
   readonly #options: MergeOptions
   readonly #open = new Map<string, OpenEvent>()
+  readonly #copies = new Set<string>()
   readonly #counted = new Map<string, number>()
   #turns: string[] = []
   #units = 0
@@ -150,7 +151,7 @@ export class Merger {
   }
 
   #add(fact: EventFact, out: Merged[]): void {
-    if (isCopyOf(fact, this.#lastUser)) return
+    if (this.#isCopy(fact)) return
     const identity = this.#identityOf(fact)
     const id = eventIdOf(this.#scopeOf(identity), identity)
     this.#firstId ??= id
@@ -179,6 +180,16 @@ export class Merger {
       if (this.#turns.length > MAX_TURNS) this.#turns.shift()
     }
     this.#trim(out)
+  }
+
+  /** Some versions write the user's message twice, with two ids. Both may be repeated. */
+  #isCopy(fact: EventFact): boolean {
+    if (fact.identity === null) return false
+    if (this.#copies.has(fact.identity)) return true
+    if (!isCopyOf(fact, this.#lastUser)) return false
+    this.#copies.add(fact.identity)
+    if (this.#copies.size > MAX_OPEN) this.#copies.delete(this.#copies.values().next().value as string)
+    return true
   }
 
   #trim(out: Merged[]): void {

@@ -1,6 +1,7 @@
 /** Shapes of coding-agent sessions in the API, and their limits. */
 import { type Static, Type } from '@sinclair/typebox'
 import { pageQuery } from '../http/paging.ts'
+import { MAX_NAME } from '../platform/validation/names.ts'
 import {
   count,
   createdAt,
@@ -9,6 +10,7 @@ import {
   oneOf,
   orNull,
   text,
+  trimmedText,
   updatedAt,
   uuid,
 } from '../platform/validation/schema.ts'
@@ -101,6 +103,7 @@ export const UploadCodingSession = Type.Object(
       }),
     ),
     jsonl: Type.Optional(text('The text of a session file, one JSON object a line.', { minLength: 1 })),
+    uploadId: Type.Optional(uuid('Id of an upload of a session file whose phase is `ready`.')),
   },
   { additionalProperties: false },
 )
@@ -225,3 +228,69 @@ export const CodingSessionQuery = Type.Object({
   agent: Type.Optional(Type.String({ maxLength: 64, description: 'Only sessions of this agent.' })),
 })
 export const CodingSessionEventQuery = Type.Object(pageQuery(500, 100))
+
+export const CreateSessionUpload = Type.Object(
+  {
+    fileName: trimmedText('Name of the file.', MAX_NAME),
+    fileSize: Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Size of the file in bytes. The upload is complete when exactly this many have arrived.',
+    }),
+    format: Type.Optional(oneOf(FORMATS, 'The form of the file. Default: found by its content.')),
+    uploadKey: optionalText(
+      'Your id of this upload. The same id again returns the same upload, so that a client can continue after it lost the answer.',
+      255,
+    ),
+    ...labelMembers,
+  },
+  { additionalProperties: false },
+)
+export type CreateSessionUpload = Readonly<Static<typeof CreateSessionUpload>>
+
+const UPLOAD_PHASES = ['waiting', 'processing', 'encoding', 'ready', 'failed', 'cancelled'] as const
+const UPLOAD_ERRORS = [
+  'upload_failed',
+  'upload_expired',
+  'processing_failed',
+  'unsupported_session_format',
+  'coding_session_empty',
+] as const
+
+const uploadMembers = {
+  uploadId: uuid('Id of the upload.'),
+  phase: oneOf(
+    UPLOAD_PHASES,
+    '`waiting`: bytes are missing or arriving; `processing`: the file is read. The final phases are `ready`, `failed` and ' +
+      '`cancelled`; `encoding` does not occur.',
+  ),
+  expiresAt: moment('The deadline for the next bytes while `waiting`, in UTC. Arriving bytes extend it.'),
+  fileName: Type.String({ description: `Name of the file: 1 to ${MAX_NAME} characters.` }),
+  fileSize: Type.Integer({ minimum: 1, description: 'Size of the file in bytes.' }),
+  processedBytes: count('Bytes of the file that were read.'),
+  errorCode: orNull(
+    oneOf(UPLOAD_ERRORS),
+    'Why the upload failed; null if it did not. `unsupported_session_format`: the format is unknown; `coding_session_empty`: no ' +
+      'line is an event.',
+  ),
+  session: orNull(
+    CodingSessionResult,
+    'The session once the upload is `ready`; null before, and if it was deleted.',
+  ),
+}
+export const CodingSessionUpload = named('CodingSessionUpload', Type.Object(uploadMembers))
+
+export const CreatedSessionUpload = named(
+  'CreatedCodingSessionUpload',
+  Type.Object({
+    ...uploadMembers,
+    uploadUrl: Type.String({
+      format: 'uri',
+      description: 'The URL to send the file to. It is a secret for this one file: neither log nor store it.',
+    }),
+    timeoutSeconds: Type.Integer({
+      minimum: 1,
+      description: 'Seconds from now until `expiresAt`. Arriving bytes restart this period.',
+    }),
+  }),
+)

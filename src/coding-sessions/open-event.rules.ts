@@ -17,7 +17,7 @@ export interface OpenEvent {
   usage: Usage
 }
 
-/** Some versions write the user's message twice, with two ids. */
+/** Whether the message repeats the last one of the user, under another id. */
 export function isCopyOf(fact: EventFact, last: OpenEvent | null): boolean {
   return (
     last !== null &&

@@ -7,6 +7,7 @@ import { readCodex } from './formats/codex.rules.ts'
 import { readGeminiCli } from './formats/gemini-cli.rules.ts'
 import { readNormalized } from './formats/normalized.rules.ts'
 import { type KnownSession, type Merged, Merger } from './merge.rules.ts'
+import type { FileRecord } from './records.rules.ts'
 import type { SecretRules } from './secrets.rules.ts'
 
 type Reader = (line: string, clean: Cleaner) => readonly Fact[]
@@ -23,7 +24,7 @@ const UNITS_PER_CHARACTER = 4
 
 export interface LinesInput {
   readonly format: Format
-  readonly lines: readonly string[]
+  readonly lines: readonly FileRecord[]
   readonly rules: SecretRules
 }
 
@@ -36,7 +37,8 @@ export const readLinesWork: Work<LinesInput, readonly Fact[]> = {
   },
 }
 
-function readOne(format: Format, line: string, clean: Cleaner, spend: Spend): readonly Fact[] {
+function readOne(format: Format, line: FileRecord, clean: Cleaner, spend: Spend): readonly Fact[] {
+  if (line === null) return [{ fact: 'skip' }]
   if (line.trim() === '') return []
   spend(line.length * UNITS_PER_CHARACTER)
   return READERS[format](line, clean)
@@ -69,9 +71,14 @@ export const readFileWork: Work<FileInput, ReadFile> = {
 }
 
 /** The labels without secrets. */
-export function cleanLabels({ title, repo, branch, commit }: Labels, clean: Cleaner): Labels {
+function cleanLabels({ title, repo, branch, commit }: Labels, clean: Cleaner): Labels {
   const name = (value: string | null) => clean.name(value) ?? null
   return { title: name(title), repo: name(repo), branch: name(branch), commit: name(commit) }
+}
+
+export const cleanLabelsWork: Work<Pick<FileInput, 'labels' | 'rules'>, Labels> = {
+  name: 'coding-session-labels',
+  run: ({ labels, rules }, spend) => cleanLabels(labels, createCleaner(rules, spend)),
 }
 
 /** Estimated units of reading a text of this length with the rules. */

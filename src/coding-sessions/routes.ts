@@ -1,5 +1,6 @@
 /** Operations on coding-agent sessions. */
 import { Type } from '@sinclair/typebox'
+import type { Config } from '../config.ts'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, pageOf, toPage } from '../http/paging.ts'
 import { uuidOf } from '../http/parameters.ts'
@@ -14,6 +15,9 @@ import {
 } from './model.ts'
 import { type CodingSessions, type EventRow, type SessionRow, usageOf } from './service.ts'
 
+import { sessionUploadOperations } from './upload-routes.ts'
+import type { SessionUploads } from './uploads.ts'
+
 const SESSIONS = '/v3/rest/coding-sessions'
 const SESSION = `${SESSIONS}/{codingSessionId}`
 const TAG = 'Coding-agent sessions'
@@ -27,9 +31,14 @@ const ACCESS_NOTE =
 const params = { codingSessionId: uuidOf('session') }
 
 /** Everything under `/v3/rest/coding-sessions`. */
-export function codingSessionOperations(sessions: CodingSessions): readonly Operation[] {
+export function codingSessionOperations(
+  sessions: CodingSessions,
+  uploads: SessionUploads,
+  config: Pick<Config, 'publicBaseUrl'>,
+): readonly Operation[] {
   return [
     uploadSession(sessions),
+    ...sessionUploadOperations(uploads, config),
     listSessions(sessions),
     getSession(sessions),
     listEvents(sessions),
@@ -45,7 +54,7 @@ const uploadSession = (sessions: CodingSessions) =>
     tag: TAG,
     summary: 'Upload a session',
     description: [
-      'Stores a session of a coding agent: normalised `events`, or the text of its file as `jsonl`. State exactly one of them.',
+      'Stores a session of a coding agent: normalised `events`, or the text of its file as `jsonl`, or the `uploadId` of a file that was uploaded before. State exactly one of them.',
       '',
       'Events have deterministic ids. The same file twice adds nothing, and a longer version of it adds what is new. Keys, tokens',
       "and whatever the redaction rules of the organization's agent applications name are redacted. The request has at most 4 MiB.",
@@ -65,7 +74,14 @@ const uploadSession = (sessions: CodingSessions) =>
       ],
     },
     success: { status: 201, description: 'The session after the upload', schema: CodingSessionResult },
-    errors: ['coding_session_empty', 'request_too_costly'],
+    errors: [
+      'coding_session_empty',
+      'request_too_costly',
+      'coding_session_not_found',
+      'coding_session_upload_not_found',
+      'coding_session_upload_not_ready',
+      'coding_session_upload_failed',
+    ],
     async handler({ principal, body }) {
       const result = await sessions.upload(principal, await body())
       return created(`${SESSIONS}/${result.sessionId}`, result)

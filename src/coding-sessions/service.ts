@@ -17,6 +17,7 @@ import { type EventRow, listEvents } from './events.store.ts'
 import { hasEvents } from './merge.rules.ts'
 import type { CodingSessionResult, UploadCodingSession } from './model.ts'
 import { type ReadFile, readFileWork, readUnits } from './read.rules.ts'
+import { type FileRecord, recordsOf } from './records.rules.ts'
 import { batchesOf, saveBatch } from './save.ts'
 import { type SecretRules, withDefaults } from './secrets.rules.ts'
 import * as store from './store.ts'
@@ -26,10 +27,18 @@ export type { SessionRow, Viewer } from './store.ts'
 
 export type CodingSessions = ReturnType<typeof createCodingSessions>
 
+type BindUpload = (
+  viewer: store.Viewer,
+  uploadId: string,
+  input: UploadCodingSession,
+) => Promise<CodingSessionResult>
+
 export type CodingSessionsDeps = Pick<
   Deps,
   'sql' | 'reads' | 'newId' | 'notifier' | 'requestWork' | 'log'
 > & {
+  /** The session of an uploaded file (`uploads.ts`). */
+  readonly bindUpload: BindUpload
   /** Redaction rules of the organization, in addition to the default set. */
   readonly secretRules?: (organizationId: string) => Promise<readonly SecretRules[]>
 }
@@ -83,16 +92,17 @@ export function createCodingSessions(deps: CodingSessionsDeps) {
 
 /**
  * Stores a session, or what is new of one that is known. The same input twice adds nothing.
- * @throws AppError 400 `validation_failed`, `coding_session_empty`, `request_too_costly`
+ * @throws AppError 400 `validation_failed`, `coding_session_empty`, `request_too_costly`; those of `SessionUploads.bind`
  */
 export async function uploadCodingSession(
   deps: CodingSessionsDeps,
   viewer: store.Viewer,
   input: UploadCodingSession,
 ): Promise<CodingSessionResult> {
+  if (input.uploadId !== undefined) return deps.bindUpload(viewer, input.uploadId.toLowerCase(), input)
   const lines = linesOf(input)
   const rules = await rulesOf(deps, viewer.organizationId)
-  const bytes = lines.reduce((sum, line) => sum + line.length, 0)
+  const bytes = lines.reduce((sum, line) => sum + (line?.length ?? 0), 0)
   const load = { caller: viewer.organizationId, bytes, units: readUnits(bytes, rules) }
   const { format, externalSessionId } = input
   const work = { format, lines, rules, externalSessionId, labels: labelsOf(input) }
@@ -110,12 +120,16 @@ export async function rulesOf(
 }
 
 /** Exactly one member has the content. @throws AppError 400 */
-function linesOf({ format, events, jsonl }: UploadCodingSession): readonly string[] {
+function linesOf({ format, events, jsonl }: UploadCodingSession): readonly FileRecord[] {
   if ((events === undefined) === (jsonl === undefined))
     throw invalid([
-      { path: 'events', code: 'contradiction', message: 'must be given, or jsonl, but not both' },
+      {
+        path: 'events',
+        code: 'contradiction',
+        message: 'must be given, or jsonl, or uploadId, but only one of them',
+      },
     ])
-  if (events === undefined) return (jsonl ?? '').split('\n')
+  if (events === undefined) return recordsOf(jsonl ?? '')
   if (format !== 'normalized')
     throw invalid([{ path: 'format', code: 'contradiction', message: 'must be "normalized" with events' }])
   return events.map((event) => JSON.stringify(event))

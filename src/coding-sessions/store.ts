@@ -123,6 +123,22 @@ export async function setSkippedLines(
       and id = ${sessionId}`
 }
 
+/** Sets what the uploader states afterwards. */
+export async function labelSession(
+  tx: Tx,
+  { organizationId, sessionId }: SessionRef,
+  stated: Labels,
+): Promise<void> {
+  await tx`
+    update coding_session
+    set
+      title = coalesce(${stated.title}::text, title), repo = coalesce(${stated.repo}::text, repo),
+      branch = coalesce(${stated.branch}::text, branch), commit_sha = coalesce(${stated.commit}::text, commit_sha),
+      updated_at = now()
+    where organization_id = ${organizationId}
+      and id = ${sessionId}`
+}
+
 export async function findSession(query: Query, viewer: Viewer, id: string): Promise<SessionRow | undefined> {
   const [row] = await query<SessionRow[]>`
     select ${columns(query)}

@@ -7,10 +7,10 @@
 
 import type { Deps } from '../container.ts'
 import { type Alongside, together } from '../platform/db/alongside.ts'
+import { withinReach } from '../platform/db/bounded-scan.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { isForeignKeyViolation } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
-import { withinReach } from '../platform/db/walk.ts'
 import { AppError } from '../platform/errors.ts'
 import { validate } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'

@@ -4,12 +4,20 @@
  * Every presented credential must be valid. A bad token beside a good key is 401. Falling back to the key would hide
  * the client's mistake until the key is revoked.
  */
-import type { Authentication, OrganizationPrincipal, UserPrincipal } from '../identity/authentication.ts'
+import type { Config } from '../config.ts'
+import type {
+  Authentication,
+  OrganizationPrincipal,
+  UserPrincipal,
+  WantedOrganization,
+} from '../identity/authentication.ts'
 import type { Principal } from '../identity/principal.ts'
 import { AppError, type ErrorCode } from '../platform/errors.ts'
-import type { Access } from './operation.ts'
+import type { Access, Operation } from './operation.ts'
+import { assertNotForged, sessionSecretOf } from './session-cookie.ts'
 
 export interface AuthenticateDeps {
+  readonly config: Pick<Config, 'publicBaseUrl'>
   readonly identity: Authentication
   /** Counts an authentication failure of the client. @returns headers of the reply. @throws AppError 429 */
   readonly countFailure: (request: Request, peer: string | null) => Promise<Record<string, string>>
@@ -47,11 +55,21 @@ class Unauthenticated extends Error {
 }
 
 /** `mount` calls it before every operation. @throws AppError 401, 403, 429 or 503 */
-export function createAuthenticate({ identity, countFailure }: AuthenticateDeps) {
-  return async (request: Request, access: Access, peer: Peer): Promise<Principal | null> => {
+export function createAuthenticate({ config, identity, countFailure }: AuthenticateDeps) {
+  return async (
+    request: Request,
+    { access, anyOrganization = false }: Pick<Operation, 'access' | 'anyOrganization'>,
+    peer: Peer,
+  ): Promise<Principal | null> => {
     if (access === 'public') return null
+    const wanted: WantedOrganization =
+      request.headers.get(ORGANIZATION) ?? (anyOrganization ? { any: true } : null)
     try {
-      return await authenticate(identity, request.headers, access)
+      if (access === 'agent') return await byAgentSecret(identity, request.headers)
+      const user =
+        (await byToken(identity, request.headers, wanted)) ??
+        (await bySession(identity, request, config, access, wanted))
+      return await authenticate(identity, request.headers, access, user)
     } catch (error) {
       if (!(error instanceof Unauthenticated)) throw error
       const headers = await countFailure(request, peer())
@@ -65,10 +83,9 @@ export function createAuthenticate({ identity, countFailure }: AuthenticateDeps)
 async function authenticate(
   identity: Authentication,
   headers: Headers,
-  access: Exclude<Access, 'public'>,
+  access: Exclude<Access, 'public' | 'agent'>,
+  user: UserPrincipal | null,
 ): Promise<Principal> {
-  if (access === 'agent') return byAgentSecret(identity, headers)
-  const user = await byToken(identity, headers)
   const organization = await byApiKey(identity, headers)
   if (user !== null && organization !== null && user.organizationId !== organization.organizationId)
     throw new Unauthenticated(
@@ -110,15 +127,39 @@ async function byApiKey(identity: Authentication, headers: Headers): Promise<Org
   throw new Unauthenticated('unauthenticated', 'The API key is unknown or has been revoked.')
 }
 
+/**
+ * The user of the browser's session. Browsers add the cookie to every request, so it counts only if the caller sent no other
+ * credential. @returns null if it does not count @throws AppError 403 `csrf_check_failed`
+ */
+async function bySession(
+  identity: Authentication,
+  request: Request,
+  config: Pick<Config, 'publicBaseUrl'>,
+  access: Access,
+  wanted: WantedOrganization,
+): Promise<UserPrincipal | null> {
+  if (access === 'organization' || request.headers.has(API_KEY)) return null
+  const secret = sessionSecretOf(request, config)
+  if (secret === null) return null
+  const principal = await identity.bySession(secret, wanted)
+  if ('refused' in principal) throw new Unauthenticated('unauthenticated', principal.refused)
+  assertNotForged(request, config, secret)
+  return principal
+}
+
 /** @returns null if no `Authorization` was sent */
-async function byToken(identity: Authentication, headers: Headers): Promise<UserPrincipal | null> {
+async function byToken(
+  identity: Authentication,
+  headers: Headers,
+  wanted: WantedOrganization,
+): Promise<UserPrincipal | null> {
   const authorization = headers.get('authorization')
   if (authorization === null) return null
   const token = BEARER.exec(authorization)?.[1]
   const principal =
     token === undefined
       ? { refused: 'The Authorization header must be: Bearer, a space, and the access token.' }
-      : await identity.byToken(token, headers.get(ORGANIZATION))
+      : await identity.byToken(token, wanted)
   if ('refused' in principal) throw invalidToken(principal.refused)
   // RFC 8707 section 2: a token that was issued for another resource is good there only.
   if (principal.audience !== undefined)

@@ -9,15 +9,18 @@ import { readOnly } from '../platform/net/methods.ts'
 import { pathOf } from './address.ts'
 import { buildDocument } from './openapi/document.ts'
 import { type Representation, representation } from './openapi/representation.ts'
+import type { SentRequests } from './openapi/sent.ts'
 import { ASSETS, contentSecurityPolicy, PAGE } from './openapi/ui.ts'
 
 interface DocsDeps {
   readonly config: Pick<Config, 'publicBaseUrl'>
   readonly errors: ErrorCatalogue
+  /** Requests that the service sends. */
+  readonly sent?: SentRequests
 }
 
 /** The documentation of every route of the application that uses this plugin. */
-export function docs({ config, errors }: DocsDeps) {
+export function docs({ config, errors, sent = {} }: DocsDeps) {
   const kept = new Map<string, Promise<Representation>>()
   const keep = (name: string, make: () => Promise<Representation>) => {
     const made = kept.get(name) ?? make()
@@ -34,7 +37,7 @@ export function docs({ config, errors }: DocsDeps) {
     '/openapi.json',
     async ({ request }) => {
       const document = await keep('openapi.json', async () =>
-        representation(encode(JSON.stringify(await buildDocument(routes(), config, errors))), {
+        representation(encode(JSON.stringify(await buildDocument(routes(), config, errors, sent))), {
           'content-type': 'application/json',
           'access-control-allow-origin': '*',
         }),

@@ -15,7 +15,7 @@ import type { NewId } from '../platform/ids.ts'
 import { methodNotAllowed } from '../platform/net/methods.ts'
 import type { BodyBudget } from './body-budget.ts'
 import { allowHeader, createCall, routePath, toResponse } from './call.ts'
-import type { Access, Method, Operation } from './operation.ts'
+import type { Method, Operation } from './operation.ts'
 import { operationDetail } from './operation-detail.ts'
 import { REQUEST_ID_HEADER } from './request-id.ts'
 import { isForPages, pageHeaders, preflightHeaders } from './rest-cors.ts'
@@ -29,7 +29,7 @@ export interface MountDeps {
   /** `peer` returns the address of the connection's other end; null if unknown. @throws AppError 401 or 403 */
   readonly authenticate: (
     request: Request,
-    access: Access,
+    operation: Operation,
     peer: () => string | null,
   ) => Promise<Principal | null>
   /** Adds a successful read of personal content to the audit log. */
@@ -73,7 +73,7 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
       async ({ request, params, set, server }) => {
         Object.assign(set.headers, pageHeaders(operation.access))
         const peer = () => server?.requestIP(request)?.address ?? null
-        const principal = await deps.authenticate(request, operation.access, peer)
+        const principal = await deps.authenticate(request, operation, peer)
         Object.assign(set.headers, await deps.limit(operation, principal, request))
         assertRole(operation, principal)
         const requestId = String(set.headers[REQUEST_ID_HEADER])

@@ -11,8 +11,8 @@ const SECURITY: Record<Access, readonly Record<string, readonly string[]>[]> = {
   public: [],
   agent: [{ agentSecret: [] }],
   organization: [{ apiKey: [] }],
-  user: [{ userToken: [] }],
-  organizationOrUser: [{ apiKey: [] }, { userToken: [] }],
+  user: [{ userToken: [] }, { session: [] }],
+  organizationOrUser: [{ apiKey: [] }, { userToken: [] }, { session: [] }],
 }
 
 const [LOWEST_ROLE] = ROLES
@@ -23,6 +23,8 @@ export function errorCodes(operation: Operation): readonly ErrorCode[] {
   if (operation.access === 'agent') codes.add('invalid_agent_secret')
   else if (operation.access !== 'public') codes.add('unauthenticated')
   if (operation.access === 'user') codes.add('user_required')
+  const takesSessions = operation.access === 'user' || operation.access === 'organizationOrUser'
+  if (takesSessions && operation.method !== 'GET') codes.add('csrf_check_failed')
   if (operation.role !== undefined && operation.role !== LOWEST_ROLE) codes.add('role_required')
   if (operation.body !== undefined) {
     for (const code of [

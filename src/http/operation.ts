@@ -73,12 +73,14 @@ export interface Operation<
   readonly summary: string
   readonly description?: string
   readonly access: A
+  /** True if a user of several organizations need not choose one, because the operation concerns the user alone. */
+  readonly anyOrganization?: boolean
   /** The lowest role of a user that may use it. Present if and only if `access` accepts users. */
   readonly role?: Role
   /** Makes successful requests of users part of the audit log. `object`: the path parameter with the id; absent: a list. */
   readonly reads?: { readonly action: Read; readonly object?: string }
-  /** A limit of the organization that this operation shares with others. Default: by method. */
-  readonly limit?: 'feedback'
+  /** A limit other than that by method: `feedback` of the organization, which operations share; `meetingJoins` of the user. */
+  readonly limit?: 'feedback' | 'meetingJoins'
   readonly body?: B
   /** In bytes; default 1 MiB. */
   readonly maxBodyBytes?: number

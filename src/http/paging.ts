@@ -6,8 +6,8 @@
  * another list or order is refused.
  */
 import { type TSchema, Type } from '@sinclair/typebox'
+import { SCAN_ROWS } from '../platform/db/bounded-scan.ts'
 import type { Moment, Position } from '../platform/db/keyset.ts'
-import { WALK_ROWS } from '../platform/db/walk.ts'
 import { isUuid } from '../platform/ids.ts'
 import { invalid, isStorableText } from '../platform/validation/json.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
@@ -77,7 +77,7 @@ export interface Page<T> {
 
 /**
  * Creates a page from up to `limit + 1` rows. The extra row only shows that there are more. `cursor` returns the cursor
- * after a row, `item` its wire shape. `end` is the cursor of a walk that ended early, otherwise null.
+ * after a row, `item` its wire shape. `end` is the cursor of a scan that ended early, otherwise null.
  */
 export function toPage<R, T>(
   rows: readonly R[],
@@ -121,7 +121,7 @@ export const positionQuery = {
   page: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: `Number of the page, from 1. Not together with \`cursor\`. Only as far as ${WALK_ROWS.toLocaleString('en')} items of the list; from there on with \`cursor\`.`,
+      description: `Number of the page, from 1. Not together with \`cursor\`. Only as far as ${SCAN_ROWS.toLocaleString('en')} items of the list; from there on with \`cursor\`.`,
     }),
   ),
   limit: numberedPageQuery.limit,

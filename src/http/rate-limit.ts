@@ -30,16 +30,18 @@ export interface Meter {
 
 /** The limit of every operation. Public operations have none. */
 export function createLimit(deps: LimitDeps) {
-  const { reads, writes, agentIngest, feedback } = deps.config.rateLimits
+  const { reads, writes, agentIngest, feedback, meetingJoins } = deps.config.rateLimits
   const count = {
     reads: createCounter(deps, 'reads', reads),
     writes: createCounter(deps, 'writes', writes),
     'agent-ingest': createCounter(deps, 'agent-ingest', agentIngest),
     feedback: createCounter(deps, 'feedback', feedback),
+    meetingJoins: createCounter(deps, 'meeting-joins', meetingJoins),
   }
   return async (operation: Operation, principal: Principal | null): Promise<LimitHeaders> => {
     if (principal === null) return {}
     if (principal.kind === 'agent') return count['agent-ingest'](principal.applicationId)
+    if (operation.limit === 'meetingJoins') return count.meetingJoins(callerKey(principal))
     if (operation.limit !== undefined) return count[operation.limit](principal.organizationId)
     return count[operation.method === 'GET' ? 'reads' : 'writes'](callerKey(principal))
   }

@@ -7,7 +7,9 @@ import { isUuid } from '../platform/ids.ts'
 import { createCredentialCache, type Found } from './credential-cache.ts'
 import * as credentials from './credentials.store.ts'
 import { hashKey, isKey } from './keys.ts'
+import { selectAccess } from './oauth-records.store.ts'
 import type { Principal } from './principal.ts'
+import { selectSession, touchSession } from './sessions.store.ts'
 import type { GoodToken, Tokens } from './tokens.ts'
 import { type Memberships, selectAdmission, touchUserToken } from './user-tokens.store.ts'
 
@@ -29,8 +31,16 @@ export interface Authentication {
    * `wanted` is the organization that the caller names. With null, the user must be a member of exactly one.
    * @throws AppError 503 if the keys of the token issuer cannot be read
    */
-  byToken(token: string, wanted: string | null): Promise<UserPrincipal | Refusal>
+  byToken(token: string, wanted: WantedOrganization): Promise<UserPrincipal | Refusal>
+  /** The secret of a browser session, from its cookie. `wanted` as for `byToken`. */
+  bySession(secret: string, wanted: WantedOrganization): Promise<UserPrincipal | Refusal>
 }
+
+/**
+ * An organization id; null if the caller names none. `any`: the first one of a user who is a member of several, for requests
+ * that concern the user alone.
+ */
+export type WantedOrganization = string | null | { readonly any: true }
 
 export interface AuthenticationParts extends Authentication {
   /** Drops a credential from the caches of this process at once. */
@@ -41,12 +51,19 @@ type AuthenticationDeps = Pick<Deps, 'sql' | 'log' | 'clock'>
 
 interface VerifiedToken extends Memberships {
   readonly expiresAt: Date
+  /** Of a token that an OAuth client got; null for user tokens and sessions. */
+  readonly oauth: { readonly audience: string; readonly scopes: readonly string[] } | null
+}
+
+interface VerifiedSession extends VerifiedToken {
+  readonly sessionId: string
 }
 
 export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): AuthenticationParts {
   const apiKeys = createCredentialCache<OrganizationPrincipal>(deps)
   const agentSecrets = createCredentialCache<AgentPrincipal>(deps)
   const userTokens = createCredentialCache<VerifiedToken>(deps)
+  const sessions = createCredentialCache<VerifiedSession>(deps)
 
   function recordUse(written: Promise<void>): void {
     written.catch((error: unknown) => {
@@ -56,7 +73,7 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
 
   return {
     forget(id) {
-      for (const cache of [apiKeys, agentSecrets, userTokens]) cache.revoke(id)
+      for (const cache of [apiKeys, agentSecrets, userTokens, sessions]) cache.revoke(id)
     },
     async byApiKey(key) {
       if (!isKey('esk', key)) return null
@@ -92,9 +109,32 @@ export function createAuthentication(deps: AuthenticationDeps, tokens: Tokens): 
       })
       if (verified === null) return refusal
       if (verified.expiresAt <= deps.clock.now()) return { refused: 'The access token has expired.' }
-      return pickOrganization(verified, wanted)
+      const picked = pickOrganization(verified, wanted)
+      return 'refused' in picked ? picked : { ...picked, ...verified.oauth }
+    },
+    async bySession(secret, wanted) {
+      const hash = isKey('ess', secret) ? hashKey(secret) : null
+      const verified =
+        hash === null ? null : await sessions.get(hash, () => findSession(deps, hash, recordUse))
+      if (verified === null || verified.expiresAt <= deps.clock.now()) return { refused: ENDED_SESSION }
+      const picked = pickOrganization(verified, wanted)
+      return 'refused' in picked ? picked : { ...picked, sessionId: verified.sessionId }
     },
   }
+}
+
+const ENDED_SESSION = 'The session has ended: sign in again.'
+
+async function findSession(
+  { sql }: AuthenticationDeps,
+  hash: Buffer,
+  recordUse: (written: Promise<void>) => void,
+): Promise<Found<VerifiedSession> | null> {
+  const row = await selectSession(sql, hash)
+  if (row === null || row.memberships.length === 0) return null
+  const { stale, ...session } = row
+  if (stale) recordUse(touchSession(sql, session.sessionId))
+  return { id: session.userId, value: { ...session, oauth: null } }
 }
 
 async function verifyToken(
@@ -103,6 +143,8 @@ async function verifyToken(
   token: string,
   recordUse: (written: Promise<void>) => void,
 ): Promise<Found<VerifiedToken> | Refusal> {
+  // User tokens are JSON Web Tokens; those of OAuth clients are opaque.
+  if (tokens.signs && !token.includes('.')) return findAccess(deps, token)
   const verdict = await tokens.verify(token)
   if ('refused' in verdict) return verdict
   const { expiresAt } = verdict
@@ -113,7 +155,20 @@ async function verifyToken(
   // Refusals are never cached: a user who is added to an organization gets in at once.
   if (memberships.length === 0) return { refused: NO_ORGANIZATION }
   if (tokenId !== null && stale) recordUse(touchUserToken(deps.sql, tokenId))
-  return { id: userId, value: { userId, memberships, expiresAt } }
+  return { id: userId, value: { userId, memberships, expiresAt, oauth: null } }
+}
+
+async function findAccess(
+  { sql }: AuthenticationDeps,
+  token: string,
+): Promise<Found<VerifiedToken> | Refusal> {
+  const row = await selectAccess(sql, hashKey(token))
+  // A token without an audience would be good everywhere.
+  if (row === null || row.audience === null) return { refused: 'The access token is not valid.' }
+  const { userId, memberships, expiresAt, audience, scope } = row
+  if (memberships.length === 0) return { refused: NO_ORGANIZATION }
+  const scopes = scope?.split(' ') ?? []
+  return { id: userId, value: { userId, memberships, expiresAt, oauth: { audience, scopes } } }
 }
 
 const NO_ORGANIZATION = 'The user is not a member of any organization that accepts the token.'
@@ -124,9 +179,9 @@ function namesIds({ subject, tokenId }: GoodToken): boolean {
 }
 
 /** The organization that a user acts in: the wanted one, or the only one. Exported for its table test. */
-export function pickOrganization(user: Memberships, wanted: string | null): UserPrincipal | Refusal {
+export function pickOrganization(user: Memberships, wanted: WantedOrganization): UserPrincipal | Refusal {
   const { userId, memberships } = user
-  if (wanted !== null) {
+  if (typeof wanted === 'string') {
     const named = memberships.find(({ organizationId }) => organizationId === wanted.toLowerCase())
     return named === undefined
       ? { refused: 'The user is not a member of the organization in X-Service-Organization-Key.' }
@@ -134,7 +189,7 @@ export function pickOrganization(user: Memberships, wanted: string | null): User
   }
   const [only, ...others] = memberships
   if (only === undefined) return { refused: NO_ORGANIZATION }
-  if (others.length > 0)
+  if (others.length > 0 && wanted === null)
     return {
       refused:
         'The user is a member of several organizations: name one by its id in X-Service-Organization-Key.',

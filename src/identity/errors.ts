@@ -7,6 +7,7 @@ export const IDENTITY_ERRORS = {
     api_key_not_found: 404,
     member_not_found: 404,
     user_token_not_found: 404,
+    user_session_not_found: 404,
     external_token_issuer: 409,
     member_exists: 409,
     last_administrator: 409,

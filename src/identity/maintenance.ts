@@ -1,6 +1,10 @@
-/** Deletes rows of tokens that expired long ago. */
+/** Deletes rows of tokens, sessions and links that expired. */
 import type { MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
+import type { Query } from '../platform/db/pool.ts'
+import { deleteExpiredLinks } from './links.store.ts'
+import { deleteExpiredRecords } from './oauth-records.store.ts'
+import { deleteExpiredSessions } from './sessions.store.ts'
 import { deleteExpiredUserTokens } from './user-tokens.store.ts'
 
 /** Rows that one statement deletes. */
@@ -8,12 +12,23 @@ const DELETIONS = 1_000
 
 export function identityMaintenance({ sql }: Pick<Deps, 'sql'>): readonly MaintenanceTask[] {
   return [
-    {
-      name: 'expired_user_tokens',
-      everySeconds: 3_600,
-      async run(stopping) {
-        while (!stopping.aborted && (await deleteExpiredUserTokens(sql, DELETIONS)) === DELETIONS);
-      },
-    },
+    hourly('expired_user_tokens', sql, deleteExpiredUserTokens),
+    hourly('expired_user_sessions', sql, deleteExpiredSessions),
+    hourly('expired_sign_in_links', sql, deleteExpiredLinks),
+    hourly('expired_oauth_records', sql, deleteExpiredRecords),
   ]
+}
+
+function hourly(
+  name: string,
+  sql: Query,
+  deleteSome: (sql: Query, limit: number) => Promise<number>,
+): MaintenanceTask {
+  return {
+    name,
+    everySeconds: 3_600,
+    async run(stopping) {
+      while (!stopping.aborted && (await deleteSome(sql, DELETIONS)) === DELETIONS);
+    },
+  }
 }

@@ -19,6 +19,9 @@ import { type Authentication, createAuthentication } from './authentication.ts'
 import * as credentials from './credentials.store.ts'
 import { type Credits, createCredits } from './credits.ts'
 import { createKey } from './keys.ts'
+import { findMember } from './members.store.ts'
+import { createOAuthRecords, type OAuthRecords } from './oauth-records.ts'
+import { createSessions, type Sessions } from './sessions.ts'
 import * as store from './store.ts'
 import { createTokens } from './tokens.ts'
 import { createUserTokens, type UserTokens } from './user-tokens.ts'
@@ -35,7 +38,8 @@ export interface NewUser {
   readonly role?: Role | undefined
 }
 
-export interface Identity extends Authentication, UserTokens, ApiKeys, Credits {
+export interface Identity extends Authentication, UserTokens, ApiKeys, Credits, Sessions {
+  readonly oauthRecords: OAuthRecords
   /** Drops a user from the caches of this process at once. The caller that changes a user notifies the other processes. */
   forgetUser(userId: string): void
   /** Uses the caller's transaction if `query` is given. */
@@ -51,6 +55,11 @@ export interface Identity extends Authentication, UserTokens, ApiKeys, Credits {
   ): Promise<store.Organization>
   /** Creates a user as a member. A known user with this e-mail address is added instead. @throws AppError 409 for a member */
   createUser(organizationId: string, user: NewUser, also?: Alongside<store.User>): Promise<store.User>
+  /**
+   * Makes an unknown person a viewer. A former member is not added again.
+   * @returns null for a former member @throws AppError 404 if there is no such organization
+   */
+  admitUser(organizationId: string, user: Omit<NewUser, 'role'>): Promise<store.User | null>
   listUsers(organizationId: string): Promise<readonly store.Member[]>
   /** A member by id or e-mail address. @throws AppError 404 */
   findUser(organizationId: string, idOrEmail: string): Promise<store.User>
@@ -81,11 +90,29 @@ export function createIdentity(deps: IdentityDeps): Identity {
     ...agentSecrets(deps, forget),
     ...createCredits(deps),
     ...createUserTokens(deps, tokens, forget),
+    ...createSessions(deps, forget),
+    oauthRecords: createOAuthRecords(deps.sql, forget),
     forgetUser: forget,
   }
 }
 
 function organizations({ sql, newId }: IdentityDeps) {
+  const add = (
+    organizationId: string,
+    user: NewUser,
+    also?: Alongside<store.User>,
+  ): Promise<{ user: store.User; isNew: boolean }> => {
+    const email = nameOf('email', user.email)
+    if (!isEmail(email))
+      throw new AppError('validation_failed', `${JSON.stringify(email)} is not an e-mail address.`)
+    return transaction(sql, async (tx) => {
+      const row = await store.upsertUser(tx, { id: newId(), email, name: nameOf('name', user.name) })
+      const { role = DEFAULT_ROLE } = user
+      const isNew = await store.insertMembership(tx, { organizationId, userId: row.id, role })
+      if (isNew) await also?.(tx, row)
+      return { user: row, isNew }
+    })
+  }
   return {
     createOrganization: async (name: string, query: Query = sql) =>
       store.insertOrganization(query, { id: newId(), name: nameOf('name', name) }),
@@ -108,17 +135,16 @@ function organizations({ sql, newId }: IdentityDeps) {
         return organization
       }),
     async createUser(organizationId: string, user: NewUser, also?: Alongside<store.User>) {
-      const email = nameOf('email', user.email)
-      if (!isEmail(email))
-        throw new AppError('validation_failed', `${JSON.stringify(email)} is not an e-mail address.`)
-      return transaction(sql, async (tx) => {
-        const row = await store.upsertUser(tx, { id: newId(), email, name: nameOf('name', user.name) })
-        const { role = DEFAULT_ROLE } = user
-        if (!(await store.insertMembership(tx, { organizationId, userId: row.id, role })))
-          throw new AppError('member_exists', `${email} is a member already.`)
-        await also?.(tx, row)
-        return row
-      })
+      const added = await add(organizationId, user, also)
+      if (added.isNew) return added.user
+      throw new AppError('member_exists', `${added.user.email} is a member already.`)
+    },
+    async admitUser(organizationId: string, user: Omit<NewUser, 'role'>) {
+      const known = await findMember(sql, organizationId, user.email)
+      if (known !== null && known.removedAt !== null) return null
+      if (!(await store.hasOrganization(sql, organizationId))) throw notFound('organization')
+      // Two first sign-ins at the same time add one member.
+      return (await add(organizationId, { ...user, role: 'viewer' })).user
     },
     listUsers: (organizationId: string) => store.selectUsers(sql, organizationId),
     async findUser(organizationId: string, idOrEmail: string) {

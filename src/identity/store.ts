@@ -156,3 +156,30 @@ export async function selectMember(
       and (u.id::text = ${idOrEmail.toLowerCase()} or lower(u.email) = lower(${idOrEmail}))`
   return user ?? null
 }
+
+/** A user with this id or e-mail address who is a member of an organization. */
+export async function selectUserAnywhere(sql: Query, idOrEmail: string): Promise<User | null> {
+  const [user] = await sql<User[]>`
+    select ${userColumns(sql)}
+    from app_user u
+    where (u.id::text = ${idOrEmail.toLowerCase()} or lower(u.email) = lower(${idOrEmail}))
+      and exists (select 1 from membership m where m.user_id = u.id)`
+  return user ?? null
+}
+
+export interface OrganizationOfUser {
+  readonly id: string
+  readonly name: string
+  readonly role: Role
+}
+
+/** Organizations of the user in the order of joining; with a session, only those in which the session is valid. */
+export function selectOrganizationsOf(sql: Query, userId: string, sessionId: string | null) {
+  return sql<OrganizationOfUser[]>`
+    select o.id, o.name, m.role
+    from membership m
+    join organization o on o.id = m.organization_id
+    left join user_session s on s.id = ${sessionId}::uuid
+    where m.user_id = ${userId} and (s.id is null or m.tokens_not_before is null or s.created_at >= m.tokens_not_before)
+    order by m.created_at, o.id`
+}

@@ -18,6 +18,7 @@ import { discardKept } from '../uploads/processing.ts'
 import { storeMedia } from './objects.ts'
 import type { Process } from './process.ts'
 import { MAX_AGE_SECONDS, MAX_MEDIA_BYTES, MAX_TRANSFER_MS, MediaError, outcomeOf } from './rules.ts'
+import type { FindSource, MediaSource } from './source.ts'
 import { garbageOf, publishAsset, type StoredMedia } from './store.ts'
 import { withTemporaryFolder } from './temporary.ts'
 import { transfer } from './transfer.ts'
@@ -38,6 +39,7 @@ export const INGEST_LIMITS: IngestLimits = {
 export type IngestDeps = Pick<Deps, 'storage' | 'newId' | 'clock'> & {
   readonly config: Pick<Deps['config'], 'dataDir'>
   readonly fetchPublic: FetchPublic
+  readonly findSource: FindSource
   readonly process: Process
   readonly limits: IngestLimits
   /** Called in the transaction that publishes the media, after the publication. */
@@ -108,15 +110,25 @@ async function fetchAndStore(attempt: Attempt): Promise<StoredMedia> {
     const path = join(folder, 'source')
     const { maxBytes, transferMs } = deps.limits
     const onFirstByte = () => move(attempt, 'firstByte')
+    const source = await deps.findSource(turn, ingestion.url)
     await withTimeoutSignal(transferMs, signal, tooSlow, (within) =>
-      transfer(deps.fetchPublic, ingestion.url, path, { signal: within, maxBytes, onFirstByte }),
-    )
+      transfer(deps.fetchPublic, source, path, { signal: within, maxBytes, onFirstByte }),
+    ).catch((error: unknown) => {
+      throw ofFreshUrl(source, error)
+    })
     await move(attempt, 'lastByte')
     // Only uploads report encoding progress (specification).
     const silent = { onEncode: async () => {}, onProgress: async () => {} }
     const made = await deps.process(path, { folder, signal, log, ...silent })
     return storeMedia(deps.storage, turn, { subject: ingestion, id, sourceKey: null }, made)
   })
+}
+
+/** The URL may have expired meanwhile. The next attempt gets another one. */
+function ofFreshUrl({ isFresh }: MediaSource, error: unknown): unknown {
+  if (!isFresh || !(error instanceof PublicFetchError)) return error
+  const mayHaveExpired = error.code === 'url_forbidden' || error.code === 'url_not_found'
+  return mayHaveExpired ? new MediaError(error.code, true, error.message) : error
 }
 
 const tooSlow = () => new MediaError('transfer_timeout', true, 'the transfer took too long')

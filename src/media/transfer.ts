@@ -9,6 +9,7 @@ import type { FetchPublic, PublicResponse } from '../platform/net/fetch-public.t
 import { PublicFetchError } from '../platform/net/public-error.ts'
 import { releaseChunk } from '../platform/storage/release-chunk.ts'
 import { isAcceptedType, MediaError } from './rules.ts'
+import type { MediaSource } from './source.ts'
 
 /** Consecutive continuations that bring no new byte. */
 const MAX_FRUITLESS = 3
@@ -29,7 +30,7 @@ interface Progress {
 /** Creates the file. @returns its size. @throws PublicFetchError, MediaError */
 export async function transfer(
   fetchPublic: FetchPublic,
-  url: string,
+  source: Pick<MediaSource, 'url' | 'headers'>,
   path: string,
   options: TransferOptions,
 ): Promise<number> {
@@ -40,7 +41,7 @@ export async function transfer(
     for (;;) {
       const before = progress.written
       try {
-        await receive(fetchPublic, url, file, progress, options)
+        await receive(fetchPublic, source, file, progress, options)
         break
       } catch (error) {
         fruitless = progress.written > before ? 0 : fruitless + 1
@@ -60,13 +61,14 @@ function mayContinue(error: unknown, { tag, written }: Progress): boolean {
 
 async function receive(
   fetchPublic: FetchPublic,
-  url: string,
+  { url, headers: given }: Pick<MediaSource, 'url' | 'headers'>,
   file: FileHandle,
   progress: Progress,
   { signal, maxBytes, onFirstByte }: TransferOptions,
 ): Promise<void> {
   const { written, tag } = progress
-  const headers: Record<string, string> = tag === null ? {} : { range: `bytes=${written}-`, 'if-range': tag }
+  const range: Record<string, string> = tag === null ? {} : { range: `bytes=${written}-`, 'if-range': tag }
+  const headers = { ...given, ...range }
   const response = await fetchPublic(url, { signal, maxBytes, accepts: isAcceptedType, headers })
   if (response.status === 206) await assertContinues(response, written)
   else {

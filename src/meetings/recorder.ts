@@ -6,16 +6,16 @@
  * or text of the recorder that could repeat them.
  */
 
-export type RecorderName = 'attendee' | 'vexa' | 'recall' | 'none'
+import type { Platform } from './url-parts.rules.ts'
 
-export type MeetingPlatform = 'zoom' | 'google_meet' | 'teams' | 'webex'
+export type RecorderName = 'attendee' | 'vexa' | 'recall' | 'none'
 
 export interface JoinRequest {
   /** UUID of the join. The bot carries it, so a join whose answer was lost is found again. */
   readonly joinId: string
   /** Whole, with its password. */
   readonly meetingUrl: string
-  readonly platform: MeetingPlatform
+  readonly platform: Platform
   /** The name that participants see. */
   readonly botName: string
   /** Null: at once. */
@@ -76,12 +76,20 @@ export interface Nudge {
 
 export interface Recorder {
   readonly name: RecorderName
-  /** Returns the bot that already carries `joinId`, also a terminal one, instead of joining twice. */
+  /** A request to join a meeting of another platform fails for good. */
+  readonly platforms: readonly Platform[]
+  /**
+   * Returns the bot that already carries `joinId`, also a terminal one, instead of joining twice. A join that is given up after a
+   * retryable error may have left a bot: `find` it and make it leave.
+   */
   join(request: JoinRequest, signal: AbortSignal): Promise<{ readonly botId: string }>
   /** The bot that carries `request.joinId`, in any state. */
   find(request: JoinRequest, signal: AbortSignal): Promise<{ readonly botId: string } | null>
   status(botId: string, signal: AbortSignal): Promise<BotReport>
-  /** Makes the bot leave, or cancels a scheduled one. A bot that has left already, or is unknown, is no error. */
+  /**
+   * Makes the bot leave, or cancels a scheduled one. A bot that has left already, or is unknown, is no error. Afterwards the recorder may
+   * not know a cancelled bot any more (`failed`).
+   */
   leave(botId: string, signal: AbortSignal): Promise<void>
   /** Null while there is no recording. */
   media(botId: string, signal: AbortSignal): Promise<RecorderMedia | null>

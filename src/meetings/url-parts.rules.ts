@@ -1,6 +1,6 @@
 /** What the rules of all platforms share. Pure. */
 
-const PLATFORMS = ['zoom', 'google_meet', 'teams', 'webex'] as const
+export const PLATFORMS = ['zoom', 'google_meet', 'teams', 'webex'] as const
 export type Platform = (typeof PLATFORMS)[number]
 
 /** A meeting, as its link names it. */

@@ -12,7 +12,7 @@ import { webexMeeting } from './url-webex.rules.ts'
 import { unwrappedUrl } from './url-wrappers.rules.ts'
 import { zoomMeeting } from './url-zoom.rules.ts'
 
-export type { MeetingAddress } from './url-parts.rules.ts'
+export type { MeetingAddress, Platform } from './url-parts.rules.ts'
 
 const RULES: readonly PlatformRule[] = [zoomMeeting, googleMeet, teamsMeeting, webexMeeting]
 const SCHEMES = new Set(['https:', 'zoommtg:', 'zoomus:', 'msteams:'])

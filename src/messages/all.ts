@@ -4,16 +4,30 @@ import { analysisMessages } from './analysis.ts'
 import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
 import { formMessages } from './form.ts'
+import { meetingMessages } from './meeting.ts'
 import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
+import { signInMessages } from './sign-in.ts'
 import { transcriptionMessages } from './transcription.ts'
+import {
+  webhookDeliveryMessages,
+  webhookMessages,
+  webhookNoticeMessages,
+  webhookRecoveryMessages,
+} from './webhook.ts'
 
 export const ACTOR_KINDS = kindsOf([
   sessionMessages,
   analysisMessages,
   recordingMessages,
   transcriptionMessages,
+  meetingMessages,
   formMessages,
   erasureMessages,
+  webhookMessages,
+  webhookDeliveryMessages,
+  webhookRecoveryMessages,
+  webhookNoticeMessages,
+  signInMessages,
   codingSessionMessages,
 ])

@@ -15,6 +15,7 @@ import { findPrograms } from '../media/programs.ts'
 import { MAX_TURN_MS } from '../media/rules.ts'
 import { giveUpIngestion, INGEST_ATTEMPTS } from '../media/service.ts'
 import { giveUpUpload, PROCESS_ATTEMPTS, uploadedHandlers } from '../media/uploaded.ts'
+import { createMediaSource } from '../meetings/source.ts'
 import { recordingMessages } from '../messages/recording.ts'
 import { createFetchPublic, type FetchPublic } from '../platform/net/fetch-public.ts'
 import { createTranscriber } from '../transcribe/create.ts'
@@ -34,7 +35,10 @@ export interface RecordingTools {
 
 /** A message that keeps failing becomes a dead letter for an operator. Media instead fails visibly for its caller. */
 export function recordingActor(
-  deps: Pick<Deps, 'config' | 'storage' | 'newId' | 'clock' | 'textWork' | 'requestWork' | 'outbound'>,
+  deps: Pick<
+    Deps,
+    'config' | 'storage' | 'newId' | 'clock' | 'textWork' | 'requestWork' | 'outbound' | 'recorder'
+  >,
   {
     summarizer = createSummarizer(deps.config, deps.textWork),
     fetchPublic = createFetchPublic({ policy: deps.outbound }),
@@ -56,7 +60,7 @@ export function recordingActor(
     turnTimeoutMsOf: { ingest_url: MAX_TURN_MS, process_upload: MAX_TURN_MS },
     handlers: {
       ...transcriptHandlers(summarizer),
-      ...ingestHandlers({ ...media, fetchPublic, limits }),
+      ...ingestHandlers({ ...media, fetchPublic, limits, findSource: createMediaSource(deps) }),
       ...uploadedHandlers(media),
       // Sent by older versions: a transcription has an actor of its own (`transcribe/actor.ts`).
       ...transcribeHandlers({ ...deps, transcriber }),

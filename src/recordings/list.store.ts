@@ -3,11 +3,12 @@
  *
  * A page is read from an index that has its order, so its cost depends on the page, not on the table. If a filter names
  * a set of its own (an external id, a folder, a search), the page starts from that set. Other filters and the caller's
- * visibility apply to the rows walked, whose number is bounded (walk.ts).
+ * visibility apply to the rows scanned, whose number is bounded (bounded-scan.ts).
  */
+
+import { marginOf, type Place, SCAN_ROWS, type Scanned, scan, wholly } from '../platform/db/bounded-scan.ts'
 import { asMoment, behind, type Moment, type Position } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
-import { marginOf, type Place, WALK_ROWS, type Walked, walk, wholly } from '../platform/db/walk.ts'
 import type { Found } from '../transcripts/service.ts'
 import type { AssetStatus, TranscriptStatus } from './model.ts'
 import { orderOfList } from './rules.ts'
@@ -58,7 +59,7 @@ export async function listRecordings(
   scope: ListScope,
   filter: ListFilter,
   slice: ListSlice,
-): Promise<Walked<ListRow, string>> {
+): Promise<Scanned<ListRow, string>> {
   const moments = orderOfList(filter)
   const source = sourceOf(query, scope, filter, slice)
   const page = () => query<ListRow[]>`
@@ -76,12 +77,12 @@ export async function listRecordings(
     ${source.order}
     limit ${slice.limit + 1}
     offset ${slice.offset}`
-  const { walked } = source
-  if (walked === null) return wholly(await page())
-  return walk({
+  const { scanned } = source
+  if (scanned === null) return wholly(await page())
+  return scan({
     limit: slice.limit,
     page,
-    end: () => endOf(query, walked),
+    end: () => endOf(query, scanned),
     placeOf: (row) => [row[moments], row.id],
   })
 }
@@ -91,8 +92,8 @@ interface Source {
   readonly rows: Condition
   readonly where: Condition
   readonly order: Condition
-  /** What is walked for the rows, with the columns `id` and `moment`, in their order; null where they are found without. */
-  readonly walked: Condition | null
+  /** What is scanned for the rows, with the columns `id` and `moment`, in their order; null where they are found without. */
+  readonly scanned: Condition | null
 }
 
 function sourceOf(query: Query, scope: ListScope, filter: ListFilter, { after }: ListSlice): Source {
@@ -110,7 +111,8 @@ function sourceOf(query: Query, scope: ListScope, filter: ListFilter, { after }:
               and filed.folder_id = ${filter.folderId}
           )`
   // A single recording needs no order. With one, PostgreSQL would scan the index of that order.
-  if (filter.id !== undefined) return { rows: query`recording r`, where: filed, order: query``, walked: null }
+  if (filter.id !== undefined)
+    return { rows: query`recording r`, where: filed, order: query``, scanned: null }
   const among = scope.found?.among ?? null
   const further = behind(query, column, 'r.id', after)
   if (among !== null) {
@@ -125,11 +127,11 @@ function sourceOf(query: Query, scope: ListScope, filter: ListFilter, { after }:
       ${newest}
       offset 0
     ) as r`
-    return { rows, where: filed, order: newest, walked: null }
+    return { rows, where: filed, order: newest, scanned: null }
   }
   if (filter.folderId !== undefined && column === 'r.created_at')
     return sourceOfFolder(query, organizationId, filter.folderId, after)
-  const walked = query`
+  const scanned = query`
     select r.id, ${query(column)} as moment
     from recording r
     where r.organization_id = ${organizationId}
@@ -143,9 +145,9 @@ function sourceOf(query: Query, scope: ListScope, filter: ListFilter, { after }:
       ${startedWithin(query, filter)}
       ${further}
     ${newest}
-    limit ${marginOf(query, query`${WALK_ROWS}::int`)}
+    limit ${marginOf(query, query`${SCAN_ROWS}::int`)}
   ) as r`
-  return { rows, where: filed, order: newest, walked }
+  return { rows, where: filed, order: newest, scanned }
 }
 
 function sourceOfFolder(
@@ -154,7 +156,7 @@ function sourceOfFolder(
   folderId: string,
   after: ListSlice['after'],
 ): Source {
-  const walked = query`
+  const scanned = query`
     select listed.recording_id as id, listed.recording_created_at as moment
     from recording_folder listed
     where listed.folder_id = ${folderId}
@@ -163,11 +165,11 @@ function sourceOfFolder(
   return {
     // The folder's index gives the order. Each recording is looked up by its id.
     rows: query`
-      (${walked} limit ${marginOf(query, query`${WALK_ROWS}::int`)}) as listed
+      (${scanned} limit ${marginOf(query, query`${SCAN_ROWS}::int`)}) as listed
       cross join lateral ${recordingOf(query, organizationId, 'listed.id')} as r`,
     where: query``,
     order: query`order by listed.moment desc, listed.id desc`,
-    walked,
+    scanned,
   }
 }
 
@@ -180,10 +182,10 @@ const recordingOf = (query: Query, organizationId: string, id: string) => query`
   offset 0
 )`
 
-async function endOf(query: Query, walked: Condition): Promise<Place<string> | null> {
+async function endOf(query: Query, scanned: Condition): Promise<Place<string> | null> {
   const [row] = await query<{ moment: string; id: string }[]>`
     select ${asMoment(query, 'last.moment')} as moment, last.id
-    from (${walked} limit 1 offset ${WALK_ROWS}::int) as last`
+    from (${scanned} limit 1 offset ${SCAN_ROWS}::int) as last`
   return row === undefined ? null : [row.moment, row.id]
 }
 

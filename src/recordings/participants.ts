@@ -3,6 +3,7 @@ import type { People, PersonInput } from '../people/service.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
+import * as meetings from './meeting.store.ts'
 import { type Participant, samePerson } from './rules.ts'
 import * as store from './store.ts'
 
@@ -13,6 +14,39 @@ export function recordingsOfPerson(
   personId: number,
 ): Promise<readonly string[]> {
   return store.recordingsOfPerson(tx, organizationId, personId)
+}
+
+/** Longest name of a speaker, in code points. */
+const MAX_NAME = 255
+
+/**
+ * Makes the speakers of a meeting participants, by the names that the meeting shows. Who they are is not known.
+ * @param names by speaker number; null or blank: not recognised
+ */
+export function nameSpeakers(
+  tx: Tx,
+  organizationId: string,
+  recordingId: string,
+  names: readonly (string | null)[],
+): Promise<void> {
+  const named = names.flatMap((name, speaker) => {
+    const clean = (name ?? '')
+      .toWellFormed()
+      .replaceAll(/\p{Cc}+/gu, ' ')
+      .trim()
+    return clean === '' ? [] : [{ speaker, name: [...clean].slice(0, MAX_NAME).join('') }]
+  })
+  return meetings.insertNamedParticipants(tx, organizationId, recordingId, named)
+}
+
+/** Sets start and end of a recording of a meeting where the caller has not. */
+export function fillTimes(
+  tx: Tx,
+  organizationId: string,
+  recordingId: string,
+  times: { readonly startedAt: Date | null; readonly completedAt: Date | null },
+): Promise<void> {
+  return meetings.fillTimes(tx, organizationId, recordingId, times)
 }
 
 /** Removes the person from the participants of every recording. @returns the number of participations */

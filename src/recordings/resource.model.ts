@@ -2,6 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { positionedPageOf, positionQuery } from '../http/paging.ts'
 import { momentParameter } from '../http/parameters.ts'
+import { Meeting } from '../meetings/model.ts'
 import { CanonicalRecord, TypedValue } from '../metadata/model.ts'
 import {
   createdAt,
@@ -52,8 +53,14 @@ const Participant = named(
       minimum: 0,
       description: 'The number of this person as a speaker of the transcript.',
     }),
-    personId: uuid('The `uuid` of the person.'),
-    firstName: orNull(Type.String(), 'First name; null if unknown.'),
+    personId: orNull(
+      uuid('The `uuid` of the person.'),
+      'The `uuid` of the person; null for a speaker of a meeting, of whom only the name is known.',
+    ),
+    firstName: orNull(
+      Type.String(),
+      'First name; null if unknown. Without a `personId`: the whole name that the meeting shows.',
+    ),
     lastName: orNull(Type.String(), 'Last name; null if unknown.'),
     email: orNull(Type.String(), 'E-mail address; null if unknown.'),
   }),
@@ -109,6 +116,10 @@ export const Recording = named(
         ),
       },
       { description: 'Status of the transcript.' },
+    ),
+    meeting: orNull(
+      Meeting,
+      'The meeting that a recorder joins for this recording; null for other recordings.',
     ),
     participants: Type.Array(Participant, { description: 'The speakers, in the order of `speaker`.' }),
     record: orNull(

@@ -246,6 +246,15 @@ function resourceOf({ metadata, ...row }: Found, urls: PlayerUrls | null) {
       source: row.transcriptSource,
       ...awaitedOf(row.transcriptStatus, row.assetStatus),
     },
+    meeting:
+      row.meetingStatus === null
+        ? null
+        : {
+            platform: row.meetingPlatform,
+            status: row.meetingStatus,
+            joinedAt: row.meetingJoinedAt,
+            endedAt: row.meetingEndedAt,
+          },
     participants: row.participants,
     record: metadata.canonical,
     metadata: metadata.all,

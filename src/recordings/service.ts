@@ -15,6 +15,7 @@ import { awaitFromUrl } from '../assets/service.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
 import { deleteDiscarded, discardMedia, requestMedia } from '../media/service.ts'
+import { discardMeeting } from '../meetings/discard.ts'
 import { recordingMessages } from '../messages/recording.ts'
 import { transcriptionMessages } from '../messages/transcription.ts'
 import {
@@ -25,9 +26,8 @@ import {
 } from '../metadata/service.ts'
 import type { People } from '../people/service.ts'
 import type { Alongside } from '../platform/db/alongside.ts'
+import { assertReached, type Scanned, wholly } from '../platform/db/bounded-scan.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
-import { transaction } from '../platform/db/transaction.ts'
-import { assertReached, type Walked, wholly } from '../platform/db/walk.ts'
 import { AppError } from '../platform/errors.ts'
 import { checkSpeakers } from '../transcripts/rules.ts'
 import { deleteTranscript, readTranscript, recordingsFound, writeTranscript } from '../transcripts/service.ts'
@@ -82,6 +82,18 @@ export function createRecordings(deps: RecordingsDeps) {
       }
     },
 
+    /**
+     * Creates the recording of a meeting, without media and transcript, in the caller's transaction. The caller has resolved the
+     * folders.
+     */
+    async createForMeeting(
+      writing: Writing,
+      id: string,
+      draft: Pick<RecordingDraft, 'displayName' | 'folderIds' | 'source'>,
+    ): Promise<void> {
+      await write(deps, writing, id, { ...EMPTY, ...draft })
+    },
+
     /** @throws AppError 404 */
     async get(viewer: Viewer, id: string): Promise<Found> {
       return (
@@ -118,9 +130,10 @@ export function createRecordings(deps: RecordingsDeps) {
      * deleted before this returns, unless the object store is unavailable. @throws AppError 404
      */
     async remove(viewer: Viewer, id: string, also?: Alongside): Promise<void> {
-      await transaction(sql, async (tx) => {
+      await transactionWithOutbox(deps, async (tx, outbox) => {
         if (!(await store.lockRecording(tx, id, folders.visibleRecording(tx, viewer)))) throwNoRecording()
         await deleteTranscript(tx, viewer.organizationId, id)
+        await discardMeeting(tx, outbox, { organizationId: viewer.organizationId, recordingId: id })
         await discardMedia(tx, { organizationId: viewer.organizationId, recordingId: id })
         await discardUploads(tx, { organizationId: viewer.organizationId, recordingId: id })
         await store.deleteRecording(tx, viewer.organizationId, id)
@@ -143,7 +156,17 @@ export function addToFolders(
   return store.insertFolders(tx, organizationId, recordingId, folderIds)
 }
 
-interface Writing {
+const EMPTY: Omit<RecordingDraft, 'displayName' | 'folderIds' | 'source'> = {
+  startedAt: null,
+  completedAt: null,
+  summary: null,
+  assetUrl: null,
+  transcript: null,
+  participants: [],
+  record: {},
+}
+
+export interface Writing {
   readonly tx: Tx
   readonly outbox: Outbox
   readonly viewer: Viewer
@@ -244,7 +267,7 @@ async function list(
   viewer: Viewer,
   { externalId, text, ...filter }: ListRequest,
   slice: lists.ListSlice,
-): Promise<Walked<Listed, string>> {
+): Promise<Scanned<Listed, string>> {
   const { organizationId } = viewer
   if (filter.folderId !== undefined) await folders.get(viewer, filter.folderId)
   const holder =

@@ -113,10 +113,15 @@ export interface RecordingRow {
   readonly assetPosterKey: string | null
   readonly transcriptStatus: TranscriptStatus
   readonly transcriptSource: TranscriptSource | null
+  readonly meetingPlatform: string | null
+  readonly meetingStatus: string | null
+  readonly meetingJoinedAt: Date | null
+  readonly meetingEndedAt: Date | null
   readonly folderIds: readonly string[]
   readonly participants: readonly {
     readonly speaker: number
-    readonly personId: string
+    /** null: a speaker of a meeting, of whom only the name is known. */
+    readonly personId: string | null
     readonly firstName: string | null
     readonly lastName: string | null
     readonly email: string | null
@@ -139,6 +144,8 @@ export async function findRecording(
       r.asset_object_key as "assetObjectKey", r.asset_content_type as "assetContentType", r.asset_file_size as "assetFileSize",
       r.asset_waveform_key as "assetWaveformKey", r.asset_poster_key as "assetPosterKey",
       r.transcript_status as "transcriptStatus", r.transcript_source as "transcriptSource",
+      m.platform as "meetingPlatform", m.status as "meetingStatus", m.joined_at as "meetingJoinedAt",
+      m.ended_at as "meetingEndedAt",
       array(
         select f.id
         from recording_folder rf
@@ -152,18 +159,20 @@ export async function findRecording(
           select json_agg(
             json_build_object(
               'speaker', p.speaker, 'personId', person.public_id,
-              'firstName', person.first_name, 'lastName', person.last_name, 'email', person.email
+              'firstName', coalesce(person.first_name, p.name), 'lastName', person.last_name, 'email', person.email
             )
             order by p.speaker
           )
           from recording_participant p
-          join person on person.id = p.person_id
+          left join person on person.id = p.person_id
           where p.recording_id = r.id
             and p.organization_id = r.organization_id
         ),
         '[]'
       ) as participants
     from recording r
+    left join meeting_join m on m.recording_id = r.id
+      and m.organization_id = r.organization_id
     where ${visible}
       and r.id = ${recordingId}`
   return row
@@ -186,9 +195,9 @@ export async function isShown(query: Query, recordingId: string, objectKey: stri
 /** The participants of a recording in the order of their speaker numbers, with their names. */
 export function speakersOf(query: Query, organizationId: string, recordingId: string) {
   return query<{ speaker: number; firstName: string | null; lastName: string | null }[]>`
-    select p.speaker, person.first_name as "firstName", person.last_name as "lastName"
+    select p.speaker, coalesce(person.first_name, p.name) as "firstName", person.last_name as "lastName"
     from recording_participant p
-    join person on person.id = p.person_id
+    left join person on person.id = p.person_id
     where p.organization_id = ${organizationId}
       and p.recording_id = ${recordingId}
     order by p.speaker`

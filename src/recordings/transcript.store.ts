@@ -81,6 +81,18 @@ export async function endTranscription(
   return count === 1
 }
 
+/** waiting | failed → completed, by the recorder of a meeting. @returns false if the recording has a transcript, or one is being created */
+export async function completeByRecorder(tx: Tx, { organizationId, recordingId }: Subject): Promise<boolean> {
+  const { count } = await tx`
+    update recording
+    set transcript_status = 'completed', transcript_source = 'automatic', updated_at = now()
+    where organization_id = ${organizationId}
+      and id = ${recordingId}
+      and transcript_status in ('waiting', 'failed')
+      and transcript_source is null`
+  return count === 1
+}
+
 /**
  * completed | failed → waiting, and deletes the automatic summary of that transcript. A `queued` or `processing`
  * transcript stays: its message uses the new media, if necessary in one more attempt.

@@ -37,6 +37,14 @@ export function endTranscription(
 }
 
 /**
+ * The recorder of a meeting has made the transcript, which the caller writes.
+ * @returns false if the recording has one, or one is being created
+ */
+export function completeByRecorder(tx: Tx, recording: store.Subject): Promise<boolean> {
+  return store.completeByRecorder(tx, recording)
+}
+
+/**
  * Makes a completed or failed automatic transcript wait again, without its automatic summary. The caller deletes the
  * utterances. @returns false if there is nothing to reset, or the caller supplied the transcript
  */

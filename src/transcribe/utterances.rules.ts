@@ -14,6 +14,8 @@ import type { Segment } from './output.rules.ts'
 
 export interface FittedTranscript {
   readonly utterances: readonly Utterance[]
+  /** The label of each speaker number; null: the output named none. */
+  readonly speakers: readonly (string | null)[]
   /** Number of utterances dropped because of the limits. */
   readonly leftOut: number
 }
@@ -21,7 +23,8 @@ export interface FittedTranscript {
 /** `durationSeconds`: length of the audio; null if unknown. */
 export function toUtterances(segments: readonly Segment[], durationSeconds: number | null): FittedTranscript {
   const timed = inOrder(timedSegments(segments, durationSeconds))
-  return fit(withoutOverlaps(inOrder(numbered(timed).flatMap(splitLong))))
+  const { utterances, speakers } = numbered(timed)
+  return { ...fit(withoutOverlaps(inOrder(utterances.flatMap(splitLong)))), speakers }
 }
 
 function inOrder<T extends Pick<Utterance, 'startSec'>>(list: readonly T[]): readonly T[] {
@@ -66,13 +69,14 @@ function clamp(value: number, least: number, most: number): number {
 const toMilliseconds = (seconds: number) => Math.round(seconds * 1_000) / 1_000
 
 /** 0, 1, 2 in the order in which labels appear. Without labels, every speaker is 0. */
-function numbered(segments: readonly Timed[]): readonly Utterance[] {
+function numbered(segments: readonly Timed[]): Pick<FittedTranscript, 'utterances' | 'speakers'> {
   const numbers = new Map<string | null, number>()
-  return segments.map(({ startSec, endSec, text, speaker: label }) => {
+  const utterances = segments.map(({ startSec, endSec, text, speaker: label }) => {
     const speaker = numbers.get(label) ?? numbers.size
     numbers.set(label, speaker)
     return { startSec, endSec, text, speaker }
   })
+  return { utterances, speakers: [...numbers.keys()] }
 }
 
 /** Ends an utterance where its speaker's next one begins. Input and output are ordered. */
@@ -132,7 +136,7 @@ function skipCharacters(text: string, from: number, count: number): number {
   return at
 }
 
-function fit(utterances: readonly Utterance[]): FittedTranscript {
+function fit(utterances: readonly Utterance[]): Omit<FittedTranscript, 'speakers'> {
   const joined = joinNeighbours(utterances)
   let characters = 0
   const fitting = joined.slice(0, MAX_UTTERANCES).filter(({ text }) => {

@@ -3,8 +3,13 @@ import type { Json, Query, Tx } from '../platform/db/pool.ts'
 import { ACTIVE_PHASES } from './rules.ts'
 import type { UploadState } from './state.ts'
 
-interface UploadRef extends Pick<UploadState, 'id' | 'recordingId'> {
+interface UploadRef extends Pick<UploadState, 'id'> {
   readonly organizationId: string
+}
+
+interface RecordingRef {
+  readonly organizationId: string
+  readonly recordingId: string
 }
 
 /** True for uploads whose bytes may still become media. */
@@ -20,7 +25,7 @@ export async function awaitedKeys(query: Query): Promise<readonly string[]> {
 }
 
 /** Discards the received bytes of an upload that has just ended or starts over. */
-export async function discardUpload(tx: Tx, upload: Pick<UploadRef, 'id' | 'organizationId'>): Promise<void> {
+export async function discardUpload(tx: Tx, upload: UploadRef): Promise<void> {
   await tx`
     insert into upload_garbage (object_key, organization_id, resume_state, delete_after)
     select object_key, organization_id, resume_state, now()
@@ -32,10 +37,7 @@ export async function discardUpload(tx: Tx, upload: Pick<UploadRef, 'id' | 'orga
 }
 
 /** Called when the object is complete, or never will be. */
-export async function forgetParts(
-  tx: Tx,
-  { id, organizationId }: Pick<UploadRef, 'id' | 'organizationId'>,
-): Promise<void> {
+export async function forgetParts(tx: Tx, { id, organizationId }: UploadRef): Promise<void> {
   await tx`
     delete from upload_part
     where organization_id = ${organizationId}
@@ -43,10 +45,7 @@ export async function forgetParts(
 }
 
 /** Discards the bytes kept from earlier uploads of the recording, because other media has taken their place. */
-export async function discardKept(
-  tx: Tx,
-  { organizationId, recordingId }: Omit<UploadRef, 'id'>,
-): Promise<void> {
+export async function discardKept(tx: Tx, { organizationId, recordingId }: RecordingRef): Promise<void> {
   const kept = await tx<{ id: string }[]>`
     update upload
     set bytes_kept = false
@@ -58,10 +57,7 @@ export async function discardKept(
 }
 
 /** Discards the bytes of uploads of a recording that is being deleted, if they are active or their bytes were kept. */
-export async function discardUploads(
-  tx: Tx,
-  { organizationId, recordingId }: Omit<UploadRef, 'id'>,
-): Promise<void> {
+export async function discardUploads(tx: Tx, { organizationId, recordingId }: RecordingRef): Promise<void> {
   await tx`
     insert into upload_garbage (object_key, organization_id, resume_state, delete_after)
     select object_key, organization_id, resume_state, now()

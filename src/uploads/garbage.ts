@@ -7,14 +7,14 @@
 import type { Deps } from '../container.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import * as store from './garbage.store.ts'
-import type { UploadRef } from './store.ts'
+import type { RecordingRef, UploadRef } from './store.ts'
 
 const ENTRIES_AT_ONCE = 50
 
 type GarbageDeps = Pick<Deps, 'sql' | 'storage' | 'log'>
 
 /** Has the bytes of the uploads of a recording deleted soon, for the transaction that deletes the recording. */
-export function discardUploads(tx: Tx, recording: Omit<UploadRef, 'id'>): Promise<void> {
+export function discardUploads(tx: Tx, recording: RecordingRef): Promise<void> {
   return store.discardUploads(tx, recording)
 }
 

@@ -2,13 +2,14 @@
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { IncomingPart, IncomingRecord } from '../platform/storage/incoming.ts'
 import { ACTIVE_PHASES, type ProcessingEvent, UPLOAD_EVENTS, type UploadErrorCode } from './rules.ts'
-import type { UploadRef } from './store.ts'
+import type { RecordingRef, UploadRef } from './store.ts'
 
 /** An upload whose bytes have all arrived, and how they were received. */
 export interface BegunUpload {
   readonly id: string
   readonly organizationId: string
-  readonly recordingId: string
+  /** null: the file is no media of a recording. */
+  readonly recordingId: string | null
   /** The key that `IncomingStore.publish` makes an object. */
   readonly objectKey: string
   readonly fileName: string
@@ -66,7 +67,7 @@ export async function changePhase(
 /** Whether an upload brings, or may still bring, media of the recording. */
 export async function hasActiveUpload(
   tx: Tx,
-  { organizationId, recordingId }: Omit<UploadRef, 'id'>,
+  { organizationId, recordingId }: RecordingRef,
 ): Promise<boolean> {
   const { count } = await tx`
     select 1
@@ -81,7 +82,7 @@ export async function hasActiveUpload(
 /** The recording's upload that is being processed, if any. */
 export async function findProcessed(
   tx: Tx,
-  { organizationId, recordingId }: Omit<UploadRef, 'id'>,
+  { organizationId, recordingId }: RecordingRef,
 ): Promise<string | null> {
   const [found] = await tx<{ id: string }[]>`
     select id
@@ -95,7 +96,7 @@ export async function findProcessed(
 /** Sets the newest upload with kept bytes back to `processing`. @returns its id; null if the recording has none */
 export async function processAgain(
   tx: Tx,
-  { organizationId, recordingId }: Omit<UploadRef, 'id'>,
+  { organizationId, recordingId }: RecordingRef,
 ): Promise<string | null> {
   const { from, to } = UPLOAD_EVENTS.processAgain
   const [found] = await tx<{ id: string }[]>`
@@ -122,7 +123,7 @@ export async function processAgain(
  */
 export async function recordingsToProcessAgain(query: Query, organizationId: string) {
   const rows = await query<{ recordingId: string }[]>`
-    select u.recording_id as "recordingId"
+    select r.id as "recordingId"
     from upload u
     join recording r on r.id = u.recording_id
     where u.organization_id = ${organizationId}

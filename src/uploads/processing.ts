@@ -9,15 +9,17 @@ import type { IncomingRecord } from '../platform/storage/incoming.ts'
 import * as garbage from './garbage.store.ts'
 import * as store from './processing.store.ts'
 import type { ProcessingEvent, UploadErrorCode } from './rules.ts'
-import { lockRecordingOf, type UploadRef } from './store.ts'
+import { lockRecordingOf, type RecordingRef, type UploadRef } from './store.ts'
 
 /** An upload whose bytes have all arrived. */
-export interface ProcessedUpload extends Omit<store.BegunUpload, 'resumeState'> {
+export interface ProcessedUpload extends Omit<store.BegunUpload, 'resumeState' | 'recordingId'> {
+  readonly recordingId: string
   /** Argument of `IncomingStore.publish`. */
   readonly whole: IncomingRecord
 }
 
-type RecordingRef = Omit<UploadRef, 'id'>
+/** An upload of a recording. */
+type MediaRef = UploadRef & RecordingRef
 
 /**
  * Begins an attempt, whatever an earlier one left. Locks the recording. Takes the id alone, because the actor's message
@@ -28,9 +30,10 @@ export async function beginProcessing(tx: Tx, uploadId: string): Promise<Process
   await lockRecordingOf(tx, uploadId)
   const begun = await store.setProcessing(tx, uploadId)
   if (begun === null) return null
-  const { resumeState, ...upload } = begun
+  const { resumeState, recordingId, ...upload } = begun
+  if (recordingId === null) return null
   const parts = await store.partsOf(tx, upload)
-  return { ...upload, whole: { offset: upload.fileSize, resumeState, parts: [...parts] } }
+  return { ...upload, recordingId, whole: { offset: upload.fileSize, resumeState, parts: [...parts] } }
 }
 
 /**
@@ -41,7 +44,7 @@ export async function beginProcessing(tx: Tx, uploadId: string): Promise<Process
  */
 export async function moveUpload(
   tx: Tx,
-  upload: UploadRef,
+  upload: MediaRef,
   event: ProcessingEvent,
   errorCode: UploadErrorCode | null = null,
 ): Promise<boolean> {

@@ -9,7 +9,7 @@ import type { Json, Query, Tx } from '../platform/db/pool.ts'
 import type { IncomingRecord } from '../platform/storage/incoming.ts'
 import { discardUpload } from './garbage.store.ts'
 import { displayNameOf, TIMEOUT_SECONDS, UPLOAD_EVENTS } from './rules.ts'
-import { columns, lockRecordingOf, type UploadRef, type UploadRow } from './store.ts'
+import { columns, lockRecordingOf, subjectOf, type UploadRef, type UploadRow } from './store.ts'
 
 /** The upload as claimed by its newest request. */
 export interface WriteClaim extends UploadRef {
@@ -110,7 +110,8 @@ export async function markArriving(tx: Tx, claim: WriteClaim): Promise<boolean> 
     set expires_at = ${deadline(tx)}
     where ${isClaimedBy(tx, claim)}`
   if (marked.count === 0) return false
-  await moveAsset(tx, claim, 'uploadBegins')
+  const subject = subjectOf(claim)
+  if (subject !== null) await moveAsset(tx, subject, 'uploadBegins')
   return true
 }
 
@@ -144,7 +145,8 @@ export async function complete(tx: Tx, claim: WriteClaim, record: IncomingRecord
       and file_size = ${record.offset}`
   if (completed.count === 0) return false
   await insertParts(tx, claim, record)
-  await completeUpload(tx, claim, displayNameOf(claim.fileName))
+  const subject = subjectOf(claim)
+  if (subject !== null) await completeUpload(tx, subject, displayNameOf(claim.fileName))
   return true
 }
 

@@ -6,7 +6,9 @@
  */
 
 import { transactionWithOutbox } from '../actors/mailbox.ts'
+import type { NewMessage } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
+import { codingSessionMessages } from '../messages/coding-session.ts'
 import { recordingMessages } from '../messages/recording.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { IncomingRecord, IncomingWriter } from '../platform/storage/incoming.ts'
@@ -23,7 +25,7 @@ import {
   UploadClosed,
   UploadTooLarge,
 } from './state.ts'
-import { findUpload, type UploadRef, type UploadRow } from './store.ts'
+import { findById, type UploadRef, type UploadRow } from './store.ts'
 
 /** The object is created before its content type is known. */
 const CONTENT_TYPE = 'application/octet-stream'
@@ -217,7 +219,7 @@ class Sink {
 
   async #restart(): Promise<void> {
     const { sql, newId } = this.#context
-    const key = objectKeyOf(this.#claim.recordingId, newId())
+    const key = objectKeyOf(this.#claim, newId())
     const restarted = await transaction(sql, (tx) => store.restart(tx, this.#claim, key))
     if (restarted === null) throw await refusal(this.#context, this.#claim)
     this.#claim = restarted
@@ -236,9 +238,7 @@ class Sink {
     const recorded = await transactionWithOutbox(this.#context, async (tx, outbox) => {
       if (!isLast) return store.recordProgress(tx, claim, record)
       if (!(await store.complete(tx, claim, record))) return false
-      const { organizationId, recordingId, id: uploadId } = claim
-      const options = { payload: { uploadId }, organizationId }
-      await outbox.send([recordingMessages.message(recordingId, 'process_upload', options)])
+      await outbox.send([processingOf(claim)])
       return true
     })
     if (!recorded) throw await refusal(this.#context, claim)
@@ -248,13 +248,25 @@ class Sink {
   }
 }
 
+/** The message to the actor that uses the complete file. */
+function processingOf({ organizationId, recordingId, id: uploadId }: UploadRef): NewMessage {
+  if (recordingId === null)
+    return codingSessionMessages.message(uploadId, 'process_upload', { organizationId })
+  return recordingMessages.message(recordingId, 'process_upload', { payload: { uploadId }, organizationId })
+}
+
 /** Each attempt has its own key, so its objects cannot be mistaken for those of another attempt. */
-export function objectKeyOf(recordingId: string, attempt: string): string {
-  return `recordings/${recordingId}/${attempt}/source`
+export function objectKeyOf(
+  { id, recordingId }: Pick<UploadRef, 'id' | 'recordingId'>,
+  attempt: string,
+): string {
+  return recordingId === null
+    ? `coding-sessions/${id}/${attempt}/source`
+    : `recordings/${recordingId}/${attempt}/source`
 }
 
 async function stateOf({ sql }: ReceiveContext, upload: UploadRef): Promise<UploadRow> {
-  const state = await findUpload(sql, upload.organizationId, upload.recordingId, upload.id)
+  const state = await findById(sql, upload)
   if (state === undefined) throw new UnknownUpload('the upload no longer exists')
   return state
 }

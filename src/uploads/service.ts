@@ -102,14 +102,14 @@ function identityOf(viewer: Viewer, body: CreateUpload): UploadIdentity {
 }
 
 /** Refuses a file that is too large before the client sends any of it. @throws AppError 413 */
-function assertFits(fileSize: number, limitBytes: number): void {
+export function assertFits(fileSize: number, limitBytes: number): void {
   if (fileSize <= limitBytes) return
   const message = `The file has ${fileSize} bytes; this service stores files of at most ${limitBytes}.`
   throw new AppError('upload_too_large', message, { extra: { limitBytes } })
 }
 
 /** @throws AppError 429 */
-async function assertRoom(tx: Tx, organizationId: string, limit: number): Promise<void> {
+export async function assertRoom(tx: Tx, organizationId: string, limit: number): Promise<void> {
   if (limit === 0) return
   await lockOrganization(tx, organizationId)
   if ((await store.countWaiting(tx, organizationId, limit)) < limit) return
@@ -176,11 +176,11 @@ async function write(
     userId: viewer.kind === 'user' ? viewer.userId : null,
     origin,
     tokenHash: hashOf(token),
-    objectKey: objectKeyOf(recordingId, newId()),
+    objectKey: objectKeyOf({ id, recordingId }, newId()),
   })
 }
 
-function hashOf(token: string): Uint8Array {
+export function hashOf(token: string): Uint8Array {
   const hash = hashOfToken(token)
   if (hash === null) throw new Error('the service created a malformed upload token')
   return hash
@@ -192,7 +192,7 @@ function ingestionActive(): AppError {
   return new AppError('media_ingestion_active', message)
 }
 
-function notCancellable({ state }: UploadNotCancellable): AppError {
+export function notCancellable({ state }: UploadNotCancellable): AppError {
   const message = `Only an upload that waits for bytes can be cancelled; this one is ${state.phase}.`
   return new AppError('upload_not_cancellable', message)
 }

@@ -6,7 +6,8 @@ import type { Phase, UploadErrorCode } from './rules.ts'
  */
 export interface UploadState {
   readonly id: string
-  readonly recordingId: string
+  /** null: the file is no media of a recording (`file-uploads.ts`). */
+  readonly recordingId: string | null
   readonly phase: Phase
   /** Number of stored bytes. */
   readonly offset: number

@@ -4,7 +4,7 @@
  * A statement that changes an upload's phase runs under the lock of its recording's row, because the asset changes with
  * the phase. An upload past its deadline counts as failed, even before that is written.
  */
-import { awaitUpload, moveAsset } from '../assets/service.ts'
+import { awaitUpload, moveAsset, type Subject } from '../assets/service.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { discardUpload } from './garbage.store.ts'
 import { ACTIVE_PHASES, TIMEOUT_SECONDS, UPLOAD_EVENTS, type UploadIdentity } from './rules.ts'
@@ -20,6 +20,16 @@ export interface UploadRow extends UploadState {
 
 /** Identifies an upload that exists, or existed. */
 export type UploadRef = Pick<UploadRow, 'id' | 'organizationId' | 'recordingId'>
+
+export interface RecordingRef {
+  readonly organizationId: string
+  readonly recordingId: string
+}
+
+/** The asset that changes with the upload; null if the file is no media of a recording. */
+export function subjectOf({ organizationId, recordingId }: UploadRef): Subject | null {
+  return recordingId === null ? null : { organizationId, recordingId }
+}
 
 const isOverdue = (query: Query) => query`(u.phase = 'waiting' and u.expires_at <= now())`
 
@@ -49,6 +59,19 @@ export async function findUpload(
   return row
 }
 
+/** An upload of any kind, for the service itself. */
+export async function findById(
+  query: Query,
+  { organizationId, id }: Pick<UploadRef, 'id' | 'organizationId'>,
+): Promise<UploadRow | undefined> {
+  const [row] = await query<UploadRow[]>`
+    select ${columns(query)}
+    from upload u
+    where u.organization_id = ${organizationId}
+      and u.id = ${id}`
+  return row
+}
+
 export async function findByToken(query: Query, tokenHash: Uint8Array): Promise<UploadRow | undefined> {
   const [row] = await query<UploadRow[]>`
     select ${columns(query)}
@@ -57,7 +80,7 @@ export async function findByToken(query: Query, tokenHash: Uint8Array): Promise<
   return row
 }
 
-/** Locks the recording of the upload. Takes the upload's id alone, because the processing actor knows nothing else. */
+/** Locks the recording of the upload, if it has one. Takes the upload's id alone, because the processing actor knows nothing else. */
 export async function lockRecordingOf(tx: Tx, uploadId: string): Promise<void> {
   await tx`
     select 1
@@ -106,7 +129,7 @@ export async function countWaiting(tx: Tx, organizationId: string, limit: number
 export interface NewUpload extends UploadIdentity {
   readonly id: string
   readonly organizationId: string
-  readonly recordingId: string
+  readonly recordingId: string | null
   readonly userId: string | null
   readonly origin: string | null
   readonly tokenHash: Uint8Array
@@ -118,7 +141,8 @@ export interface NewUpload extends UploadIdentity {
  * plays stays until the upload replaces it.
  */
 export async function insertUpload(tx: Tx, row: NewUpload): Promise<UploadRow> {
-  await awaitUpload(tx, row)
+  const subject = subjectOf(row)
+  if (subject !== null) await awaitUpload(tx, subject)
   const [upload] = await tx<UploadRow[]>`
     insert into upload as u (
       id, organization_id, recording_id, user_id, phase, file_name, file_size, source, folder_id, batch_id,
@@ -164,9 +188,9 @@ export async function endWaiting(tx: Tx, upload: UploadRef, event: 'cancel' | 'e
       and phase = any(${[...from]}::text[])
       and ${event === 'expire' ? tx`expires_at <= now()` : tx`expires_at > now()`}`
   if (ended.count === 0) return false
-  await (event === 'expire'
-    ? moveAsset(tx, upload, 'uploadExpires', 'upload_expired')
-    : moveAsset(tx, upload, 'uploadIsCancelled'))
+  const subject = subjectOf(upload)
+  if (subject !== null && event === 'expire') await moveAsset(tx, subject, 'uploadExpires', 'upload_expired')
+  if (subject !== null && event === 'cancel') await moveAsset(tx, subject, 'uploadIsCancelled')
   await discardUpload(tx, upload)
   return true
 }

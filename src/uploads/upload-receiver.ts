@@ -75,8 +75,7 @@ export function createUploadReceiver(
       // An upload in another phase takes no bytes and never waits for bytes again.
       if (found.phase !== 'waiting') return found
       const fenced = await activeRequests.run(found.id, () => fence(sql, found))
-      const { organizationId, recordingId, id } = found
-      return fenced ?? (await store.findUpload(sql, organizationId, recordingId, id)) ?? null
+      return fenced ?? (await store.findById(sql, found)) ?? null
     },
     receive: (upload, request) =>
       activeRequests.run(upload.id, (cut) => receiveAlone(context, upload, request, cut)),
@@ -98,7 +97,7 @@ async function cancel(
   const { isNew, state } = await transaction(deps.sql, async (tx) => {
     await store.lockRecordingOf(tx, id)
     const isNew = await store.endWaiting(tx, upload, 'cancel')
-    return { isNew, state: await store.findUpload(tx, organizationId, recordingId, id) }
+    return { isNew, state: await store.findById(tx, upload) }
   })
   if (state === undefined) throw new UnknownUpload('the upload does not exist')
   if (state.phase !== 'cancelled') throw new UploadNotCancellable(state)

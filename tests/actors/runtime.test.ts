@@ -277,7 +277,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
     await start(
       sessions({
         ...applying,
-        async walk(message, tx) {
+        async step(message, tx) {
           await tx`insert into applied (key, seq, type) values (${message.key}, ${message.seq}, 'step')`
           const [row] = await tx<
             { steps: number }[]
@@ -288,7 +288,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
       NO_SWEEP,
     )
     const key = newKey()
-    await post([{ key, type: 'walk' }])
+    await post([{ key, type: 'step' }])
     await post([{ key, type: 'tick' }])
     await empty()
     expect(await appliedSeqs(key)).toEqual([1, 1, 1, 1, 2])

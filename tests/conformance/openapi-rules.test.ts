@@ -7,6 +7,7 @@ import { type RulesetDefinition, Spectral } from '@stoplight/spectral-core'
 import { oas } from '@stoplight/spectral-rulesets'
 import { ERRORS } from '../../src/error-catalogue.ts'
 import { createKnownObjects, filledPath } from '../support/known-objects.ts'
+import { RECORDER_ENV } from '../support/meetings.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is what is being judged here
@@ -16,7 +17,7 @@ let server: TestServer
 let document: Json
 
 beforeAll(async () => {
-  server = await startTestServer()
+  server = await startTestServer({ env: RECORDER_ENV })
   document = (await server.as('nobody').get('/openapi.json')).body
 })
 afterAll(() => server?.stop())
@@ -167,7 +168,9 @@ describe('an example', () => {
     const failures: string[] = []
     for (const { id, method, path, access, body, example, unique = [] } of server.features.operations) {
       // Examples that need media, or name an object by an id in the body, cannot run here.
-      if (body === undefined || ['createUserToken', 'createUpload'].includes(id)) continue
+      // A recovery stays under way here, because nothing works in the background.
+      const skipped = ['associateSession', 'createUserToken', 'createUpload', 'recoverWebhook']
+      if (body === undefined || skipped.includes(id)) continue
       for (const times of ['once', 'twice']) {
         const answer = await server.as(credentials[access][0]!).send(method, filledPath(path, known), {
           body: JSON.stringify(withNewValues(example, unique)),

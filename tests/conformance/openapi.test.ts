@@ -96,8 +96,8 @@ describe('OpenAPI document', () => {
         public: [],
         agent: [{ agentSecret: [] }],
         organization: [{ apiKey: [] }],
-        user: [{ userToken: [] }],
-        organizationOrUser: [{ apiKey: [] }, { userToken: [] }],
+        user: [{ userToken: [] }, { session: [] }],
+        organizationOrUser: [{ apiKey: [] }, { userToken: [] }, { session: [] }],
       })[access]
     const declared = everyOperation().map(({ method, path, id, access }) => ({
       call: `${method} ${path}`,

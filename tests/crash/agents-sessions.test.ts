@@ -181,7 +181,7 @@ async function expectInOrder() {
         max(created_at) over (partition by session_id order by sequence rows unbounded preceding) as latest
       from agent_signal
       where source = 'explicit_feedback'
-    ) as walked
+    ) as processed
     where created_at < latest`
   expect([...rows]).toEqual([])
 }

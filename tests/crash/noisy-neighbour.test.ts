@@ -143,9 +143,9 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
   async function expectNobodyBlamed(): Promise<void> {
     const { sql } = server.database
     expect([...(await sql`select * from death where organization_id = ${quiet.organizationId}`)]).toEqual([])
-    const parked = await sql`
+    const deadLetters = await sql`
       select * from actor_dead_letter join actor_mailbox using (key) where organization_id = ${quiet.organizationId}`
-    expect([...parked]).toEqual([])
+    expect([...deadLetters]).toEqual([])
   }
 
   /** Runs `work` while the noisy organization has this many concurrent requests. */

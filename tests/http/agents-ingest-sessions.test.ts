@@ -67,9 +67,9 @@ describe('status', () => {
     const { sessionId } = await agent.accept([userMessage(1), assistantMessage(3)])
     await server.database.sql`update agent_session set watermark = 3 where id = ${sessionId}`
     await agent.accept([userMessage(1, { revision: 2 }), userMessage(2), userMessage(4), assistantMessage(3)])
-    const revisits = await server.database.sql`
+    const lateEvents = await server.database.sql`
       select external_event_id as id from agent_late_event where session_id = ${sessionId} order by 1`
-    expect(revisits.map(({ id }) => id)).toEqual(['u1', 'u2'])
+    expect(lateEvents.map(({ id }) => id)).toEqual(['u1', 'u2'])
   })
 
   test('a request with only a repeated event finalises the session', async () => {

@@ -31,7 +31,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
   service = openIdentity({ databaseUrl: database.url })
   const { identity, sql } = service
-  authenticate = createAuthenticate({ identity, countFailure: async () => ({}) })
+  authenticate = createAuthenticate({ config: service.config, identity, countFailure: async () => ({}) })
   organizationId = (await identity.createOrganization('Acme')).id
   otherOrganizationId = (await identity.createOrganization('Other')).id
   apiKey = (await identity.createApiKey(organizationId, 'main')).apiKey
@@ -65,7 +65,7 @@ afterAll(async () => {
 })
 
 const call = (access: Access, headers: Record<string, string>) =>
-  authenticate(new Request('http://localhost/', { headers }), access, () => null)
+  authenticate(new Request('http://localhost/', { headers }), { access }, () => null)
 
 /** The code, and the status that the interface answers with it. */
 async function refusal(access: Access, sent: Record<string, string>) {

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Operation } from '../../src/http/operation.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
-import { createCodingSession } from '../support/coding-sessions.ts'
+import { createCodingSession, createSessionUpload } from '../support/coding-sessions.ts'
+import { insertEndedJoin } from '../support/meetings.ts'
 import { createField, createSource } from '../support/metadata.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from '../support/recordings.ts'
 import {
@@ -51,7 +52,11 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   apiKeyId: 'api_key_not_found',
   actorKey: 'actor_message_not_found',
   tokenId: 'user_token_not_found',
+  publicId: 'project_not_found',
+  userSessionId: 'user_session_not_found',
   codingSessionId: 'coding_session_not_found',
+  codingUploadId: 'coding_session_upload_not_found',
+  webhookId: 'webhook_not_found',
 }
 
 /** As the example of its operation, of which a second one is the same upload. */
@@ -84,14 +89,27 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
     transcript: [utterance(0, 1)],
     participants: [{ speaker: 0, email: 'ada@example.com' }],
   })
+  await insertEndedJoin(sql, organizationId, recordingId)
   const upload = await key.post(`/v3/rest/recordings/${recordingId}/uploads`, UPLOAD)
   const { uploadId } = upload.body
   const feedback = await feedbackObjects(key)
   const { userId: memberId } = await server.createUser(organizationId)
   const { id: tokenId } = (await key.post('/v3/rest/user-tokens', { userId: memberId })).body
-  const members = { memberId, tokenId, ...(await administrationObjects(key, organizationId)) }
+  const { id: strangerId } = (await user.get('/v3/rest/session')).body.user
+  const { id: userSessionId } = await server.features.identity.createSession(strangerId, null)
+  const members = {
+    memberId,
+    tokenId,
+    userSessionId,
+    ...(await webhookObjects(key)),
+    ...(await administrationObjects(key, organizationId)),
+  }
   const codingSessionId = await createCodingSession(key)
+  const codingUploadId = await createSessionUpload(key)
   const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
+  // A project with this session.
+  const { publicId } = (await key.post('/v3/rest/projects', { name: 'Checkout' })).body
+  await key.post(`/v3/rest/projects/${publicId}/agent-sessions`, { sessionId: codingSessionId })
   return {
     ...agents,
     sourceId,
@@ -101,6 +119,8 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
     recordingId,
     uploadId,
     codingSessionId,
+    codingUploadId,
+    publicId,
     ...feedback,
     ...members,
   }
@@ -116,6 +136,18 @@ async function administrationObjects(key: Client, organizationId: string) {
     insert into actor_dead_letter (key, seq, type, payload, attempts)
     values (${actorKey}, 1, 'advance', '{}', 3)`
   return { apiKeyId, actorKey, messageNumber: '1' }
+}
+
+/** A delivery that is over, so that it can be sent again. */
+async function webhookObjects(key: Client): Promise<Readonly<Record<string, string>>> {
+  const { id: webhookId } = (
+    await key.post('/v3/rest/webhooks', { url: 'https://example.com/', types: ['*'] })
+  ).body
+  const { id: deliveryId } = (await key.post(`/v3/rest/webhooks/${webhookId}/ping`, {})).body
+  const { sql } = server.database
+  await sql`update webhook_delivery set status = 'delivered' where id = ${deliveryId}`
+  await sql`delete from actor_message where key = ${`webhook_delivery:${deliveryId}`}`
+  return { webhookId, deliveryId }
 }
 
 /** Their ids are small numbers, so what they are called is what must not be shown. */
@@ -146,7 +178,10 @@ const fill = (path: string, value: (name: string) => string) =>
 function send(caller: Credential, operation: Operation, path: string): Promise<Answer> {
   const client = server.as(caller)
   if (operation.body === undefined) return client.send(operation.method, path)
-  const body = JSON.stringify(operation.example)
+  // The example names an object that does not exist.
+  const example =
+    operation.id === 'associateSession' ? { sessionId: foreign.codingSessionId } : operation.example
+  const body = JSON.stringify(example)
   return client.send(operation.method, path, { body, headers: { 'content-type': 'application/json' } })
 }
 

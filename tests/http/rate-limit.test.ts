@@ -173,6 +173,7 @@ const identity: Authentication = {
     userId: token,
     role: 'viewer',
   }),
+  bySession: async () => ({ refused: 'no sessions here' }),
 }
 
 const OPERATIONS: readonly Operation[] = [
@@ -212,7 +213,11 @@ function serve(env: Record<string, string>) {
         errors: ERRORS,
         bodies: createBodyBudget({ maxBytes: 1_000_000, deadlineMs: 30_000 }),
         work: createRequestWork(),
-        authenticate: createAuthenticate({ identity, countFailure: createFailureLimit(deps) }),
+        authenticate: createAuthenticate({
+          config: { publicBaseUrl: null },
+          identity,
+          countFailure: createFailureLimit(deps),
+        }),
         limit: createLimit(deps),
         recordRead: () => {},
       }),

@@ -65,6 +65,11 @@ const ARRANGE: Readonly<Record<string, (body: Json) => void>> = {
     // A key of the organization has no batches.
     delete body.batchId
   },
+  recoverWebhook(body) {
+    // The period is not over before it begins; it ends now.
+    body.since = '2026-01-01T00:00:00Z'
+    delete body.until
+  },
   createAgentApplication: withKnownUsers,
   updateAgentApplication: withKnownUsers,
 }

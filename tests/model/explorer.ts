@@ -102,7 +102,7 @@ class Graph<S> {
     return stuck === -1 ? null : stuck
   }
 
-  /** The path to a state. It is walked again from the start, so that names stay the same along it. */
+  /** The path to a state. It is followed again from the start, so that names stay the same along it. */
   trace(id: number, rule: string | null): readonly string[] {
     const keys = [...this.#ids.keys()]
     const path: number[] = []

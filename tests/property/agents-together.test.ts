@@ -129,14 +129,14 @@ async function stateOf({ applications, sessions }: World, newMessages: readonly 
       const signals = (await signalRows(sql, id)).map((signal) => ({ ...signal, id: null }))
       const versions = await sql`
         select external_event_id as id, version from agent_response where session_id = ${id} order by 1`
-      const revisits = await sql`select 1 from agent_late_event where session_id = ${id}`
+      const lateEvents = await sql`select 1 from agent_late_event where session_id = ${id}`
       return {
         session: session && { ...session, gapDeadline: session.gapDeadline !== null },
         signals,
         responses: await responseStates(sql, id),
         versions: [...versions],
         units: await ledger(sql, id),
-        revisits: revisits.length,
+        lateEvents: lateEvents.length,
         // Ids differ from world to world.
         newMessages: newMessages
           .filter(({ key }) => key === `analysis:${id}`)

@@ -1,5 +1,6 @@
 /** Sessions of coding agents for tests. */
 import { newId } from '../../src/platform/ids.ts'
+import { eventually } from './eventually.ts'
 import type { Client } from './server.ts'
 
 export const SESSIONS = '/v3/rest/coding-sessions'
@@ -10,4 +11,28 @@ export async function createCodingSession(client: Client, members: object = {}):
   const { status, body } = await client.post(SESSIONS, input)
   if (status !== 201) throw new Error(`${status} ${JSON.stringify(body)}`)
   return body.sessionId
+}
+
+/** @returns the id of an upload that waits for its bytes */
+export async function createSessionUpload(client: Client): Promise<string> {
+  const { body } = await client.post(`${SESSIONS}/uploads`, { fileName: 'session.jsonl', fileSize: 100 })
+  return body.uploadId
+}
+
+/** Uploads a session file, and waits until it was read. @returns the upload */
+export async function uploadSessionFile(client: Client, content: string | Uint8Array, members: object = {}) {
+  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content
+  const created = await client.post(`${SESSIONS}/uploads`, {
+    fileName: 'session.jsonl',
+    fileSize: bytes.byteLength,
+    ...members,
+  })
+  if (created.status !== 201) throw new Error(`${created.status} ${JSON.stringify(created.body)}`)
+  const { status } = await fetch(created.body.uploadUrl, { method: 'PUT', body: new Uint8Array(bytes) })
+  if (status !== 201) throw new Error(`the bytes: ${status}`)
+  return eventually(async () => {
+    const { body } = await client.get(`${SESSIONS}/uploads/${created.body.uploadId}`)
+    if (body.phase === 'processing') throw new Error('the file is being read')
+    return body
+  })
 }

@@ -1,9 +1,9 @@
 /** An organization with one object of every kind that a path or a body can name, and with every credential. */
 import type { Operation } from '../../src/http/operation.ts'
-import { createCodingSession } from './coding-sessions.ts'
+import { createCodingSession, createSessionUpload } from './coding-sessions.ts'
 import { createSource } from './metadata.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from './recordings.ts'
-import type { Credential, TestServer } from './server.ts'
+import type { Client, Credential, TestServer } from './server.ts'
 
 export interface KnownObjects {
   /** Ids of existing objects, by name of path parameter and member. */
@@ -12,10 +12,14 @@ export interface KnownObjects {
 }
 
 export async function createKnownObjects(server: TestServer): Promise<KnownObjects> {
-  const { organizationId, apiKey, userToken } = await server.createTenant()
+  const { organizationId, apiKey, userId, userToken } = await server.createTenant()
   const { agentSecret } = await server.createApplication(organizationId)
   return {
-    known: await createObjects(server, organizationId, apiKey),
+    known: {
+      ...(await createObjects(server, organizationId, apiKey)),
+      ...(await createProject(server.as({ apiKey }))),
+      userSessionId: (await server.features.identity.createSession(userId, null)).id,
+    },
     credentials: {
       public: ['nobody'],
       agent: [{ agentSecret }],
@@ -38,7 +42,9 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
   // Not the user who sends the requests.
   const { userId } = await server.createUser(organizationId)
   const person = await client.put('/v3/rest/people', { email: 'grace@example.com' })
+  const webhook = await client.post('/v3/rest/webhooks', { url: 'https://example.com/', types: ['*'] })
   return {
+    webhookId: webhook.body.id,
     applicationId: application.applicationId,
     userId,
     memberId: userId,
@@ -46,7 +52,7 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
     tokenId: (await client.post('/v3/rest/user-tokens', { userId })).body.id,
     sourceId: await createSource(client),
     fieldId: await createCanonicalField(client),
-    codingSessionId: await createCodingSession(client),
+    codingUploadId: await createSessionUpload(client),
     folderId: await createFolder(client),
     folderIds: [await createFolder(client)],
     recordingId: recording.id,
@@ -54,6 +60,15 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
     feedbackSourceId: feedbackSource.body.id,
     person_id: person.body.id,
   }
+}
+
+/** A project with an agent session. */
+async function createProject(client: Client) {
+  const { publicId } = (await client.post('/v3/rest/projects', { name: 'Checkout' })).body
+  const sessionId = await createCodingSession(client)
+  await client.post(`/v3/rest/projects/${publicId}/agent-sessions`, { sessionId })
+  // In a body, a session is one of a coding agent.
+  return { publicId, codingSessionId: sessionId, sessionId }
 }
 
 /** Puts known ids into the braces of the path. */

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { RuntimeOptions } from '../../src/actors/options.ts'
 import { createRuntime, type Runtime } from '../../src/actors/runtime.ts'
+import { forwardTriggerWakeUps } from '../../src/actors/trigger-wake-ups.ts'
 import type { SettingsChange } from '../../src/agents/applications/model.ts'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -14,6 +15,7 @@ import { type Container, createContainer } from '../../src/container.ts'
 import { createFeatures, type Features } from '../../src/features.ts'
 import type { Role } from '../../src/http/roles.rules.ts'
 import type { WebsiteOptions } from '../../src/http/website-mount.ts'
+import type { Recorder } from '../../src/meetings/recorder.ts'
 import type { Query } from '../../src/platform/db/pool.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
 
@@ -28,6 +30,8 @@ export interface TestServerOptions {
   readonly website?: WebsiteOptions
   /** Gets the statements of lists; see plans.ts. */
   readonly reads?: (reads: Query) => Query
+  /** Joins meetings instead of the recorder of the settings. */
+  readonly recorder?: Recorder
   /** Another server, which stops later. This one is a second process on its database. */
   readonly beside?: TestServer
 }
@@ -75,10 +79,12 @@ const LIMITS_OFF = {
   RATE_LIMIT_WRITES: '0',
   RATE_LIMIT_AGENT_INGEST: '0',
   RATE_LIMIT_FEEDBACK: '0',
+  RATE_LIMIT_TOOLS: '0',
   RATE_LIMIT_FAILED_AUTHENTICATION: '0',
   RATE_LIMIT_WEBSITE_READS: '0',
   RATE_LIMIT_ASSISTANT: '0',
   RATE_LIMIT_FORMS: '0',
+  RATE_LIMIT_SIGN_IN: '0',
   RATE_LIMIT_MEETING_JOINS: '0',
   RATE_LIMIT_RECORDER_HOOKS: '0',
 }
@@ -90,7 +96,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const config = loadConfig({ LOG_LEVEL: 'silent', DATA_DIR: dataDir, ...LIMITS_OFF, ...options.env })
   const servers = { database: { url: database.url }, redis: options.redis ?? null }
   const container = createContainer(config, servers, 'test')
-  const deps = { ...container, reads: options.reads?.(container.reads) ?? container.reads }
+  const deps = {
+    ...container,
+    reads: options.reads?.(container.reads) ?? container.reads,
+    recorder: options.recorder ?? container.recorder,
+  }
   const features = createFeatures(deps)
   const app = createApp(deps, { website: options.website ?? {} }).listen({ hostname: '127.0.0.1', port: 0 })
   const runtime = await startActors(deps, features, options.actors ?? false)
@@ -120,11 +130,17 @@ async function startActors(
   deps: Container,
   features: Features,
   actors: boolean | Partial<RuntimeOptions>,
-): Promise<Runtime | null> {
+): Promise<Pick<Runtime, 'stop'> | null> {
   if (actors === false) return null
   const runtime = createRuntime(deps, features.actors, actors === true ? {} : actors)
   await runtime.start()
-  return runtime
+  const forwarding = await forwardTriggerWakeUps(deps)
+  return {
+    async stop(budgetMs) {
+      await forwarding.close()
+      await runtime.stop(budgetMs)
+    },
+  }
 }
 
 function tenants({ identity, applications }: Features) {

@@ -25,6 +25,16 @@ import { requestIdOf } from '../../src/http/request-id.ts'
 import { shownPath } from '../../src/http/shown-path.ts'
 import { progressOf } from '../../src/media/encode.rules.ts'
 import { isAcceptedType } from '../../src/media/rules.ts'
+import { draftOf as meetingDraft } from '../../src/meetings/request.rules.ts'
+import { identifyMeeting } from '../../src/meetings/url.rules.ts'
+import {
+  cleanedUrl,
+  decoded,
+  decodedOnce,
+  hidesAnotherUrl,
+  MAX_URL_LENGTH,
+} from '../../src/meetings/url-clean.rules.ts'
+import { isBelow, parameterOf, segmentsOf } from '../../src/meetings/url-parts.rules.ts'
 import { accepts } from '../../src/metadata/rules.ts'
 import { createEraser } from '../../src/people/erasure.rules.ts'
 import { decideCompany } from '../../src/people/rules.ts'
@@ -56,6 +66,7 @@ import {
   parseContentRange,
 } from '../../src/uploads/http/header.rules.ts'
 import { displayNameOf, isOrigin } from '../../src/uploads/rules.ts'
+import { retryAfterOf } from '../../src/webhooks/delivery.rules.ts'
 import { givenFields, trimmed } from '../../src/website/rules.ts'
 import { cpuMs, repeated } from '../support/repeated-units.ts'
 
@@ -71,6 +82,8 @@ const EVENT = 2 * MEBIBYTE
 const BODY = MEBIBYTE
 const FORM = 64 * 1024
 const PAGE = 64 * 1024
+/** The body of a meeting join. */
+const LINK_BODY = 128 * 1024
 
 interface Case {
   /** Code units. */
@@ -220,6 +233,47 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     progressOf: { length: MEBIBYTE, starts: ['', 'out_time_us=1'], read: (text) => progressOf(text, 10) },
   },
   'media/rules.ts': { isAcceptedType: { length: HEADER, read: isAcceptedType } },
+  'meetings/request.rules.ts': {
+    draftOf: {
+      length: LINK_BODY,
+      starts: ['', 'https://zoom.us/j/1234567890?pwd='],
+      read: (text) =>
+        attempt(() =>
+          meetingDraft({ type: 'meetingUrl', joinUrl: text, displayName: text, botName: text }, new Date(0)),
+        ),
+    },
+  },
+  'meetings/url-clean.rules.ts': {
+    cleanedUrl: { length: MAX_URL_LENGTH, starts: ['', 'https%3A%2F%2F', 'a.'], read: cleanedUrl },
+    decoded: { length: MAX_URL_LENGTH, starts: ['', '%'], read: decoded },
+    decodedOnce: { length: MAX_URL_LENGTH, starts: ['', '%'], read: decodedOnce },
+    hidesAnotherUrl: {
+      length: MAX_URL_LENGTH,
+      starts: ['', '?', '?a='],
+      read: (text) => hidesAnotherUrl(new URL(`https://zoom.us/j/1${text}`)),
+    },
+  },
+  'meetings/url-parts.rules.ts': {
+    segmentsOf: { length: MAX_URL_LENGTH, starts: ['', '/'], read: segmentsOf },
+    isBelow: { length: MAX_URL_LENGTH, read: (text) => isBelow(text, 'zoom.us') },
+    parameterOf: {
+      length: MAX_URL_LENGTH,
+      read: (text) => parameterOf(new URLSearchParams(text), 'pwd', /^[\w.]+$/),
+    },
+  },
+  'meetings/url.rules.ts': {
+    identifyMeeting: {
+      length: LINK_BODY,
+      starts: [
+        '',
+        'https://zoom.us/j/1234567890?pwd=',
+        'https://teams.microsoft.com/l/meetup-join/19%3a',
+        'https://urldefense.com/v3/__https://zoom.us/',
+      ],
+      // The limit of a link, and longer ones, which are refused.
+      read: (text) => [identifyMeeting(text), identifyMeeting(text.slice(0, MAX_URL_LENGTH))],
+    },
+  },
   'metadata/rules.ts': {
     accepts: {
       length: BODY,
@@ -332,6 +386,13 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'uploads/http/answer.rules.ts': {
     corsHeaders: { length: HEADER, read: (text) => corsHeaders(text, null) },
   },
+  'webhooks/delivery.rules.ts': {
+    retryAfterOf: {
+      length: HEADER,
+      starts: ['', 'Wed, '],
+      read: (text) => retryAfterOf(text, 0),
+    },
+  },
   'uploads/http/header.rules.ts': {
     dialectOf: {
       length: HEADER,
@@ -406,6 +467,24 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'media/playback.rules.ts': ['playbackOf'],
   'media/rules.ts': ['sniff', 'outcomeOf'],
   'media/waveform.rules.ts': ['createPeaks'],
+  'meetings/plan.rules.ts': ['apply', 'asLeaving', 'discarded', 'planOf'],
+  'meetings/request.rules.ts': ['assertSupported'],
+  'meetings/status.rules.ts': [
+    'after',
+    'afterFailures',
+    'deadlineOf',
+    'furtherStatus',
+    'isActive',
+    'joinMoment',
+    'nextQuestion',
+  ],
+  'meetings/url-parts.rules.ts': ['queryOf', 'refusal'],
+  // `identifyMeeting` hands the text on to them.
+  'meetings/url-meet.rules.ts': ['googleMeet'],
+  'meetings/url-teams.rules.ts': ['teamsMeeting'],
+  'meetings/url-webex.rules.ts': ['webexMeeting'],
+  'meetings/url-wrappers.rules.ts': ['unwrappedUrl'],
+  'meetings/url-zoom.rules.ts': ['zoomMeeting'],
   'metadata/rules.ts': ['checkValues', 'mayChangeFields', 'mayRename'],
   'people/erasure.rules.ts': ['termsOf'],
   'people/rules.ts': ['personDraft'],
@@ -423,6 +502,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   ],
   'uploads/http/header.rules.ts': ['methodOf'],
   'uploads/rules.ts': ['isSameUpload', 'mayUpload'],
+  'webhooks/delivery.rules.ts': ['bodyOf', 'isSuccess', 'verdictOf'],
   'website/rules.ts': ['isFromRobot'],
 }
 

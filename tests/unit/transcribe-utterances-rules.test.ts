@@ -58,7 +58,7 @@ const cases: readonly (readonly [
 
 describe('the transcript of recognised speech', () => {
   test.each(cases)('%s', (_, segments, expected) => {
-    expect(toUtterances(segments, 10)).toEqual({ utterances: expected, leftOut: 0 })
+    expect(toUtterances(segments, 10)).toMatchObject({ utterances: expected, leftOut: 0 })
   })
 
   test('a text of more than 20,000 characters is split between words, and the time with it', () => {

@@ -17,7 +17,7 @@ describe('a file name as the name of a recording', () => {
     ['2026-01-02 09.00.00', '2026-01-02 09.00.00'],
     ['no extension', 'no extension'],
     ['evil\u202e4pm.exe', 'evil4pm'],
-    ['bell\u0007.wav', 'bell'],
+    ['tone\u0007.wav', 'tone'],
     ['Gespräch 👩‍💻.mp4', 'Gespräch 👩‍💻'],
     ['.mp4', null],
     ['///', null],

@@ -13,7 +13,7 @@ import type { Log } from '../../platform/observability/log.ts'
 import { deleteSessions } from '../sessions/deletion.store.ts'
 import { findSession, listEvents, listRevisions, listSessions, type SessionFilter } from './sessions.store.ts'
 import { findSignal, listSignals, listSignalsOfSession, type SignalFilter } from './signals.store.ts'
-import type { Reader } from './visible.store.ts'
+import { type Reader, readableApplications } from './visible.store.ts'
 
 export interface ConversationsDeps {
   readonly sql: Sql
@@ -23,9 +23,12 @@ export interface ConversationsDeps {
 
 export type Conversations = ReturnType<typeof createConversations>
 
-/** Lists return at most `limit + 1` rows. Row `limit + 1`, or the end of a walk (walk.ts), shows that there is another page. */
+/** Lists return at most `limit + 1` rows. Row `limit + 1`, or the end of a scan (bounded-scan.ts), shows that there is another page. */
 export function createConversations({ sql, reads, log }: ConversationsDeps) {
   return {
+    /** A query of the ids of the applications whose conversations the reader may see. For statements of other features. */
+    readableApplications,
+
     /** Newest first. */
     sessions: (reader: Reader, filter: SessionFilter, slice: TimeSlice) =>
       listSessions(reads, reader, filter, slice),

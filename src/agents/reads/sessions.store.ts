@@ -4,13 +4,14 @@
  * Every statement names the organization and, for a user, checks the application's present conversation access. A session that the
  * reader may not see is not found, exactly as one that does not exist.
  */
+
+import { type Scanned, scan, wholly } from '../../platform/db/bounded-scan.ts'
 import { asMicroseconds, behind, type Slice, type TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
-import { type Walked, walk, wholly } from '../../platform/db/walk.ts'
 import type { Context, Participant, Period, ProcessingStatus, SessionStatus } from '../model.ts'
 import type { EventBody } from './model.ts'
 import {
-  endOfWalk,
+  endOfScan,
   type Fragment,
   newest,
   type Reader,
@@ -70,7 +71,7 @@ export async function listSessions(
   reader: Reader,
   filter: SessionFilter,
   slice: TimeSlice,
-): Promise<Walked<SessionRow, number>> {
+): Promise<Scanned<SessionRow, number>> {
   const { agentKey, externalSessionId } = filter
   const bounds = within(sql, 's.created_at', filter)
   const conditions = valueConditions(sql, filter)
@@ -99,11 +100,11 @@ export async function listSessions(
   } as const
   const rows = () => page(newest(sql, reader, way, slice))
   if (conditions === null) return wholly(await rows())
-  return walk({
+  return scan({
     limit: slice.limit,
     page: rows,
     async end() {
-      const end = await endOfWalk(sql, reader, way, slice)
+      const end = await endOfScan(sql, reader, way, slice)
       return end && [end.microseconds, end.id]
     },
     placeOf: (row) => [row.createdMicroseconds, row.id],

@@ -1,9 +1,10 @@
 /** The SQL that reads signals. It checks the reader's access as `sessions.store.ts` does. */
+
+import { type Scanned, scan, wholly } from '../../platform/db/bounded-scan.ts'
 import { asMoment, type MomentSlice, type Slice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
-import { type Walked, walk, wholly } from '../../platform/db/walk.ts'
 import type { Period, Rating, SignalKind, SignalSource } from '../model.ts'
-import { endOfWalk, type Fragment, newest, type Reader, readable, within } from './visible.store.ts'
+import { endOfScan, type Fragment, newest, type Reader, readable, within } from './visible.store.ts'
 
 export interface SignalFilter {
   /** Bounds on the time of the signal's event. */
@@ -86,7 +87,7 @@ export async function listSignals(
   reader: Reader,
   filter: SignalFilter,
   slice: MomentSlice,
-): Promise<Walked<SignalRow, string>> {
+): Promise<Scanned<SignalRow, string>> {
   const moments = orderOfSignals(filter)
   const order = moments === 'occurredMoment' ? 'occurred_at' : 'created_at'
   // The other period is a condition without an index, because all events of an organization may have the same time.
@@ -107,11 +108,11 @@ export async function listSignals(
     order by ${sql(`g.${order}`)} desc, g.id desc
     limit ${slice.limit + 1}`
   if (way.conditions === null) return wholly(await page())
-  return walk({
+  return scan({
     limit: slice.limit,
     page,
     async end() {
-      const end = await endOfWalk(sql, reader, way, slice)
+      const end = await endOfScan(sql, reader, way, slice)
       return end && [end.moment, end.id]
     },
     placeOf: (row) => [row[moments], row.id],

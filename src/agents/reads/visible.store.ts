@@ -5,9 +5,9 @@
  * order of each page, so the cost of a page does not depend on the size of the table.
  */
 import type { PendingQuery, Row } from 'postgres'
+import { marginOf, SCAN_ROWS } from '../../platform/db/bounded-scan.ts'
 import { asMicroseconds, asMoment, behind, type MomentSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
-import { marginOf, WALK_ROWS } from '../../platform/db/walk.ts'
 import type { Period } from '../model.ts'
 
 /** A part of a statement. */
@@ -46,7 +46,7 @@ export function readable(sql: Query, reader: Reader, column: string) {
   return sql`${sql(column)} = any(array(${readableApplications(sql, reader, undefined)}))`
 }
 
-export interface Walk {
+export interface Scan {
   /** A table with the columns `organization_id`, `application_id`, `id` and `order`. */
   readonly table: 'agent_session' | 'agent_signal'
   readonly alias: string
@@ -55,7 +55,7 @@ export interface Walk {
   readonly agentKey: string | undefined
   /** Bounds of `order` on the alias, each beginning with `and`. The index serves them. */
   readonly bounds: Fragment
-  /** Conditions on the alias without an index, each beginning with `and`; null: none. They need a bounded walk (walk.ts). */
+  /** Conditions on the alias without an index, each beginning with `and`; null: none. They need a bounded scan (bounded-scan.ts). */
   readonly conditions: Fragment | null
 }
 
@@ -65,58 +65,58 @@ export interface Walk {
  * For the key of an organization the query follows the organization's index. For a user, or for one application, it reads a page from
  * each application's index and merges the pages. So it never steps over rows that the reader may not see.
  */
-export function newest(sql: Query, reader: Reader, walk: Walk, { after, limit }: MomentSlice): Fragment {
-  const { table, alias, conditions } = walk
+export function newest(sql: Query, reader: Reader, scan: Scan, { after, limit }: MomentSlice): Fragment {
+  const { table, alias, conditions } = scan
   const page = (source: Fragment) => sql`
     select ${sql(alias)}.*
     ${source}
-    ${orderOf(sql, walk)}
+    ${orderOf(sql, scan)}
     limit ${limit + 1}`
   const rowsOf = (owner: Fragment, share: Fragment) => {
     const rows = sql`
       from ${sql(table)} ${sql(alias)}
-      where ${passed(sql, walk, owner, after)}`
+      where ${passed(sql, scan, owner, after)}`
     if (conditions === null) return page(rows)
     return page(sql`
       from (
         select ${sql(alias)}.*
         ${rows}
-        ${orderOf(sql, walk)}
+        ${orderOf(sql, scan)}
         limit ${marginOf(sql, share)}
       ) as ${sql(alias)}
       where true
         ${conditions}`)
   }
-  return merged(sql, reader, walk, rowsOf, page)
+  return merged(sql, reader, scan, rowsOf, page)
 }
 
-export interface EndOfWalk {
+export interface EndOfScan {
   readonly moment: string
   readonly microseconds: number
   readonly id: string
 }
 
-/** The position where a walk of `newest` with conditions ends; null where it reaches the end of the list. */
-export async function endOfWalk(
+/** The position where a scan of `newest` with conditions ends; null where it reaches the end of the list. */
+export async function endOfScan(
   sql: Query,
   reader: Reader,
-  walk: Walk,
+  scan: Scan,
   { after }: MomentSlice,
-): Promise<EndOfWalk | null> {
-  const { table, alias, order } = walk
+): Promise<EndOfScan | null> {
+  const { table, alias, order } = scan
   const last = (source: Fragment) => sql`
     select ${sql(alias)}.id, ${sql(`${alias}.${order}`)}
     ${source}
-    ${orderOf(sql, walk)}`
+    ${orderOf(sql, scan)}`
   const endOf = (owner: Fragment, share: Fragment) => sql`
     ${last(sql`
       from ${sql(table)} ${sql(alias)}
-      where ${passed(sql, walk, owner, after)}`)}
+      where ${passed(sql, scan, owner, after)}`)}
     limit 1
     offset ${share}`
   // Of several applications the newest end counts, because after it some rows were not examined.
-  const ends = merged(sql, reader, walk, endOf, last)
-  const [row] = await sql<EndOfWalk[]>`
+  const ends = merged(sql, reader, scan, endOf, last)
+  const [row] = await sql<EndOfScan[]>`
     select
       ${asMoment(sql, `${alias}.${order}`)} as moment,
       ${asMicroseconds(sql, `${alias}.${order}`)} as microseconds,
@@ -126,12 +126,12 @@ export async function endOfWalk(
   return row ?? null
 }
 
-const orderOf = (sql: Query, { alias, order }: Walk) =>
+const orderOf = (sql: Query, { alias, order }: Scan) =>
   sql`order by ${sql(`${alias}.${order}`)} desc, ${sql(`${alias}.id`)} desc`
 
 const passed = (
   sql: Query,
-  { alias, order, bounds }: Walk,
+  { alias, order, bounds }: Scan,
   owner: Fragment,
   after: MomentSlice['after'],
 ) => sql`
@@ -143,14 +143,14 @@ const passed = (
 function merged(
   sql: Query,
   reader: Reader,
-  { alias, agentKey }: Walk,
+  { alias, agentKey }: Scan,
   rowsOf: (owner: Fragment, share: Fragment) => Fragment,
   merge: (source: Fragment) => Fragment,
 ): Fragment {
   if (reader.userId === null && agentKey === undefined)
-    return rowsOf(sql`${sql(`${alias}.organization_id`)} = ${reader.organizationId}`, sql`${WALK_ROWS}::int`)
+    return rowsOf(sql`${sql(`${alias}.organization_id`)} = ${reader.organizationId}`, sql`${SCAN_ROWS}::int`)
   const applications = readableApplications(sql, reader, agentKey)
-  const share = sql`(select ${WALK_ROWS}::int / greatest(count(*), 1) from (${applications}) as sharing)`
+  const share = sql`(select ${SCAN_ROWS}::int / greatest(count(*), 1) from (${applications}) as sharing)`
   return merge(sql`
     from (${applications}) as application
     cross join lateral (

@@ -2,6 +2,7 @@
 import { DEFAULT_ROLE, isRole, ROLES, type Role } from '../../http/roles.rules.ts'
 import type { Member, Removal } from '../../identity/members.ts'
 import type { Member as User } from '../../identity/service.ts'
+import { AppError } from '../../platform/errors.ts'
 import { type Command, type Input, UsageError, wholeNumber } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'
@@ -105,6 +106,24 @@ const users: readonly Command[] = [
           json: { organizationId, id: member.id, email: member.email, role: member.role },
           lines: [`${member.email} is ${role === 'viewer' ? 'a' : 'an'} ${role}`],
         }
+      })
+    },
+  },
+  {
+    name: 'user link',
+    args: ['user'],
+    summary: 'Print a link that signs a user (id or address) in with a browser, once and within 15 minutes',
+    flags: {},
+    async run(input) {
+      const { withServices } = await import('../services.ts')
+      const { linkUrl } = await import('../../sign-in/link.rules.ts')
+      const { localUrl } = await import('../../http/base-url.ts')
+      return withServices(input, async ({ container: { config }, identity }) => {
+        const user = await identity.findUserAnywhere(input.arg('user'))
+        if (user === null)
+          throw new AppError('member_not_found', `There is no user ${JSON.stringify(input.arg('user'))}.`)
+        const url = linkUrl(localUrl(config, config.port), await identity.createLink(user.id))
+        return { json: { userId: user.id, email: user.email, url }, lines: [url] }
       })
     },
   },

@@ -1,5 +1,15 @@
 /** Uploads media files to any Earshot service, over HTTP and without its database. */
-import type { Command } from '../command.ts'
+import type { Command, Flag } from '../command.ts'
+
+/** The flags of commands for a remote service. */
+export const REMOTE_FLAGS: Readonly<Record<'url' | 'key' | 'token', Flag>> = {
+  url: { value: 'url', summary: 'the service (default: EARSHOT_URL, else http://localhost:3000)' },
+  key: {
+    value: 'api key',
+    summary: 'API key of the organization (default: EARSHOT_API_KEY, which ps does not show)',
+  },
+  token: { value: 'user token', summary: 'act for a user instead (default: EARSHOT_USER_TOKEN)' },
+}
 
 export const uploadCommands: readonly Command[] = [
   {
@@ -8,12 +18,7 @@ export const uploadCommands: readonly Command[] = [
     rest: 'file',
     summary: 'Upload media, each file as a recording; repeat an interrupted command to resume it',
     flags: {
-      url: { value: 'url', summary: 'the service (default: EARSHOT_URL, else http://localhost:3000)' },
-      key: {
-        value: 'api key',
-        summary: 'API key of the organization (default: EARSHOT_API_KEY, which ps does not show)',
-      },
-      token: { value: 'user token', summary: 'act for a user instead (default: EARSHOT_USER_TOKEN)' },
+      ...REMOTE_FLAGS,
       name: { value: 'name', summary: 'name of the recording (default: the name of the file)' },
       folder: { value: 'id', summary: 'a folder of the recording; repeatable', repeated: true },
       'external-id': {

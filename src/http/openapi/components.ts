@@ -47,6 +47,10 @@ export const TAGS = [
     description: 'Folders determine who can see recordings. Upload batches group uploads.',
   },
   {
+    name: 'Projects',
+    description: 'What coding agents work on, with the uploaded sessions of these agents.',
+  },
+  {
     name: 'Members',
     description: 'The users of an organization, their roles and their access tokens.',
   },
@@ -56,10 +60,19 @@ export const TAGS = [
       'API keys, credits, messages of actors and the audit log: for administrators and the organization’s key.',
   },
   {
+    name: 'Session',
+    description: 'The signed-in user and the browser sessions of this user.',
+  },
+  {
     name: 'Feedback',
     description:
       'Support tickets, survey answers and chat messages as records of typed fields: create a source once, put the person, ' +
       'send the record.',
+  },
+  {
+    name: 'Webhooks',
+    description:
+      'Events that the service sends to your server: subscriptions, test events, the log of deliveries, and recovery.',
   },
   { name: 'Service', description: 'Health, readiness and metrics of the service.' },
   {
@@ -91,6 +104,14 @@ export const SECURITY_SCHEMES = {
     description:
       'Access token of a user. A user of several organizations chooses one with the header ' +
       '`X-Service-Organization-Key: <organization id>`.',
+  },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'earshot-session',
+    description:
+      'Session of a signed-in browser, with the rights of a user token; the name is `__Host-earshot-session` behind https. ' +
+      'Requests that change something carry the `csrfToken` of `GET /v3/rest/session` in the header `X-CSRF-Token`.',
   },
 } as const
 

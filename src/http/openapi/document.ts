@@ -11,6 +11,7 @@ import type { ErrorCatalogue } from '../../platform/errors.ts'
 import { API_VERSION_PARAMETER, HEADERS, type HeaderName, SECURITY_SCHEMES, TAGS } from './components.ts'
 import { errorSchemas } from './error-schemas.ts'
 import { type NamedSchemas, readable } from './schema.ts'
+import { type SentRequests, sentSection } from './sent.ts'
 import { sharePaths } from './shared.ts'
 
 interface Response31 {
@@ -48,9 +49,11 @@ export async function buildDocument(
   routes: readonly InternalRoute[],
   config: Pick<Config, 'publicBaseUrl'>,
   errors: ErrorCatalogue,
+  sent: SentRequests = {},
 ): Promise<Record<string, unknown>> {
   const schemas: NamedSchemas = {}
   const collected = readable(await collectPaths(routes), schemas) as Paths31
+  const webhooks = readable(sentSection(sent), schemas)
   const { paths, components } = sharePaths(withSharedHeaders(collected))
   const used = new Set(
     Object.values(paths).flatMap((item) => Object.values(item).flatMap((one) => one.tags ?? [])),
@@ -61,6 +64,7 @@ export async function buildDocument(
     servers: [{ url: config.publicBaseUrl ?? '/', description: 'This service' }],
     tags: TAGS.filter((tag) => used.has(tag.name)),
     paths,
+    ...(Object.keys(sent).length === 0 ? {} : { webhooks }),
     components: {
       securitySchemes: SECURITY_SCHEMES,
       schemas: { ...errorSchemas(errors), ...schemas },

@@ -7,6 +7,7 @@ export function createNone(): Recorder {
   }
   return {
     name: 'none',
+    platforms: [],
     join: refuse,
     find: async () => null,
     status: refuse,

@@ -84,7 +84,7 @@ async function auditSignals(sql: Sql): Promise<readonly Rule[]> {
         max(created_at) over (partition by session_id order by sequence rows unbounded preceding) as latest
       from agent_signal
       where source = 'explicit_feedback'
-    ) as walked
+    ) as processed
     where created_at < latest`
   return [
     { kind: 'lost', name: 'signals', broken: row?.missing ?? 0 },
@@ -134,7 +134,7 @@ async function auditProbes(sql: Sql): Promise<readonly Rule[]> {
         select count(*)
         from (
           select seq, max(seq) over (partition by key order by id rows unbounded preceding) as latest from probe
-        ) as walked
+        ) as processed
         where seq < latest
       ) as disorder,
       (
@@ -144,7 +144,7 @@ async function auditProbes(sql: Sql): Promise<readonly Rule[]> {
             token, lag(token) over (partition by key order by id) as before,
             min(id) over (partition by key, token) as first, id
           from probe
-        ) as walked
+        ) as processed
         where token <> before and id <> first
       ) as intruders`
   return [

@@ -20,6 +20,7 @@ const HANGS_MS = 2_000
 /** Fragments that come from another store. Any other fragment is a condition. */
 const FRAGMENTS: Readonly<Record<string, string>> = {
   among: 'select id as recording_id from recording',
+  applications: 'select id from agent_application',
   except: '',
   bounds: '',
 }

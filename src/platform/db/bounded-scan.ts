@@ -11,11 +11,11 @@ import type { Query } from './pool.ts'
 
 type Fragment = PendingQuery<Row[]>
 
-/** The most rows that one request examines. If it walks several lists, they share this number. */
-export const WALK_ROWS = 10_000
+/** The most rows that one request examines. If it scans several lists, they share this number. */
+export const SCAN_ROWS = 10_000
 
 /**
- * A page examines a tenth more rows than `rows`. A second statement determines the end of the walk. If rows were deleted in between,
+ * A page examines a tenth more rows than `rows`. A second statement determines the end of the scan. If rows were deleted in between,
  * the end moves down the list. The margin keeps the page from skipping the rows before the new end.
  */
 export const marginOf = (sql: Query, rows: Fragment) => sql`${rows} * 11 / 10`
@@ -23,32 +23,32 @@ export const marginOf = (sql: Query, rows: Fragment) => sql`${rows} * 11 / 10`
 /** A place in a list, newest first. */
 export type Place<M extends Moment = Moment> = readonly [moment: M, id: string]
 
-export interface Walked<R, M extends Moment> {
+export interface Scanned<R, M extends Moment> {
   /** Up to one row more than the limit. */
   readonly rows: readonly R[]
-  /** The place where the walk ended before the page was full. null if the list has ended or the page is full. */
+  /** The place where the scan ended before the page was full. null if the list has ended or the page is full. */
   readonly end: Place<M> | null
 }
 
-/** A page of rows found without a walk. */
-export const wholly = <R>(rows: readonly R[]): Walked<R, never> => ({ rows, end: null })
+/** A page of rows found without a scan. */
+export const wholly = <R>(rows: readonly R[]): Scanned<R, never> => ({ rows, end: null })
 
-export interface Walk<R, M extends Moment> {
+export interface Scan<R, M extends Moment> {
   readonly limit: number
-  /** The rows of the page and one more, out of `WALK_ROWS` and the margin. */
+  /** The rows of the page and one more, out of `SCAN_ROWS` and the margin. */
   page(): Promise<readonly R[]>
-  /** The place of the row after `WALK_ROWS`. null if there is none. */
+  /** The place of the row after `SCAN_ROWS`. null if there is none. */
   end(): Promise<Place<M> | null>
   placeOf(row: R): Place<M>
 }
 
-/** Determines the end of the walk only if the page is not full. */
-export async function walk<R, M extends Moment>({
+/** Determines the end of the scan only if the page is not full. */
+export async function scan<R, M extends Moment>({
   limit,
   page,
   end,
   placeOf,
-}: Walk<R, M>): Promise<Walked<R, M>> {
+}: Scan<R, M>): Promise<Scanned<R, M>> {
   const rows = await page()
   if (rows.length > limit) return wholly(rows)
   const last = await end()
@@ -68,15 +68,15 @@ export function assertReached({ offset }: { readonly offset: number }): void {
 }
 
 /**
- * A list by `page` or by `cursor` whose order an index has. `list` reads a page that starts within `WALK_ROWS`. A later page is empty
+ * A list by `page` or by `cursor` whose order an index has. `list` reads a page that starts within `SCAN_ROWS`. A later page is empty
  * if the list ends before it. @throws AppError 400 if the list continues
  */
 export async function withinReach<R, P extends { readonly offset: number; readonly limit: number }>(
   position: P,
   list: (position: P) => PromiseLike<readonly R[]>,
 ): Promise<readonly R[]> {
-  if (position.offset <= WALK_ROWS) return list(position)
-  const beyond = await list({ ...position, offset: WALK_ROWS, limit: 0 })
+  if (position.offset <= SCAN_ROWS) return list(position)
+  const beyond = await list({ ...position, offset: SCAN_ROWS, limit: 0 })
   if (beyond.length > 0) assertReached(position)
   return beyond
 }

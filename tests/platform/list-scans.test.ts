@@ -3,16 +3,16 @@
  * cursor finds every match. The rows that each statement reads are counted.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { SCAN_ROWS } from '../../src/platform/db/bounded-scan.ts'
 import { connect, type Sql } from '../../src/platform/db/pool.ts'
-import { WALK_ROWS } from '../../src/platform/db/walk.ts'
 import { noting, prepare, reading, type Statement } from '../support/plans.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 
-const AMOUNT = 3 * WALK_ROWS
+const AMOUNT = 3 * SCAN_ROWS
 /** Rare matches: the newest row, one in the middle, the oldest. */
 const RARE = [AMOUNT, AMOUNT / 2, 1]
-/** A page, its related rows, and the margin of a walk. */
-const MOST_ROWS = 1.2 * WALK_ROWS
+/** A page, its related rows, and the margin of a scan. */
+const MOST_ROWS = 1.2 * SCAN_ROWS
 /** The visibility check of a recording reads its folders, too. */
 const MOST_WITH_FOLDERS = 3 * MOST_ROWS
 
@@ -157,21 +157,21 @@ describe('a page by number', () => {
   const user = () => server.as({ userToken: tenant.userToken })
 
   test.each([`${RECORDINGS}?limit=100`, `${PEOPLE}?limit=100`])(
-    '%s is served as far as the walk reaches, and refused beyond',
+    '%s is served as far as the scan reaches, and refused beyond',
     async (path) => {
       noted.length = 0
-      const last = await user().get(`${path}&page=${WALK_ROWS / 100}`)
+      const last = await user().get(`${path}&page=${SCAN_ROWS / 100}`)
       expect([last.status, last.body.data.length]).toEqual([200, 100])
       const further = await user().get(`${path}&cursor=${last.body.next_cursor}`)
       expect([further.status, further.body.data.length]).toEqual([200, 100])
-      const deep = await user().get(`${path}&page=${(2 * WALK_ROWS) / 100}`)
+      const deep = await user().get(`${path}&page=${(2 * SCAN_ROWS) / 100}`)
       expect([deep.status, deep.body.details]).toMatchObject([400, [{ path: 'page', code: 'too_deep' }]])
       expect(await mostRows(`w${names++}`)).toBeLessThan(MOST_WITH_FOLDERS)
     },
     60_000,
   )
 
-  test('beyond a walk that found less than a page is refused, not empty', async () => {
+  test('beyond a scan that found less than a page is refused, not empty', async () => {
     const first = await user().get(`${RECORDINGS}?source=crm`)
     expect([first.body.data.length, first.body.has_more]).toEqual([1, true])
     const second = await user().get(`${RECORDINGS}?source=crm&page=2`)

@@ -1,0 +1,64 @@
+/** What the OAuth authorization server stores, as its library needs it. */
+import type { Json, Sql } from '../platform/db/pool.ts'
+import { isUuid } from '../platform/ids.ts'
+import { hashKey } from './keys.ts'
+import * as store from './oauth-records.store.ts'
+
+export type { OAuthRecord } from './oauth-records.store.ts'
+
+/** Records of one kind. `id` may be a secret. */
+export interface OAuthRecords {
+  upsert(
+    kind: string,
+    id: string,
+    payload: Readonly<Record<string, unknown>>,
+    lifetimeSeconds: number,
+  ): Promise<void>
+  find(kind: string, id: string): Promise<store.OAuthRecord | null>
+  findByUid(kind: string, uid: string): Promise<store.OAuthRecord | null>
+  /** @returns false if it was used before */
+  consume(kind: string, id: string): Promise<boolean>
+  /** Every process refuses a deleted token from now on. */
+  delete(kind: string, id: string): Promise<void>
+  deleteOfGrant(kind: string, grantId: string): Promise<void>
+  /** Keeps a registered client, because a user allowed it. */
+  keepClient(clientId: string): Promise<void>
+  countNewClients(): Promise<number>
+  /** Whether the user may still act through the grant; without one: whether there is such a user. */
+  isUserOfGrant(userId: string, grantId: string | null): Promise<boolean>
+}
+
+const KEPT_CLIENT_SECONDS = 400 * 86_400
+
+/** `forget` drops a user from the caches of this process. */
+export function createOAuthRecords(sql: Sql, forget: (id: string) => void): OAuthRecords {
+  return {
+    async upsert(kind, id, { jti: _, ...payload }, lifetimeSeconds) {
+      const { grantId, accountId, uid } = payload as Readonly<Record<string, string | undefined>>
+      await store.upsertRecord(sql, {
+        kind,
+        hash: hashKey(id),
+        grantId: kind === 'Grant' ? id : (grantId ?? null),
+        userId: accountId !== undefined && isUuid(accountId) ? accountId : null,
+        uid: uid ?? null,
+        payload: payload as Json,
+        lifetimeSeconds,
+      })
+    },
+    find: (kind, id) => store.selectRecord(sql, kind, hashKey(id)),
+    findByUid: (kind, uid) => store.selectRecordByUid(sql, kind, uid),
+    consume: (kind, id) => store.consumeRecord(sql, kind, hashKey(id)),
+    async delete(kind, id) {
+      const found = kind === 'AccessToken' ? await store.selectRecord(sql, kind, hashKey(id)) : null
+      await store.deleteRecord(sql, kind, hashKey(id))
+      if (found !== null) forget(String(found.payload.accountId))
+    },
+    async deleteOfGrant(kind, grantId) {
+      const userId = await store.deleteRecordsOfGrant(sql, kind, grantId)
+      if (userId !== null) forget(userId)
+    },
+    keepClient: (clientId) => store.extendClient(sql, hashKey(clientId), KEPT_CLIENT_SECONDS),
+    countNewClients: () => store.countNewClients(sql),
+    isUserOfGrant: async (userId, grantId) => isUuid(userId) && store.isUserOfGrant(sql, userId, grantId),
+  }
+}

@@ -1,0 +1,57 @@
+/** The tools of coding agents: which there are, who serves them, and what is deleted after a while. */
+import type { MaintenanceTask } from '../actors/types.ts'
+import type { Deps } from '../container.ts'
+import type { Insight } from '../insight/service.ts'
+import type { Projects } from '../projects/service.ts'
+import { createLegacySessions, deleteExpired } from './legacy/sessions.ts'
+import type { Serving } from './serving.ts'
+import { insightTools } from './tools/insight-tools.ts'
+import { projectTools } from './tools/project-tools.ts'
+import { type SessionToolsDeps, sessionTools } from './tools/session-tools.ts'
+
+export interface Tools {
+  /** Loads the protocol with the first call. */
+  serving(): Promise<Serving>
+}
+
+export interface ToolsDeps extends Pick<Deps, 'sql' | 'log' | 'config'> {
+  readonly projects: Projects
+  readonly insight: Insight
+  readonly codingSessions: SessionToolsDeps['sessions']
+  readonly sessionUploads: SessionToolsDeps['uploads']
+}
+
+export function createTools({
+  projects,
+  codingSessions,
+  sessionUploads,
+  insight,
+  ...deps
+}: ToolsDeps): Tools {
+  const tools = [
+    ...projectTools(projects),
+    ...sessionTools({ sessions: codingSessions, uploads: sessionUploads }),
+    ...insightTools(insight, deps.config.publicBaseUrl),
+  ]
+  const sessions = createLegacySessions(deps)
+  let loaded: Promise<Serving> | null = null
+  return {
+    serving() {
+      loaded ??= import('./serving.ts').then(({ createServing }) =>
+        createServing({ ...deps, tools, sessions }),
+      )
+      loaded.catch(() => {
+        loaded = null
+      })
+      return loaded
+    },
+  }
+}
+
+const HOUR = 3_600
+
+export function toolsMaintenance({ sql }: Pick<Deps, 'sql'>): readonly MaintenanceTask[] {
+  return [
+    { name: 'expired_tool_sessions', everySeconds: HOUR, run: (stopping) => deleteExpired(sql, stopping) },
+  ]
+}

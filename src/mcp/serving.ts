@@ -1,0 +1,76 @@
+/**
+ * Serves the Model Context Protocol with the official SDK. This file and those that it imports are loaded with the first request,
+ * because the SDK takes a while to load.
+ */
+import { createMcpHandler, isJSONRPCRequest, isLegacyRequest } from '@modelcontextprotocol/server'
+import type { Config } from '../config.ts'
+import type { UserPrincipal } from '../identity/authentication.ts'
+import type { Log } from '../platform/observability/log.ts'
+import { createApprovals } from './approval.ts'
+import { createLegacyServing } from './legacy/serve.ts'
+import type { LegacySessions } from './legacy/sessions.ts'
+import { type Caller, createServers } from './server.ts'
+import type { Tool } from './tools/tool.ts'
+
+export interface ServingParts {
+  readonly config: Pick<Config, 'dataDir' | 'secretKey'>
+  readonly tools: readonly Tool[]
+  readonly sessions: LegacySessions
+  readonly log: Log
+}
+
+export interface ToolRequest {
+  readonly request: Request
+  /** Parsed; undefined for DELETE. */
+  readonly body: unknown
+  readonly principal: UserPrincipal
+  readonly requestId: string
+}
+
+export interface Serving {
+  /** Whether the body calls a tool that changes something. */
+  changes(body: unknown): boolean
+  serve(call: ToolRequest): Promise<Response>
+}
+
+/** Streams that stay open for changes of the list of tools, of which there are none. */
+const MAX_SUBSCRIPTIONS = 64
+
+export async function createServing({ config, tools, sessions, log }: ServingParts): Promise<Serving> {
+  const changing = new Set(tools.filter((tool) => tool.changes).map(({ name }) => name))
+  const createServer = createServers({ tools, log, approvals: await createApprovals(config) })
+  const current = createMcpHandler(({ authInfo }) => createServer(authInfo?.extra as unknown as Caller), {
+    legacy: 'reject',
+    maxSubscriptions: MAX_SUBSCRIPTIONS,
+    onerror: (error) => log.debug({ err: error }, 'refused a request to the tools'),
+  })
+  const legacy = createLegacyServing(sessions)
+  const changes = (body: unknown) =>
+    (Array.isArray(body) ? body : [body]).some(
+      (message) =>
+        isJSONRPCRequest(message) &&
+        message.method === 'tools/call' &&
+        changing.has(String((message.params as Record<string, unknown> | undefined)?.name)),
+    )
+  return {
+    changes,
+    async serve({ request, body, principal, requestId }) {
+      const caller = { principal, requestId }
+      if (request.method === 'DELETE' || (await isLegacyRequest(request, body)))
+        return legacy({
+          request,
+          body,
+          owner: principal,
+          mayAsk: changes(body),
+          createServer: () => createServer(caller),
+        })
+      const authInfo = {
+        token: '',
+        clientId: principal.userId,
+        scopes: [],
+        extra: caller as unknown as Record<string, unknown>,
+      }
+      return current.fetch(request, { parsedBody: body, authInfo })
+    },
+  }
+}

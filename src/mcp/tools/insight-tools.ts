@@ -1,0 +1,230 @@
+/** The tools that read what customers said. */
+import { Type } from '@sinclair/typebox'
+import { RATINGS, SIGNAL_KINDS } from '../../agents/model.ts'
+import { moment } from '../../http/parameters.ts'
+import { CHANNELS, KEYS, METRICS, type Quotation } from '../../insight/model.ts'
+import type { Insight } from '../../insight/service.ts'
+import { isUuid } from '../../platform/ids.ts'
+import { invalid } from '../../platform/validation/json.ts'
+import { moment as momentSchema, oneOf, orNull, text } from '../../platform/validation/schema.ts'
+import { type Tool, tool } from './tool.ts'
+
+const MAX_QUOTATIONS = 20
+const MAX_OCCASIONS = 50
+
+const since = Type.Optional(
+  momentSchema('From this time on: RFC 3339 with offset, such as 2026-01-02T00:00:00Z.'),
+)
+const until = Type.Optional(momentSchema('Before this time: RFC 3339 with offset.'))
+const limit = (maximum: number) =>
+  Type.Optional(
+    Type.Integer({ minimum: 1, maximum, description: `At most so many: 1 to ${maximum}. Default: 10.` }),
+  )
+
+const shared = {
+  channel: oneOf(
+    CHANNELS,
+    'Where it was said: in a recording, a feedback record, or a conversation with an agent.',
+  ),
+  id: Type.String({
+    description: 'Id of the recording, of the feedback record, or of the session of the conversation.',
+  }),
+  title: orNull(Type.String(), 'Name of the recording or of the feedback source, or key of the agent.'),
+  occurredAt: Type.String({ format: 'date-time', description: 'When it was said, in UTC.' }),
+  link: Type.String({ description: 'Where the REST API has more of it.' }),
+}
+
+export function insightTools(insight: Insight, publicBaseUrl: string | null): readonly Tool[] {
+  const linkOf = linksOf(publicBaseUrl ?? '')
+  return [searchVoice(insight, linkOf), getInsights(insight), getTimeline(insight, linkOf)]
+}
+
+type LinkOf = (found: Pick<Quotation, 'channel' | 'id' | 'sourceId'>) => string
+
+const searchVoice = (insight: Insight, linkOf: LinkOf) =>
+  tool({
+    name: 'search-customer-voice',
+    title: 'Search what customers said',
+    description:
+      'Finds passages in which customers used the given words, newest first, with the time and a link. Recordings: every recording is ' +
+      'searched, in its transcript and name; all words must occur anywhere in it, and other forms of an English word count. Feedback: the ' +
+      'newest 2,000 records. Conversations: the messages of users in the newest 100 conversations. In feedback and conversations all ' +
+      'words must occur in one text, as they are written. Use few distinctive words rather than a sentence.',
+    changes: false,
+    idempotent: true,
+    input: Type.Object(
+      {
+        query: text('Words to look for: at most 200 characters.', { minLength: 1, maxLength: 200 }),
+        channel: Type.Optional(oneOf(CHANNELS, 'Only this channel. Default: all.')),
+        since,
+        until,
+        limit: limit(MAX_QUOTATIONS),
+      },
+      { additionalProperties: false },
+    ),
+    output: Type.Object({
+      data: Type.Array(
+        Type.Object({
+          ...shared,
+          text: Type.String({ description: 'The words of the customer around what was found.' }),
+          startSec: orNull(Type.Number(), 'Where in the recording, in seconds; null elsewhere.'),
+        }),
+      ),
+    }),
+    async prepare(user, input) {
+      insight.assertWords(input.query)
+      const request = { ...input, ...periodOf(input), limit: input.limit ?? 10 }
+      return {
+        async run() {
+          const found = await insight.search(user, request)
+          return { data: found.map((quotation) => linked(quotation, linkOf)) }
+        },
+      }
+    },
+  })
+
+const getInsights = (insight: Insight) =>
+  tool({
+    name: 'get-insights',
+    title: 'Count what customers said',
+    description:
+      'Counts by one or two keys. `signals`: ratings and findings from conversations with agents, by day, week, kind, rating or agentKey. ' +
+      '`sessions`: these conversations, by day, week, status or agentKey. `feedback`: records, by day, week or source. `recordings`: by ' +
+      'day, week or source. The period is at most 366 days, by default the last 30. At most 50,000 of the newest rows are counted; ' +
+      '`complete` tells whether that was all.',
+    changes: false,
+    idempotent: true,
+    input: Type.Object(
+      {
+        metric: Type.Optional(oneOf(METRICS, 'What is counted. Default: `signals`.')),
+        by: Type.Array(oneOf(KEYS), {
+          minItems: 1,
+          maxItems: 2,
+          description: 'One or two keys. Days and weeks are in UTC; a week is named by its Monday.',
+        }),
+        since,
+        until,
+        filters: Type.Optional(
+          Type.Object(
+            {
+              kind: Type.Optional(oneOf(SIGNAL_KINDS, 'Only signals of this kind.')),
+              rating: Type.Optional(oneOf(RATINGS, 'Only signals with this rating.')),
+              agentKey: Type.Optional(text('Only signals and sessions of this agent.', { maxLength: 512 })),
+            },
+            { additionalProperties: false },
+          ),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    output: Type.Object({
+      metric: oneOf(METRICS, 'What was counted.'),
+      since: Type.String({ format: 'date-time', description: 'The period begins here.' }),
+      until: Type.String({ format: 'date-time', description: 'The period ends before this.' }),
+      data: Type.Array(
+        Type.Object({
+          keys: Type.Object(
+            Object.fromEntries(KEYS.map((key) => [key, Type.Optional(orNull(Type.String()))])),
+            { description: 'The values of the keys; null: without one.' },
+          ),
+          count: Type.Integer({ minimum: 1 }),
+        }),
+      ),
+      total: Type.Integer({ minimum: 0, description: 'Everything that was counted.' }),
+      complete: Type.Boolean({ description: 'Whether everything in the period was counted and is shown.' }),
+    }),
+    async prepare(user, { metric = 'signals', by, filters = {}, ...input }) {
+      assertFilters(metric, filters)
+      const request = { metric, by, ...filters, ...periodOf(input) }
+      insight.checkCounts(request)
+      return { run: async () => ({ metric, ...(await insight.counts(user, request)) }) }
+    },
+  })
+
+const getTimeline = (insight: Insight, linkOf: LinkOf) =>
+  tool({
+    name: 'get-person-timeline',
+    title: 'Read what a person said',
+    description:
+      'Lists what one customer said or took part in, newest first: all their feedback records, all recordings with them as a participant, ' +
+      'and their conversations among the newest 1,000. Give either `personId` or `email`. For older entries call again with `until` ' +
+      'set to the time of the last one.',
+    changes: false,
+    idempotent: true,
+    input: Type.Object(
+      {
+        personId: Type.Optional(text('The `uuid` of the person.', { minLength: 1, maxLength: 36 })),
+        email: Type.Optional(text('E-mail address of the person.', { minLength: 1, maxLength: 320 })),
+        since,
+        until,
+        limit: limit(MAX_OCCASIONS),
+      },
+      { additionalProperties: false },
+    ),
+    output: Type.Object({
+      person: Type.Object({
+        personId: Type.String({ description: 'The `uuid` of the person.' }),
+        email: orNull(Type.String()),
+        firstName: orNull(Type.String()),
+        lastName: orNull(Type.String()),
+      }),
+      data: Type.Array(
+        Type.Object({
+          ...shared,
+          text: orNull(
+            Type.String(),
+            'The feedback, or the summary of the recording; null if there is none.',
+          ),
+        }),
+      ),
+    }),
+    async prepare(user, input) {
+      const person = await insight.person(user, personOf(input))
+      const request = { person, ...periodOf(input), limit: input.limit ?? 10 }
+      return {
+        async run() {
+          const { uuid: personId, email, firstName, lastName } = person
+          const found = await insight.timeline(user, request)
+          const data = found.map((occasion) => linked(occasion, linkOf))
+          return { person: { personId, email, firstName, lastName }, data }
+        },
+      }
+    },
+  })
+
+function personOf({ personId, email }: { readonly personId?: string; readonly email?: string }) {
+  if ((personId === undefined) === (email === undefined))
+    throw invalid([
+      { path: 'personId', code: 'contradiction', message: 'must be given, or email, but not both' },
+    ])
+  if (personId === undefined) return { email: email?.trim() ?? '' }
+  if (isUuid(personId)) return { id: personId.toLowerCase() }
+  throw invalid([{ path: 'personId', code: 'uuid', message: 'must be a UUID' }])
+}
+
+function assertFilters(metric: string, { kind, rating, agentKey }: Readonly<Record<string, unknown>>): void {
+  const isUnfit =
+    (metric !== 'signals' && (kind !== undefined || rating !== undefined)) ||
+    (metric !== 'signals' && metric !== 'sessions' && agentKey !== undefined)
+  if (isUnfit)
+    throw invalid([
+      { path: 'filters', code: 'contradiction', message: `has a filter that does not apply to ${metric}` },
+    ])
+}
+
+function periodOf({ since: from, until: to }: { readonly since?: string; readonly until?: string }) {
+  return { since: moment('since', from), until: moment('until', to) }
+}
+
+function linked<T extends Parameters<LinkOf>[0]>(found: T, linkOf: LinkOf) {
+  const { sourceId: _, ...shown } = found
+  return { ...shown, link: linkOf(found) }
+}
+
+function linksOf(base: string): LinkOf {
+  return ({ channel, id, sourceId }) => {
+    if (channel === 'recording') return `${base}/v3/rest/recordings/${id}`
+    if (channel === 'conversation') return `${base}/v3/rest/agent-conversations/sessions/${id}`
+    return `${base}/v3/rest/feedback-sources/${sourceId}/records/${id}`
+  }
+}

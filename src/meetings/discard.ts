@@ -1,0 +1,29 @@
+/** What other features do with a meeting in their own transactions: end it with its recording, have the recorder's copy deleted. */
+import type { Outbox } from '../actors/mailbox.ts'
+import { meetingMessages } from '../messages/meeting.ts'
+import { overRecordings } from '../people/erasure.ts'
+import type { Tx } from '../platform/db/pool.ts'
+import { discarded } from './plan.rules.ts'
+import * as store from './store.ts'
+
+/**
+ * The recording is being deleted: the bot leaves, and the recorder deletes its copy. The row of the join stays until then. Runs in the
+ * transaction that has locked the recording.
+ */
+export async function discardMeeting(
+  tx: Tx,
+  outbox: Outbox,
+  { organizationId, recordingId }: { readonly organizationId: string; readonly recordingId: string },
+): Promise<void> {
+  const join = await store.lockJoinOf(tx, organizationId, recordingId)
+  if (join === null) return
+  const left = discarded(join)
+  await store.saveJoin(tx, join, left)
+  if (left.duty !== null) await outbox.send([meetingMessages.message(join.id, 'check', { organizationId })])
+}
+
+/** Part of the erasure of a person: recorders delete their copies of the person's recordings, even if they are kept otherwise. */
+export const recorderErasure = overRecordings('recorders', async (tx, person, ids) => {
+  await store.requestDeletion(tx, person.organizationId, ids)
+  return {}
+})

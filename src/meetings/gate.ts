@@ -1,0 +1,81 @@
+/**
+ * Limits the requests of a worker to the recorder, so that a recorder that hangs costs other work of its pool next to nothing.
+ *
+ * One request is under way at a time; others wait for it briefly. After a slow one no request is made for a while. Who gets no place
+ * comes back later.
+ */
+
+/** No place was free. `isHanging`: the recorder does not answer; `seconds`: when to come back. */
+export class NoPlace extends Error {
+  override readonly name = 'NoPlace'
+
+  constructor(
+    readonly isHanging: boolean,
+    readonly seconds: number,
+  ) {
+    super('no place for a request to the recorder')
+  }
+}
+
+export interface Gate {
+  /** Settles as `work` does. @throws NoPlace */
+  run<T>(work: () => Promise<T>): Promise<T>
+}
+
+export interface GateTimes {
+  /** How long a request waits for its place. */
+  readonly patienceMs: number
+  /** A request that takes longer counts as slow. */
+  readonly slowMs: number
+  /** How long no request is made after a slow one. */
+  readonly pauseMs: number
+}
+
+const TIMES: GateTimes = { patienceMs: 1_000, slowMs: 5_000, pauseMs: 10_000 }
+
+export function createGate({ patienceMs, slowMs, pauseMs }: GateTimes = TIMES): Gate {
+  const waiting: (() => void)[] = []
+  let startedAt: number | null = null
+  let pausedUntil = 0
+
+  /** @throws NoPlace */
+  async function enter(): Promise<void> {
+    const now = performance.now()
+    if (now < pausedUntil) throw new NoPlace(true, (pausedUntil - now) / 1_000)
+    if (startedAt === null) return
+    if (now - startedAt > slowMs) throw new NoPlace(true, pauseMs / 1_000)
+    await turn()
+  }
+
+  function turn(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const go = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = setTimeout(() => {
+      waiting.splice(waiting.indexOf(go), 1)
+      reject(new NoPlace(false, 1))
+    }, patienceMs)
+    waiting.push(go)
+    return promise
+  }
+
+  return {
+    async run(work) {
+      await enter()
+      const began = performance.now()
+      startedAt = began
+      try {
+        return await work()
+      } finally {
+        const ended = performance.now()
+        if (ended - began > slowMs) pausedUntil = ended + pauseMs
+        // Whoever waits takes the place over, without letting another one in between.
+        const next = waiting.shift()
+        startedAt = next === undefined ? null : ended
+        next?.()
+      }
+    },
+  }
+}

@@ -1,0 +1,52 @@
+/** Statuses and headers of recorders. Pure. */
+
+const PASSING = new Set([408, 425, 429])
+const MAX_RETRY_AFTER_SECONDS = 3_600
+
+/** The same request may succeed later, whatever it was. */
+export function isPassing(status: number): boolean {
+  return status >= 500 || PASSING.has(status)
+}
+
+/**
+ * `Retry-After` in seconds, from 0 to one hour (RFC 9110, section 10.2.3: seconds or a date). Null: absent or neither.
+ */
+export function retryAfterSeconds(header: string | null, now: Date): number | null {
+  const text = header?.trim() ?? ''
+  const seconds = /^\d{1,9}$/.test(text)
+    ? Number(text)
+    : /^[A-Z][a-z]{2}, /.test(text)
+      ? Math.ceil((Date.parse(text) - now.getTime()) / 1_000)
+      : Number.NaN
+  return Number.isNaN(seconds) ? null : Math.min(Math.max(seconds, 0), MAX_RETRY_AFTER_SECONDS)
+}
+
+/** Why a recorder refused to create a bot: continues "the recorder …". Null: by its status alone. */
+export interface Refusal {
+  readonly detail: string
+  readonly kind: 'retryable' | 'terminal'
+  readonly code: 'recorder_failed' | 'meeting_not_found'
+}
+
+/** For statuses that have one meaning at every recorder. */
+export function refusalOfStatus(status: number): Refusal {
+  const terminal = (detail: string): Refusal => ({ detail, kind: 'terminal', code: 'recorder_failed' })
+  if (status === 401 || status === 403) return terminal(`does not accept the key (${status})`)
+  if (status === 402) return terminal('has run out of credits (402)')
+  if (status === 404 || status === 405) return terminal(`is not at this address (${status})`)
+  if (status >= 300 && status < 400) return terminal(`redirects (${status}): name its final address`)
+  if (isPassing(status) || status < 300)
+    return { detail: `answered ${status}`, kind: 'retryable', code: 'recorder_failed' }
+  return terminal(`refused the request (${status})`)
+}
+
+/** A moment in an answer; undefined if it is none. */
+export function momentOf(text: string | null | undefined): Date | undefined {
+  const date = new Date(text ?? '')
+  return Number.isNaN(date.getTime()) ? undefined : date
+}
+
+/** A code of the recorder as it may stand in a message: letters, digits, `_`, `-`, `.`; at most 80. */
+export function shownCode(code: string): string {
+  return code.replaceAll(/[^\w.-]/g, '').slice(0, 80)
+}

@@ -1,0 +1,83 @@
+/**
+ * The pages of a sign-in with OpenID Connect. What the answer of the provider must match is in a cookie, so the answer counts only in
+ * the browser that asked (login CSRF), and only once.
+ */
+import { Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import type { Config } from '../config.ts'
+import { queryOf } from '../http/address.ts'
+import { readCookie, setCookie } from '../http/session-cookie.ts'
+import type { Identity } from '../identity/service.ts'
+import { AppError } from '../platform/errors.ts'
+import { type EnterDeps, enter } from './enter.ts'
+import type { Exchange } from './exchange.ts'
+import { redirect } from './html.ts'
+import { OPENID_CALLBACK_PATH, returnPathOf } from './link.rules.ts'
+import type { OpenId, Person } from './openid.ts'
+
+export type OpenIdPagesDeps = EnterDeps & {
+  readonly config: Config
+  readonly identity: Pick<Identity, 'admitUser' | 'findUserAnywhere'>
+  /** Null: no provider is configured. */
+  readonly openId: OpenId | null
+}
+
+const COOKIE = 'earshot-openid'
+const ATTEMPT_SECONDS = 600
+
+const StoredAttempt = Type.Object({
+  state: Type.String(),
+  nonce: Type.String(),
+  verifier: Type.String(),
+  to: Type.String(),
+})
+
+export async function startOpenId(
+  { config, openId }: OpenIdPagesDeps,
+  exchange: Exchange,
+): Promise<Response> {
+  if (openId === null) throw new AppError('not_found', 'No sign-in provider is configured.')
+  await exchange.countAttempt()
+  const { url, attempt } = await openId.start(`${exchange.baseUrl}${OPENID_CALLBACK_PATH}`)
+  const stored = { ...attempt, to: returnPathOf(queryOf(exchange.request).get('to')) }
+  const value = Buffer.from(JSON.stringify(stored)).toString('base64url')
+  return redirect(url, [setCookie(exchange.request, config, COOKIE, value, ATTEMPT_SECONDS)])
+}
+
+export async function finishOpenId(deps: OpenIdPagesDeps, exchange: Exchange): Promise<Response> {
+  const { config, openId } = deps
+  const { request } = exchange
+  if (openId === null) throw new AppError('not_found', 'No sign-in provider is configured.')
+  const stored = storedAttempt(readCookie(request, config, COOKIE))
+  if (stored === null)
+    throw new AppError('unauthenticated', 'This sign-in was not started in this browser. Start it again.')
+  const redirectUri = `${exchange.baseUrl}${OPENID_CALLBACK_PATH}`
+  const callback = new URL(`${redirectUri}?${queryOf(request)}`)
+  const person = await openId.finish(callback, stored, redirectUri)
+  const userId = await userOf(deps, person)
+  return enter(deps, exchange, userId, returnPathOf(stored.to), [setCookie(request, config, COOKIE, '', 0)])
+}
+
+function storedAttempt(cookie: string | null) {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(cookie ?? '', 'base64url').toString())
+    return Value.Check(StoredAttempt, value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+/** A known user, or a new one of an allowed domain. @returns the id */
+async function userOf({ config, identity, log }: OpenIdPagesDeps, { email, name }: Person): Promise<string> {
+  const known = await identity.findUserAnywhere(email)
+  if (known !== null) return known.id
+  const newUsers = config.openId?.newUsers ?? null
+  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase()
+  const admitted = newUsers?.domains.includes(domain)
+    ? await identity.admitUser(newUsers.organizationId, { email, name })
+    : null
+  if (admitted === null)
+    throw new AppError('unauthenticated', 'You are no user of this service. Ask an administrator to add you.')
+  log.info({ userId: admitted.id }, 'user joined by OpenID Connect')
+  return admitted.id
+}

@@ -1,0 +1,191 @@
+/**
+ * Sign-in with an OpenID Connect provider: authorization code with PKCE, `state` and `nonce` (OpenID Connect Core 1.0, RFC 7636,
+ * RFC 9207), by the library `oauth4webapi`. Every request to the provider obeys the outbound policy.
+ */
+import type { AuthorizationServer, Client, ClientAuth } from 'oauth4webapi'
+import type { Config } from '../config.ts'
+import { AppError } from '../platform/errors.ts'
+import type { SendOutbound } from '../platform/net/outbound-request.ts'
+import { PublicFetchError } from '../platform/net/public-error.ts'
+import type { Log } from '../platform/observability/log.ts'
+
+type OpenIdSettings = NonNullable<Config['openId']>
+
+/** What the browser keeps while its user is at the provider. */
+export interface Attempt {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+}
+
+/** The person, as the provider describes them. */
+export interface Person {
+  readonly email: string
+  readonly name: string
+}
+
+export interface OpenId {
+  /** @returns the address of the provider to send the browser to @throws AppError 503 */
+  start(redirectUri: string): Promise<{ readonly url: string; readonly attempt: Attempt }>
+  /**
+   * `callback`: the address that the provider sent the browser to.
+   * @throws AppError 401 if the provider or a check refuses the person; 503
+   */
+  finish(callback: URL, attempt: Attempt, redirectUri: string): Promise<Person>
+}
+
+const SCOPE = 'openid email profile'
+const DISCOVERY_MS = 3_600_000
+const DEADLINE_MS = 10_000
+const MAX_ANSWER_BYTES = 256 * 1024
+const CLOCK_TOLERANCE_SECONDS = 30
+
+/** Loads the library and the metadata of the provider when they are first needed. */
+export function createOpenId(settings: OpenIdSettings, send: SendOutbound, log: Log): OpenId {
+  const client: Client & { [key: symbol]: number } = { client_id: settings.clientId }
+  let discovered: { readonly server: Promise<AuthorizationServer>; readonly at: number } | null = null
+
+  async function load() {
+    const library = await import('oauth4webapi')
+    client[library.clockTolerance] = CLOCK_TOLERANCE_SECONDS
+    const options = {
+      [library.customFetch]: outboundFetch(send),
+      [library.allowInsecureRequests]: settings.issuer.startsWith('http:'),
+    }
+    if (discovered === null || performance.now() - discovered.at > DISCOVERY_MS) {
+      const server = discover(library, settings.issuer, options)
+      discovered = { server, at: performance.now() }
+      server.catch(() => {
+        discovered = null
+      })
+    }
+    return { library, options, server: await discovered.server }
+  }
+
+  return {
+    start: (redirectUri) =>
+      withProvider(log, async () => {
+        const { library, server } = await load()
+        const attempt = {
+          state: library.generateRandomState(),
+          nonce: library.generateRandomNonce(),
+          verifier: library.generateRandomCodeVerifier(),
+        }
+        const url = new URL(server.authorization_endpoint ?? '')
+        const query = {
+          client_id: settings.clientId,
+          response_type: 'code',
+          redirect_uri: redirectUri,
+          scope: SCOPE,
+          state: attempt.state,
+          nonce: attempt.nonce,
+          code_challenge: await library.calculatePKCECodeChallenge(attempt.verifier),
+          code_challenge_method: 'S256',
+        }
+        for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+        return { url: url.href, attempt }
+      }),
+    finish: (callback, attempt, redirectUri) =>
+      withProvider(log, async () => {
+        const { library, options, server } = await load()
+        const params = library.validateAuthResponse(server, client, callback, attempt.state)
+        const auth = clientAuth(library, settings, server)
+        const response = await library.authorizationCodeGrantRequest(
+          server,
+          client,
+          auth,
+          params,
+          redirectUri,
+          attempt.verifier,
+          options,
+        )
+        const tokens = await library.processAuthorizationCodeResponse(server, client, response, {
+          expectedNonce: attempt.nonce,
+          requireIdToken: true,
+        })
+        await library.validateApplicationLevelSignature(server, response, options)
+        const claims = library.getValidatedIdTokenClaims(tokens)
+        if (claims === undefined) throw refused('The provider says nothing about you.')
+        if (claims.email !== undefined || server.userinfo_endpoint === undefined) return personOf(claims)
+        const answer = await library.userInfoRequest(server, client, tokens.access_token, options)
+        return personOf(await library.processUserInfoResponse(server, client, claims.sub, answer))
+      }),
+  }
+}
+
+type Library = typeof import('oauth4webapi')
+
+/** Some issuers end in a slash, which the settings strip. */
+async function discover(
+  library: Library,
+  issuer: string,
+  options: Parameters<Library['discoveryRequest']>[1],
+): Promise<AuthorizationServer> {
+  const response = await library.discoveryRequest(new URL(issuer), options)
+  const claimed: unknown = await response
+    .clone()
+    .json()
+    .then((body) => (body as { readonly issuer?: unknown } | null)?.issuer)
+    .catch(() => null)
+  const expected = claimed === `${issuer}/` ? `${issuer}/` : issuer
+  return library.processDiscoveryResponse(new URL(expected), response)
+}
+
+function clientAuth(library: Library, settings: OpenIdSettings, server: AuthorizationServer): ClientAuth {
+  if (settings.clientSecret === null) return library.None()
+  const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+  return methods.includes('client_secret_basic')
+    ? library.ClientSecretBasic(settings.clientSecret)
+    : library.ClientSecretPost(settings.clientSecret)
+}
+
+/** Only a verified address identifies a user: anybody may enter any other one at some providers. */
+function personOf(claims: Readonly<Record<string, unknown>>): Person {
+  const { email, email_verified: isVerified, name } = claims
+  if (typeof email !== 'string' || isVerified !== true)
+    throw refused('The provider has not verified your e-mail address.')
+  return { email, name: typeof name === 'string' && name.trim() !== '' ? name.trim() : email }
+}
+
+/** The `fetch` of the library. It never follows redirects. */
+function outboundFetch(send: SendOutbound) {
+  return async (url: string, init: { method?: string; headers?: unknown; body?: unknown }) => {
+    const body = init.body instanceof URLSearchParams ? init.body.toString() : null
+    const answer = await send(url, {
+      method: init.method === 'POST' ? 'POST' : 'GET',
+      headers: Object.fromEntries(new Headers(init.headers as Record<string, string>)),
+      ...(body === null ? {} : { body }),
+      signal: new AbortController().signal,
+      deadlineMs: DEADLINE_MS,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+    })
+    return new Response(answer.body, { status: answer.status, headers: answer.headers })
+  }
+}
+
+const refused = (message: string, cause?: unknown) => new AppError('unauthenticated', message, { cause })
+
+/** Turns errors of the library and of the network into answers. None of them contains a token. */
+async function withProvider<T>(log: Log, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof AppError) throw error
+    const library = await import('oauth4webapi')
+    if (error instanceof PublicFetchError)
+      throw new AppError('unavailable', 'The sign-in provider cannot be reached at the moment.', {
+        cause: error,
+      })
+    if (
+      error instanceof library.AuthorizationResponseError ||
+      error instanceof library.ResponseBodyError ||
+      error instanceof library.WWWAuthenticateChallengeError ||
+      error instanceof library.OperationProcessingError
+    ) {
+      // The message of the library, without the answer of the provider.
+      log.warn({ reason: error.message, code: error.code }, 'a sign-in with OpenID Connect failed')
+      throw refused('The sign-in did not work. Start it again.', error)
+    }
+    throw error
+  }
+}

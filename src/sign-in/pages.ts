@@ -1,0 +1,111 @@
+/** The bodies of the sign-in pages. Pure. */
+import type { UserSession } from '../identity/sessions.ts'
+import { type Html, html, type Page } from './html.ts'
+import { LINK_PATH, OPENID_PATH, SIGN_IN_PATH } from './link.rules.ts'
+
+/** The path of `PUBLIC_BASE_URL`, before every link. */
+interface Place {
+  readonly prefix: string
+}
+
+interface SignInOptions extends Place {
+  /** Where to go after the sign-in. */
+  readonly returnPath: string
+  /** Why there is no mail with a link; null where there is. */
+  readonly noMail: string | null
+  readonly hasOpenId: boolean
+}
+
+export function signInPage({ prefix, returnPath, noMail, hasOpenId }: SignInOptions): Page {
+  const to = hidden('to', returnPath)
+  const openIdHref = `${prefix}${OPENID_PATH}?${new URLSearchParams({ to: returnPath })}`
+  const mail = html`<form method="post" action="${prefix}${SIGN_IN_PATH}/mail">
+        ${to}
+        <label for="email">E-mail address</label>
+        <input id="email" name="email" type="email" autocomplete="email" maxlength="254" required>
+        <button>Send me a link</button>
+      </form>`
+  const openId = html`<p><a class="button" href="${openIdHref}">Sign in with your organization’s account</a></p>`
+  return {
+    status: 200,
+    title: 'Sign in to Earshot',
+    body: html`${noMail === null ? mail : html`<p>${noMail}</p>`}
+      ${hasOpenId ? openId : null}
+      <p>The operator of this service can print a link, too: <code>earshot user link</code>.</p>`,
+  }
+}
+
+/** The same for every address. */
+export const mailSentPage: Page = {
+  status: 200,
+  title: 'Look at your mail',
+  body: html`<p>If the address belongs to a user, a mail with a link is on its way. The link works once, and for 15 minutes.</p>`,
+}
+
+/** Asks before the link is used, because programs that check mails open every link in them. */
+export function confirmLinkPage(
+  options: Place & { readonly email: string; readonly token: string; readonly returnPath: string },
+): Page {
+  return {
+    status: 200,
+    title: 'Sign in to Earshot',
+    body: html`<form method="post" action="${options.prefix}${LINK_PATH}">
+        ${hidden('token', options.token)}
+        ${hidden('to', options.returnPath)}
+        <p>Sign in as <strong>${options.email}</strong>?</p>
+        <button>Sign in</button>
+      </form>`,
+  }
+}
+
+export function usedLinkPage({ prefix }: Place): Page {
+  return {
+    status: 410,
+    title: 'This link does not work any more',
+    body: html`<p>A sign-in link works once, and for 15 minutes.</p>
+      <p><a href="${prefix}${SIGN_IN_PATH}">Ask for a new one</a></p>`,
+  }
+}
+
+export function signedInPage(
+  options: Place & {
+    readonly email: string
+    readonly csrfToken: string
+    readonly sessionId: string
+    readonly sessions: readonly UserSession[]
+  },
+): Page {
+  const csrf = hidden('csrf_token', options.csrfToken)
+  const sessionRow = (session: UserSession): Html => {
+    const browser = session.userAgent ?? 'An unnamed browser'
+    const since = session.createdAt.toISOString().slice(0, 16).replace('T', ' ')
+    const end = html`<form class="inline" method="post" action="${options.prefix}${SIGN_IN_PATH}/sessions/end">
+            ${csrf}${hidden('id', session.id)}<button class="quiet">End</button>
+          </form>`
+    return html`<li>${browser}, since ${since} UTC
+          ${session.id === options.sessionId ? html`<strong>(this one)</strong>` : end}</li>
+        `
+  }
+  return {
+    status: 200,
+    title: 'You are signed in',
+    body: html`<p>You are signed in as <strong>${options.email}</strong>.</p>
+      <form method="post" action="${options.prefix}${SIGN_IN_PATH}/out">${csrf}<button>Sign out</button></form>
+      <h2>Your sessions</h2>
+      <ul>
+        ${options.sessions.map(sessionRow)}</ul>`,
+  }
+}
+
+export function errorPage(status: number, message: string, { prefix }: Place): Page {
+  return {
+    status,
+    title: 'This did not work',
+    body: html`<p>${message}</p>
+      <p><a href="${prefix}${SIGN_IN_PATH}">Back to the sign-in page</a></p>`,
+  }
+}
+
+export function hidden(name: string, value: string): Html {
+  return html`<input type="hidden" name="${name}" value="${value}">`
+}

@@ -1,0 +1,166 @@
+/**
+ * The sign-in pages: server-rendered, without scripts.
+ *
+ * A link in a mail is opened by mail scanners, too. So GET shows a page that asks, and only its form uses the link.
+ */
+import { Elysia } from 'elysia'
+import type { Deps } from '../container.ts'
+import { queryOf } from '../http/address.ts'
+import type { BodyBudget } from '../http/body-budget.ts'
+import { clearSessionCookie } from '../http/session-cookie.ts'
+import type { Identity } from '../identity/service.ts'
+import { AppError } from '../platform/errors.ts'
+import { methodNotAllowed } from '../platform/net/methods.ts'
+import { createSendOutbound } from '../platform/net/outbound-request.ts'
+import { isEmailAddress } from '../platform/validation/email-address.ts'
+import { enter } from './enter.ts'
+import { createExchanges, type Exchange } from './exchange.ts'
+import { pageResponse, redirect } from './html.ts'
+import {
+  LINK_PATH,
+  mailBaseUrl,
+  OPENID_CALLBACK_PATH,
+  OPENID_PATH,
+  returnPathOf,
+  SIGN_IN_PATH,
+} from './link.rules.ts'
+import { createOpenId, type OpenId } from './openid.ts'
+import { finishOpenId, startOpenId } from './openid-web.ts'
+import css from './page.css' with { type: 'text' }
+import { confirmLinkPage, mailSentPage, signedInPage, signInPage, usedLinkPage } from './pages.ts'
+import type { SignIn } from './service.ts'
+
+type PageIdentity = Pick<
+  Identity,
+  | 'admitUser'
+  | 'bySession'
+  | 'createSession'
+  | 'endSession'
+  | 'findUserAnywhere'
+  | 'listSessions'
+  | 'useLink'
+  | 'userOfLink'
+>
+
+export interface SignInPagesDeps
+  extends Pick<Deps, 'config' | 'redis' | 'clock' | 'log' | 'errors' | 'outbound'> {
+  readonly bodies: BodyBudget
+  readonly identity: PageIdentity
+  readonly signIn: SignIn
+}
+
+const HIDDEN = { parse: 'none', detail: { hide: true } } as const
+
+/** Everything under `/sign-in`. */
+export function signInPages(deps: SignInPagesDeps) {
+  const page = createExchanges(deps)
+  const app = new Elysia({ name: 'sign-in', normalize: false })
+  const get = (path: string, handle: (exchange: Exchange) => Promise<Response>) =>
+    app.get(path, page(handle), HIDDEN)
+  const post = (path: string, handle: (exchange: Exchange) => Promise<Response>) =>
+    app.post(path, page(handle), HIDDEN)
+
+  get(SIGN_IN_PATH, (exchange) => showSignIn(deps, exchange))
+  get(LINK_PATH, (exchange) => showLink(deps, exchange))
+  post(LINK_PATH, (exchange) => useLink(deps, exchange))
+  const openId = { ...deps, openId: openIdOf(deps) }
+  get(OPENID_PATH, (exchange) => startOpenId(openId, exchange))
+  get(OPENID_CALLBACK_PATH, (exchange) => finishOpenId(openId, exchange))
+  post(`${SIGN_IN_PATH}/mail`, (exchange) => requestMail(deps, exchange))
+  post(`${SIGN_IN_PATH}/out`, (exchange) => signOut(deps, exchange))
+  post(`${SIGN_IN_PATH}/sessions/end`, (exchange) => endSession(deps, exchange))
+  app.get(`${SIGN_IN_PATH}/style.css`, () => new Response(css, { headers: STYLE_HEADERS }), HIDDEN)
+  for (const [path, allow] of METHODS)
+    app.all(
+      path,
+      ({ request }) => {
+        throw methodNotAllowed(request.method, allow)
+      },
+      HIDDEN,
+    )
+  return app
+}
+
+function openIdOf({ config, outbound, log }: SignInPagesDeps): OpenId | null {
+  return config.openId === null
+    ? null
+    : createOpenId(config.openId, createSendOutbound({ policy: outbound }), log)
+}
+
+const STYLE_HEADERS = { 'content-type': 'text/css; charset=utf-8', 'x-content-type-options': 'nosniff' }
+
+const METHODS = [
+  [SIGN_IN_PATH, 'GET, HEAD'],
+  [LINK_PATH, 'GET, HEAD, POST'],
+  [OPENID_PATH, 'GET, HEAD'],
+  [OPENID_CALLBACK_PATH, 'GET, HEAD'],
+  [`${SIGN_IN_PATH}/mail`, 'POST'],
+  [`${SIGN_IN_PATH}/out`, 'POST'],
+  [`${SIGN_IN_PATH}/sessions/end`, 'POST'],
+  [`${SIGN_IN_PATH}/style.css`, 'GET, HEAD'],
+] as const
+
+const NO_MAIL =
+  'The operator has not set PUBLIC_BASE_URL, so this service cannot send links by mail. Ask the operator for a link.'
+
+async function showSignIn({ config, identity }: SignInPagesDeps, exchange: Exchange): Promise<Response> {
+  const { request, prefix } = exchange
+  const returnPath = returnPathOf(queryOf(request).get('to'))
+  const visitor = await exchange.visitor()
+  if (visitor === null) {
+    const noMail = mailBaseUrl(config.publicBaseUrl, exchange.baseUrl) === null ? NO_MAIL : null
+    return pageResponse(signInPage({ prefix, returnPath, noMail, hasOpenId: config.openId !== null }), prefix)
+  }
+  if (returnPath !== SIGN_IN_PATH) return redirect(`${exchange.baseUrl}${returnPath}`)
+  const [user, sessions] = await Promise.all([
+    identity.findUserAnywhere(visitor.userId),
+    identity.listSessions(visitor.userId),
+  ])
+  return pageResponse(signedInPage({ prefix, email: user?.email ?? '', ...visitor, sessions }), prefix)
+}
+
+async function requestMail({ config, signIn }: SignInPagesDeps, exchange: Exchange): Promise<Response> {
+  const fields = await exchange.form()
+  await exchange.countAttempt()
+  const baseUrl = mailBaseUrl(config.publicBaseUrl, exchange.baseUrl)
+  if (baseUrl === null) throw new AppError('unavailable', NO_MAIL)
+  const email = fields.get('email')?.trim() ?? ''
+  if (!isEmailAddress(email)) throw new AppError('validation_failed', 'Enter an e-mail address.')
+  await signIn.requestMail({ email, baseUrl, returnPath: returnPathOf(fields.get('to')) })
+  return pageResponse(mailSentPage, exchange.prefix)
+}
+
+async function showLink({ identity }: SignInPagesDeps, exchange: Exchange): Promise<Response> {
+  const { prefix, request } = exchange
+  const query = queryOf(request)
+  const token = query.get('token') ?? ''
+  const user = await identity.userOfLink(token)
+  if (user === null) {
+    await exchange.countAttempt()
+    return pageResponse(usedLinkPage(exchange), prefix)
+  }
+  const returnPath = returnPathOf(query.get('to'))
+  return pageResponse(confirmLinkPage({ prefix, email: user.email, token, returnPath }), prefix)
+}
+
+async function useLink(deps: SignInPagesDeps, exchange: Exchange): Promise<Response> {
+  const fields = await exchange.form()
+  const userId = await deps.identity.useLink(fields.get('token') ?? '')
+  if (userId === null) {
+    await exchange.countAttempt()
+    return pageResponse(usedLinkPage(exchange), exchange.prefix)
+  }
+  return enter(deps, exchange, userId, returnPathOf(fields.get('to')))
+}
+
+async function signOut({ config, identity }: SignInPagesDeps, exchange: Exchange): Promise<Response> {
+  const { visitor } = await exchange.ownForm()
+  await identity.endSession(visitor.userId, visitor.sessionId)
+  return redirect(`${exchange.baseUrl}${SIGN_IN_PATH}`, [clearSessionCookie(exchange.request, config)])
+}
+
+async function endSession({ identity }: SignInPagesDeps, exchange: Exchange): Promise<Response> {
+  const { visitor, fields } = await exchange.ownForm()
+  await identity.endSession(visitor.userId, fields.get('id') ?? '')
+  return redirect(`${exchange.baseUrl}${SIGN_IN_PATH}`)
+}

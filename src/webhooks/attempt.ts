@@ -1,0 +1,97 @@
+/** One attempt: a signed POST of an event to the URL of a subscription. */
+import type { Clock } from '../platform/clock.ts'
+import type { OutboundAnswer, SendOutbound } from '../platform/net/outbound-request.ts'
+import { PublicFetchError } from '../platform/net/public-error.ts'
+import type { Seal } from '../platform/secrets/seal.ts'
+import { bodyOf, retryAfterOf } from './delivery.rules.ts'
+import { KEPT_ANSWER_BYTES } from './model.ts'
+import type { Receiver, Sendable } from './sending.store.ts'
+import { signedHeaders } from './signing.ts'
+
+/** Longest text of a header that the log keeps, and how many headers. */
+const [MAX_HEADER, MAX_HEADERS] = [1_024, 64]
+
+export interface Attempted {
+  readonly startedAt: string
+  readonly durationMs: number
+  readonly status: number | null
+  readonly retryAfterSeconds: number | null
+  readonly error: string | null
+  readonly headers: Readonly<Record<string, string>> | null
+  readonly body: string | null
+}
+
+export interface AttemptDeps {
+  readonly clock: Clock
+  readonly seal: Seal
+  readonly sendOutbound: SendOutbound
+  /** For everything, from the resolution of the name to the last byte of the answer. */
+  readonly timeoutMs: number
+}
+
+/** The secrets that sign. @throws Error if the service's key is another one than when they were sealed */
+export async function openSecrets(
+  seal: Seal,
+  { id, secret, previousSecret }: Receiver,
+): Promise<readonly string[]> {
+  const sealed = previousSecret === null ? [secret] : [secret, previousSecret]
+  const opened = await Promise.all(sealed.map((one) => seal.open(one, id)))
+  return opened.map((text) => {
+    if (text === null) throw new Error('the secret of the webhook cannot be opened: SECRET_KEY has changed')
+    return text
+  })
+}
+
+/** @throws the reason of the signal if it is aborted */
+export async function attemptDelivery(
+  { clock, sendOutbound, timeoutMs }: AttemptDeps,
+  url: string,
+  secrets: readonly string[],
+  { eventId, type, timestamp, data }: Sendable,
+  signal: AbortSignal,
+): Promise<Attempted> {
+  const body = bodyOf(type, timestamp, data)
+  const now = clock.now()
+  const begun = performance.now()
+  const end = (rest: Omit<Attempted, 'startedAt' | 'durationMs'>): Attempted => ({
+    startedAt: now.toISOString(),
+    durationMs: Math.round(performance.now() - begun),
+    ...rest,
+  })
+  try {
+    const answer = await sendOutbound(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Earshot-Webhooks/1',
+        ...signedHeaders(secrets, eventId, now, body),
+      },
+      body,
+      signal,
+      deadlineMs: timeoutMs,
+      maxAnswerBytes: KEPT_ANSWER_BYTES,
+    })
+    return end(kept(answer, clock.now().getTime()))
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof PublicFetchError)) throw error
+    const nothing = { status: null, retryAfterSeconds: null, headers: null, body: null }
+    return end({ ...nothing, error: `${error.code}: ${error.message}` })
+  }
+}
+
+function kept({ status, headers, body }: OutboundAnswer, nowMs: number) {
+  const shown = [...headers].slice(0, MAX_HEADERS).map(([name, value]) => [name, storable(value, MAX_HEADER)])
+  return {
+    status,
+    retryAfterSeconds: retryAfterOf(headers.get('retry-after'), nowMs),
+    error: null,
+    headers: Object.fromEntries(shown) as Record<string, string>,
+    body: storable(new TextDecoder().decode(body), KEPT_ANSWER_BYTES),
+  }
+}
+
+/** PostgreSQL stores no U+0000, and no half of a surrogate pair. */
+function storable(text: string, maxLength: number): string {
+  return text.replaceAll('\0', '\u{FFFD}').slice(0, maxLength).toWellFormed()
+}

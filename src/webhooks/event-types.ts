@@ -1,0 +1,167 @@
+/**
+ * The types of events with the shape of their data. The triggers of `sql/migrations/0031_webhooks.sql` write the data; a test compares
+ * both. The OpenAPI document shows these shapes as `webhooks`.
+ */
+import { type TSchema, Type } from '@sinclair/typebox'
+import { moment, named, oneOf, orNull, uuid } from '../platform/validation/schema.ts'
+
+const text = (description: string) => Type.String({ description })
+const maybeText = (description: string) => orNull(Type.String(), description)
+const at = (description: string) => moment(`${description}, in UTC.`)
+const path = (what: string) => text(`Path of ${what} in this API.`)
+
+const omitted = Type.Optional(
+  Type.Array(Type.String(), {
+    description: 'Members that are left out because the body would exceed 256 KiB. Read them at `path`.',
+  }),
+)
+
+const Feedback = named(
+  'WebhookFeedbackRecord',
+  Type.Object({
+    id: Type.Integer({ description: 'Id of the record.' }),
+    sourceId: Type.Integer({ description: 'Id of the feedback source.' }),
+    personId: orNull(Type.Integer(), 'Id of the person.'),
+    externalId: maybeText('The caller’s id of the record.'),
+    displayTs: at('When the feedback was given'),
+    fields: Type.Optional(
+      Type.Array(Type.Object({}, { additionalProperties: true }), {
+        description: 'The fields as they were sent.',
+      }),
+    ),
+    createdAt: at('When the record was created'),
+    path: path('the record'),
+    omitted,
+  }),
+)
+
+const Signal = named(
+  'WebhookSignal',
+  Type.Object({
+    id: uuid('Id of the signal.'),
+    applicationId: uuid('Id of the agent application.'),
+    sessionId: uuid('Id of the session.'),
+    source: oneOf(['explicit_feedback', 'qualitative_inference'], 'Where the signal comes from.'),
+    kind: text('Kind of the signal.'),
+    rating: orNull(oneOf(['positive', 'negative']), 'The rating.'),
+    labels: Type.Optional(Type.Array(Type.String(), { description: 'Labels of the feedback.' })),
+    comment: Type.Optional(maybeText('Comment of the user, or the reason of the analyser.')),
+    externalEventId: text('The event that the signal was read from.'),
+    targetEventExternalId: maybeText('The response that the signal is about.'),
+    participantExternalId: maybeText('The user who spoke.'),
+    sequence: Type.Integer({ description: 'Sequence of the event.' }),
+    revision: Type.Integer({ description: 'Revision of the event.' }),
+    occurredAt: at('When the event happened'),
+    path: path('the signal'),
+    omitted,
+  }),
+)
+
+const Session = named(
+  'WebhookAgentSession',
+  Type.Object({
+    id: uuid('Id of the session.'),
+    applicationId: uuid('Id of the agent application.'),
+    agentKey: text('Key of the agent application.'),
+    externalSessionId: text('The caller’s id of the session.'),
+    status: oneOf(['open', 'ended', 'abandoned'], 'Status of the session.'),
+    processingStatus: text('How far the session is processed.'),
+    environment: maybeText('Environment of the session.'),
+    agentVersion: maybeText('Version of the agent.'),
+    createdAt: at('When the session was created'),
+    lastActivityAt: at('When the session received something last'),
+    path: path('the session'),
+  }),
+)
+
+const Recording = named(
+  'WebhookRecording',
+  Type.Object({
+    id: uuid('Id of the recording.'),
+    displayName: maybeText('Name of the recording.'),
+    source: text('Source of the recording.'),
+    externalId: maybeText('The caller’s id of the recording.'),
+    startedAt: orNull(at('Start of the conversation')),
+    completedAt: orNull(at('End of the conversation')),
+    createdAt: at('When the recording was created'),
+    asset: orNull(
+      Type.Object({
+        status: text('Status of the media.'),
+        errorCode: maybeText('Why the media failed.'),
+        durationSeconds: orNull(Type.Number(), 'Duration in seconds.'),
+        isAudio: orNull(Type.Boolean(), 'Whether the media has no picture.'),
+        contentType: maybeText('Media type.'),
+        fileSize: orNull(Type.Integer(), 'Bytes.'),
+      }),
+      'The media; null if none was ever asked for.',
+    ),
+    transcript: Type.Object(
+      {
+        status: text('Status of the transcript.'),
+        source: maybeText('Where the transcript comes from.'),
+      },
+      { description: 'The transcript.' },
+    ),
+    path: path('the recording'),
+  }),
+)
+
+const Upload = named(
+  'WebhookUpload',
+  Type.Object({
+    uploadId: uuid('Id of the upload.'),
+    recordingId: uuid('Id of the recording.'),
+    phase: oneOf(['ready', 'failed', 'cancelled'], 'Phase of the upload.'),
+    errorCode: maybeText('Why the upload failed.'),
+    fileName: text('Name of the file.'),
+    fileSize: Type.Integer({ description: 'Bytes of the file.' }),
+    source: text('Source of the upload.'),
+    createdAt: at('When the upload was created'),
+    path: path('the upload'),
+  }),
+)
+
+const Ping = named('WebhookPing', Type.Object({ webhookId: uuid('Id of the webhook.') }))
+
+interface EventType {
+  readonly summary: string
+  readonly data: TSchema
+}
+
+/** Types that are sent. */
+export const EVENT_TYPES = {
+  'feedback_record.created': { summary: 'A feedback record was stored', data: Feedback },
+  'signal.created': { summary: 'A signal was found in a conversation', data: Signal },
+  'signal.updated': { summary: 'A signal was changed by a revision or a new analysis', data: Signal },
+  'agent_session.ended': { summary: 'A session ended', data: Session },
+  'agent_session.abandoned': { summary: 'A session was abandoned', data: Session },
+  'agent_session.processed': {
+    summary: 'Everything received so far of a session is processed. Repeated after more events',
+    data: Session,
+  },
+  'recording.created': { summary: 'A recording was created', data: Recording },
+  'recording.asset.completed': { summary: 'The media of a recording can be played', data: Recording },
+  'recording.asset.failed': {
+    summary:
+      'The media of a recording failed. With `asset.status` completed, new media failed and the old stays',
+    data: Recording,
+  },
+  'recording.transcript.completed': { summary: 'The transcript of a recording is ready', data: Recording },
+  'recording.transcript.failed': { summary: 'The transcription of a recording failed', data: Recording },
+  'upload.ready': { summary: 'The media of an upload can be played', data: Upload },
+  'upload.failed': { summary: 'An upload failed', data: Upload },
+  'upload.cancelled': { summary: 'An upload was cancelled', data: Upload },
+  ping: { summary: 'A test that was asked for', data: Ping },
+} as const satisfies Readonly<Record<string, EventType>>
+
+/** Types that may be subscribed to already and that nothing sends yet: there are no themes. */
+export const RESERVED_TYPES = ['theme.created', 'theme.changed'] as const
+
+export const ALL_TYPES = '*'
+
+/** What a subscription may name. A ping needs no subscription. */
+export const SUBSCRIBABLE = [
+  ALL_TYPES,
+  ...(Object.keys(EVENT_TYPES) as (keyof typeof EVENT_TYPES)[]).filter((type) => type !== 'ping'),
+  ...RESERVED_TYPES,
+] as const

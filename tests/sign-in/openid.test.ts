@@ -1,0 +1,204 @@
+/** Sign-in with OpenID Connect against a real provider. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { CLIENT, type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts'
+import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
+import { createVisitor, type Seen, type Visitor } from '../support/visitor.ts'
+
+const PORT_CALLBACK = '/sign-in/openid/callback'
+
+let base: TestServer
+let server: TestServer
+let provider: OpenIdProvider
+let tenant: TestTenant
+let email: string
+
+/** The address of the service is fixed, so that the provider knows it before the service listens. */
+const ADDRESS = 'http://earshot.localhost'
+
+beforeAll(async () => {
+  base = await startTestServer()
+  tenant = await base.createTenant()
+  email = (await base.features.identity.findUserAnywhere(tenant.userId))?.email ?? ''
+  provider = await startOpenIdProvider([`${ADDRESS}${PORT_CALLBACK}`])
+  server = await startTestServer({
+    beside: base,
+    env: {
+      ...CLIENT,
+      PUBLIC_BASE_URL: ADDRESS,
+      OIDC_ISSUER: provider.issuer,
+      OIDC_ALLOWED_DOMAINS: 'allowed.example, other.example',
+      OIDC_ORGANIZATION: tenant.organizationId,
+      OUTBOUND_ALLOW: '127.0.0.0/8',
+    },
+  })
+})
+beforeEach(() => {
+  provider.claims = { email, email_verified: true, name: 'Ada' }
+})
+afterAll(async () => {
+  await server?.stop()
+  await provider?.stop()
+  await base?.stop()
+})
+
+/** The browser at the provider, up to the answer for the service. */
+async function atProvider(start: Seen): Promise<string> {
+  const there = createVisitor(provider.issuer)
+  let seen = await there.get(start.location ?? '')
+  for (;;) {
+    const { location } = seen
+    if (location === null) seen = await there.post(lastPage, {})
+    else if (location.startsWith(ADDRESS)) return location.slice(ADDRESS.length)
+    else {
+      lastPage = location
+      seen = await there.get(location)
+    }
+  }
+}
+let lastPage = ''
+
+async function signIn(visitor: Visitor, to = ''): Promise<Seen> {
+  const start = await visitor.get(`/sign-in/openid${to === '' ? '' : `?to=${encodeURIComponent(to)}`}`)
+  expect(start.status).toBe(303)
+  return visitor.get(await atProvider(start))
+}
+
+describe('sign-in with OpenID Connect', () => {
+  test('is offered only where it is configured', async () => {
+    expect((await createVisitor(server.baseUrl).get('/sign-in')).text).toContain('/sign-in/openid?')
+    expect((await createVisitor(base.baseUrl).get('/sign-in')).text).not.toContain('/sign-in/openid')
+    expect((await createVisitor(base.baseUrl).get('/sign-in/openid')).status).toBe(404)
+  })
+
+  test('signs a known user in and goes on to the page', async () => {
+    const visitor = createVisitor(server.baseUrl)
+    const { status, location } = await signIn(visitor, '/docs')
+    expect([status, location]).toEqual([303, `${ADDRESS}/docs`])
+    const { user } = JSON.parse((await visitor.get('/v3/rest/session')).text)
+    expect(user.id).toBe(tenant.userId)
+    expect([...visitor.cookies.keys()]).toEqual(['earshot-session'])
+  })
+
+  test('asks the provider with PKCE, state and nonce', async () => {
+    const { location, setCookies } = await createVisitor(server.baseUrl).get('/sign-in/openid')
+    const { searchParams } = new URL(location ?? '')
+    for (const name of ['state', 'nonce', 'code_challenge'])
+      expect(searchParams.get(name)?.length).toBeGreaterThan(40)
+    expect(searchParams.get('code_challenge_method')).toBe('S256')
+    expect(searchParams.get('redirect_uri')).toBe(`${ADDRESS}${PORT_CALLBACK}`)
+    expect(setCookies[0]).toMatch(/^earshot-openid=[\w-]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/)
+  })
+
+  test.each(['https://evil.example', '//evil.example'])('does not lead to %s', async (to) => {
+    expect((await signIn(createVisitor(server.baseUrl), to)).location).toBe(`${ADDRESS}/sign-in`)
+  })
+
+  test('refuses an unknown person', async () => {
+    provider.claims = { email: 'eve@strange.example', email_verified: true }
+    const visitor = createVisitor(server.baseUrl)
+    expect((await signIn(visitor)).status).toBe(401)
+    expect(visitor.cookies.has('earshot-session')).toBe(false)
+  })
+
+  test.each([[false], [undefined], ['true']])(
+    'refuses an address with email_verified %j',
+    async (isVerified) => {
+      provider.claims = { email, email_verified: isVerified }
+      expect((await signIn(createVisitor(server.baseUrl))).status).toBe(401)
+    },
+  )
+
+  test.each(['eve@sub.allowed.example', 'eve@notallowed.example', 'eve@allowed.example.evil.example'])(
+    'refuses %s, whose domain only looks like an allowed one',
+    async (address) => {
+      provider.claims = { email: address, email_verified: true }
+      expect((await signIn(createVisitor(server.baseUrl))).status).toBe(401)
+    },
+  )
+
+  test('makes an unknown person of an allowed domain a viewer, once', async () => {
+    provider.claims = { email: 'New@Allowed.example', email_verified: true, name: 'New' }
+    const [one, two] = [createVisitor(server.baseUrl), createVisitor(server.baseUrl)]
+    await Promise.all([signIn(one), signIn(two)])
+    const [first, second] = [one, two].map((visitor) => visitor.get('/v3/rest/session'))
+    const { user, organizations } = JSON.parse((await first)?.text ?? '')
+    expect(user).toMatchObject({ email: 'New@Allowed.example', name: 'New' })
+    expect(organizations).toMatchObject([{ id: tenant.organizationId, role: 'viewer' }])
+    expect(JSON.parse((await second)?.text ?? '').user.id).toBe(user.id)
+  })
+
+  test('does not add a removed member again', async () => {
+    provider.claims = { email: 'gone@allowed.example', email_verified: true }
+    const visitor = createVisitor(server.baseUrl)
+    await signIn(visitor)
+    const { user } = JSON.parse((await visitor.get('/v3/rest/session')).text)
+    await server.as({ apiKey: tenant.apiKey }).delete(`/v3/rest/members/${user.id}`)
+    expect((await signIn(createVisitor(server.baseUrl))).status).toBe(401)
+  })
+
+  test('takes the answer of the provider only in the browser that asked, and once', async () => {
+    const visitor = createVisitor(server.baseUrl)
+    const callback = await atProvider(await visitor.get('/sign-in/openid'))
+    const other = createVisitor(server.baseUrl)
+    expect((await other.get(callback)).status).toBe(401)
+    await other.get('/sign-in/openid')
+    expect((await other.get(callback)).status).toBe(401)
+    expect(other.cookies.has('earshot-session')).toBe(false)
+    const kept = visitor.cookies.get('earshot-openid') ?? ''
+    expect((await visitor.get(callback)).status).toBe(303)
+    visitor.cookies.set('earshot-openid', kept)
+    expect((await visitor.get(callback)).status).toBe(401)
+  })
+
+  test.each([
+    ['another state', (url: string) => url.replace(/state=[^&]+/, 'state=x')],
+    ['another code', (url: string) => url.replace(/code=[^&]+/, 'code=x')],
+    [
+      'the answer of another issuer (mix-up)',
+      (url: string) => url.replace(/iss=[^&]+/, 'iss=https%3A%2F%2Fevil.example'),
+    ],
+    ['an error', () => `${PORT_CALLBACK}?error=access_denied`],
+    ['nothing', () => PORT_CALLBACK],
+  ])('refuses %s', async (_, change) => {
+    const visitor = createVisitor(server.baseUrl)
+    const callback = await atProvider(await visitor.get('/sign-in/openid'))
+    expect((await visitor.get(change(callback))).status).toBe(401)
+    expect(visitor.cookies.has('earshot-session')).toBe(false)
+  })
+
+  test('refuses an ID token with another nonce', async () => {
+    const visitor = createVisitor(server.baseUrl)
+    const callback = await atProvider(await visitor.get('/sign-in/openid'))
+    const attempt = JSON.parse(
+      Buffer.from(visitor.cookies.get('earshot-openid') ?? '', 'base64url').toString(),
+    )
+    const changed = Buffer.from(JSON.stringify({ ...attempt, nonce: 'x'.repeat(43) })).toString('base64url')
+    visitor.cookies.set('earshot-openid', changed)
+    expect((await visitor.get(callback)).status).toBe(401)
+  })
+
+  test.each(['', 'x', 'e30', Buffer.from('[]').toString('base64url')])(
+    'refuses the cookie %j',
+    async (cookie) => {
+      const visitor = createVisitor(server.baseUrl)
+      visitor.cookies.set('earshot-openid', cookie)
+      expect((await visitor.get(`${PORT_CALLBACK}?code=x&state=x`)).status).toBe(401)
+    },
+  )
+
+  test('reaches a provider in a private network only where OUTBOUND_ALLOW allows it: 503', async () => {
+    const env = { ...CLIENT, OIDC_ISSUER: provider.issuer }
+    const closed = await startTestServer({ beside: base, env })
+    try {
+      expect((await createVisitor(closed.baseUrl).get('/sign-in/openid')).status).toBe(503)
+    } finally {
+      await closed.stop()
+    }
+  })
+
+  test('alone leaves user tokens and the authorization server to the service', async () => {
+    expect((await fetch(`${server.baseUrl}/.well-known/oauth-authorization-server`)).status).toBe(200)
+    const token = await server.features.identity.createUserToken(tenant.userId, 60)
+    expect(await server.features.identity.byToken(token, null)).toMatchObject({ userId: tenant.userId })
+  })
+})

@@ -1,0 +1,71 @@
+/** A real OpenID Connect provider: `oidc-provider` on the loopback interface. Its login page has one button. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Configuration } from 'oidc-provider'
+
+export interface OpenIdProvider {
+  readonly issuer: string
+  /** Claims of the person who presses the button. */
+  claims: Record<string, unknown>
+  stop(): Promise<void>
+}
+
+export const CLIENT = { OIDC_CLIENT_ID: 'earshot', OIDC_CLIENT_SECRET: 'a secret of this client' }
+
+/** `redirectUris` may grow after the start, because the service listens later. */
+export async function startOpenIdProvider(redirectUris: string[]): Promise<OpenIdProvider> {
+  const { Provider } = await import('oidc-provider')
+  const { generateKeyPair, exportJWK } = await import('jose')
+  const { privateKey } = await generateKeyPair('RS256', { extractable: true })
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const started: OpenIdProvider = {
+    issuer,
+    claims: {},
+    async stop() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  const configuration: Configuration = {
+    jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: 'k', alg: 'RS256', use: 'sig' }] } as never,
+    cookies: { keys: ['test'] },
+    features: { devInteractions: { enabled: false } },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    // In the ID token, not only at the userinfo endpoint.
+    conformIdTokenClaims: false,
+    pkce: { required: () => true },
+    interactions: { url: (_, { uid }) => `/interaction/${uid}` },
+    findAccount: async (_, sub) => ({ accountId: sub, claims: async () => ({ sub, ...started.claims }) }),
+    clients: [],
+    adapter: undefined,
+  }
+  const provider = new Provider(issuer, {
+    ...configuration,
+    clients: [
+      {
+        client_id: CLIENT.OIDC_CLIENT_ID,
+        client_secret: CLIENT.OIDC_CLIENT_SECRET,
+        redirect_uris: redirectUris,
+        response_types: ['code'],
+        grant_types: ['authorization_code'],
+      },
+    ],
+  })
+  const handle = provider.callback()
+  server.on('request', async (request, response) => {
+    if (!request.url?.startsWith('/interaction/')) return handle(request, response)
+    if (request.method !== 'POST') {
+      response.setHeader('content-type', 'text/html')
+      response.end('<title>Provider</title><form method="post"><button>I am Ada</button></form>')
+      return
+    }
+    const { params } = await provider.interactionDetails(request, response)
+    const grant = new provider.Grant({ accountId: 'ada', clientId: String(params.client_id) })
+    grant.addOIDCScope(String(params.scope))
+    const result = { login: { accountId: 'ada', remember: false }, consent: { grantId: await grant.save() } }
+    await provider.interactionFinished(request, response, result)
+  })
+  return started
+}
