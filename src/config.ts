@@ -72,7 +72,6 @@ export interface Config {
   readonly webhookLogDays: number
   /** Uploads of one organization that may wait for bytes at a time; 0: no limit. */
   readonly maxWaitingUploads: number
-  /** Days for which entries of the audit log are kept. */
   readonly auditDays: number
   readonly workerThreads: number
   /** Bytes of all JSON bodies that one process holds at a time. */
