@@ -17,7 +17,7 @@ const COUNTS = {
   'CONTRIBUTING.md': { run: 0, notRun: 1 },
   'docs/api.md': { run: 1, notRun: 0 },
   'docs/architecture.md': { run: 0, notRun: 2 },
-  'docs/administration.md': { run: 1, notRun: 0 },
+  'docs/administration.md': { run: 3, notRun: 0 },
   'docs/backup.md': { run: 0, notRun: 1 },
   'docs/coding-agents.md': { run: 3, notRun: 0 },
   'docs/feedback.md': { run: 3, notRun: 0 },
