@@ -16,7 +16,7 @@ import { beginFile, type CompleteFile, endFile } from '../uploads/file-uploads.t
 import type { Fact, Format } from './event.rules.ts'
 import { detectFormat } from './formats/detect.rules.ts'
 import { type Merged, Merger } from './merge.rules.ts'
-import { type ReadWork, readUnits } from './read.rules.ts'
+import { type ReadWork, readUnits } from './read.ts'
 import { type FileRecord, RecordSplitter } from './records.rules.ts'
 import { batchesOf, saveBatch } from './save.ts'
 import type { SecretRules } from './secrets.rules.ts'

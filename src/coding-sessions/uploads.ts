@@ -17,7 +17,7 @@ import {
 } from '../uploads/file-uploads.ts'
 import { eventIdOf } from './event-id.rules.ts'
 import type { CodingSessionResult, CreateSessionUpload, UploadCodingSession } from './model.ts'
-import { readUnits } from './read.rules.ts'
+import { readUnits } from './read.ts'
 import { type CodingSessionsDeps, labelsOf, resultOf, rulesOf } from './service.ts'
 import { findSession, labelSession, ownerOf, type Viewer } from './store.ts'
 import * as store from './uploads.store.ts'

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { CodingEvent, Format } from '../../src/coding-sessions/event.rules.ts'
 import { type Merged, Merger } from '../../src/coding-sessions/merge.rules.ts'
-import { createReadWork } from '../../src/coding-sessions/read.rules.ts'
+import { createReadWork } from '../../src/coding-sessions/read.ts'
 import { type FileRecord, RecordSplitter } from '../../src/coding-sessions/records.rules.ts'
 import { DEFAULT_SECRETS } from '../../src/coding-sessions/secrets.rules.ts'
 
