@@ -3,6 +3,7 @@
  * worker threads, and maintenance tasks. This is the only list of features.
  */
 import type { ActorDefinition, MaintenanceTask } from './actors/types.ts'
+import { administrationOperations } from './administration/routes.ts'
 import { analysisActor } from './agents/analysis/actor.ts'
 import { applicationOperations } from './agents/applications/routes.ts'
 import { type Applications, createApplications } from './agents/applications/service.ts'
@@ -16,7 +17,11 @@ import { agentMaintenance } from './agents/sessions/maintenance.ts'
 import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
+import { auditMaintenance } from './audit/maintenance.ts'
+import { createReadLog, type ReadLog } from './audit/reads.ts'
+import { auditOperations } from './audit/routes.ts'
 import { codingSessionActor } from './coding-sessions/actor.ts'
+import { createReadWork } from './coding-sessions/read.ts'
 import { codingSessionOperations } from './coding-sessions/routes.ts'
 import { createCodingSessions } from './coding-sessions/service.ts'
 import { createSessionUploads } from './coding-sessions/uploads.ts'
@@ -54,7 +59,7 @@ import { createPeople } from './people/service.ts'
 import { projectOperations } from './projects/routes.ts'
 import { createProjects } from './projects/service.ts'
 import { recordingActor } from './recordings/actor.ts'
-import { recordingErasure } from './recordings/erasure.ts'
+import { recordingErasure, speakerErasure } from './recordings/erasure.ts'
 import { eraseParticipations, recordingsOfPerson } from './recordings/participants.ts'
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
@@ -88,6 +93,8 @@ export interface Features {
   /** Receives the bytes of uploads. Stop it before the HTTP server. */
   readonly uploadReceiver: UploadReceiver
   readonly playback: Playback
+  /** Reads of users for the audit log. Close it after the HTTP server. */
+  readonly readLog: ReadLog
   readonly operations: readonly Operation[]
   /** What coding agents may call. */
   readonly tools: Tools
@@ -106,8 +113,9 @@ export function createFeatures(deps: Deps): Features {
   const content = createContent(deps)
   const uploadReceiver = createUploadReceiver(deps)
   const playback = createPlayback(deps)
-  const sessionUploads = createSessionUploads({ ...deps, uploadReceiver })
-  const codingSessions = createCodingSessions({ ...deps, bindUpload: sessionUploads.bind })
+  const reading = { secretRules: redactionOf(applications), readWork: createReadWork() }
+  const sessionUploads = createSessionUploads({ ...deps, ...reading, uploadReceiver })
+  const codingSessions = createCodingSessions({ ...deps, ...reading, bindUpload: sessionUploads.bind })
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const conversations = createConversations(deps)
@@ -125,12 +133,15 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
+    readLog: createReadLog(deps),
     tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(conversations),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
+      ...administrationOperations(deps, identity),
+      ...auditOperations({ reads: deps.reads, days: deps.config.auditDays }),
       ...sessionOperations(identity, deps.config),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
@@ -160,12 +171,13 @@ export function createFeatures(deps: Deps): Features {
       transcriptionActor(deps),
       meetingActor(deps),
       formActor(deps),
-      codingSessionActor(deps),
+      codingSessionActor({ ...deps, ...reading }),
       ...webhookActors(deps),
       signInActor({ ...deps, identity }),
       erasureActor(deps, [
         sessionErasure(deps),
         recordingErasure,
+        speakerErasure,
         transcriptErasure,
         valueErasure,
         fileNameErasure,
@@ -175,6 +187,7 @@ export function createFeatures(deps: Deps): Features {
     maintenance: [
       ...dataChangeMaintenance(deps),
       ...identityMaintenance(deps),
+      ...auditMaintenance(deps),
       ...signInMaintenance(deps),
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),
@@ -184,6 +197,14 @@ export function createFeatures(deps: Deps): Features {
       ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
+  }
+}
+
+/** The redaction rules of the newest agent applications of an organization. */
+function redactionOf(applications: Applications) {
+  return async (organizationId: string) => {
+    const newest = await applications.list(organizationId, undefined, { after: null, limit: 100 })
+    return newest.map(({ settings }) => settings)
   }
 }
 
