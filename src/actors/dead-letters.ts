@@ -17,7 +17,7 @@ export interface DeadLetter {
   readonly payload: Json
   readonly attempts: number
   readonly lastError: string | null
-  readonly parkedAt: Date
+  readonly deadSince: Date
 }
 
 /** Dead letters of one actor or of all, the newest first. */
@@ -26,7 +26,7 @@ export async function listDeadLetters(
   { key = null, limit = 100 }: { readonly key?: string | null; readonly limit?: number } = {},
 ): Promise<readonly DeadLetter[]> {
   return sql<DeadLetter[]>`
-    select key, seq, type, payload, attempts, last_error as "lastError", parked_at as "parkedAt"
+    select key, seq, type, payload, attempts, last_error as "lastError", parked_at as "deadSince"
     from actor_dead_letter
     where ${key}::text is null or key = ${key}
     order by parked_at desc, key, seq desc
