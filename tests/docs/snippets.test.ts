@@ -32,7 +32,7 @@ const COUNTS = {
   'docs/transcription.md': { run: 2, notRun: 1 },
   'docs/uploads.md': { run: 2, notRun: 2 },
   'docs/users-and-tokens.md': { run: 1, notRun: 0 },
-  'docs/webhooks.md': { run: 0, notRun: 2 },
+  'docs/webhooks.md': { run: 0, notRun: 3 },
   'docs/website-forms.md': { run: 2, notRun: 0 },
 }
 
