@@ -59,7 +59,7 @@ import { createPeople } from './people/service.ts'
 import { projectOperations } from './projects/routes.ts'
 import { createProjects } from './projects/service.ts'
 import { recordingActor } from './recordings/actor.ts'
-import { recordingErasure } from './recordings/erasure.ts'
+import { recordingErasure, speakerErasure } from './recordings/erasure.ts'
 import { eraseParticipations, recordingsOfPerson } from './recordings/participants.ts'
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
@@ -177,6 +177,7 @@ export function createFeatures(deps: Deps): Features {
       erasureActor(deps, [
         sessionErasure(deps),
         recordingErasure,
+        speakerErasure,
         transcriptErasure,
         valueErasure,
         fileNameErasure,
