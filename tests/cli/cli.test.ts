@@ -267,6 +267,8 @@ test('init creates everything that a first request needs, once', async () => {
       expect(await identity.byApiKey(credentials.apiKey)).toMatchObject({ organizationId })
       expect(await identity.byAgentSecret(credentials.agentSecret)).toMatchObject({ organizationId })
       expect(await identity.byToken(credentials.userToken, null)).toMatchObject({ organizationId, userId })
+      const token = new URL(credentials.signInUrl).searchParams.get('token') ?? ''
+      expect(await identity.useLink(token)).toBe(userId)
     } finally {
       await close()
     }
@@ -276,6 +278,7 @@ test('init creates everything that a first request needs, once', async () => {
       'apiKey',
       'folderId',
       'organizationId',
+      'signInUrl',
       'userId',
       'userToken',
     ])
