@@ -25,12 +25,11 @@ import standardNames from './migrations/0027_standard_names.sql' with { type: 't
 import signIn from './migrations/0028_sign_in.sql' with { type: 'text' }
 import administration from './migrations/0029_administration.sql' with { type: 'text' }
 import meetingJoins from './migrations/0030_meeting_joins.sql' with { type: 'text' }
-
 import webhooks from './migrations/0031_webhooks.sql' with { type: 'text' }
-
 import codingSessions from './migrations/0032_coding_sessions.sql' with { type: 'text' }
 import codingAgentTools from './migrations/0033_coding_agent_tools.sql' with { type: 'text' }
 import codingSessionUploads from './migrations/0034_coding_session_uploads.sql' with { type: 'text' }
+import deadLetterOrganization from './migrations/0035_dead_letter_organization.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -62,4 +61,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 32, name: 'coding_sessions', source: codingSessions },
   { number: 33, name: 'coding_agent_tools', source: codingAgentTools },
   { number: 34, name: 'coding_session_uploads', source: codingSessionUploads },
+  { number: 35, name: 'dead_letter_organization', source: deadLetterOrganization },
 ]

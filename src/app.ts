@@ -55,6 +55,7 @@ export function createApp(
           countFailure: createFailureLimit(deps),
         }),
         limit: createLimit(deps),
+        recordRead: features.readLog.add,
       }),
     )
 }

@@ -72,6 +72,7 @@ export interface Config {
   readonly webhookLogDays: number
   /** Uploads of one organization that may wait for bytes at a time; 0: no limit. */
   readonly maxWaitingUploads: number
+  readonly auditDays: number
   readonly workerThreads: number
   /** Bytes of all JSON bodies that one process holds at a time. */
   readonly maxBodyBytesAtOnce: number
@@ -200,6 +201,7 @@ export function loadConfig(env: Environment): Config {
     mail: mail(read.url('SMTP_URL'), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
     webhookLogDays: read.integer('WEBHOOK_LOG_DAYS'),
     maxWaitingUploads: read.integer('MAX_WAITING_UPLOADS'),
+    auditDays: read.integer('AUDIT_DAYS'),
     workerThreads: read.integer('WORKER_THREADS'),
     maxBodyBytesAtOnce: read.integer('MAX_BODIES_MB') * 1024 * 1024,
     bodyTimeoutMs: read.integer('BODY_TIMEOUT') * 1000,

@@ -2,6 +2,7 @@
  * All errors of the service: those of the platform and those that each feature declares. The OpenAPI document shows them as
  * closed lists.
  */
+import { ADMINISTRATION_ERRORS } from './administration/errors.ts'
 import { AGENT_ERRORS } from './agents/errors.ts'
 import { CODING_SESSION_ERRORS } from './coding-sessions/errors.ts'
 import { CONTENT_ERRORS } from './content/errors.ts'
@@ -28,6 +29,7 @@ import { WEBHOOK_ERRORS } from './webhooks/errors.ts'
 /** The compiler requires every owner that declares errors. */
 const DECLARED: DeclaredErrors = {
   platform: PLATFORM_ERRORS,
+  administration: ADMINISTRATION_ERRORS,
   agents: AGENT_ERRORS,
   codingSessions: CODING_SESSION_ERRORS,
   content: CONTENT_ERRORS,

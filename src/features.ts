@@ -3,6 +3,7 @@
  * worker threads, and maintenance tasks. This is the only list of features.
  */
 import type { ActorDefinition, MaintenanceTask } from './actors/types.ts'
+import { administrationOperations } from './administration/routes.ts'
 import { analysisActor } from './agents/analysis/actor.ts'
 import { applicationOperations } from './agents/applications/routes.ts'
 import { type Applications, createApplications } from './agents/applications/service.ts'
@@ -16,6 +17,9 @@ import { agentMaintenance } from './agents/sessions/maintenance.ts'
 import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
+import { auditMaintenance } from './audit/maintenance.ts'
+import { createReadLog, type ReadLog } from './audit/reads.ts'
+import { auditOperations } from './audit/routes.ts'
 import { codingSessionActor } from './coding-sessions/actor.ts'
 import { codingSessionOperations } from './coding-sessions/routes.ts'
 import { createCodingSessions } from './coding-sessions/service.ts'
@@ -88,6 +92,8 @@ export interface Features {
   /** Receives the bytes of uploads. Stop it before the HTTP server. */
   readonly uploadReceiver: UploadReceiver
   readonly playback: Playback
+  /** Reads of users for the audit log. Close it after the HTTP server. */
+  readonly readLog: ReadLog
   readonly operations: readonly Operation[]
   /** What coding agents may call. */
   readonly tools: Tools
@@ -125,12 +131,15 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
+    readLog: createReadLog(deps),
     tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(conversations),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
+      ...administrationOperations(deps, identity),
+      ...auditOperations({ reads: deps.reads, days: deps.config.auditDays }),
       ...sessionOperations(identity, deps.config),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
@@ -175,6 +184,7 @@ export function createFeatures(deps: Deps): Features {
     maintenance: [
       ...dataChangeMaintenance(deps),
       ...identityMaintenance(deps),
+      ...auditMaintenance(deps),
       ...signInMaintenance(deps),
       ...agentMaintenance(deps),
       ...mediaMaintenance(deps),

@@ -144,6 +144,7 @@ function listen(
     // Uploads may take hours. Received bytes are stored; clients resume with another process, or later.
     await features.uploadReceiver.stop()
     await server.stop()
+    await features.readLog.close()
   })
   return server.port ?? config.port
 }

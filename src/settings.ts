@@ -83,6 +83,12 @@ export const SETTING_GROUPS = {
       'embedded if `redis-server` or `valkey-server` is on the `PATH`',
       'Redis 6.2 or newer, or Valkey. Run it with `maxmemory-policy noeviction`.',
     ),
+    AUDIT_DAYS: integer(
+      90,
+      1,
+      3_650,
+      'Days for which the audit log is kept. See [Administration](administration.md).',
+    ),
     WORKER_THREADS: integer(
       Math.min(8, cpus().length),
       1,

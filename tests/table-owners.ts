@@ -91,6 +91,11 @@ export const EXCEPTIONS: readonly Exception[] = [
   { table: 'folder', folder: 'recordings', reason: 'A recording is read with its visible folders.' },
   {
     table: 'organization',
+    folder: 'audit',
+    reason: 'Entries of an organization that was deleted meanwhile are left out.',
+  },
+  {
+    table: 'organization',
     folder: 'agents',
     reason: 'Sessions and applications are read with the switches and credits of their organization.',
   },

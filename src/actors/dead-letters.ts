@@ -5,6 +5,7 @@
  * them run in the order in which they were sent. (A copy sent at the end would run after them.) Messages that ran while it
  * was a dead letter do not run again: this is the price of not stopping the actor.
  */
+import type { Alongside } from '../platform/db/alongside.ts'
 import type { Json, Query, Sql } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { ActorKey, Notifier } from './types.ts'
@@ -16,7 +17,7 @@ export interface DeadLetter {
   readonly payload: Json
   readonly attempts: number
   readonly lastError: string | null
-  readonly parkedAt: Date
+  readonly deadSince: Date
 }
 
 /** Dead letters of one actor or of all, the newest first. */
@@ -25,28 +26,38 @@ export async function listDeadLetters(
   { key = null, limit = 100 }: { readonly key?: string | null; readonly limit?: number } = {},
 ): Promise<readonly DeadLetter[]> {
   return sql<DeadLetter[]>`
-    select key, seq, type, payload, attempts, last_error as "lastError", parked_at as "parkedAt"
+    select key, seq, type, payload, attempts, last_error as "lastError", parked_at as "deadSince"
     from actor_dead_letter
     where ${key}::text is null or key = ${key}
     order by parked_at desc, key, seq desc
     limit ${limit}`
 }
 
+/** Restricts a change to one organization, and adds a statement to its transaction. */
+export interface Within {
+  /** Null: the operator, who may change the messages of every organization. */
+  readonly organizationId?: string | null
+  readonly also?: Alongside
+}
+
 /**
  * Puts a dead letter back into its mailbox under its own number, resets its attempts, and sends a wake-up.
- * @returns false if there is no such dead letter.
+ * @returns false if there is no such dead letter, or it belongs to another organization than `within` names.
  */
 export async function retryDeadLetter(
   deps: { readonly sql: Sql; readonly notifier: Notifier },
   key: string,
   seq: number,
+  { organizationId = null, also }: Within = {},
 ): Promise<boolean> {
   const wakeUp = await transaction(deps.sql, async (tx) => {
     const [dead] = await tx<{ key: ActorKey; type: string; payload: Json }[]>`
       delete from actor_dead_letter
       where key = ${key} and seq = ${seq}
+        and (${organizationId}::uuid is null or organization_id = ${organizationId})
       returning key, type, payload`
     if (dead === undefined) return null
+    await also?.(tx, null)
     await tx`
       insert into actor_message (key, seq, type, payload, organization_id)
       select key, ${seq}, ${dead.type}, ${tx.json(dead.payload)}, organization_id
@@ -71,28 +82,34 @@ export async function retryDeadLetter(
 
 /**
  * Drops a message permanently: a dead letter, or a failing message that still waits. Its actor continues with the next one.
- * A turn that is running the message at this moment commits nothing.
- * @returns false if there is no such message.
+ * A turn that is running the message at this moment commits nothing. Within an organization, a waiting message that has not
+ * failed yet stays.
+ * @returns false if there is no such message, or it belongs to another organization than `within` names.
  */
 export async function skipMessage(
   deps: { readonly sql: Sql; readonly notifier: Notifier },
   key: string,
   seq: number,
+  { organizationId = null, also }: Within = {},
 ): Promise<boolean> {
   const wakeUp = await transaction(deps.sql, async (tx) => {
     // Locks the actor's row first, as every turn does. `last_seq` rises so that an owner about to release reads the mailbox again.
     const [actor] = await tx<{ key: ActorKey; lastSeq: number; organization: string }[]>`
       update actor_mailbox set last_seq = last_seq + 1
-      where key = ${key}
+      where key = ${key} and (${organizationId}::uuid is null or organization_id = ${organizationId})
       returning key, last_seq as "lastSeq", organization_id as organization`
+    if (actor === undefined) return null
     const [skipped] = await tx<{ type: string }[]>`
       with dead as (
         delete from actor_dead_letter where key = ${key} and seq = ${seq} returning type
       ), waiting as (
-        delete from actor_message where key = ${key} and seq = ${seq} returning type
+        delete from actor_message
+        where key = ${key} and seq = ${seq} and (${organizationId}::uuid is null or attempts > 0)
+        returning type
       )
       select type from dead union all select type from waiting`
-    if (actor === undefined || skipped === undefined) return null
+    if (skipped === undefined) return null
+    await also?.(tx, null)
     const { lastSeq: newest, organization } = actor
     return { key: actor.key, seq: newest, type: skipped.type, organization }
   })

@@ -3,6 +3,7 @@ import type { Command } from './command.ts'
 import { actorCommands } from './commands/actors.ts'
 import { agentSessionCommands } from './commands/agent-sessions.ts'
 import { agentCommands } from './commands/agents.ts'
+import { auditCommands } from './commands/audit.ts'
 import { creditCommands } from './commands/credits.ts'
 import { feedbackCommands } from './commands/feedback.ts'
 import { folderCommands } from './commands/folders.ts'
@@ -22,6 +23,7 @@ export const COMMANDS: readonly Command[] = [
   ...recordingCommands,
   ...agentCommands,
   ...creditCommands,
+  ...auditCommands,
   ...feedbackCommands,
   ...formCommands,
   ...actorCommands,

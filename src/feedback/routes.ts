@@ -1,5 +1,7 @@
 /** Operations on feedback sources and records. They parse, call the service and shape the response. */
+
 import { Type } from '@sinclair/typebox'
+import { recorded } from '../audit/change.ts'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
 import { integerId, integerIdOf, moment } from '../http/parameters.ts'
@@ -70,8 +72,10 @@ const createSource = (feedback: Feedback) =>
     unique: ['name'],
     success: { status: 201, description: 'The source', schema: Source },
     errors: ['name_exists'],
-    async handler({ principal, body }) {
-      const source = await feedback.createSource(principal.organizationId, await body())
+    async handler(call) {
+      const input = await call.body()
+      const also = recorded<SourceRow>(call, 'feedback_source.created', ({ id }) => id)
+      const source = await feedback.createSource(call.principal.organizationId, input, also)
       return created(`${SOURCES}/${source.id}`, sourceResource(source))
     },
   })
@@ -138,8 +142,10 @@ const renameSource = (feedback: Feedback) =>
     example: { name: 'Help desk Europe' },
     success: { status: 200, description: 'The renamed source', schema: Source },
     errors: [NO_SOURCE, 'name_exists'],
-    async handler({ principal, param, body }) {
-      const source = await feedback.renameSource(principal.organizationId, sourceIdOf(param), body)
+    async handler(call) {
+      const id = sourceIdOf(call.param)
+      const also = recorded(call, 'feedback_source.updated', () => id)
+      const source = await feedback.renameSource(call.principal.organizationId, id, call.body, also)
       return ok(sourceResource(source))
     },
   })
@@ -157,8 +163,10 @@ const deleteSource = (feedback: Feedback) =>
     role: 'administrator',
     success: { status: 204, description: 'The source is deleted' },
     errors: [NO_SOURCE, 'not_empty'],
-    async handler({ principal, param }) {
-      await feedback.deleteSource(principal.organizationId, sourceIdOf(param))
+    async handler(call) {
+      const id = sourceIdOf(call.param)
+      const also = recorded(call, 'feedback_source.deleted', () => id)
+      await feedback.deleteSource(call.principal.organizationId, id, also)
       return noContent()
     },
   })
@@ -214,6 +222,7 @@ const listRecords = (feedback: Feedback) =>
       'comes first. By `page` or by `cursor`.',
     access: 'organizationOrUser',
     role: 'viewer',
+    reads: { action: 'feedback_record.listed' },
     query: RecordQuery,
     success: { status: 200, description: 'A page of records', schema: RecordPage },
     errors: [NO_SOURCE],
@@ -255,6 +264,7 @@ const getRecord = (feedback: Feedback) =>
     description: 'The record with its fields.',
     access: 'organizationOrUser',
     role: 'viewer',
+    reads: { action: 'feedback_record.read', object: 'feedbackRecordId' },
     query: Type.Object({}),
     success: { status: 200, description: 'The record with its fields', schema: FeedbackRecord },
     errors: [NO_SOURCE, NO_RECORD],
@@ -281,8 +291,10 @@ const deleteRecord = (feedback: Feedback) =>
     role: 'administrator',
     success: { status: 204, description: 'The record is deleted' },
     errors: [NO_SOURCE, NO_RECORD],
-    async handler({ principal, param }) {
-      await feedback.deleteRecord(principal.organizationId, sourceIdOf(param), recordIdOf(param))
+    async handler(call) {
+      const [sourceId, id] = [sourceIdOf(call.param), recordIdOf(call.param)]
+      const also = recorded<void>(call, 'feedback_record.deleted', () => id)
+      await feedback.deleteRecord(call.principal.organizationId, sourceId, id, also)
       return noContent()
     },
   })

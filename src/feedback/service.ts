@@ -4,7 +4,9 @@
  * Failures come in the order 404, 400, 409. A use case therefore takes a function that reads its body or query, and calls it
  * after the objects in the path were found.
  */
+
 import type { Deps } from '../container.ts'
+import { type Alongside, together } from '../platform/db/alongside.ts'
 import { withinReach } from '../platform/db/bounded-scan.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { isForeignKeyViolation } from '../platform/db/sqlstate.ts'
@@ -34,11 +36,17 @@ export function createFeedback(deps: FeedbackDeps) {
     (await store.findSource(reads, organizationId, id)) ?? noSource()
   return {
     /** @throws AppError 400; 409 `name_exists` with the `id` of the existing source */
-    async createSource(organizationId: string, { name, type }: CreateSource): Promise<store.SourceRow> {
+    async createSource(
+      organizationId: string,
+      { name, type }: CreateSource,
+      also?: Alongside<store.SourceRow>,
+    ): Promise<store.SourceRow> {
       const row = { name: nameOf('name', name), type: type ?? API_TYPE }
       const source = await transaction(sql, async (tx) => {
         await assertFree(tx, organizationId, row.name)
-        return store.insertSource(tx, organizationId, row)
+        const created = await store.insertSource(tx, organizationId, row)
+        await also?.(tx, created)
+        return created
       })
       log.info({ organizationId, feedbackSourceId: source.id }, 'feedback source created')
       return source
@@ -55,6 +63,7 @@ export function createFeedback(deps: FeedbackDeps) {
       organizationId: string,
       id: number,
       readName: () => Promise<{ readonly name: string }>,
+      also?: Alongside,
     ): Promise<store.SourceRow> {
       await sourceOf(organizationId, id)
       const name = nameOf('name', (await readName()).name)
@@ -63,16 +72,18 @@ export function createFeedback(deps: FeedbackDeps) {
         if (present.name === name) return
         await assertFree(tx, organizationId, name)
         await store.renameSource(tx, organizationId, id, name)
+        await also?.(tx, id)
       })
       return sourceOf(organizationId, id)
     },
 
     /** @throws AppError 404; 409 `not_empty` if it has records */
-    async deleteSource(organizationId: string, id: number): Promise<void> {
+    async deleteSource(organizationId: string, id: number, also?: Alongside): Promise<void> {
       await transaction(sql, async (tx) => {
         if ((await store.lockSource(tx, organizationId, id)) === undefined) noSource()
-        if (await store.deleteEmptySource(tx, organizationId, id)) return
-        throw new AppError('not_empty', 'The source has records: delete them first.')
+        if (!(await store.deleteEmptySource(tx, organizationId, id)))
+          throw new AppError('not_empty', 'The source has records: delete them first.')
+        await also?.(tx, id)
       })
       log.info({ organizationId, feedbackSourceId: id }, 'feedback source deleted')
     },
@@ -110,9 +121,18 @@ export function createFeedback(deps: FeedbackDeps) {
     },
 
     /** @throws AppError 404 */
-    async deleteRecord(organizationId: string, sourceId: number, id: number): Promise<void> {
-      if (!(await store.deleteRecord(sql, organizationId, sourceId, id)))
-        await noRecord(sourceOf(organizationId, sourceId))
+    async deleteRecord(
+      organizationId: string,
+      sourceId: number,
+      id: number,
+      also?: Alongside<void>,
+    ): Promise<void> {
+      await together(sql, also, async (query) => {
+        if (!(await store.deleteRecord(query, organizationId, sourceId, id)))
+          await noRecord(
+            store.findSource(query, organizationId, sourceId).then((found) => found ?? noSource()),
+          )
+      })
       log.info(
         { organizationId, feedbackSourceId: sourceId, feedbackRecordId: id },
         'feedback record deleted',

@@ -1,5 +1,7 @@
 /** Operations on folders and upload batches. */
+
 import { Type } from '@sinclair/typebox'
+import { recorded } from '../audit/change.ts'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, pageOf, toPage } from '../http/paging.ts'
 import { uuidOf } from '../http/parameters.ts'
@@ -124,8 +126,10 @@ const deleteFolder = (folders: Folders) =>
     role: 'analyst',
     success: { status: 204, description: 'The folder is deleted' },
     errors: ['folder_not_found', 'not_empty'],
-    async handler({ principal, id }) {
-      await folders.remove(principal, id('folderId', 'folder_not_found'))
+    async handler(call) {
+      const id = call.id('folderId', 'folder_not_found')
+      const also = recorded(call, 'folder.deleted', () => id)
+      await folders.remove(call.principal, id, also)
       return noContent()
     },
   })

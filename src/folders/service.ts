@@ -3,6 +3,7 @@
  *
  * A folder that the caller may not see answers 404, never 403.
  */
+import type { Alongside } from '../platform/db/alongside.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
 import type { Query, Sql } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -48,12 +49,14 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
     },
 
     /** Deletes an empty folder, so that no recording becomes visible. @throws AppError 404; 409 `not_empty` */
-    remove: (viewer: store.Viewer, id: string): Promise<void> =>
+    remove: (viewer: store.Viewer, id: string, also?: Alongside): Promise<void> =>
       transaction(sql, async (tx) => {
         if (!(await store.lockFolder(tx, viewer, id))) noFolder(id)
-        if (await store.deleteEmptyFolder(tx, viewer.organizationId, id)) return
-        const message = 'The folder holds recordings: move them to another folder or delete them first.'
-        throw new AppError('not_empty', message)
+        if (!(await store.deleteEmptyFolder(tx, viewer.organizationId, id))) {
+          const message = 'The folder holds recordings: move them to another folder or delete them first.'
+          throw new AppError('not_empty', message)
+        }
+        await also?.(tx, id)
       }),
 
     /** Newest first, with one row more than the limit. */

@@ -6,6 +6,8 @@
  * refused request costs no parsing.
  */
 import { Elysia } from 'elysia'
+import type { Read } from '../audit/actions.ts'
+import type { UserPrincipal } from '../identity/authentication.ts'
 import type { Principal } from '../identity/principal.ts'
 import type { RequestWork } from '../platform/concurrency/work.ts'
 import type { ErrorCatalogue } from '../platform/errors.ts'
@@ -30,6 +32,8 @@ export interface MountDeps {
     operation: Operation,
     peer: () => string | null,
   ) => Promise<Principal | null>
+  /** Adds a successful read of personal content to the audit log. */
+  readonly recordRead: (by: UserPrincipal, action: Read, objectId: string | null) => void
   /** Counts the request against its limits and returns the headers to send. @throws AppError 429 */
   readonly limit: (
     operation: Operation,
@@ -44,10 +48,19 @@ interface PathMethods {
   readonly forPages: Set<Method>
 }
 
+/** Only users are recorded: keys belong to programs. */
+const reader =
+  (record: MountDeps['recordRead']) =>
+  ({ reads }: Operation, principal: Principal | null, params: Readonly<Record<string, string>>): void => {
+    if (reads === undefined || principal?.kind !== 'user') return
+    record(principal, reads.action, reads.object === undefined ? null : (params[reads.object] ?? null))
+  }
+
 /** One Elysia instance with a route per operation, and 405 with `Allow` for other methods. */
 export function mount(operations: readonly Operation[], deps: MountDeps) {
   const app = new Elysia({ name: 'operations', normalize: false })
   const places = new Map<string, PathMethods>()
+  const recordRead = reader(deps.recordRead)
   for (const operation of operations) {
     const path = routePath(operation.path)
     const place = places.get(path) ?? { methods: new Set(), forPages: new Set() }
@@ -68,7 +81,9 @@ export function mount(operations: readonly Operation[], deps: MountDeps) {
         return deps.bodies.lease(caller, async (lease) => {
           const reading = { lease, caller, work: deps.work }
           const call = createCall(operation, request, params, principal, requestId, reading)
-          return toResponse(await operation.handler(call), request, set)
+          const reply = await operation.handler(call)
+          recordRead(operation, principal, params)
+          return toResponse(reply, request, set)
         })
       },
       { parse: 'none', detail: operationDetail(operation, deps.errors) },

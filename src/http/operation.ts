@@ -6,6 +6,7 @@
  * database.
  */
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import type { Read } from '../audit/actions.ts'
 import type { Principal } from '../identity/principal.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import type { Role } from './roles.rules.ts'
@@ -76,6 +77,8 @@ export interface Operation<
   readonly anyOrganization?: boolean
   /** The lowest role of a user that may use it. Present if and only if `access` accepts users. */
   readonly role?: Role
+  /** Makes successful requests of users part of the audit log. `object`: the path parameter with the id; absent: a list. */
+  readonly reads?: { readonly action: Read; readonly object?: string }
   /** A limit other than that by method: `feedback` of the organization, which operations share; `meetingJoins` of the user. */
   readonly limit?: 'feedback' | 'meetingJoins'
   readonly body?: B

@@ -9,7 +9,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { SCAN_ROWS } from '../platform/db/bounded-scan.ts'
 import type { Moment, Position } from '../platform/db/keyset.ts'
 import { isUuid } from '../platform/ids.ts'
-import { invalid } from '../platform/validation/json.ts'
+import { invalid, isStorableText } from '../platform/validation/json.ts'
 import { toUtc } from '../platform/validation/rfc3339.ts'
 import { orNull } from '../platform/validation/schema.ts'
 
@@ -23,12 +23,14 @@ const PARTS = {
   moment: (value: unknown): value is Moment =>
     isCount(value) || (typeof value === 'string' && toUtc(value) !== null),
   uuid: (value: unknown): value is string => typeof value === 'string' && isUuid(value),
+  text: (value: unknown): value is string => typeof value === 'string' && isStorableText(value),
 }
 type Part = keyof typeof PARTS
 interface Types {
   readonly integer: number
   readonly moment: Moment
   readonly uuid: string
+  readonly text: string
 }
 type Values<P extends readonly Part[]> = { readonly [I in keyof P]: Types[P[I]] }
 

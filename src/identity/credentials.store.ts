@@ -2,7 +2,8 @@
  * SQL of API keys and agent secrets. Only the look-ups by hash name no organization, because they find out which
  * organization is calling.
  */
-import type { Query, Sql } from '../platform/db/pool.ts'
+import { asMicroseconds, behind, type TimeSlice } from '../platform/db/keyset.ts'
+import type { Query } from '../platform/db/pool.ts'
 import { REVOKED_CHANNEL } from './credential-cache.ts'
 
 export interface Credential {
@@ -81,6 +82,41 @@ export async function selectApiKeys(sql: Query, organizationId: string): Promise
     order by created_at, id`
 }
 
+export type ApiKeyRow = ApiKey & { readonly createdMicroseconds: number }
+
+/** Newest first, with one row more than the limit. */
+export function selectApiKeyPage(sql: Query, organizationId: string, { after, limit }: TimeSlice) {
+  return sql<ApiKeyRow[]>`
+    select name, ${columns(sql)}, ${asMicroseconds(sql, 'created_at')} as "createdMicroseconds"
+    from api_key
+    where organization_id = ${organizationId}
+      ${behind(sql, 'created_at', 'id', after)}
+    order by created_at desc, id desc
+    limit ${limit + 1}`
+}
+
+export async function findApiKeyById(sql: Query, organizationId: string, id: string): Promise<ApiKey | null> {
+  const [row] = await sql<ApiKey[]>`
+    select name, ${columns(sql)}
+    from api_key
+    where organization_id = ${organizationId} and id = ${id}`
+  return row ?? null
+}
+
+export async function renameApiKey(
+  sql: Query,
+  organizationId: string,
+  id: string,
+  name: string,
+): Promise<ApiKey | null> {
+  const [row] = await sql<ApiKey[]>`
+    update api_key
+    set name = ${name}
+    where organization_id = ${organizationId} and id = ${id}
+    returning name, ${columns(sql)}`
+  return row ?? null
+}
+
 /** Repeating it for the same secret changes nothing. @returns null if the organization has no such application */
 export async function insertAgentSecret(
   sql: Query,
@@ -115,7 +151,7 @@ export async function selectAgentSecrets(
 }
 
 /** Revokes a key and notifies every process. Repeating it changes nothing. @returns false if there is no such key */
-export async function revokeApiKey(sql: Sql, organizationId: string, id: string): Promise<boolean> {
+export async function revokeApiKey(sql: Query, organizationId: string, id: string): Promise<boolean> {
   const rows = await sql`
     with revoked as (
       update api_key

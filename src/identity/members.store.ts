@@ -1,4 +1,6 @@
 /** SQL of present and former members of an organization. */
+
+import type { Role } from '../http/roles.rules.ts'
 import { asMicroseconds, fromMicroseconds, type TimeSlice } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { REVOKED_CHANNEL } from './credential-cache.ts'
@@ -9,6 +11,8 @@ export interface Member {
   readonly email: string
   readonly name: string
   readonly joinedAt: Date
+  /** Null for a former member. */
+  readonly role: Role | null
   /** Null for a present member. */
   readonly removedAt: Date | null
 }
@@ -23,10 +27,12 @@ export function selectMembers(
   { after, limit }: TimeSlice,
 ) {
   const people = removed
-    ? sql`(select organization_id, user_id, joined_at, removed_at from former_member)`
-    : sql`(select organization_id, user_id, created_at as joined_at, null::timestamptz as removed_at from membership)`
+    ? sql`(select organization_id, user_id, null as role, joined_at, removed_at from former_member)`
+    : sql`(
+        select organization_id, user_id, role, created_at as joined_at, null::timestamptz as removed_at from membership
+      )`
   return sql<MemberRow[]>`
-    select u.id, u.email, u.name, m.joined_at as "joinedAt", m.removed_at as "removedAt",
+    select u.id, u.email, u.name, m.role, m.joined_at as "joinedAt", m.removed_at as "removedAt",
       ${asMicroseconds(sql, 'm.joined_at')} as "joinedMicroseconds"
     from ${people} m
     join app_user u on u.id = m.user_id
@@ -71,6 +77,38 @@ export async function lockMember(tx: Tx, organizationId: string, userId: string)
   return rows.length > 0
 }
 
+/**
+ * Locks the memberships of the administrators until the transaction ends. Of two transactions that each take one administrator
+ * away, the second waits here and then no longer sees the first one's.
+ */
+export async function lockAdministrators(tx: Tx, organizationId: string): Promise<ReadonlySet<string>> {
+  const rows = await tx<{ userId: string }[]>`
+    select user_id as "userId"
+    from membership
+    where organization_id = ${organizationId} and role = 'administrator'
+    order by user_id
+    for update`
+  return new Set(rows.map(({ userId }) => userId))
+}
+
+/** Changes the role and notifies every process. @returns false if the user is not a member */
+export async function updateRole(
+  tx: Tx,
+  organizationId: string,
+  userId: string,
+  role: Role,
+): Promise<boolean> {
+  const rows = await tx`
+    with updated as (
+      update membership
+      set role = ${role}
+      where organization_id = ${organizationId} and user_id = ${userId}
+      returning user_id
+    )
+    select pg_notify(${REVOKED_CHANNEL}, user_id::text) from updated`
+  return rows.length > 0
+}
+
 /** A present or former member with this id or e-mail address. */
 export async function findMember(
   sql: Query,
@@ -78,13 +116,13 @@ export async function findMember(
   idOrEmail: string,
 ): Promise<Member | null> {
   const [row] = await sql<Member[]>`
-    select u.id, u.email, u.name, m.joined_at as "joinedAt", m.removed_at as "removedAt"
+    select u.id, u.email, u.name, m.role, m.joined_at as "joinedAt", m.removed_at as "removedAt"
     from (
-      select user_id, created_at as joined_at, null::timestamptz as removed_at
+      select user_id, role, created_at as joined_at, null::timestamptz as removed_at
       from membership
       where organization_id = ${organizationId}
       union all
-      select user_id, joined_at, removed_at
+      select user_id, null as role, joined_at, removed_at
       from former_member
       where organization_id = ${organizationId}
     ) m

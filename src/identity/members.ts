@@ -1,11 +1,15 @@
 /**
- * Use cases of members: list, find, remove.
+ * Use cases of members: list, find, change the role, remove.
+ *
+ * An organization that has administrators keeps one: the last one cannot be removed or get a lower role.
  *
  * A removal takes effect at once and deletes nothing. The organization refuses the user's credentials from then on. Other
  * members see what they saw before. The user's private folders stay invisible until another member takes them over or the
  * user is added again.
  */
 import type { Deps } from '../container.ts'
+import type { Role } from '../http/roles.rules.ts'
+import type { Alongside } from '../platform/db/alongside.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -60,12 +64,42 @@ export function createMembers({ sql, log, identity, privateContent }: MembersDep
     },
 
     /**
-     * Repeating it changes nothing, except that a later call may add `transferTo`.
-     * @throws AppError 404 `member_not_found`; 400 if `transferTo` is not another member
+     * Takes effect in this process at once, in the others within 5 seconds.
+     * @throws AppError 404 `member_not_found`; 409 `last_administrator`
      */
-    async remove(organizationId: string, userId: string, transferTo?: string): Promise<Removal> {
+    async setRole(
+      organizationId: string,
+      userId: string,
+      role: Role,
+      also?: Alongside<store.Member>,
+    ): Promise<store.Member> {
+      if (!isUuid(userId)) throw noMember()
+      const member = await transaction(sql, async (tx) => {
+        if (role !== 'administrator') await assertNotLast(tx, organizationId, userId)
+        if (!(await store.updateRole(tx, organizationId, userId, role))) throw noMember()
+        const found = await store.findMember(tx, organizationId, userId)
+        if (found === null) throw noMember()
+        await also?.(tx, found)
+        return found
+      })
+      identity.forgetUser(userId)
+      log.info({ organizationId, userId, role }, 'role of a member changed')
+      return member
+    },
+
+    /**
+     * Repeating it changes nothing, except that a later call may add `transferTo`.
+     * @throws AppError 404 `member_not_found`; 400 if `transferTo` is not another member; 409 `last_administrator`
+     */
+    async remove(
+      organizationId: string,
+      userId: string,
+      transferTo?: string,
+      also?: Alongside<Removal>,
+    ): Promise<Removal> {
       if (!isUuid(userId)) throw noMember()
       const removal = await transaction(sql, async (tx) => {
+        await assertNotLast(tx, organizationId, userId)
         await refuseUserTokensOf(tx, organizationId, userId)
         const ended = await store.deleteMembership(tx, organizationId, userId)
         const removedAt = await store.lockFormerMember(tx, organizationId, userId)
@@ -75,20 +109,29 @@ export function createMembers({ sql, log, identity, privateContent }: MembersDep
           await assertOtherMember(tx, organizationId, userId, transferTo)
           await privateContent.handOver(tx, organizationId, userId, transferTo)
         }
-        return { ended, removedAt, found }
+        const result: Removal = {
+          id: userId,
+          removedAt,
+          privateFolders: found.folders,
+          privateRecordings: found.recordings,
+          transferredTo: transferTo ?? null,
+        }
+        await also?.(tx, result)
+        return { ended, result }
       })
       identity.forgetUser(userId)
-      const { ended, removedAt, found } = removal
-      if (ended) log.info({ organizationId, userId }, 'member removed')
-      return {
-        id: userId,
-        removedAt,
-        privateFolders: found.folders,
-        privateRecordings: found.recordings,
-        transferredTo: transferTo ?? null,
-      }
+      if (removal.ended) log.info({ organizationId, userId }, 'member removed')
+      return removal.result
     },
   }
+}
+
+/** Waits for other transactions that take an administrator away. @throws AppError 409 `last_administrator` */
+async function assertNotLast(tx: Tx, organizationId: string, userId: string): Promise<void> {
+  const administrators = await store.lockAdministrators(tx, organizationId)
+  if (!administrators.has(userId.toLowerCase()) || administrators.size > 1) return
+  const message = 'The member is the last administrator. Make another member an administrator first.'
+  throw new AppError('last_administrator', message)
 }
 
 async function assertOtherMember(

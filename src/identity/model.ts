@@ -2,8 +2,10 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { pageOf, pageQuery } from '../http/paging.ts'
 import { uuidParameter } from '../http/parameters.ts'
+import { DEFAULT_ROLE, ROLES } from '../http/roles.rules.ts'
+import { EMAIL_PATTERN } from '../platform/validation/email-address.ts'
 import { MAX_NAME } from '../platform/validation/names.ts'
-import { named, trimmedText } from '../platform/validation/schema.ts'
+import { named, oneOf, trimmedText } from '../platform/validation/schema.ts'
 
 const SECONDS_A_DAY = 86_400
 const MIN_LIFETIME_SECONDS = 60
@@ -16,12 +18,17 @@ const Moment = (description: string) => Type.String({ format: 'date-time', descr
 const orNull = <S extends ReturnType<typeof Type.String>>(schema: S, description: string) =>
   Type.Union([schema, Type.Null()], { description })
 
+const Role = oneOf(ROLES, 'What the user may do in the organization')
+
 export const Member = named(
   'Member',
   Type.Object({
     id: Uuid('The user’s id'),
     email: Type.String({ description: 'The user’s e-mail address' }),
     name: Type.String({ description: 'The user’s display name' }),
+    role: Type.Union([Role, Type.Null()], {
+      description: 'What the user may do in the organization; `null` for a former member',
+    }),
     joinedAt: Moment('When the user became a member'),
     removedAt: orNull(
       Type.String({ format: 'date-time' }),
@@ -31,6 +38,23 @@ export const Member = named(
 )
 
 export const MemberPage = pageOf(Member)
+
+export const CreateMember = Type.Object(
+  {
+    email: Type.String({
+      maxLength: MAX_NAME,
+      pattern: EMAIL_PATTERN,
+      documented: { format: 'email' },
+      words: 'an e-mail address',
+      description: 'The user’s e-mail address. White space around it is ignored',
+    }),
+    name: Type.Optional(trimmedText('Display name of a new user; default: the address.', MAX_NAME)),
+    role: Type.Optional({ ...Role, default: DEFAULT_ROLE }),
+  },
+  { additionalProperties: false },
+)
+
+export const UpdateMember = Type.Object({ role: Role }, { additionalProperties: false })
 
 export const MemberQuery = Type.Object({
   removed: Type.Boolean({
@@ -114,6 +138,15 @@ export const NewUserToken = named(
       description: 'The access token, for `Authorization: Bearer`. It is shown only once',
     }),
   }),
+)
+
+export const UpdateUserToken = Type.Object(
+  {
+    name: Type.Union([trimmedText('What the token is for.', MAX_NAME), Type.Null()], {
+      description: `What the token is for: 1 to ${MAX_NAME} characters after trimming, or \`null\``,
+    }),
+  },
+  { additionalProperties: false },
 )
 
 export const UserTokenPage = pageOf(UserToken)

@@ -1,40 +1,42 @@
 /** Operations on members and their tokens. All need the organization's key or an administrator. */
+import { Type } from '@sinclair/typebox'
+import { recorded } from '../audit/change.ts'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, toPage } from '../http/paging.ts'
 import { uuidOf } from '../http/parameters.ts'
-import type { MemberRow, Members } from './members.ts'
+import { DEFAULT_ROLE } from '../http/roles.rules.ts'
+import type { Member as FoundMember, MemberRow, Members, Removal as Removed } from './members.ts'
 import {
-  CreateUserToken,
+  CreateMember,
+  Member,
   MemberPage,
   MemberQuery,
-  NewUserToken,
   Removal,
   RemoveMemberQuery,
-  UserTokenPage,
-  UserTokenQuery,
+  UpdateMember,
 } from './model.ts'
-import type { UserToken, UserTokenRow, UserTokens } from './user-tokens.ts'
+import type { Identity } from './service.ts'
+import { userTokenOperations } from './user-token-routes.ts'
+import type { UserTokens } from './user-tokens.ts'
 
 const MEMBERS = '/v3/rest/members'
 const MEMBER = `${MEMBERS}/{memberId}`
-const TOKENS = '/v3/rest/user-tokens'
 const TAG = 'Members'
 
 const NO_MEMBER = 'member_not_found'
-const NO_TOKEN = 'user_token_not_found'
 
 const memberOrder = keyset('members', ['integer', 'uuid'])
-const tokenOrder = keyset('user-tokens', ['integer', 'uuid'])
 
 /** Everything under `/v3/rest/members` and `/v3/rest/user-tokens`. */
-export function memberOperations(members: Members, tokens: UserTokens): readonly Operation[] {
+export function memberOperations(members: Members, identity: Identity): readonly Operation[] {
   return [
     listMembers(members),
+    createMember(members, identity),
+    getMember(members),
+    updateMember(members),
     removeMember(members),
-    revokeMemberTokens(tokens),
-    listUserTokens(tokens),
-    createUserToken(tokens),
-    revokeUserToken(tokens),
+    revokeMemberTokens(identity),
+    ...userTokenOperations(identity),
   ]
 }
 
@@ -59,6 +61,89 @@ const listMembers = (members: Members) =>
     },
   })
 
+const createMember = (members: Members, identity: Identity) =>
+  operation({
+    id: 'createMember',
+    method: 'POST',
+    path: MEMBERS,
+    tag: TAG,
+    summary: 'Add a member',
+    description:
+      'Adds the user with this e-mail address, compared without case, or creates one. A user who exists keeps the name. Without `role` the ' +
+      'member is an analyst. No mail is sent. A former member finds private folders again and needs a new token.',
+    access: 'organizationOrUser',
+    role: 'administrator',
+    body: CreateMember,
+    example: { email: 'grace@example.com', name: 'Grace Hopper', role: 'analyst' },
+    unique: ['email'],
+    success: { status: 201, description: 'The member', schema: Member },
+    errors: ['member_exists'],
+    async handler(call) {
+      const { email, name = email, role = DEFAULT_ROLE } = await call.body()
+      const { organizationId } = call.principal
+      const also = recorded<{ readonly id: string }>(
+        call,
+        'member.created',
+        ({ id }) => id,
+        () => ({ role }),
+      )
+      const { id } = await identity.createUser(organizationId, { email, name, role }, also)
+      return created(`${MEMBERS}/${id}`, memberResource(await members.find(organizationId, id)))
+    },
+  })
+
+const getMember = (members: Members) =>
+  operation({
+    id: 'getMember',
+    method: 'GET',
+    path: MEMBER,
+    params: { memberId: uuidOf('member') },
+    tag: TAG,
+    summary: 'Read a member',
+    description: 'A present or a former member.',
+    access: 'organizationOrUser',
+    role: 'administrator',
+    query: Type.Object({}),
+    success: { status: 200, description: 'The member', schema: Member },
+    errors: [NO_MEMBER],
+    async handler({ principal, id, query }) {
+      const member = await members.find(principal.organizationId, id('memberId', NO_MEMBER))
+      query()
+      return ok(memberResource(member))
+    },
+  })
+
+const updateMember = (members: Members) =>
+  operation({
+    id: 'updateMember',
+    method: 'PATCH',
+    path: MEMBER,
+    params: { memberId: uuidOf('member') },
+    tag: TAG,
+    summary: 'Change the role of a member',
+    description:
+      'Takes effect at once; other processes follow within 5 seconds. The last administrator keeps the role: 409 `last_administrator`. ' +
+      'A former member is 404.',
+    access: 'organizationOrUser',
+    role: 'administrator',
+    body: UpdateMember,
+    example: { role: 'viewer' },
+    success: { status: 200, description: 'The member', schema: Member },
+    errors: [NO_MEMBER, 'last_administrator'],
+    async handler(call) {
+      const { organizationId } = call.principal
+      const { id } = await members.find(organizationId, call.id('memberId', NO_MEMBER))
+      const { role } = await call.body()
+      const also = recorded<FoundMember>(
+        call,
+        'member.updated',
+        (member) => member.id,
+        () => ({ role }),
+      )
+      return ok(memberResource(await members.setRole(organizationId, id, role, also)))
+    },
+  })
+
 const removeMember = (members: Members) =>
   operation({
     id: 'removeMember',
@@ -72,15 +157,23 @@ const removeMember = (members: Members) =>
       'follow within 5 seconds. The user stays a member of other organizations. Nothing is deleted: recordings, shared folders ' +
       'and upload batches stay as they are. Private folders move to the member in `transferTo`. Without it they stay the former ' +
       'member’s and are hidden; repeat the request with `transferTo` to hand them over later. A user who is added ' +
-      'again finds them as they were and needs a new token. Playback and upload URLs that the user has received work until they expire.',
+      'again finds them as they were and needs a new token. The last administrator cannot be removed: 409 `last_administrator`. Playback and upload URLs that the user has received work until they expire.',
     access: 'organizationOrUser',
     role: 'administrator',
     query: RemoveMemberQuery,
     success: { status: 200, description: 'What the removed member owned', schema: Removal },
-    errors: [NO_MEMBER],
-    async handler({ principal: { organizationId }, id, query }) {
-      const { id: userId } = await members.find(organizationId, id('memberId', NO_MEMBER))
-      return ok(await members.remove(organizationId, userId, query().transferTo?.toLowerCase()))
+    errors: [NO_MEMBER, 'last_administrator'],
+    async handler(call) {
+      const { organizationId } = call.principal
+      const { id: userId } = await members.find(organizationId, call.id('memberId', NO_MEMBER))
+      const transferTo = call.query().transferTo?.toLowerCase()
+      const also = recorded<Removed>(
+        call,
+        'member.deleted',
+        ({ id }) => id,
+        (removal) => ({ transferredTo: removal.transferredTo }),
+      )
+      return ok(await members.remove(organizationId, userId, transferTo, also))
     },
   })
 
@@ -99,87 +192,14 @@ const revokeMemberTokens = (tokens: UserTokens) =>
     role: 'administrator',
     success: { status: 204, description: 'The tokens are revoked' },
     errors: [NO_MEMBER],
-    async handler({ principal, id }) {
-      await tokens.refuseUserTokensOf(principal.organizationId, id('memberId', NO_MEMBER))
+    async handler(call) {
+      const userId = call.id('memberId', NO_MEMBER)
+      const also = recorded(call, 'member.tokens_revoked', () => userId)
+      await tokens.refuseUserTokensOf(call.principal.organizationId, userId, also)
       return noContent()
     },
   })
 
-const listUserTokens = (tokens: UserTokens) =>
-  operation({
-    id: 'listUserTokens',
-    method: 'GET',
-    path: TOKENS,
-    tag: TAG,
-    summary: 'List user tokens',
-    description:
-      'Lists tokens newest first, including revoked ones, without their text. A token disappears 30 days after it expired. ' +
-      'Tokens of an OpenID Connect issuer are not listed.',
-    access: 'organizationOrUser',
-    role: 'administrator',
-    query: UserTokenQuery,
-    success: { status: 200, description: 'A page of tokens', schema: UserTokenPage },
-    async handler({ principal, query }) {
-      const { limit, cursor, userId } = query()
-      const slice = { after: tokenOrder.decode(cursor), limit }
-      const rows = await tokens.listUserTokens(principal.organizationId, { userId }, slice)
-      const next = (row: UserTokenRow) => tokenOrder.encode([row.createdMicroseconds, row.id])
-      return ok(toPage(rows, limit, next, tokenResource))
-    },
-  })
-
-const createUserToken = (tokens: UserTokens) =>
-  operation({
-    id: 'createUserToken',
-    method: 'POST',
-    path: TOKENS,
-    tag: TAG,
-    summary: 'Create a user token',
-    description:
-      'Creates an access token of a member. It is valid in this organization only, and shown in this response only. ' +
-      'The answer is 409 if an OpenID Connect issuer makes the tokens (`OIDC_ISSUER`).',
-    access: 'organizationOrUser',
-    role: 'administrator',
-    body: CreateUserToken,
-    example: {
-      userId: '01a1fdc2-308c-730f-afc3-7288cab37998',
-      name: 'Ada’s laptop',
-      expiresInSeconds: 2_592_000,
-    },
-    success: { status: 201, description: 'The token', schema: NewUserToken },
-    errors: [NO_MEMBER, 'external_token_issuer'],
-    async handler({ principal, body }) {
-      const { token, ...row } = await tokens.createMemberToken(principal.organizationId, await body())
-      return created(`${TOKENS}/${row.id}`, { ...tokenResource(row), token })
-    },
-  })
-
-const revokeUserToken = (tokens: UserTokens) =>
-  operation({
-    id: 'revokeUserToken',
-    method: 'DELETE',
-    path: `${TOKENS}/{tokenId}`,
-    params: { tokenId: uuidOf('user token') },
-    tag: TAG,
-    summary: 'Revoke a user token',
-    description:
-      'This organization refuses the token at once; other processes follow within 5 seconds. A token that is valid in every ' +
-      'organization of its user stays valid in the others. Repeating the request changes nothing.',
-    access: 'organizationOrUser',
-    role: 'administrator',
-    success: { status: 204, description: 'The token is revoked' },
-    errors: [NO_TOKEN],
-    async handler({ principal, id }) {
-      await tokens.refuseUserToken(principal.organizationId, id('tokenId', NO_TOKEN))
-      return noContent()
-    },
-  })
-
-function memberResource({ id, email, name, joinedAt, removedAt }: MemberRow) {
-  return { id, email, name, joinedAt, removedAt }
-}
-
-function tokenResource(row: UserToken) {
-  const { id, userId, name, restricted, createdAt, expiresAt, lastUsedAt, revokedAt } = row
-  return { id, userId, name, restricted, createdAt, expiresAt, lastUsedAt, revokedAt }
+function memberResource({ id, email, name, role, joinedAt, removedAt }: FoundMember) {
+  return { id, email, name, role, joinedAt, removedAt }
 }

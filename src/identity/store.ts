@@ -1,4 +1,4 @@
-/** SQL of organizations, users and credits. */
+/** SQL of organizations and users. */
 
 import type { Role } from '../http/roles.rules.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
@@ -182,60 +182,4 @@ export function selectOrganizationsOf(sql: Query, userId: string, sessionId: str
     left join user_session s on s.id = ${sessionId}::uuid
     where m.user_id = ${userId} and (s.id is null or m.tokens_not_before is null or s.created_at >= m.tokens_not_before)
     order by m.created_at, o.id`
-}
-
-/** Adds units and writes a ledger entry. Unlimited stays unlimited. @returns the balance; undefined: no such organization */
-export async function addCredits(
-  tx: Tx,
-  entry: {
-    readonly id: string
-    readonly organizationId: string
-    readonly amount: number
-    readonly note: string | null
-  },
-): Promise<number | null | undefined> {
-  const [row] = await tx<{ balance: number | null }[]>`
-    with updated as (
-      update organization
-      set response_credits = response_credits + ${entry.amount}
-      where id = ${entry.organizationId}
-      returning response_credits as balance
-    ), entered as (
-      insert into credit_entry (id, organization_id, amount, note)
-      select ${entry.id}, ${entry.organizationId}, ${entry.amount}, ${entry.note}
-      from updated
-    )
-    select balance from updated`
-  return row?.balance
-}
-
-/** Sets the balance; null: unlimited. The ledger entry is the difference, so that entries add up to the balance. */
-export async function setCredits(
-  tx: Tx,
-  entry: {
-    readonly id: string
-    readonly organizationId: string
-    readonly balance: number | null
-    readonly note: string | null
-  },
-): Promise<boolean> {
-  const rows = await tx`
-    with old as (
-      select id, response_credits
-      from organization
-      where id = ${entry.organizationId}
-      for no key update
-    ), updated as (
-      update organization o
-      set response_credits = ${entry.balance}
-      from old
-      where o.id = old.id
-      returning o.id
-    )
-    insert into credit_entry (id, organization_id, amount, note)
-    select ${entry.id}, old.id, coalesce(${entry.balance}::bigint, 0) - coalesce(old.response_credits, 0), ${entry.note}
-    from old
-    join updated using (id)
-    returning id`
-  return rows.length > 0
 }

@@ -156,6 +156,21 @@ export async function findUserToken(
   return row ?? null
 }
 
+/** @returns false if the organization has no such token, or the token is valid in other organizations, too */
+export async function renameUserToken(
+  sql: Query,
+  organizationId: string,
+  id: string,
+  name: string | null,
+): Promise<boolean> {
+  const rows = await sql`
+    update user_token
+    set name = ${name}
+    where organization_id = ${organizationId} and id = ${id}
+    returning 1`
+  return rows.length > 0
+}
+
 export async function touchUserToken(sql: Query, id: string): Promise<void> {
   await sql`
     update user_token

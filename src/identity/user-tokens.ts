@@ -4,6 +4,7 @@
  * An organization decides for itself only: the tokens that it issues are valid in no other organization, and the tokens
  * that it revokes are refused nowhere else. The operator decides for every organization on the command line.
  */
+import { type Alongside, together } from '../platform/db/alongside.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
 import type { Sql } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -27,7 +28,17 @@ export interface UserTokens {
   createMemberToken(
     organizationId: string,
     input: CreateUserToken,
+    also?: Alongside<store.UserToken>,
   ): Promise<store.UserToken & { readonly token: string }>
+  /** @throws AppError 404 `user_token_not_found` */
+  findUserToken(organizationId: string, id: string): Promise<store.UserToken>
+  /** Only tokens of this organization alone can be renamed. @throws AppError 400; 404 `user_token_not_found` */
+  renameUserToken(
+    organizationId: string,
+    id: string,
+    name: string | null,
+    also?: Alongside<store.UserToken>,
+  ): Promise<store.UserToken>
   /** Newest first, with one row more than the limit. */
   listUserTokens(
     organizationId: string,
@@ -35,9 +46,9 @@ export interface UserTokens {
     slice: TimeSlice,
   ): Promise<readonly store.UserTokenRow[]>
   /** Every process refuses the token in this organization from now on. @throws AppError 404 `user_token_not_found` */
-  refuseUserToken(organizationId: string, id: string): Promise<void>
+  refuseUserToken(organizationId: string, id: string, also?: Alongside<string>): Promise<void>
   /** Includes tokens of an issuer and tokens without a row. @returns the number of live rows. @throws AppError 404 `member_not_found` */
-  refuseUserTokensOf(organizationId: string, userId: string): Promise<number>
+  refuseUserTokensOf(organizationId: string, userId: string, also?: Alongside<number>): Promise<number>
   /** Every process refuses the token in every organization from now on. @throws AppError 404 `user_token_not_found` */
   revokeUserToken(id: string): Promise<void>
   /** Like `refuseUserTokensOf`, in every organization. */
@@ -65,7 +76,7 @@ export function createUserTokens(
       await store.insertUserToken(sql, { id, userId, organizationId: null, name: shown, expiresAt })
       return signed.text
     },
-    async createMemberToken(organizationId, input) {
+    async createMemberToken(organizationId, input, also) {
       const { userId, lifetimeSeconds, name } = draftOf(input)
       const { id, expiresAt, text } = await sign(tokens, { id: newId(), userId, lifetimeSeconds })
       return transaction(sql, async (tx) => {
@@ -73,24 +84,44 @@ export function createUserTokens(
         await store.insertUserToken(tx, { id, userId, organizationId, name, expiresAt })
         const row = await store.findUserToken(tx, organizationId, id)
         if (row === null) throw new Error('a token was not stored')
+        await also?.(tx, row)
         return { ...row, token: text }
       })
     },
     listUserTokens: (organizationId, filter, slice) =>
       store.selectUserTokens(sql, organizationId, filter, slice),
-    async refuseUserToken(organizationId, id) {
-      forgetOr(forget, isUuid(id) ? await store.refuseUserToken(sql, organizationId, id) : null)
+    async findUserToken(organizationId, id) {
+      return (isUuid(id) ? await store.findUserToken(sql, organizationId, id) : null) ?? noToken()
     },
-    async refuseUserTokensOf(organizationId, userId) {
+    async renameUserToken(organizationId, id, name, also) {
+      const shown = name === null ? null : nameOf('name', name)
+      return together(sql, also, async (query) => {
+        if (!isUuid(id) || !(await store.renameUserToken(query, organizationId, id, shown))) noToken()
+        return (await store.findUserToken(query, organizationId, id)) ?? noToken()
+      })
+    },
+    async refuseUserToken(organizationId, id, also) {
+      if (!isUuid(id)) noToken()
+      forget(
+        await together(
+          sql,
+          also,
+          async (query) => (await store.refuseUserToken(query, organizationId, id)) ?? noToken(),
+        ),
+      )
+    },
+    async refuseUserTokensOf(organizationId, userId, also) {
       const count = await transaction(sql, async (tx) => {
         if (!isUuid(userId) || !(await lockMember(tx, organizationId, userId))) throw noMember()
-        return store.refuseUserTokensOf(tx, organizationId, userId)
+        const count = await store.refuseUserTokensOf(tx, organizationId, userId)
+        await also?.(tx, count)
+        return count
       })
       forget(userId)
       return count
     },
     async revokeUserToken(id) {
-      forgetOr(forget, isUuid(id) ? await store.revokeUserToken(sql, id) : null)
+      forget((isUuid(id) ? await store.revokeUserToken(sql, id) : null) ?? noToken())
     },
     async revokeUserTokensOf(userId) {
       const count = await store.revokeUserTokensOf(sql, userId)
@@ -116,9 +147,8 @@ async function sign(tokens: Tokens, token: UnsignedToken): Promise<SignedToken> 
   )
 }
 
-function forgetOr(forget: (id: string) => void, userId: string | null): void {
-  if (userId === null) throw new AppError('user_token_not_found', 'There is no such user token.')
-  forget(userId)
+function noToken(): never {
+  throw new AppError('user_token_not_found', 'There is no such user token.')
 }
 
 export function noMember(): AppError {

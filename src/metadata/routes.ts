@@ -1,5 +1,7 @@
 /** Operations on metadata definitions. They parse, call the service and shape the response. */
+
 import { Type } from '@sinclair/typebox'
+import { recorded } from '../audit/change.ts'
 import { created, type Operation, ok, operation } from '../http/operation.ts'
 import { numberedPageQuery } from '../http/paging.ts'
 import { uuidOf } from '../http/parameters.ts'
@@ -63,9 +65,10 @@ const createSource = (metadata: Metadata) =>
     unique: ['externalEntityName'],
     success: { status: 201, description: 'The source', schema: Source },
     errors: ['name_exists'],
-    async handler({ principal, body }) {
-      const { externalEntityName } = await body()
-      const source = await metadata.createSource(principal.organizationId, externalEntityName)
+    async handler(call) {
+      const { externalEntityName } = await call.body()
+      const also = recorded<Source>(call, 'metadata_source.created', ({ id }) => id)
+      const source = await metadata.createSource(call.principal.organizationId, externalEntityName, also)
       return created(`${SOURCES}/${source.id}`, source)
     },
   })
@@ -109,9 +112,11 @@ const renameSource = (metadata: Metadata) =>
     unique: ['externalEntityName'],
     success: { status: 200, description: 'The renamed source', schema: Source },
     errors: [NO_SOURCE, 'source_read_only', 'name_exists'],
-    async handler({ principal: { organizationId }, id, body }) {
-      const readName = async () => (await body()).externalEntityName
-      return ok(await metadata.renameSource(organizationId, id('sourceId', NO_SOURCE), readName))
+    async handler(call) {
+      const readName = async () => (await call.body()).externalEntityName
+      const also = recorded<Source>(call, 'metadata_source.updated', ({ id }) => id)
+      const id = call.id('sourceId', NO_SOURCE)
+      return ok(await metadata.renameSource(call.principal.organizationId, id, readName, also))
     },
   })
 
@@ -151,8 +156,15 @@ const createField = (metadata: Metadata) =>
     unique: ['name'],
     success: { status: 201, description: 'The field', schema: Field },
     errors: [NO_SOURCE, 'source_read_only', 'name_exists'],
-    async handler({ principal, id, body }) {
-      const field = await metadata.createField(principal.organizationId, id('sourceId', NO_SOURCE), body)
+    async handler(call) {
+      const also = recorded<Field>(
+        call,
+        'metadata_field.created',
+        ({ id }) => id,
+        ({ sourceId }) => ({ sourceId }),
+      )
+      const sourceId = call.id('sourceId', NO_SOURCE)
+      const field = await metadata.createField(call.principal.organizationId, sourceId, call.body, also)
       return created(`${FIELDS}/${field.id}`, field)
     },
   })
@@ -194,8 +206,10 @@ const renameField = (metadata: Metadata) =>
     unique: ['name'],
     success: { status: 200, description: 'The renamed field', schema: Field },
     errors: [NO_FIELD, 'source_read_only', 'name_exists'],
-    async handler({ principal: { organizationId }, id, body }) {
-      const readName = async () => (await body()).name
-      return ok(await metadata.renameField(organizationId, id('fieldId', NO_FIELD), readName))
+    async handler(call) {
+      const readName = async () => (await call.body()).name
+      const also = recorded<Field>(call, 'metadata_field.updated', ({ id }) => id)
+      const id = call.id('fieldId', NO_FIELD)
+      return ok(await metadata.renameField(call.principal.organizationId, id, readName, also))
     },
   })

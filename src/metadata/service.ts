@@ -4,6 +4,7 @@
  * Failures come in the order 404, 403, 400, 409. A change therefore takes a function that reads the request's body, and
  * calls it after the target was found and may be changed.
  */
+import { type Alongside, together } from '../platform/db/alongside.ts'
 import type { Query, Sql } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
 import type { NewId } from '../platform/ids.ts'
@@ -73,10 +74,17 @@ function createSources(
     },
 
     /** @throws AppError 400; 409 `name_exists`, also for the name of the canonical source */
-    async createSource(organizationId: string, externalEntityName: string): Promise<Source> {
-      const name = sourceName(externalEntityName)
-      const source =
-        (await store.insertSource(sql, { id: newId(), organizationId, name })) ?? nameTaken('source', name)
+    async createSource(
+      organizationId: string,
+      externalEntityName: string,
+      also?: Alongside<Source>,
+    ): Promise<Source> {
+      const row = { id: newId(), organizationId, name: sourceName(externalEntityName) }
+      const source = await together(
+        sql,
+        also,
+        async (query) => (await store.insertSource(query, row)) ?? nameTaken('source', row.name),
+      )
       log.info({ organizationId, sourceId: source.id }, 'metadata source created')
       return source
     },
@@ -85,13 +93,20 @@ function createSources(
      * Renaming to the present name changes nothing.
      * @throws AppError 404; 403 `source_read_only`; errors of `readName`; 400; 409 `name_exists`
      */
-    async renameSource(organizationId: string, id: string, readName: () => Promise<string>): Promise<Source> {
+    async renameSource(
+      organizationId: string,
+      id: string,
+      readName: () => Promise<string>,
+      also?: Alongside<Source>,
+    ): Promise<Source> {
       const source = (await store.findSource(sql, organizationId, id)) ?? noSource()
       if (!mayRename(source)) readOnly('The customer does not manage this source, so it cannot be renamed.')
       const name = sourceName(await readName())
       if (name === source.externalEntityName) return source
-      const renamed = await store.renameSource(sql, organizationId, id, name)
-      return renamed === 'taken' ? nameTaken('source', name) : (renamed ?? noSource())
+      return together(sql, also, async (query) => {
+        const renamed = await store.renameSource(query, organizationId, id, name)
+        return renamed === 'taken' ? nameTaken('source', name) : (renamed ?? noSource())
+      })
     },
   }
 }
@@ -123,12 +138,17 @@ function createFields({ sql, reads, newId, log }: MetadataDeps) {
       organizationId: string,
       sourceId: string,
       read: () => Promise<CreateField>,
+      also?: Alongside<Field>,
     ): Promise<Field> {
       await sourceToChange(organizationId, sourceId)
       const { type, ...given } = await read()
       const name = nameOf('name', given.name)
       const row = { id: newId(), organizationId, sourceId, name, type }
-      const field = (await store.insertField(sql, row)) ?? nameTaken('field', name)
+      const field = await together(
+        sql,
+        also,
+        async (query) => (await store.insertField(query, row)) ?? nameTaken('field', name),
+      )
       log.info({ organizationId, sourceId, fieldId: field.id }, 'metadata field created')
       return field
     },
@@ -137,13 +157,20 @@ function createFields({ sql, reads, newId, log }: MetadataDeps) {
      * Renaming to the present name changes nothing.
      * @throws AppError 404; 403 `source_read_only`; errors of `readName`; 400; 409 `name_exists`
      */
-    async renameField(organizationId: string, id: string, readName: () => Promise<string>): Promise<Field> {
+    async renameField(
+      organizationId: string,
+      id: string,
+      readName: () => Promise<string>,
+      also?: Alongside<Field>,
+    ): Promise<Field> {
       const field = (await store.findField(sql, organizationId, id)) ?? noField()
       await sourceToChange(organizationId, field.sourceId)
       const name = nameOf('name', await readName())
       if (name === field.name) return field
-      const renamed = await store.renameField(sql, organizationId, id, name)
-      return renamed === 'taken' ? nameTaken('field', name) : (renamed ?? noField())
+      return together(sql, also, async (query) => {
+        const renamed = await store.renameField(query, organizationId, id, name)
+        return renamed === 'taken' ? nameTaken('field', name) : (renamed ?? noField())
+      })
     },
   }
 }

@@ -1,7 +1,9 @@
 /** `/v3/rest/organization`: the organization of the caller and its feature switches. */
 import { Type } from '@sinclair/typebox'
+import { recorded } from '../audit/change.ts'
 import { type Operation, ok, operation } from '../http/operation.ts'
 import type { Organization as OrganizationRow } from '../identity/service.ts'
+import type { Alongside } from '../platform/db/alongside.ts'
 import { Organization, UpdateOrganization } from './model.ts'
 
 const PATH = '/v3/rest/organization'
@@ -12,7 +14,11 @@ export interface Organizations {
   /** @throws AppError 404 */
   findOrganization(idOrName: string): Promise<OrganizationRow>
   /** An absent member keeps its value. @throws AppError 404 */
-  updateOrganization(organizationId: string, change: UpdateOrganization): Promise<OrganizationRow>
+  updateOrganization(
+    organizationId: string,
+    change: UpdateOrganization,
+    also: Alongside<OrganizationRow>,
+  ): Promise<OrganizationRow>
 }
 
 export function organizationOperations(organizations: Organizations): readonly Operation[] {
@@ -47,10 +53,16 @@ export function organizationOperations(organizations: Organizations): readonly O
       example: { agentChatsEnabled: true },
       success: { status: 200, description: 'The changed organization', schema: Organization },
       errors: ['unknown_member'],
-      async handler({ principal, body }) {
-        return ok(
-          organization(await organizations.updateOrganization(principal.organizationId, await body())),
+      async handler(call) {
+        const change = await call.body()
+        const { organizationId } = call.principal
+        const also = recorded<OrganizationRow>(
+          call,
+          'organization.updated',
+          ({ id }) => id,
+          () => ({ ...change }),
         )
+        return ok(organization(await organizations.updateOrganization(organizationId, change, also)))
       },
     }),
   ]

@@ -8,6 +8,7 @@
 import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { erasureMessages } from '../messages/erasure.ts'
+import type { Alongside } from '../platform/db/alongside.ts'
 import { withinReach } from '../platform/db/bounded-scan.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -61,7 +62,7 @@ export function createDirectory(deps: DirectoryDeps) {
      * name elsewhere, in the background.
      * @throws AppError 404 `person_not_found`
      */
-    async erase(organizationId: string, id: number): Promise<Erasure> {
+    async erase(organizationId: string, id: number, also?: Alongside<Erasure>): Promise<Erasure> {
       const erasure = await transactionWithOutbox({ sql, notifier }, async (tx, outbox) => {
         const person = await store.lockPerson(tx, organizationId, id)
         if (person === null) return noPerson()
@@ -75,6 +76,7 @@ export function createDirectory(deps: DirectoryDeps) {
         const row = { id: newId(), organizationId, personId: id, publicId, terms, counts }
         const inserted = await insertErasure(tx, row)
         await outbox.send([erasureMessages.message(row.id, 'erase')])
+        await also?.(tx, inserted)
         return inserted
       })
       log.info({ organizationId, personId: id, erased: erasure.counts }, 'person erased')

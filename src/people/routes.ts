@@ -1,5 +1,7 @@
 /** Operations on people. They parse, call the directory and shape the response. */
+
 import { Type } from '@sinclair/typebox'
+import { recorded } from '../audit/change.ts'
 import { accepted, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
 import { integerId, integerIdOf, moment, uuidOf } from '../http/parameters.ts'
@@ -63,6 +65,7 @@ const listPeople = (directory: Directory) =>
     description: 'Newest first, by `page` or by `cursor`.',
     access: 'organizationOrUser',
     role: 'viewer',
+    reads: { action: 'person.listed' },
     query: PersonQuery,
     success: { status: 200, description: 'A page of people', schema: PersonPage },
     async handler({ principal, query }) {
@@ -88,6 +91,7 @@ const getPerson = (directory: Directory) =>
     description: 'Answers 404 if the organization has no such person.',
     access: 'organizationOrUser',
     role: 'viewer',
+    reads: { action: 'person.read', object: 'personId' },
     query: Type.Object({}),
     success: { status: 200, description: 'The person', schema: Person },
     errors: [NOT_FOUND],
@@ -120,8 +124,15 @@ const erasePerson = (directory: Directory) =>
       schema: PersonErasure,
     },
     errors: [NOT_FOUND],
-    async handler({ principal, param }) {
-      const erasure = await directory.erase(principal.organizationId, integerId(param('personId'), NOT_FOUND))
+    async handler(call) {
+      const id = integerId(call.param('personId'), NOT_FOUND)
+      const also = recorded<Erasure>(
+        call,
+        'person.erased',
+        () => id,
+        (erasure) => ({ erasureId: erasure.id }),
+      )
+      const erasure = await directory.erase(call.principal.organizationId, id, also)
       return accepted(`${ERASURES}/${erasure.id}`, erasureResource(erasure))
     },
   })

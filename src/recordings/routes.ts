@@ -1,5 +1,7 @@
 /** REST operations on recordings. Each parses the request, calls the service and builds the answer. */
+
 import { Type } from '@sinclair/typebox'
+import { recorded } from '../audit/change.ts'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
 import { moment, uuidOf } from '../http/parameters.ts'
@@ -59,6 +61,7 @@ const listRecordings = (recordings: Recordings, playback: Playback) =>
     description: `Newest first, by \`page\` or by \`cursor\`. With \`started_after\` or \`started_before\`, the list is ordered by start time. ${VISIBILITY_NOTE}`,
     access: 'organizationOrUser',
     role: 'viewer',
+    reads: { action: 'recording.listed' },
     query: RecordingQuery,
     success: { status: 200, description: 'A page of recordings', schema: RecordingPage },
     errors: ['folder_not_found'],
@@ -142,6 +145,7 @@ const getRecording = (recordings: Recordings, playback: Playback) =>
     description: VISIBILITY_NOTE,
     access: 'organizationOrUser',
     role: 'viewer',
+    reads: { action: 'recording.read', object: 'recordingId' },
     query: Type.Object({}),
     success: { status: 200, description: 'The recording', schema: Recording },
     errors: [NOT_FOUND],
@@ -203,8 +207,10 @@ const deleteRecording = (recordings: Recordings) =>
     role: 'analyst',
     success: { status: 204, description: 'The recording is deleted' },
     errors: [NOT_FOUND],
-    async handler({ principal, id }) {
-      await recordings.remove(principal, id('recordingId', NOT_FOUND))
+    async handler(call) {
+      const id = call.id('recordingId', NOT_FOUND)
+      const also = recorded(call, 'recording.deleted', () => id)
+      await recordings.remove(call.principal, id, also)
       return noContent()
     },
   })

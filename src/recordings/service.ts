@@ -25,6 +25,7 @@ import {
   type RecordingMetadata,
 } from '../metadata/service.ts'
 import type { People } from '../people/service.ts'
+import type { Alongside } from '../platform/db/alongside.ts'
 import { assertReached, type Scanned, wholly } from '../platform/db/bounded-scan.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
@@ -128,7 +129,7 @@ export function createRecordings(deps: RecordingsDeps) {
      * Deletes the recording with its transcript, media, uploads, metadata, participants and messages. Its media is
      * deleted before this returns, unless the object store is unavailable. @throws AppError 404
      */
-    async remove(viewer: Viewer, id: string): Promise<void> {
+    async remove(viewer: Viewer, id: string, also?: Alongside): Promise<void> {
       await transactionWithOutbox(deps, async (tx, outbox) => {
         if (!(await store.lockRecording(tx, id, folders.visibleRecording(tx, viewer)))) throwNoRecording()
         await deleteTranscript(tx, viewer.organizationId, id)
@@ -137,6 +138,7 @@ export function createRecordings(deps: RecordingsDeps) {
         await discardUploads(tx, { organizationId: viewer.organizationId, recordingId: id })
         await store.deleteRecording(tx, viewer.organizationId, id)
         await deleteActors(tx, [recordingMessages.key(id), transcriptionMessages.key(id)])
+        await also?.(tx, id)
       })
       await deleteDiscarded(deps, { organizationId: viewer.organizationId, recordingId: id }, MEDIA_DELETE_MS)
       log.info({ organizationId: viewer.organizationId, recordingId: id }, 'recording deleted')

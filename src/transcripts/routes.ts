@@ -49,6 +49,7 @@ export function transcriptOperations(
         'called `Speaker 1`, with its number, if the name is unknown.',
       access: 'organizationOrUser',
       role: 'viewer',
+      reads: { action: 'transcript.read', object: 'recordingId' },
       query: TranscriptQuery,
       success: {
         status: 200,

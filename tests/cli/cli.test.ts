@@ -233,7 +233,7 @@ describe('a mistake on the command line is one line and exit code 2', () => {
 describe('a failure is one line and exit code 1', () => {
   test.each([
     [['api-key', 'list', '--org', 'nobody'], {}, 'There is no organization "nobody"'],
-    [['api-key', 'revoke', crypto.randomUUID()], {}, 'There is no API key'],
+    [['api-key', 'revoke', crypto.randomUUID()], {}, 'no such API key'],
     [['agent', 'secret-list', 'nobody'], {}, 'no application nobody'],
     [['org', 'list'], { PORT: 'http' }, 'PORT is "http", but must be a whole number'],
     [['org', 'list'], { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }, 'ECONNREFUSED'],

@@ -24,7 +24,7 @@ import { eventually } from '../support/eventually.ts'
 import { wav } from '../support/media.ts'
 import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.ts'
 import { type Service, useServices } from '../support/process.ts'
-import { openRequest } from '../support/raw-request.ts'
+import { openRequest, type RawRequest } from '../support/raw-request.ts'
 import { RECORDINGS } from '../support/recordings.ts'
 import { type Client, clientOf, startTestServer, type TestServer } from '../support/server.ts'
 import { createUpload } from '../support/uploads.ts'
@@ -34,6 +34,8 @@ setDefaultTimeout(180_000)
 const [INGEST_MS, SIGNAL_MS, UPLOAD_MS] = [2_000, 5_000, 20_000]
 /** Measured conversations of the quiet organization. */
 const ROUNDS = 8
+/** Requests that send all of their body but the last byte: more than `MAX_BODIES_MB`. */
+const UNFINISHED = { count: 12, bytes: 1_900_000 } as const
 /** Waiting messages of the noisy organization when measuring begins, and its concurrent requests. */
 const [BACKLOG, REQUESTS] = [{ session: 30_000, analysis: 3_000 }, 8]
 
@@ -218,13 +220,21 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
   test('slow bodies and large bodies', async () => {
     const url = `${service.baseUrl}${INGEST}`
     const headers = { 'content-type': 'application/json', 'x-service-agent-key': noisy.agentSecret }
-    const slow = Array.from({ length: 400 }, () =>
-      openRequest('POST', url, { ...headers, 'content-length': '15360' }),
-    )
-    await Promise.all(slow.map((request) => request.write(Buffer.from('{'))))
-    const dripping = setInterval(() => {
-      for (const request of slow) void request.write(Buffer.from(' '))
-    }, 1_000)
+    const open = (bytes: number) => openRequest('POST', url, { ...headers, 'content-length': String(bytes) })
+    // More than the budget of all bodies, then smaller ones that fill what is left of it. Without a share for each caller, nothing of
+    // anybody else would fit.
+    const unfinished = Array.from({ length: UNFINISHED.count }, () => open(UNFINISHED.bytes))
+    const body = Buffer.alloc(UNFINISHED.bytes - 1, ' ')
+    await Promise.all(unfinished.map((request) => request.write(body)))
+    const slow: RawRequest[] = []
+    const drip = () => Promise.all(slow.map((request) => request.write(Buffer.from(' '))))
+    const dripping = setInterval(() => void drip(), 1_000)
+    for (const bytes of [15_360, 1_024, 128]) {
+      const some = Array.from({ length: 130 }, () => open(bytes))
+      slow.push(...some)
+      await drip()
+      await Promise.race(some.map(({ response }) => response)) // one is refused: there is no room for more of this size
+    }
     const large = JSON.stringify(conversation(noisy)).padEnd(1_500_000, ' ')
     try {
       await beside(
@@ -236,7 +246,7 @@ describe.each(['redis', 'postgres'] as const)('with the notifier on %s', (notifi
       )
     } finally {
       clearInterval(dripping)
-      for (const request of slow) request.reset()
+      for (const request of [...unfinished, ...slow]) request.reset()
     }
     await expectNobodyBlamed()
   })

@@ -49,6 +49,8 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   personId: 'person_not_found',
   erasureId: 'person_erasure_not_found',
   memberId: 'member_not_found',
+  apiKeyId: 'api_key_not_found',
+  actorKey: 'actor_message_not_found',
   tokenId: 'user_token_not_found',
   publicId: 'project_not_found',
   userSessionId: 'user_session_not_found',
@@ -95,7 +97,13 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
   const { id: tokenId } = (await key.post('/v3/rest/user-tokens', { userId: memberId })).body
   const { id: strangerId } = (await user.get('/v3/rest/session')).body.user
   const { id: userSessionId } = await server.features.identity.createSession(strangerId, null)
-  const members = { memberId, tokenId, userSessionId, ...(await webhookObjects(key)) }
+  const members = {
+    memberId,
+    tokenId,
+    userSessionId,
+    ...(await webhookObjects(key)),
+    ...(await administrationObjects(key, organizationId)),
+  }
   const codingSessionId = await createCodingSession(key)
   const codingUploadId = await createSessionUpload(key)
   const agents = { applicationId, secretId, sessionId, signalId, externalEventId: 'e1' }
@@ -116,6 +124,18 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
     ...feedback,
     ...members,
   }
+}
+
+/** An API key, and a dead letter of an actor. */
+async function administrationObjects(key: Client, organizationId: string) {
+  const { id: apiKeyId } = (await key.post('/v3/rest/api-keys', { name: 'other' })).body
+  const actorKey = `session:${newId()}`
+  const { sql } = server.database
+  await sql`insert into actor_mailbox (key, organization_id, last_seq) values (${actorKey}, ${organizationId}, 1)`
+  await sql`
+    insert into actor_dead_letter (key, seq, type, payload, attempts)
+    values (${actorKey}, 1, 'advance', '{}', 3)`
+  return { apiKeyId, actorKey, messageNumber: '1' }
 }
 
 /** A delivery that is over, so that it can be sent again. */
@@ -259,6 +279,9 @@ describe('every operation', () => {
     for (const operation of order) {
       const path = fill(operation.path, (name) => foreign[name] ?? '')
       const [caller] = callersOf(operation, stranger)
+      // Retried before: only a message that failed may be skipped.
+      if (operation.id === 'skipMessage')
+        await server.database.sql`update actor_message set attempts = 1 where key = ${foreign.actorKey ?? ''}`
       const { status, body } = await send(caller as Credential, operation, path)
       // What was made meanwhile may still be in it.
       if (operation.errors?.includes('not_empty') && body?.code === 'not_empty') continue

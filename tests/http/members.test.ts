@@ -24,6 +24,8 @@ afterAll(async () => {
 
 beforeEach(async () => {
   tenant = await server.createTenant()
+  // The last administrator could not be removed.
+  await server.database.sql`update membership set role = 'analyst' where user_id = ${tenant.userId}`
   admin = server.as(tenant)
 })
 
@@ -157,7 +159,7 @@ describe('a user token', () => {
 
 describe('a member who is removed', () => {
   test('is refused with every token in every process and listed as former', async () => {
-    const { userId, userToken } = await server.createUser(tenant.organizationId)
+    const { userId, userToken } = await server.createUser(tenant.organizationId, 'analyst')
     const [issued, legacy] = [await issue(userId), await legacyToken(userId)]
     for (const token of [userToken, issued.token, legacy]) await untilUsed(token)
     const answer = await admin.delete(`${MEMBERS}/${userId}`)
@@ -199,7 +201,7 @@ describe('a member who is removed', () => {
   })
 
   test('hands private folders and their content to the successor, at once or later', async () => {
-    const { userId, userToken } = await server.createUser(tenant.organizationId)
+    const { userId, userToken } = await server.createUser(tenant.organizationId, 'analyst')
     const leaver = server.as({ userToken })
     const heir = server.as({ userToken: tenant.userToken })
     const { id: hidden } = (await leaver.post(FOLDERS, { name: 'Mine', shared: false })).body

@@ -219,6 +219,7 @@ function serve(env: Record<string, string>) {
           countFailure: createFailureLimit(deps),
         }),
         limit: createLimit(deps),
+        recordRead: () => {},
       }),
     )
     .listen({ port: 0, hostname: '127.0.0.1' })

@@ -53,7 +53,7 @@ describe('organizations and users', () => {
     expect(second).toEqual(first)
     await expect(
       identity.createUser(other.id, { email: 'ann@example.com', name: 'Ann' }),
-    ).rejects.toMatchObject({ code: 'name_exists' })
+    ).rejects.toMatchObject({ code: 'member_exists' })
     expect(await identity.listUsers(other.id)).toEqual([{ ...first, role: 'analyst' }])
     expect(await identity.findUser(other.id, 'Ann@Example.com')).toEqual(first)
     const third = await identity.createOrganization('Third')

@@ -173,7 +173,8 @@ describe('a session', () => {
     const { userId } = await server.createUser(tenant.organizationId)
     const visitor = await signedIn(userId)
     await server.features.identity.revokeUserTokensOf(userId)
-    expect((await visitor.get('/v3/rest/session')).status).toBe(401)
+    const hasEnded = async () => (await visitor.get('/v3/rest/session')).status === 401
+    await eventually(hasEnded, { deadlineMs: 5_000 })
     expect((await (await signedIn(userId)).get('/v3/rest/session')).status).toBe(200)
   })
 

@@ -48,6 +48,8 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
     applicationId: application.applicationId,
     userId,
     memberId: userId,
+    apiKeyId: (await client.post('/v3/rest/api-keys', { name: 'another' })).body.id,
+    tokenId: (await client.post('/v3/rest/user-tokens', { userId })).body.id,
     sourceId: await createSource(client),
     fieldId: await createCanonicalField(client),
     codingUploadId: await createSessionUpload(client),

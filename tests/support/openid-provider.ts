@@ -12,7 +12,7 @@ export interface OpenIdProvider {
 
 export const CLIENT = { OIDC_CLIENT_ID: 'earshot', OIDC_CLIENT_SECRET: 'a secret of this client' }
 
-/** `redirectUris` may grow after the start, because the service listens later. */
+/** `redirectUris` is read at the first request, because the service listens later. */
 export async function startOpenIdProvider(redirectUris: string[]): Promise<OpenIdProvider> {
   const { Provider } = await import('oidc-provider')
   const { generateKeyPair, exportJWK } = await import('jose')
@@ -38,24 +38,24 @@ export async function startOpenIdProvider(redirectUris: string[]): Promise<OpenI
     pkce: { required: () => true },
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },
     findAccount: async (_, sub) => ({ accountId: sub, claims: async () => ({ sub, ...started.claims }) }),
-    clients: [],
-    adapter: undefined,
   }
-  const provider = new Provider(issuer, {
-    ...configuration,
-    clients: [
-      {
-        client_id: CLIENT.OIDC_CLIENT_ID,
-        client_secret: CLIENT.OIDC_CLIENT_SECRET,
-        redirect_uris: redirectUris,
-        response_types: ['code'],
-        grant_types: ['authorization_code'],
-      },
-    ],
-  })
-  const handle = provider.callback()
+  const create = () =>
+    new Provider(issuer, {
+      ...configuration,
+      clients: [
+        {
+          client_id: CLIENT.OIDC_CLIENT_ID,
+          client_secret: CLIENT.OIDC_CLIENT_SECRET,
+          redirect_uris: redirectUris,
+          response_types: ['code'],
+          grant_types: ['authorization_code'],
+        },
+      ],
+    })
+  let provider: ReturnType<typeof create> | null = null
   server.on('request', async (request, response) => {
-    if (!request.url?.startsWith('/interaction/')) return handle(request, response)
+    provider ??= create()
+    if (!request.url?.startsWith('/interaction/')) return provider.callback()(request, response)
     if (request.method !== 'POST') {
       response.setHeader('content-type', 'text/html')
       response.end('<title>Provider</title><form method="post"><button>I am Ada</button></form>')

@@ -114,6 +114,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     as: (credential) => clientOf(baseUrl, credential),
     async stop() {
       await app.stop(true)
+      await features.readLog.close()
       await runtime?.stop(STOP_BUDGET_MS)
       await deps.close()
       if (options.beside === undefined) await database.drop()

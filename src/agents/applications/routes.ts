@@ -1,8 +1,10 @@
 /** Operations on agent applications. Those that change one need the organization's key or an administrator. */
 import { Type } from '@sinclair/typebox'
+import { recorded } from '../../audit/change.ts'
 import { created, noContent, type Operation, ok, operation } from '../../http/operation.ts'
 import { keyset, pageOf, toPage } from '../../http/paging.ts'
 import { moment, uuidOf } from '../../http/parameters.ts'
+import type { Credential } from '../../identity/service.ts'
 import {
   Application,
   ApplicationQuery,
@@ -75,8 +77,10 @@ function collectionOperations(applications: Applications): readonly Operation[] 
       unique: ['agentKey'],
       success: { status: 201, description: 'The application', schema: Application },
       errors: ['unknown_member', 'name_exists', 'request_too_costly'],
-      async handler({ principal, body }) {
-        const row = await applications.create(principal.organizationId, await body())
+      async handler(call) {
+        const input = await call.body()
+        const also = recorded<Application>(call, 'agent_application.created', (row) => row.id)
+        const row = await applications.create(call.principal.organizationId, input, also)
         return created(`${APPLICATIONS}/${row.id}`, application(row))
       },
     }),
@@ -120,10 +124,21 @@ function applicationOperationsById(applications: Applications): readonly Operati
       example: { settings: { retentionDays: 90, allowedEnvironments: ['production', 'staging'] } },
       success: { status: 200, description: 'The application as it is now', schema: Application },
       errors: [NOT_FOUND, 'unknown_member', 'request_too_costly'],
-      async handler({ principal: { organizationId }, id, body }) {
+      async handler(call) {
+        const { organizationId } = call.principal
         // An unknown application (404) comes before errors of the body (400).
-        const { id: applicationId } = await applications.get(organizationId, id('applicationId', NOT_FOUND))
-        return ok(application(await applications.update(organizationId, applicationId, await body())))
+        const { id: applicationId } = await applications.get(
+          organizationId,
+          call.id('applicationId', NOT_FOUND),
+        )
+        const change = await call.body()
+        const also = recorded<Application>(
+          call,
+          'agent_application.updated',
+          (row) => row.id,
+          (row) => ({ settingsVersion: row.settingsVersion }),
+        )
+        return ok(application(await applications.update(organizationId, applicationId, change, also)))
       },
     }),
   ]
@@ -144,8 +159,10 @@ function deleteOperation(applications: Applications): Operation {
     role: 'administrator',
     success: { status: 204, description: 'The application is gone' },
     errors: [NOT_FOUND, 'not_empty'],
-    async handler({ principal, id }) {
-      await applications.remove(principal.organizationId, id('applicationId', NOT_FOUND))
+    async handler(call) {
+      const id = call.id('applicationId', NOT_FOUND)
+      const also = recorded(call, 'agent_application.deleted', () => id)
+      await applications.remove(call.principal.organizationId, id, also)
       return noContent()
     },
   })
@@ -167,9 +184,15 @@ function secretOperations(applications: Applications): readonly Operation[] {
       role: 'administrator',
       success: { status: 201, description: 'The secret', schema: NewSecret },
       errors: [NOT_FOUND, 'validation_failed'],
-      async handler({ principal, id }) {
-        const applicationId = id('applicationId', NOT_FOUND)
-        const secret = await applications.createSecret(principal.organizationId, applicationId)
+      async handler(call) {
+        const applicationId = call.id('applicationId', NOT_FOUND)
+        const also = recorded<Credential>(
+          call,
+          'agent_secret.created',
+          (secret) => secret.id,
+          () => ({ applicationId }),
+        )
+        const secret = await applications.createSecret(call.principal.organizationId, applicationId, also)
         return created(`${APPLICATIONS}/${applicationId}/secrets/${secret.id}`, {
           id: secret.id,
           prefix: secret.prefix,
@@ -209,10 +232,20 @@ function secretOperations(applications: Applications): readonly Operation[] {
       role: 'administrator',
       success: { status: 204, description: 'The secret is revoked' },
       errors: [NOT_FOUND, 'agent_secret_not_found'],
-      async handler({ principal: { organizationId }, id }) {
-        const { id: applicationId } = await applications.get(organizationId, id('applicationId', NOT_FOUND))
-        const secretId = id('secretId', 'agent_secret_not_found')
-        await applications.revokeSecret(organizationId, applicationId, secretId)
+      async handler(call) {
+        const { organizationId } = call.principal
+        const { id: applicationId } = await applications.get(
+          organizationId,
+          call.id('applicationId', NOT_FOUND),
+        )
+        const secretId = call.id('secretId', 'agent_secret_not_found')
+        const also = recorded<void>(
+          call,
+          'agent_secret.deleted',
+          () => secretId,
+          () => ({ applicationId }),
+        )
+        await applications.revokeSecret(organizationId, applicationId, secretId, also)
         return noContent()
       },
     }),

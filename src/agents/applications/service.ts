@@ -5,10 +5,12 @@
  * Settings are versioned. A change is decided and written under the lock of the application's row. So two concurrent changes both
  * take effect, each as its own version.
  */
+
 import { membersAmong } from '../../identity/organizations.ts'
-import type { Identity } from '../../identity/service.ts'
+import type { Credential, Identity } from '../../identity/service.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { RequestWork } from '../../platform/concurrency/work.ts'
+import { type Alongside, together } from '../../platform/db/alongside.ts'
 import type { TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query, Sql } from '../../platform/db/pool.ts'
 import { transaction } from '../../platform/db/transaction.ts'
@@ -47,7 +49,8 @@ export function createApplications(deps: ApplicationsDeps) {
   const { reads } = deps
   return {
     /** @throws AppError 400; 409 `name_exists` where the organization has an application with this key */
-    create: (organizationId: string, input: CreateApplication) => create(deps, organizationId, input),
+    create: (organizationId: string, input: CreateApplication, also?: Alongside<Application>) =>
+      create(deps, organizationId, input, also),
 
     /** @throws AppError 404 */
     async get(organizationId: string, id: string): Promise<Application> {
@@ -59,8 +62,8 @@ export function createApplications(deps: ApplicationsDeps) {
       store.listApplications(reads, organizationId, agentKey, slice),
 
     /** Changes the name, any of the settings, or both. @throws AppError 404, 400 */
-    update: (organizationId: string, id: string, change: UpdateApplication) =>
-      update(deps, organizationId, id, change),
+    update: (organizationId: string, id: string, change: UpdateApplication, also?: Alongside<Application>) =>
+      update(deps, organizationId, id, change, also),
 
     /** Takes one query. @throws AppError 404 */
     async loadForIngest(organizationId: string, id: string): Promise<store.IngestApplication> {
@@ -68,14 +71,17 @@ export function createApplications(deps: ApplicationsDeps) {
     },
 
     /** Deletes the application with its settings and secrets. @throws AppError 404; 409 `not_empty` where it has sessions */
-    async remove(organizationId: string, id: string): Promise<void> {
+    async remove(organizationId: string, id: string, also?: Alongside): Promise<void> {
       const revoked = await transaction(deps.sql, async (tx) => {
         if (!(await store.lockForDeletion(tx, organizationId, id))) notFound()
         const present = await deps.identity.listSecrets(organizationId, id, tx)
         for (const secret of present) await deps.identity.revokeSecret(organizationId, id, secret.id, tx)
-        if (await store.deleteUnusedApplication(tx, organizationId, id)) return present
-        const message = 'The application has sessions: delete them first, or let their retention end.'
-        throw new AppError('not_empty', message)
+        if (!(await store.deleteUnusedApplication(tx, organizationId, id))) {
+          const message = 'The application has sessions: delete them first, or let their retention end.'
+          throw new AppError('not_empty', message)
+        }
+        await also?.(tx, id)
+        return present
       })
       for (const secret of revoked) deps.identity.forgetSecret(secret.id)
       deps.log.info({ organizationId, applicationId: id }, 'agent application deleted')
@@ -97,6 +103,7 @@ async function create(
   deps: ApplicationsDeps,
   organizationId: string,
   input: CreateApplication,
+  also: Alongside<Application> | undefined,
 ): Promise<Application> {
   const { sql, newId, log } = deps
   const name = accept(checkName(input.name))
@@ -109,10 +116,12 @@ async function create(
     const row = { id, organizationId, agentKey: input.agentKey, name, settings }
     if (!(await store.insertApplication(tx, row)))
       throw new AppError('name_exists', `The organization has an application ${input.agentKey} already.`)
-    return store.findApplication(tx, organizationId, id)
+    const created = (await store.findApplication(tx, organizationId, id)) ?? notFound()
+    await also?.(tx, created)
+    return created
   })
   log.info({ organizationId, applicationId: id }, 'agent application created')
-  return application ?? notFound()
+  return application
 }
 
 /** Checks patterns as request work, because compiling takes time. Runs before the transaction, so that no lock waits for it. */
@@ -132,6 +141,7 @@ async function update(
   organizationId: string,
   id: string,
   change: UpdateApplication,
+  also: Alongside<Application> | undefined,
 ): Promise<Application> {
   const { sql, log } = deps
   const findings = await patternFindings(deps, organizationId, change.settings ?? {})
@@ -148,7 +158,9 @@ async function update(
       await store.insertSettings(tx, organizationId, id, settingsVersion, settings)
     }
     await store.updateApplication(tx, organizationId, id, { name, settingsVersion })
-    return (await store.findApplication(tx, organizationId, id)) ?? notFound()
+    const updated = (await store.findApplication(tx, organizationId, id)) ?? notFound()
+    await also?.(tx, updated)
+    return updated
   })
   log.info(
     { organizationId, applicationId: id, settingsVersion: application.settingsVersion },
@@ -160,7 +172,7 @@ async function update(
 function secrets({ sql, identity, log }: ApplicationsDeps) {
   return {
     /** Only this answer contains the secret. @throws AppError 404; 400 where the application has the most live secrets already */
-    async createSecret(organizationId: string, applicationId: string) {
+    async createSecret(organizationId: string, applicationId: string, also?: Alongside<Credential>) {
       const created = await transaction(sql, async (tx) => {
         if (!(await store.lockApplication(tx, organizationId, applicationId))) notFound()
         const present = await identity.listSecrets(organizationId, applicationId, tx)
@@ -169,7 +181,9 @@ function secrets({ sql, identity, log }: ApplicationsDeps) {
             'validation_failed',
             `The application has ${MAX_LIVE_SECRETS} live secrets. Delete one that is no longer used first.`,
           )
-        return identity.createSecret(organizationId, applicationId, tx)
+        const secret = await identity.createSecret(organizationId, applicationId, tx)
+        await also?.(tx, secret)
+        return secret
       })
       log.info({ organizationId, applicationId, secretId: created.id }, 'agent secret created')
       return created
@@ -179,8 +193,16 @@ function secrets({ sql, identity, log }: ApplicationsDeps) {
       identity.listSecrets(organizationId, applicationId),
 
     /** From now on every process refuses the secret. Revoking again changes nothing. @throws AppError 404 */
-    async revokeSecret(organizationId: string, applicationId: string, secretId: string): Promise<void> {
-      await identity.revokeSecret(organizationId, applicationId, secretId)
+    async revokeSecret(
+      organizationId: string,
+      applicationId: string,
+      secretId: string,
+      also?: Alongside<void>,
+    ): Promise<void> {
+      await together(sql, also, (query) =>
+        identity.revokeSecret(organizationId, applicationId, secretId, query),
+      )
+      identity.forgetSecret(secretId)
       log.info({ organizationId, applicationId, secretId }, 'agent secret revoked')
     },
   }

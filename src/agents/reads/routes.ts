@@ -1,5 +1,7 @@
 /** The operations that read stored conversations and signals. They parse requests, call the service and shape the answers. */
+
 import { Type } from '@sinclair/typebox'
+import { recorded } from '../../audit/change.ts'
 import { noContent, type Operation, ok, operation } from '../../http/operation.ts'
 import { keyset, pageOf, toPage } from '../../http/paging.ts'
 import { moment, uuidOf } from '../../http/parameters.ts'
@@ -63,6 +65,7 @@ function sessionOperations(conversations: Conversations): readonly Operation[] {
       description: `Newest first. ${ACCESS_NOTE}`,
       access: 'organizationOrUser',
       role: 'viewer',
+      reads: { action: 'agent_session.listed' },
       query: SessionQuery,
       success: { status: 200, description: 'A page of sessions', schema: pageOf(Session) },
       async handler({ principal, query }) {
@@ -90,6 +93,7 @@ function sessionOperations(conversations: Conversations): readonly Operation[] {
         `page. Events are in their newest revision, sanitised by the settings of the application. ${ACCESS_NOTE}`,
       access: 'organizationOrUser',
       role: 'viewer',
+      reads: { action: 'agent_session.read', object: 'sessionId' },
       query: EventPageQuery,
       success: {
         status: 200,
@@ -121,8 +125,10 @@ function sessionOperations(conversations: Conversations): readonly Operation[] {
       role: 'administrator',
       success: { status: 204, description: 'The session is gone' },
       errors: ['agent_session_not_found'],
-      async handler({ principal, id }) {
-        await conversations.deleteSession(readerOf(principal), id('sessionId', 'agent_session_not_found'))
+      async handler(call) {
+        const id = call.id('sessionId', 'agent_session_not_found')
+        const also = recorded(call, 'agent_session.deleted', () => id)
+        await conversations.deleteSession(readerOf(call.principal), id, also)
         return noContent()
       },
     }),
@@ -143,6 +149,7 @@ function revisionsOperation(conversations: Conversations): Operation {
     description: `Oldest first; the last one is the event as it is now. ${ACCESS_NOTE}`,
     access: 'organizationOrUser',
     role: 'viewer',
+    reads: { action: 'agent_session.read', object: 'sessionId' },
     query: EventPageQuery,
     success: { status: 200, description: 'A page of revisions', schema: pageOf(EventRevision) },
     errors: ['agent_session_not_found', 'agent_event_not_found'],

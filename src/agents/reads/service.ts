@@ -4,6 +4,7 @@
  * Sessions that the reader may not see (of another organization, or of an application with restricted conversation access) do not
  * exist for the reader: they are in no list, and their ids are 404.
  */
+import type { Alongside } from '../../platform/db/alongside.ts'
 import type { MomentSlice, Slice, TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query, Sql } from '../../platform/db/pool.ts'
 import { transaction } from '../../platform/db/transaction.ts'
@@ -54,12 +55,13 @@ export function createConversations({ sql, reads, log }: ConversationsDeps) {
      * The session's row lock makes it wait for a running ingest request. A later request starts a new session.
      * @throws AppError 404
      */
-    async deleteSession(reader: Reader, sessionId: string): Promise<void> {
+    async deleteSession(reader: Reader, sessionId: string, also?: Alongside): Promise<void> {
       await transaction(sql, async (tx) => {
         if (!(await findSession(tx, reader, sessionId))) sessionNotFound()
         const deleted = await deleteSessions(tx, reader.organizationId, [sessionId])
         // A concurrent request has deleted it.
         if (deleted.length === 0) sessionNotFound()
+        await also?.(tx, sessionId)
       })
       log.info(
         { organizationId: reader.organizationId, userId: reader.userId, sessionId },

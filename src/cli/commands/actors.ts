@@ -47,7 +47,7 @@ const deadLetters: readonly Command[] = [
               number: (row) => row.seq,
               type: (row) => row.type,
               attempts: (row) => row.attempts,
-              'dead since': (row) => row.parkedAt,
+              'dead since': (row) => row.deadSince,
               error: (row) => row.lastError,
             },
             'no dead letters',

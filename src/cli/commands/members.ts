@@ -1,6 +1,7 @@
 /** Users of an organization and their access tokens. */
 import { DEFAULT_ROLE, isRole, ROLES, type Role } from '../../http/roles.rules.ts'
-import type { Member } from '../../identity/service.ts'
+import type { Member, Removal } from '../../identity/members.ts'
+import type { Member as User } from '../../identity/service.ts'
 import { AppError } from '../../platform/errors.ts'
 import { type Command, type Input, UsageError, wholeNumber } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
@@ -12,10 +13,12 @@ const DEFAULT_TOKEN_DAYS = 30
 const MAX_TOKEN_DAYS = 3_650
 const USER_FLAG = { value: 'id or address', summary: 'the user' } as const
 
+const audit = () => import('../../audit/change.ts')
+
 /** @throws UsageError */
 function roleOf(text: string): Role {
   if (isRole(text)) return text
-  throw new UsageError(`--role is ${JSON.stringify(text)}, but must be ${ROLES.join(', ')}`)
+  throw new UsageError(`the role is ${JSON.stringify(text)}, but must be ${ROLES.join(', ')}`)
 }
 
 const users: readonly Command[] = [
@@ -32,12 +35,22 @@ const users: readonly Command[] = [
     async run(input) {
       const role = roleOf(input.flag('role') ?? DEFAULT_ROLE)
       return inOrganization(input, async (open, { id: organizationId }) => {
+        const { byOperator, recorded } = await audit()
         const email = input.flag('email') ?? ''
-        const user = await open.identity.createUser(organizationId, {
-          email,
-          name: input.flag('name') ?? email,
-          role,
-        })
+        const user = await open.identity.createUser(
+          organizationId,
+          {
+            email,
+            name: input.flag('name') ?? email,
+            role,
+          },
+          recorded<{ readonly id: string }>(
+            byOperator(organizationId),
+            'member.created',
+            ({ id }) => id,
+            () => ({ role }),
+          ),
+        )
         return {
           json: { organizationId, ...user, role },
           lines: pairs({ id: user.id, email: user.email, name: user.name, role }),
@@ -53,9 +66,8 @@ const users: readonly Command[] = [
     async run(input) {
       return inOrganization(input, async (open, { id: organizationId }) => {
         const removed = input.has('removed')
-        const rows: readonly (Pick<Member, 'id' | 'email' | 'name'> & { readonly role?: Role })[] = removed
-          ? await formerMembers(open, organizationId)
-          : await open.identity.listUsers(organizationId)
+        const rows: readonly (Pick<User, 'id' | 'email' | 'name'> & { readonly role: Role | null })[] =
+          removed ? await formerMembers(open, organizationId) : await open.identity.listUsers(organizationId)
         return {
           json: { organizationId, users: rows },
           lines: table(
@@ -64,10 +76,35 @@ const users: readonly Command[] = [
               id: (row) => row.id,
               email: (row) => row.email,
               name: (row) => row.name,
-              role: (row) => row.role ?? null,
+              role: (row) => row.role,
             },
             'no users',
           ),
+        }
+      })
+    },
+  },
+  {
+    name: 'user role',
+    args: ['user', 'role'],
+    summary: `Change what a user may do in an organization: ${ROLES.join(', ')}`,
+    flags: ORG_FLAG,
+    async run(input) {
+      const role = roleOf(input.arg('role'))
+      return inOrganization(input, async (open, { id: organizationId }) => {
+        const { byOperator, recorded } = await audit()
+        const members = await membersOf(open)
+        const user = await open.identity.findUser(organizationId, input.arg('user'))
+        const also = recorded<Member>(
+          byOperator(organizationId),
+          'member.updated',
+          ({ id }) => id,
+          () => ({ role }),
+        )
+        const member = await members.setRole(organizationId, user.id, role, also)
+        return {
+          json: { organizationId, id: member.id, email: member.email, role: member.role },
+          lines: [`${member.email} is ${role === 'viewer' ? 'a' : 'an'} ${role}`],
         }
       })
     },
@@ -103,12 +140,14 @@ const users: readonly Command[] = [
     },
     async run(input) {
       return inOrganization(input, async (open, { id: organizationId }) => {
+        const { byOperator, recorded } = await audit()
         const members = await membersOf(open)
         const user = await members.find(organizationId, input.arg('user'))
         const heir = input.flag('transfer-to')
         const transferTo =
           heir === undefined ? undefined : (await open.identity.findUser(organizationId, heir)).id
-        const removal = await members.remove(organizationId, user.id, transferTo)
+        const also = recorded<Removal>(byOperator(organizationId), 'member.deleted', ({ id }) => id)
+        const removal = await members.remove(organizationId, user.id, transferTo, also)
         return {
           json: { organizationId, ...removal },
           lines: [

@@ -1,4 +1,5 @@
 /** Organizations and their API keys. */
+import type { ApiKey } from '../../identity/service.ts'
 import { type Command, type Input, UsageError } from '../command.ts'
 import { inOrganization, ORG_FLAG } from '../in-organization.ts'
 import { pairs, table } from '../output.ts'
@@ -6,6 +7,7 @@ import { pairs, table } from '../output.ts'
 const ONCE = 'It is shown only once. Store it now.'
 
 const services = () => import('../services.ts')
+const audit = () => import('../../audit/change.ts')
 
 const organizations: readonly Command[] = [
   {
@@ -63,7 +65,10 @@ const organizations: readonly Command[] = [
         recordingAllowed: onOrOff(input, 'recording'),
       }
       return inOrganization(input, async ({ identity }, { id }) => {
-        const organization = await identity.updateOrganization(id, change)
+        const { byOperator, recorded } = await audit()
+        const changes = Object.values(change).some((value) => value !== undefined)
+        const also = recorded(byOperator(id), 'organization.updated', () => id)
+        const organization = await identity.updateOrganization(id, change, changes ? also : undefined)
         return {
           json: { ...organization },
           lines: pairs({
@@ -92,7 +97,9 @@ const apiKeys: readonly Command[] = [
     flags: { ...ORG_FLAG, name: { value: 'text', summary: 'what the key is for (default: api)' } },
     async run(input) {
       return inOrganization(input, async (open, { id: organizationId }) => {
-        const created = await open.identity.createApiKey(organizationId, input.flag('name') ?? 'api')
+        const { byOperator, recorded } = await audit()
+        const also = recorded<ApiKey>(byOperator(organizationId), 'api_key.created', ({ id }) => id)
+        const created = await open.identity.createApiKey(organizationId, input.flag('name') ?? 'api', also)
         return {
           json: { organizationId, ...created },
           lines: [...pairs({ id: created.id, 'API key': created.apiKey }), ONCE],
@@ -132,7 +139,9 @@ const apiKeys: readonly Command[] = [
     flags: ORG_FLAG,
     async run(input) {
       return inOrganization(input, async (open, { id: organizationId }) => {
-        await open.identity.revokeApiKey(organizationId, input.arg('id'))
+        const { byOperator, recorded } = await audit()
+        const also = recorded(byOperator(organizationId), 'api_key.deleted', () => input.arg('id'))
+        await open.identity.revokeApiKey(organizationId, input.arg('id'), also)
         return { json: { organizationId, id: input.arg('id'), revoked: true }, lines: ['revoked'] }
       })
     },

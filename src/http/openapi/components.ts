@@ -52,7 +52,12 @@ export const TAGS = [
   },
   {
     name: 'Members',
-    description: 'The users of an organization and their access tokens: list, create, revoke and remove.',
+    description: 'The users of an organization, their roles and their access tokens.',
+  },
+  {
+    name: 'Administration',
+    description:
+      'API keys, credits, messages of actors and the audit log: for administrators and the organization’s key.',
   },
   {
     name: 'Session',

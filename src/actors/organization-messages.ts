@@ -1,0 +1,74 @@
+/** What waits, and what was given up, of one organization: for its administrators. Without payloads and texts of errors. */
+import { asMicroseconds, fromMicroseconds, type Slice } from '../platform/db/keyset.ts'
+import type { Query } from '../platform/db/pool.ts'
+
+export interface WaitingMessage {
+  readonly key: string
+  readonly kind: string
+  readonly seq: number
+  readonly type: string
+  /** Failed attempts. */
+  readonly attempts: number
+  /** When the next attempt is due. */
+  readonly availableAt: Date
+  readonly availableMicroseconds: number
+}
+
+export type WaitingPlace = readonly [kind: string, microseconds: number, key: string, seq: number]
+
+/** By kind, then the longest wait first; with one row more than the limit. Reads the index of messages by organization. */
+export function listWaitingMessages(
+  sql: Query,
+  organizationId: string,
+  kind: string | undefined,
+  { after, limit }: Slice<WaitingPlace>,
+) {
+  const kindOf = sql`(split_part(m.key, ':', 1) collate "C")`
+  return sql<WaitingMessage[]>`
+    select m.key, ${kindOf} as kind, m.seq, m.type, m.attempts, m.available_at as "availableAt",
+      ${asMicroseconds(sql, 'm.available_at')} as "availableMicroseconds"
+    from actor_message m
+    where m.organization_id = ${organizationId}
+      ${kind === undefined ? sql`` : sql`and ${kindOf} = ${kind}`}
+      ${
+        after === null
+          ? sql``
+          : sql`and (${kindOf}, m.available_at, m.key, m.seq)
+              > (${after[0]}, ${fromMicroseconds(sql, after[1])}, ${after[2]}, ${after[3]}::bigint)`
+      }
+    order by ${kindOf}, m.available_at, m.key, m.seq
+    limit ${limit + 1}`
+}
+
+export interface OwnDeadLetter {
+  readonly key: string
+  readonly seq: number
+  readonly type: string
+  readonly attempts: number
+  readonly deadSince: Date
+  readonly deadMicroseconds: number
+}
+
+export type DeadPlace = readonly [microseconds: number, key: string, seq: number]
+
+/** Newest first, with one row more than the limit. */
+export function listOwnDeadLetters(
+  sql: Query,
+  organizationId: string,
+  key: string | undefined,
+  { after, limit }: Slice<DeadPlace>,
+) {
+  return sql<OwnDeadLetter[]>`
+    select d.key, d.seq, d.type, d.attempts, d.parked_at as "deadSince",
+      ${asMicroseconds(sql, 'd.parked_at')} as "deadMicroseconds"
+    from actor_dead_letter d
+    where d.organization_id = ${organizationId}
+      ${key === undefined ? sql`` : sql`and d.key = ${key}`}
+      ${
+        after === null
+          ? sql``
+          : sql`and (d.parked_at, d.key, d.seq) < (${fromMicroseconds(sql, after[0])}, ${after[1]}, ${after[2]}::bigint)`
+      }
+    order by d.parked_at desc, d.key desc, d.seq desc
+    limit ${limit + 1}`
+}
