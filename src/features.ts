@@ -21,6 +21,7 @@ import { auditMaintenance } from './audit/maintenance.ts'
 import { createReadLog, type ReadLog } from './audit/reads.ts'
 import { auditOperations } from './audit/routes.ts'
 import { codingSessionActor } from './coding-sessions/actor.ts'
+import { createReadWork } from './coding-sessions/read.ts'
 import { codingSessionOperations } from './coding-sessions/routes.ts'
 import { createCodingSessions } from './coding-sessions/service.ts'
 import { createSessionUploads } from './coding-sessions/uploads.ts'
@@ -58,7 +59,7 @@ import { createPeople } from './people/service.ts'
 import { projectOperations } from './projects/routes.ts'
 import { createProjects } from './projects/service.ts'
 import { recordingActor } from './recordings/actor.ts'
-import { recordingErasure } from './recordings/erasure.ts'
+import { recordingErasure, speakerErasure } from './recordings/erasure.ts'
 import { eraseParticipations, recordingsOfPerson } from './recordings/participants.ts'
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
@@ -112,8 +113,9 @@ export function createFeatures(deps: Deps): Features {
   const content = createContent(deps)
   const uploadReceiver = createUploadReceiver(deps)
   const playback = createPlayback(deps)
-  const sessionUploads = createSessionUploads({ ...deps, uploadReceiver })
-  const codingSessions = createCodingSessions({ ...deps, bindUpload: sessionUploads.bind })
+  const reading = { secretRules: redactionOf(applications), readWork: createReadWork() }
+  const sessionUploads = createSessionUploads({ ...deps, ...reading, uploadReceiver })
+  const codingSessions = createCodingSessions({ ...deps, ...reading, bindUpload: sessionUploads.bind })
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const conversations = createConversations(deps)
@@ -169,12 +171,13 @@ export function createFeatures(deps: Deps): Features {
       transcriptionActor(deps),
       meetingActor(deps),
       formActor(deps),
-      codingSessionActor(deps),
+      codingSessionActor({ ...deps, ...reading }),
       ...webhookActors(deps),
       signInActor({ ...deps, identity }),
       erasureActor(deps, [
         sessionErasure(deps),
         recordingErasure,
+        speakerErasure,
         transcriptErasure,
         valueErasure,
         fileNameErasure,
@@ -194,6 +197,14 @@ export function createFeatures(deps: Deps): Features {
       ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
+  }
+}
+
+/** The redaction rules of the newest agent applications of an organization. */
+function redactionOf(applications: Applications) {
+  return async (organizationId: string) => {
+    const newest = await applications.list(organizationId, undefined, { after: null, limit: 100 })
+    return newest.map(({ settings }) => settings)
   }
 }
 

@@ -6,7 +6,7 @@ import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { patternsWork } from '../src/agents/events/redaction.ts'
 import { createIngestWork } from '../src/agents/ingest/work.ts'
-import { cleanLabelsWork, readFileWork, readLinesWork } from '../src/coding-sessions/read.rules.ts'
+import { createReadWork } from '../src/coding-sessions/read.ts'
 import { parseBodyWork } from '../src/http/parse-body.ts'
 import { serveWork } from '../src/platform/concurrency/work-thread.ts'
 import { readOutputWork } from '../src/transcribe/read-output.ts'
@@ -23,7 +23,5 @@ serveWork(parentPort, [
   fingerprints,
   patternsWork,
   readOutputWork,
-  readFileWork,
-  readLinesWork,
-  cleanLabelsWork,
+  ...Object.values(createReadWork()),
 ])

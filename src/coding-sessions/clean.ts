@@ -3,10 +3,8 @@
  *
  * A text is redacted before it is cut, with a margin, so that a secret that crosses the limit is found.
  */
-import { compileRedaction } from '../agents/events/redaction.ts'
-import type { Spend } from '../platform/concurrency/work.ts'
+import type { Redactor } from '../agents/events/redaction.ts'
 import type { Part } from './event.rules.ts'
-import type { SecretRules } from './secrets.rules.ts'
 
 /** UTF-16 code units. */
 export const MAX_TEXT = 256 * 1024
@@ -26,8 +24,8 @@ export interface Cleaner {
   name(value: unknown): string | undefined
 }
 
-export function createCleaner(rules: SecretRules, spend: Spend): Cleaner {
-  const redactor = compileRedaction(rules).within(spend)
+/** `redactor` counts its work. */
+export function createCleaner(redactor: Redactor): Cleaner {
   const text = (value: string, max: number) => {
     if (value === '') return value
     const near = value.length > max + MARGIN ? value.slice(0, max + MARGIN) : value

@@ -16,7 +16,7 @@ import { beginFile, type CompleteFile, endFile } from '../uploads/file-uploads.t
 import type { Fact, Format } from './event.rules.ts'
 import { detectFormat } from './formats/detect.rules.ts'
 import { type Merged, Merger } from './merge.rules.ts'
-import { cleanLabelsWork, readLinesWork, readUnits } from './read.rules.ts'
+import { type ReadWork, readUnits } from './read.ts'
 import { type FileRecord, RecordSplitter } from './records.rules.ts'
 import { batchesOf, saveBatch } from './save.ts'
 import type { SecretRules } from './secrets.rules.ts'
@@ -25,12 +25,13 @@ import { lockSession, setSkippedLines } from './store.ts'
 import * as store from './uploads.store.ts'
 
 export type ProcessDeps = Pick<Deps, 'storage' | 'newId' | 'requestWork'> & {
-  readonly secretRules?: (organizationId: string) => Promise<readonly SecretRules[]>
+  readonly readWork: ReadWork
+  readonly secretRules: (organizationId: string) => Promise<readonly SecretRules[]>
 }
 
 const CONTENT_TYPE = 'application/jsonl'
 /** Code units and records that are read together. */
-const GROUP_UNITS = 256 * 1024
+const GROUP_UNITS = 512 * 1024
 const GROUP_RECORDS = 1_000
 /** Items that are stored together, at least. */
 const SAVE_ITEMS = 500
@@ -158,11 +159,11 @@ class FileReader {
 
   /** A record that takes too much work is skipped, like one that is too long. */
   async #read(lines: readonly FileRecord[]): Promise<readonly Fact[]> {
-    const { requestWork, rules, file } = this.#job
+    const { requestWork, readWork, rules, file } = this.#job
     const bytes = unitsOf(lines)
     const load = { caller: file.organizationId, bytes, units: readUnits(bytes, rules) }
     try {
-      return await requestWork.run(readLinesWork, { format: this.#format as Format, lines, rules }, load)
+      return await requestWork.run(readWork.lines, { format: this.#format as Format, lines, rules }, load)
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'request_too_costly') throw error
       if (lines.length <= 1) return [{ fact: 'skip' }]
@@ -203,11 +204,11 @@ class FileReader {
 
   /** What the uploader states, without secrets. */
   async #stated(): Promise<store.Stated> {
-    const { requestWork, row, rules } = this.#job
+    const { requestWork, readWork, row, rules } = this.#job
     this.#labels ??= {
       ...row,
       ...(await requestWork.run(
-        cleanLabelsWork,
+        readWork.labels,
         { labels: labelsOfRow(row), rules },
         { caller: row.organizationId, bytes: 2_000, units: readUnits(2_000, rules) },
       )),

@@ -16,7 +16,7 @@ import type { Labels, SessionFacts } from './event.rules.ts'
 import { type EventRow, listEvents } from './events.store.ts'
 import { hasEvents } from './merge.rules.ts'
 import type { CodingSessionResult, UploadCodingSession } from './model.ts'
-import { type ReadFile, readFileWork, readUnits } from './read.rules.ts'
+import { type ReadFile, type ReadWork, readUnits } from './read.ts'
 import { type FileRecord, recordsOf } from './records.rules.ts'
 import { batchesOf, saveBatch } from './save.ts'
 import { type SecretRules, withDefaults } from './secrets.rules.ts'
@@ -37,10 +37,11 @@ export type CodingSessionsDeps = Pick<
   Deps,
   'sql' | 'reads' | 'newId' | 'notifier' | 'requestWork' | 'log'
 > & {
+  readonly readWork: ReadWork
   /** The session of an uploaded file (`uploads.ts`). */
   readonly bindUpload: BindUpload
   /** Redaction rules of the organization, in addition to the default set. */
-  readonly secretRules?: (organizationId: string) => Promise<readonly SecretRules[]>
+  readonly secretRules: (organizationId: string) => Promise<readonly SecretRules[]>
 }
 
 export function createCodingSessions(deps: CodingSessionsDeps) {
@@ -106,7 +107,7 @@ export async function uploadCodingSession(
   const load = { caller: viewer.organizationId, bytes, units: readUnits(bytes, rules) }
   const { format, externalSessionId } = input
   const work = { format, lines, rules, externalSessionId, labels: labelsOf(input) }
-  const file = await deps.requestWork.run(readFileWork, work, load)
+  const file = await deps.requestWork.run(deps.readWork.file, work, load)
   if (file.session.externalSessionId === null || !hasEvents(file.merged))
     throw new AppError('coding_session_empty', 'The file has no event of a session.')
   return transaction(deps.sql, (tx) => save(deps, tx, viewer, input, file))
@@ -116,7 +117,7 @@ export async function rulesOf(
   { secretRules }: Pick<CodingSessionsDeps, 'secretRules'>,
   organizationId: string,
 ): Promise<SecretRules> {
-  return withDefaults((await secretRules?.(organizationId)) ?? [])
+  return withDefaults(await secretRules(organizationId))
 }
 
 /** Exactly one member has the content. @throws AppError 400 */

@@ -17,7 +17,7 @@ import {
 } from '../uploads/file-uploads.ts'
 import { eventIdOf } from './event-id.rules.ts'
 import type { CodingSessionResult, CreateSessionUpload, UploadCodingSession } from './model.ts'
-import { cleanLabelsWork, readUnits } from './read.rules.ts'
+import { readUnits } from './read.ts'
 import { type CodingSessionsDeps, labelsOf, resultOf, rulesOf } from './service.ts'
 import { findSession, labelSession, ownerOf, type Viewer } from './store.ts'
 import * as store from './uploads.store.ts'
@@ -129,6 +129,6 @@ async function label(
   const { organizationId } = viewer
   const rules = await rulesOf(deps, organizationId)
   const load = { caller: organizationId, bytes: 2_000, units: readUnits(2_000, rules) }
-  const labels = await deps.requestWork.run(cleanLabelsWork, { labels: labelsOf(input), rules }, load)
+  const labels = await deps.requestWork.run(deps.readWork.labels, { labels: labelsOf(input), rules }, load)
   await transaction(deps.sql, (tx) => labelSession(tx, { organizationId, sessionId }, labels))
 }

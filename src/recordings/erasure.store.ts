@@ -29,3 +29,36 @@ export async function writeTexts(
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as c (id uuid, "displayName" text, summary text)
     where r.organization_id = ${organizationId} and r.id = c.id`
 }
+
+export interface SpeakerName {
+  readonly recordingId: string
+  readonly speaker: number
+  readonly name: string
+}
+
+/** Locks the participants of whom only the name is known until the transaction ends. */
+export function readSpeakers(tx: Tx, organizationId: string, ids: readonly string[]) {
+  return tx<SpeakerName[]>`
+    select recording_id as "recordingId", speaker, coalesce(name, '') as name
+    from recording_participant
+    where organization_id = ${organizationId}
+      and recording_id = any(${ids as string[]}::uuid[])
+      and name is not null
+    order by recording_id, speaker
+    for no key update`
+}
+
+export async function writeSpeakers(
+  tx: Tx,
+  organizationId: string,
+  rows: readonly SpeakerName[],
+): Promise<void> {
+  if (rows.length === 0) return
+  await tx`
+    update recording_participant p
+    set name = c.name
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as c ("recordingId" uuid, speaker bigint, name text)
+    where p.organization_id = ${organizationId}
+      and p.recording_id = c."recordingId"
+      and p.speaker = c.speaker`
+}

@@ -1,6 +1,6 @@
-/** Erases a person from the names and summaries of the recordings in which the person took part. */
+/** Erases a person from the names, the summaries and the speakers of the recordings in which the person took part. */
 import { overRecordings } from '../people/erasure.ts'
-import { readTexts, writeTexts } from './erasure.store.ts'
+import { readSpeakers, readTexts, writeSpeakers, writeTexts } from './erasure.store.ts'
 
 export const recordingErasure = overRecordings('recordings', async (tx, person, ids) => {
   const rows = await readTexts(tx, person.organizationId, ids)
@@ -13,4 +13,15 @@ export const recordingErasure = overRecordings('recordings', async (tx, person, 
   })
   await writeTexts(tx, person.organizationId, changed)
   return { recordings: changed.length }
+})
+
+/** Speakers of meetings of whom only the name is known. */
+export const speakerErasure = overRecordings('speakers', async (tx, person, ids) => {
+  const rows = await readSpeakers(tx, person.organizationId, ids)
+  const changed = rows.flatMap((row) => {
+    const name = person.eraser.value(row.name)
+    return name === row.name ? [] : [{ ...row, name }]
+  })
+  await writeSpeakers(tx, person.organizationId, changed)
+  return { participations: changed.length }
 })

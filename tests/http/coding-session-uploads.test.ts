@@ -113,6 +113,16 @@ describe('a session file', () => {
     })
   })
 
+  test('causes no webhook event about media', async () => {
+    const own = await createTenant(server)
+    const url = 'https://hooks.example.com/upload'
+    const webhook = await own.key.post('/v3/rest/webhooks', { url, types: ['*'], enabled: true })
+    expect(webhook.status).toBe(201)
+    await uploadSessionFile(own.user, fixture('gemini-cli.jsonl'))
+    const { body } = await own.key.get(`/v3/rest/webhooks/${webhook.body.id}/deliveries`)
+    expect(body.data.filter(({ type }: { type: string }) => type.startsWith('upload.'))).toEqual([])
+  })
+
   test('leaves no bytes behind', async () => {
     const { uploadId } = await uploadSessionFile(tenant.user, fixture('gemini-cli.jsonl'))
     const [row] = await server.database.sql`

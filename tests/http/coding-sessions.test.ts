@@ -171,6 +171,22 @@ describe('redaction', () => {
   })
 })
 
+test("the redaction rules of the organization's agent applications hold for sessions, too", async () => {
+  const own = await createTenant(server)
+  await server.createApplication(own.organizationId, {
+    settings: { redactedFields: ['ticket'], redactedPatterns: ['CUST-\\d+'] },
+  })
+  const events = [
+    { text: 'About CUST-4711', toolCalls: [{ name: 'find', input: { ticket: 'x', id: 'CUST-4712' } }] },
+  ]
+  const id = await createCodingSession(own.user, { events })
+  const { body } = await own.user.get(`${SESSIONS}/${id}/events`)
+  expect(body.data[0]).toMatchObject({
+    text: 'About [redacted]',
+    toolCalls: [{ input: { ticket: '[redacted]', id: '[redacted]' } }],
+  })
+})
+
 describe('reading', () => {
   test('gives the session and its events, page by page in their order', async () => {
     const { body } = await upload(tenant.user, {

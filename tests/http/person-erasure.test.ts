@@ -14,6 +14,7 @@ import {
 import { insertSession } from '../support/agents-http.ts'
 import { eventually } from '../support/eventually.ts'
 import { createRecord, createSource, field, PEOPLE, putPerson } from '../support/feedback.ts'
+import { insertEndedJoin } from '../support/meetings.ts'
 import { createCanonicalField, createRecording, utterance } from '../support/recordings.ts'
 import { type Answer, type Client, startTestServer, type TestServer } from '../support/server.ts'
 
@@ -107,6 +108,12 @@ describe('after the erasure of a person', () => {
       })),
     })
     await key.post(`/v3/rest/recordings/${recordingId}/uploads`, { fileName: 'zephyrine.mp4', fileSize: 10 })
+    // A speaker of a meeting, whose copy the recorder still has.
+    const { sql } = server.database
+    await sql`
+      insert into recording_participant (organization_id, recording_id, speaker, name)
+      select organization_id, id, 1, 'Zephyrine Quillfeather' from recording where id = ${recordingId}`
+    await insertEndedJoin(sql, agent.tenant.organizationId, recordingId, 'bot_1')
     // Everything that is made of it is made, so that there is something to erase.
     await eventually(async () => {
       const signals = (await key.get(`/v3/rest/signals?sessionId=${sessionId}&limit=100`)).body.data
@@ -119,7 +126,7 @@ describe('after the erasure of a person', () => {
 
     expect(erased).toMatchObject({
       feedbackRecords: 1,
-      participations: 1,
+      participations: 2,
       sessions: 1,
       events: 150,
       recordings: 1,
@@ -129,6 +136,8 @@ describe('after the erasure of a person', () => {
     })
     expect(erased.signals).toBeGreaterThanOrEqual(50)
     expect(left).toContain('ids_of_the_sender')
+    const joins = await sql`select must_delete, duty from meeting_join where recording_id = ${recordingId}`
+    expect([...joins]).toEqual([{ must_delete: true, duty: 'delete' }])
     // The search is made anew by the recording's actor.
     await eventually(async () => (await namings()).length === 0)
     expect(await namings()).toEqual([])

@@ -415,14 +415,13 @@ describe('a webhook', () => {
   test('that is forged, malformed, for another recorder or too large changes nothing', async () => {
     const { id, bot } = await joined()
     await quiet(id)
-    const before = recorder.calls.status
     expect((await hook({ botId: bot.id }, 'bad')).status).toBe(401)
     expect((await hook('{')).status).toBe(401)
     expect((await hook({ botId: bot.id }, 'good', 'vexa')).status).toBe(404)
     expect((await hook({ botId: bot.id, pad: 'x'.repeat(300_000) })).status).toBe(400)
     expect((await fetch(`${server.baseUrl}/hooks/recorder/attendee`)).status).toBe(405)
     const messages = await server.database.sql`select 1 from actor_message where key = ${`meeting:${id}`}`
-    expect([messages.count, recorder.calls.status]).toEqual([0, before])
+    expect(messages.count).toBe(0)
   })
 
   test('about a bot that is unknown or done is accepted and changes nothing', async () => {

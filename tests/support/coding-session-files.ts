@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { CodingEvent, Format } from '../../src/coding-sessions/event.rules.ts'
 import { type Merged, Merger } from '../../src/coding-sessions/merge.rules.ts'
-import { readLinesWork } from '../../src/coding-sessions/read.rules.ts'
+import { createReadWork } from '../../src/coding-sessions/read.ts'
 import { type FileRecord, RecordSplitter } from '../../src/coding-sessions/records.rules.ts'
 import { DEFAULT_SECRETS } from '../../src/coding-sessions/secrets.rules.ts'
+
+const readWork = createReadWork()
 
 export const fixture = (name: string): string =>
   readFileSync(resolve(import.meta.dir, '../fixtures/coding-sessions', name), 'utf8')
@@ -22,7 +24,7 @@ export function readPieces(format: Format, pieces: Iterable<Uint8Array>): Readin
   const splitter = new RecordSplitter()
   const take = (records: FileRecord[]) => {
     const input = { format, lines: records.splice(0), rules: DEFAULT_SECRETS }
-    for (const fact of readLinesWork.run(input, () => {})) merger.take(fact, merged)
+    for (const fact of readWork.lines.run(input, () => {})) merger.take(fact, merged)
   }
   const records: FileRecord[] = []
   for (const piece of pieces) {

@@ -73,13 +73,18 @@ export async function age({ database }: Pick<TestServer, 'database'>, id: string
 /** Has the join checked now. */
 export const hasten = (server: Pick<TestServer, 'database'>, id: string) => age(server, id, 0)
 
-/** Makes the recording one of a meeting that is over. */
+/** Makes the recording one of a meeting that is over. `botId`: the recorder keeps a copy under this id. */
 export async function insertEndedJoin(
   sql: Query,
   organizationId: string,
   recordingId: string,
+  botId: string | null = null,
 ): Promise<void> {
   await sql`
-    insert into meeting_join (id, organization_id, recording_id, recorder, platform, identity, status, bot_name)
-    values (${crypto.randomUUID()}, ${organizationId}, ${recordingId}, 'attendee', 'zoom', 'zoom:test', 'ended', 'Bot')`
+    insert into meeting_join (
+      id, organization_id, recording_id, recorder, platform, identity, status, bot_name, bot_id
+    )
+    values (
+      ${crypto.randomUUID()}, ${organizationId}, ${recordingId}, 'attendee', 'zoom', 'zoom:test', 'ended', 'Bot', ${botId}
+    )`
 }
