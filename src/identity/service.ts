@@ -59,7 +59,11 @@ export interface Identity extends Authentication, UserTokens, ApiKeys, Credits, 
    * Makes an unknown person a viewer. A former member is not added again.
    * @returns null for a former member @throws AppError 404 if there is no such organization
    */
-  admitUser(organizationId: string, user: Omit<NewUser, 'role'>): Promise<store.User | null>
+  admitUser(
+    organizationId: string,
+    user: Omit<NewUser, 'role'>,
+    also?: Alongside<store.User>,
+  ): Promise<store.User | null>
   listUsers(organizationId: string): Promise<readonly store.Member[]>
   /** A member by id or e-mail address. @throws AppError 404 */
   findUser(organizationId: string, idOrEmail: string): Promise<store.User>
@@ -139,12 +143,12 @@ function organizations({ sql, newId }: IdentityDeps) {
       if (added.isNew) return added.user
       throw new AppError('member_exists', `${added.user.email} is a member already.`)
     },
-    async admitUser(organizationId: string, user: Omit<NewUser, 'role'>) {
+    async admitUser(organizationId: string, user: Omit<NewUser, 'role'>, also?: Alongside<store.User>) {
       const known = await findMember(sql, organizationId, user.email)
       if (known !== null && known.removedAt !== null) return null
       if (!(await store.hasOrganization(sql, organizationId))) throw notFound('organization')
       // Two first sign-ins at the same time add one member.
-      return (await add(organizationId, { ...user, role: 'viewer' })).user
+      return (await add(organizationId, { ...user, role: 'viewer' }, also)).user
     },
     listUsers: (organizationId: string) => store.selectUsers(sql, organizationId),
     async findUser(organizationId: string, idOrEmail: string) {

@@ -4,10 +4,12 @@
  */
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { recorded } from '../audit/change.ts'
 import type { Config } from '../config.ts'
 import { queryOf } from '../http/address.ts'
 import { readCookie, setCookie } from '../http/session-cookie.ts'
-import type { Identity } from '../identity/service.ts'
+import type { Identity, User } from '../identity/service.ts'
+import type { Alongside } from '../platform/db/alongside.ts'
 import { AppError } from '../platform/errors.ts'
 import { type EnterDeps, enter } from './enter.ts'
 import type { Exchange } from './exchange.ts'
@@ -67,6 +69,20 @@ function storedAttempt(cookie: string | null) {
   }
 }
 
+/** The audit entry: the new member is its author. */
+const joined = (organizationId: string): Alongside<User> => {
+  return (tx, user) => {
+    const principal = { kind: 'user', organizationId, userId: user.id, role: 'viewer' } as const
+    const details = { role: 'viewer', by: 'openid' }
+    return recorded<User>(
+      { principal },
+      'member.created',
+      ({ id }) => id,
+      () => details,
+    )(tx, user)
+  }
+}
+
 /** A known user, or a new one of an allowed domain. @returns the id */
 async function userOf({ config, identity, log }: OpenIdPagesDeps, { email, name }: Person): Promise<string> {
   const known = await identity.findUserAnywhere(email)
@@ -74,7 +90,7 @@ async function userOf({ config, identity, log }: OpenIdPagesDeps, { email, name 
   const newUsers = config.openId?.newUsers ?? null
   const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase()
   const admitted = newUsers?.domains.includes(domain)
-    ? await identity.admitUser(newUsers.organizationId, { email, name })
+    ? await identity.admitUser(newUsers.organizationId, { email, name }, joined(newUsers.organizationId))
     : null
   if (admitted === null)
     throw new AppError('unauthenticated', 'You are no user of this service. Ask an administrator to add you.')

@@ -8,6 +8,7 @@ import { AppError } from '../platform/errors.ts'
 import type { SendOutbound } from '../platform/net/outbound-request.ts'
 import { PublicFetchError } from '../platform/net/public-error.ts'
 import type { Log } from '../platform/observability/log.ts'
+import { MAX_NAME } from '../platform/validation/names.ts'
 
 type OpenIdSettings = NonNullable<Config['openId']>
 
@@ -144,7 +145,8 @@ function personOf(claims: Readonly<Record<string, unknown>>): Person {
   const { email, email_verified: isVerified, name } = claims
   if (typeof email !== 'string' || isVerified !== true)
     throw refused('The provider has not verified your e-mail address.')
-  return { email, name: typeof name === 'string' && name.trim() !== '' ? name.trim() : email }
+  const shown = typeof name === 'string' && name.trim() !== '' ? name.trim() : email
+  return { email, name: shown.slice(0, MAX_NAME) }
 }
 
 /** The `fetch` of the library. It never follows redirects. */
@@ -163,7 +165,8 @@ function outboundFetch(send: SendOutbound) {
   }
 }
 
-const refused = (message: string, cause?: unknown) => new AppError('unauthenticated', message, { cause })
+/** Has no cause: the errors of the library contain answers of the provider. */
+const refused = (message: string) => new AppError('unauthenticated', message)
 
 /** Turns errors of the library and of the network into answers. None of them contains a token. */
 async function withProvider<T>(log: Log, work: () => Promise<T>): Promise<T> {
@@ -184,7 +187,7 @@ async function withProvider<T>(log: Log, work: () => Promise<T>): Promise<T> {
     ) {
       // The message of the library, without the answer of the provider.
       log.warn({ reason: error.message, code: error.code }, 'a sign-in with OpenID Connect failed')
-      throw refused('The sign-in did not work. Start it again.', error)
+      throw refused('The sign-in did not work. Start it again.')
     }
     throw error
   }

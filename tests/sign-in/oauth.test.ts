@@ -424,6 +424,20 @@ describe('an authorization request', () => {
   })
 })
 
+test('an address that the service has not been asked for before counts as an attempt', async () => {
+  const limited = await startTestServer({ beside: server, env: { RATE_LIMIT_SIGN_IN: '2' } })
+  try {
+    const statuses = []
+    for (const host of ['a.example', 'b.example', 'c.example', 'a.example']) {
+      const path = '/.well-known/oauth-authorization-server'
+      statuses.push((await createVisitor(limited.baseUrl).get(path, { host })).status)
+    }
+    expect(statuses).toEqual([200, 200, 429, 200])
+  } finally {
+    await limited.stop()
+  }
+})
+
 describe('a registration', () => {
   test('makes a public client without a secret', async () => {
     const { status, body, headers } = await register(server.baseUrl, {
@@ -469,7 +483,8 @@ describe('a registration', () => {
   })
 
   test('is limited by client address', async () => {
-    const limited = await startTestServer({ beside: server, env: { RATE_LIMIT_SIGN_IN: '2' } })
+    const env = { RATE_LIMIT_SIGN_IN: '2', PUBLIC_BASE_URL: 'https://earshot.example' }
+    const limited = await startTestServer({ beside: server, env })
     try {
       const statuses = []
       for (let sent = 0; sent < 4; sent++) statuses.push((await register(limited.baseUrl)).status)

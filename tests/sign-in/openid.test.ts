@@ -124,6 +124,8 @@ describe('sign-in with OpenID Connect', () => {
     const { user, organizations } = JSON.parse((await first)?.text ?? '')
     expect(user).toMatchObject({ email: 'New@Allowed.example', name: 'New' })
     expect(organizations).toMatchObject([{ id: tenant.organizationId, role: 'viewer' }])
+    const { body } = await server.as({ apiKey: tenant.apiKey }).get(`/v3/rest/audit?objectId=${user.id}`)
+    expect(body.data).toMatchObject([{ action: 'member.created', principal: { kind: 'user', id: user.id } }])
     expect(JSON.parse((await second)?.text ?? '').user.id).toBe(user.id)
   })
 

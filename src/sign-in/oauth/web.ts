@@ -98,9 +98,12 @@ function createServer({ config, identity, log, outbound }: OAuthPagesDeps) {
   const providers = new LRUCache<string, Promise<Provider>>({ max: MAX_ISSUERS })
   const fetchDocument = createFetchDocument(createSendOutbound({ policy: outbound }))
 
-  function providerOf(baseUrl: string): Promise<Provider> {
+  async function providerOf(exchange: Exchange): Promise<Provider> {
+    const { baseUrl } = exchange
     const existing = providers.get(baseUrl)
     if (existing !== undefined) return existing
+    // Without `PUBLIC_BASE_URL` a client can name any host, and each costs some milliseconds.
+    if (config.publicBaseUrl === null) await exchange.countAttempt()
     const created = createProvider({ config, identity, log, fetchDocument }, baseUrl)
     providers.set(baseUrl, created)
     created.catch(() => providers.delete(baseUrl))
@@ -128,7 +131,7 @@ function createServer({ config, identity, log, outbound }: OAuthPagesDeps) {
   return {
     providerOf,
     async call(exchange: Exchange, body: Uint8Array | null, options: Overrides = {}): Promise<Response> {
-      const provider = await providerOf(exchange.baseUrl)
+      const provider = await providerOf(exchange)
       const response = await callNode(provider.callback(), bridged(exchange, { ...options, body }))
       dropSessionCookie(response.headers)
       if (response.status < 400 || !response.headers.get('content-type')?.startsWith(ERROR_TYPE))
@@ -145,13 +148,14 @@ function createServer({ config, identity, log, outbound }: OAuthPagesDeps) {
       return redirect(next)
     },
     async interaction(exchange: Exchange) {
-      const provider = await providerOf(exchange.baseUrl)
+      const provider = await providerOf(exchange)
       try {
         return await readNode(
           (request, response) => provider.interactionDetails(request, response),
           bridged(exchange, {}),
         )
-      } catch {
+      } catch (error) {
+        if (!(error instanceof Error && error.name === 'SessionNotFound')) throw error
         throw new AppError('not_found', 'This request has ended. Start again in the application.')
       }
     },
@@ -251,7 +255,7 @@ async function showConsent(
 
 async function details(server: Server, exchange: Exchange) {
   const { params } = await server.interaction(exchange)
-  const provider = await server.providerOf(exchange.baseUrl)
+  const provider = await server.providerOf(exchange)
   const client = await provider.Client.find(String(params.client_id))
   if (client === undefined) throw new AppError('not_found', 'The application is unknown by now.')
   return { provider, client, params }
