@@ -30,7 +30,9 @@ import codingSessions from './migrations/0032_coding_sessions.sql' with { type: 
 import codingAgentTools from './migrations/0033_coding_agent_tools.sql' with { type: 'text' }
 import codingSessionUploads from './migrations/0034_coding_session_uploads.sql' with { type: 'text' }
 import deadLetterOrganization from './migrations/0035_dead_letter_organization.sql' with { type: 'text' }
+import webhookSignalUpdate from './migrations/0036_webhook_signal_update.sql' with { type: 'text' }
 import mediaUploadWebhooks from './migrations/0037_media_upload_webhooks.sql' with { type: 'text' }
+import auditByAction from './migrations/0041_audit_by_action.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -63,5 +65,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 33, name: 'coding_agent_tools', source: codingAgentTools },
   { number: 34, name: 'coding_session_uploads', source: codingSessionUploads },
   { number: 35, name: 'dead_letter_organization', source: deadLetterOrganization },
+  { number: 36, name: 'webhook_signal_update', source: webhookSignalUpdate },
   { number: 37, name: 'media_upload_webhooks', source: mediaUploadWebhooks },
+  { number: 41, name: 'audit_by_action', source: auditByAction },
 ]

@@ -32,6 +32,11 @@ export const CHANGES = [
   'person.erased',
   'recording.deleted',
   'folder.deleted',
+  'coding_session.deleted',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.deleted',
+  'webhook.secret_rotated',
 ] as const
 
 /** Reads of personal content by users. */
@@ -45,6 +50,8 @@ export const READS = [
   'recording.read',
   'recording.listed',
   'transcript.read',
+  'coding_session.read',
+  'coding_session.listed',
   'audit.listed',
 ] as const
 

@@ -1,5 +1,7 @@
 /** Operations on coding-agent sessions. */
+
 import { Type } from '@sinclair/typebox'
+import { recorded } from '../audit/change.ts'
 import type { Config } from '../config.ts'
 import { created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, pageOf, toPage } from '../http/paging.ts'
@@ -98,6 +100,7 @@ const listSessions = (sessions: CodingSessions) =>
     description: `Newest first. ${ACCESS_NOTE}`,
     access: 'organizationOrUser',
     role: 'viewer',
+    reads: { action: 'coding_session.listed' },
     query: CodingSessionQuery,
     success: { status: 200, description: 'A page of sessions', schema: pageOf(CodingSession) },
     async handler({ principal, query }) {
@@ -119,6 +122,7 @@ const getSession = (sessions: CodingSessions) =>
     description: ACCESS_NOTE,
     access: 'organizationOrUser',
     role: 'viewer',
+    reads: { action: 'coding_session.read', object: 'codingSessionId' },
     query: Type.Object({}),
     success: { status: 200, description: 'The session', schema: CodingSession },
     errors: ['coding_session_not_found'],
@@ -140,6 +144,7 @@ const listEvents = (sessions: CodingSessions) =>
     description: `In the order of the session. ${ACCESS_NOTE}`,
     access: 'organizationOrUser',
     role: 'viewer',
+    reads: { action: 'coding_session.read', object: 'codingSessionId' },
     query: CodingSessionEventQuery,
     success: { status: 200, description: 'A page of events', schema: pageOf(CodingSessionEvent) },
     errors: ['coding_session_not_found'],
@@ -167,8 +172,10 @@ const deleteSession = (sessions: CodingSessions) =>
     role: 'analyst',
     success: { status: 204, description: 'The session is deleted' },
     errors: ['coding_session_not_found'],
-    async handler({ principal, id }) {
-      await sessions.remove(principal, id('codingSessionId', 'coding_session_not_found'))
+    async handler(call) {
+      const id = call.id('codingSessionId', 'coding_session_not_found')
+      const also = recorded(call, 'coding_session.deleted', () => id)
+      await sessions.remove(call.principal, id, also)
       return noContent()
     },
   })

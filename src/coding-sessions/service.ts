@@ -4,9 +4,11 @@
  * A session belongs to the user who uploaded it, and nobody else sees it. What was uploaded with a key of the organization
  * belongs to the organization, and all of it sees it. Anything else answers 404.
  */
+
 import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { codingSessionMessages } from '../messages/coding-session.ts'
+import type { Alongside } from '../platform/db/alongside.ts'
 import type { Slice, TimeSlice } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
@@ -80,9 +82,10 @@ export function createCodingSessions(deps: CodingSessionsDeps) {
     visibleSession: store.visibleSession,
 
     /** Deletes the session at once and its events soon. @throws AppError 404 */
-    async remove(viewer: store.Viewer, id: string): Promise<void> {
+    async remove(viewer: store.Viewer, id: string, also?: Alongside): Promise<void> {
       await transactionWithOutbox(deps, async (tx, outbox) => {
         if (!(await store.deleteSession(tx, viewer, id))) noSession()
+        await also?.(tx, id)
         const { organizationId } = viewer
         await outbox.send([codingSessionMessages.message(id, 'delete_events', { organizationId })])
       })

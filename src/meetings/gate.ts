@@ -38,13 +38,16 @@ export function createGate({ patienceMs, slowMs, pauseMs }: GateTimes = TIMES): 
   let startedAt: number | null = null
   let pausedUntil = 0
 
-  /** @throws NoPlace */
-  async function enter(): Promise<void> {
+  /** Takes the place if it is free. @returns otherwise a promise for it. @throws NoPlace */
+  function enter(): Promise<void> | null {
     const now = performance.now()
     if (now < pausedUntil) throw new NoPlace(true, (pausedUntil - now) / 1_000)
-    if (startedAt === null) return
+    if (startedAt === null) {
+      startedAt = now
+      return null
+    }
     if (now - startedAt > slowMs) throw new NoPlace(true, pauseMs / 1_000)
-    await turn()
+    return turn()
   }
 
   function turn(): Promise<void> {
@@ -63,7 +66,9 @@ export function createGate({ patienceMs, slowMs, pauseMs }: GateTimes = TIMES): 
 
   return {
     async run(work) {
-      await enter()
+      // Without a wait in between, so that no other one takes the place as well.
+      const place = enter()
+      if (place !== null) await place
       const began = performance.now()
       startedAt = began
       try {

@@ -1,5 +1,7 @@
 /** Operations on webhooks and their deliveries. */
+
 import { Type } from '@sinclair/typebox'
+import { recorded } from '../audit/change.ts'
 import { accepted, created, noContent, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, pageOf, toPage } from '../http/paging.ts'
 import { moment, uuidOf } from '../http/parameters.ts'
@@ -96,8 +98,10 @@ const subscriptions = (webhooks: Webhooks) => [
     example: { url: 'https://example.com/earshot', types: ['signal.created', 'agent_session.processed'] },
     success: { status: 201, description: 'The webhook with its secret', schema: WebhookWithSecret },
     errors: ['url_not_allowed', 'too_many_webhooks'],
-    async handler({ principal, body }) {
-      const row = await webhooks.create(principal.organizationId, await body())
+    async handler(call) {
+      const input = await call.body()
+      const also = recorded<WebhookRow>(call, 'webhook.created', ({ id }) => id)
+      const row = await webhooks.create(call.principal.organizationId, input, also)
       return created(`${WEBHOOKS}/${row.id}`, { ...webhook(row), secret: row.secret })
     },
   }),
@@ -130,9 +134,10 @@ const subscriptions = (webhooks: Webhooks) => [
     example: { types: ['*'], description: 'Our data warehouse' },
     success: { status: 200, description: 'The changed webhook', schema: Webhook },
     errors: ['webhook_not_found', 'url_not_allowed'],
-    async handler({ principal, id, body }) {
-      const webhookId = id('webhookId', 'webhook_not_found')
-      return ok(webhook(await webhooks.update(principal.organizationId, webhookId, body)))
+    async handler(call) {
+      const webhookId = call.id('webhookId', 'webhook_not_found')
+      const also = recorded(call, 'webhook.updated', () => webhookId)
+      return ok(webhook(await webhooks.update(call.principal.organizationId, webhookId, call.body, also)))
     },
   }),
   operation({
@@ -144,8 +149,10 @@ const subscriptions = (webhooks: Webhooks) => [
     description: 'Deletes the webhook with its log. What waits is not sent any more.',
     success: { status: 204, description: 'The webhook is deleted' },
     errors: ['webhook_not_found'],
-    async handler({ principal, id }) {
-      await webhooks.remove(principal.organizationId, id('webhookId', 'webhook_not_found'))
+    async handler(call) {
+      const webhookId = call.id('webhookId', 'webhook_not_found')
+      const also = recorded(call, 'webhook.deleted', () => webhookId)
+      await webhooks.remove(call.principal.organizationId, webhookId, also)
       return noContent()
     },
   }),
@@ -162,9 +169,10 @@ const actions = (webhooks: Webhooks) => [
       'The request has no body. For 24 hours both secrets sign, so that the receiver can change over.',
     success: { status: 201, description: 'The new secret', schema: WebhookSecret },
     errors: ['webhook_not_found'],
-    async handler({ principal, id }) {
-      const webhookId = id('webhookId', 'webhook_not_found')
-      const secret = await webhooks.rotate(principal.organizationId, webhookId)
+    async handler(call) {
+      const webhookId = call.id('webhookId', 'webhook_not_found')
+      const also = recorded(call, 'webhook.secret_rotated', () => webhookId)
+      const secret = await webhooks.rotate(call.principal.organizationId, webhookId, also)
       return created(`${WEBHOOKS}/${webhookId}`, secret)
     },
   }),

@@ -4,9 +4,11 @@
  * Every change of a subscription locks the stream of its organization first. So each transaction that writes an event sees a
  * subscription wholly or not at all, and a subscription receives every event that commits after it was created.
  */
+
 import { deleteActors, isWaiting, type Outbox, transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { webhookDeliveryMessages, webhookMessages, webhookRecoveryMessages } from '../messages/webhook.ts'
+import type { Alongside } from '../platform/db/alongside.ts'
 import type { TimeSlice } from '../platform/db/keyset.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError } from '../platform/errors.ts'
@@ -50,6 +52,7 @@ export function createWebhooks(deps: WebhooksDeps) {
     async create(
       organizationId: string,
       { url, types, description, ordering = 'relaxed', enabled = true }: CreateWebhook,
+      also?: Alongside<store.WebhookRow>,
     ): Promise<store.WebhookRow & { readonly secret: string }> {
       const [id, secret] = [newId(), newSecret()]
       const row = {
@@ -66,7 +69,9 @@ export function createWebhooks(deps: WebhooksDeps) {
         if ((await store.countWebhooks(tx, organizationId)) >= MAX_WEBHOOKS)
           throw new AppError('too_many_webhooks', `An organization has at most ${MAX_WEBHOOKS} webhooks.`)
         await store.insertWebhook(tx, { ...row, cursor })
-        return (await store.findWebhook(tx, organizationId, id)) ?? noWebhook()
+        const inserted = (await store.findWebhook(tx, organizationId, id)) ?? noWebhook()
+        await also?.(tx, inserted)
+        return inserted
       })
       note(organizationId, id, 'webhook created')
       return { ...created, secret }
@@ -83,6 +88,7 @@ export function createWebhooks(deps: WebhooksDeps) {
       organizationId: string,
       id: string,
       readBody: () => Promise<UpdateWebhook>,
+      also?: Alongside,
     ): Promise<store.WebhookRow> {
       await present(organizationId, id)
       const { url, ...rest } = await readBody()
@@ -97,6 +103,7 @@ export function createWebhooks(deps: WebhooksDeps) {
           enabled: rest.enabled ?? before.enabled,
         }
         await store.updateWebhook(tx, organizationId, id, change, lastSeq)
+        await also?.(tx, id)
         if (change.enabled) {
           await store.hastenDeliveries(tx, organizationId, id)
           await outbox.send([webhookMessages.message(id, 'deliver', { organizationId })])
@@ -108,9 +115,10 @@ export function createWebhooks(deps: WebhooksDeps) {
     },
 
     /** Deletes the webhook with its log. @throws AppError 404 */
-    async remove(organizationId: string, id: string): Promise<void> {
+    async remove(organizationId: string, id: string, also?: Alongside): Promise<void> {
       await changing(organizationId, async (tx) => {
         const deliveries = (await store.deleteWebhook(tx, organizationId, id)) ?? noWebhook()
+        await also?.(tx, id)
         await deleteActors(tx, [
           webhookMessages.key(id),
           webhookRecoveryMessages.key(id),
@@ -121,14 +129,17 @@ export function createWebhooks(deps: WebhooksDeps) {
     },
 
     /** The old secret signs beside the new one for 24 hours. @throws AppError 404 */
-    async rotate(organizationId: string, id: string) {
+    async rotate(organizationId: string, id: string, also?: Alongside) {
       const secret = newSecret()
       const sealed = await seal.seal(secret, id)
-      const previousValidUntil = await changing(organizationId, (tx) =>
-        store.rotateSecret(tx, organizationId, id, sealed, ROTATION_HOURS),
-      )
+      const previousValidUntil = await changing(organizationId, async (tx) => {
+        const until = await store.rotateSecret(tx, organizationId, id, sealed, ROTATION_HOURS)
+        if (until === null || until === undefined) noWebhook()
+        await also?.(tx, id)
+        return until
+      })
       note(organizationId, id, 'webhook secret rotated')
-      return { secret, previousValidUntil: previousValidUntil ?? noWebhook() }
+      return { secret, previousValidUntil }
     },
 
     /** Sends an event of the type `ping`, once, also while the webhook is disabled. @throws AppError 404 */

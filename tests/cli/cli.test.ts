@@ -89,6 +89,32 @@ test('creates every credential, and the service accepts each of them', async () 
   expect((await earshot(['credits', 'set', 'unlimited'])).out).toBe('unlimited\n')
 })
 
+test('gives members a role, keeps the last administrator, and shows who did what', async () => {
+  const boss = await json('user', 'create', '--email', 'boss@example.com', '--role', 'administrator')
+  const member = await json('user', 'create', '--email', 'max@example.com')
+  expect([boss.role, member.role]).toEqual(['administrator', 'analyst'])
+  expect(await json('user', 'role', 'max@example.com', 'viewer')).toMatchObject({ role: 'viewer' })
+  expect((await earshot(['user', 'role', 'max@example.com', 'king'])).code).toBe(2)
+  for (const args of [
+    ['user', 'role', 'boss@example.com', 'viewer'],
+    ['user', 'remove', 'boss@example.com'],
+  ])
+    expect(await earshot(args)).toMatchObject({ code: 1, err: expect.stringContaining('last administrator') })
+  const changes = await json('audit', 'list', '--object', String(member.id))
+  expect(changes.entries).toMatchObject([
+    { action: 'member.updated', principal: { kind: 'operator', id: null }, details: { role: 'viewer' } },
+    { action: 'member.created', principal: { kind: 'operator', id: null } },
+  ] as never)
+  await json('credits', 'add', '3', '--note', 'for the list')
+  expect(await json('credits', 'list')).toMatchObject({
+    entries: expect.arrayContaining([expect.objectContaining({ amount: 3, note: 'for the list' })]),
+  })
+  expect(await json('audit', 'list', '--action', 'credits.added', '--limit', '1')).toMatchObject({
+    entries: [{ action: 'credits.added', details: { units: 3 } }],
+  } as never)
+  expect((await earshot(['audit', 'list', '--action', 'x'])).code).toBe(2)
+})
+
 test('lists and revokes a token, revokes all tokens of a user, and removes the user', async () => {
   const { id: userId = '' } = await json('user', 'create', '--email', 'kim@example.com')
   const heir = await json('user', 'create', '--email', 'lea@example.com')
