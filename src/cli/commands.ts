@@ -14,6 +14,7 @@ import { organizationCommands } from './commands/organizations.ts'
 import { recordingCommands } from './commands/recordings.ts'
 import { serviceCommands } from './commands/service.ts'
 import { uploadCommands } from './commands/upload.ts'
+import { webhookCommands } from './commands/webhooks.ts'
 
 export const COMMANDS: readonly Command[] = [
   ...serviceCommands,
@@ -30,4 +31,5 @@ export const COMMANDS: readonly Command[] = [
   ...uploadCommands,
   ...agentSessionCommands,
   ...mcpCommands,
+  ...webhookCommands,
 ]

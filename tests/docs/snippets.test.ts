@@ -19,7 +19,7 @@ const COUNTS = {
   'docs/architecture.md': { run: 0, notRun: 2 },
   'docs/administration.md': { run: 3, notRun: 0 },
   'docs/backup.md': { run: 0, notRun: 1 },
-  'docs/coding-agents.md': { run: 3, notRun: 0 },
+  'docs/coding-agents.md': { run: 5, notRun: 5 },
   'docs/feedback.md': { run: 3, notRun: 0 },
   'docs/getting-started.md': { run: 8, notRun: 1 },
   'docs/ingest.md': { run: 3, notRun: 0 },
@@ -33,7 +33,7 @@ const COUNTS = {
   'docs/transcription.md': { run: 2, notRun: 1 },
   'docs/uploads.md': { run: 2, notRun: 2 },
   'docs/users-and-tokens.md': { run: 1, notRun: 0 },
-  'docs/webhooks.md': { run: 0, notRun: 2 },
+  'docs/webhooks.md': { run: 0, notRun: 3 },
   'docs/website-forms.md': { run: 2, notRun: 0 },
 }
 
