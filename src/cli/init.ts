@@ -3,6 +3,8 @@
  * embedded mode, under names of your choice. It also works with `DATABASE_URL`.
  */
 import { createFolders } from '../folders/service.ts'
+import { localUrl } from '../http/base-url.ts'
+import { linkUrl } from '../sign-in/link.rules.ts'
 import { type Input, type Output, UsageError } from './command.ts'
 import { migrateDatabase } from './migrate.ts'
 import { pairs } from './output.ts'
@@ -29,16 +31,21 @@ export async function initialize(input: Input): Promise<Output> {
       user: credentials.userId,
       'user token': credentials.userToken ?? 'issued by OIDC_ISSUER',
       folder: credentials.folderId,
+      'sign in': credentials.signInUrl,
     }
     return {
       json: { ...credentials },
-      lines: [...pairs(shown), 'Keys, secrets and tokens are shown only once. Store them now.'],
+      lines: [
+        ...pairs(shown),
+        'Keys, secrets and tokens are shown only once. Store them now. The link signs in once, within 15 minutes; earshot user link prints another one.',
+      ],
     }
   })
 }
 
-/** Has the same members as `credentials.json`. */
+/** Has the same members as `credentials.json`, and a link that signs the user in. */
 async function createAll({ identity, applications, container }: Services, input: Input) {
+  const { config } = container
   const { id: organizationId } = await identity.createOrganization(input.flag('name') ?? 'default')
   const email = input.flag('email') ?? 'admin@localhost.localdomain'
   const user = await identity.createUser(organizationId, { email, name: email, role: 'administrator' })
@@ -50,7 +57,7 @@ async function createAll({ identity, applications, container }: Services, input:
     { name: 'Calls', shared: true },
   )
   const userToken =
-    container.config.oidc === null ? await identity.createUserToken(user.id, TOKEN_SECONDS, 'init') : null
+    config.oidc === null ? await identity.createUserToken(user.id, TOKEN_SECONDS, 'init') : null
   return {
     organizationId,
     apiKey,
@@ -59,5 +66,6 @@ async function createAll({ identity, applications, container }: Services, input:
     userId: user.id,
     userToken,
     folderId: folder.id,
+    signInUrl: linkUrl(localUrl(config, config.port), await identity.createLink(user.id)),
   }
 }

@@ -293,6 +293,8 @@ test('init creates everything that a first request needs, once', async () => {
       expect(await identity.byApiKey(credentials.apiKey)).toMatchObject({ organizationId })
       expect(await identity.byAgentSecret(credentials.agentSecret)).toMatchObject({ organizationId })
       expect(await identity.byToken(credentials.userToken, null)).toMatchObject({ organizationId, userId })
+      const token = new URL(credentials.signInUrl).searchParams.get('token') ?? ''
+      expect(await identity.useLink(token)).toBe(userId)
     } finally {
       await close()
     }
@@ -302,6 +304,7 @@ test('init creates everything that a first request needs, once', async () => {
       'apiKey',
       'folderId',
       'organizationId',
+      'signInUrl',
       'userId',
       'userToken',
     ])

@@ -87,7 +87,16 @@ describe('Markdown', () => {
   })
 
   test('every setting that is named exists', () => {
-    const other = new Set(['EARSHOT_API_KEY', 'BENCH_FULL', 'BENCH_PEERS', 'BENCH_SESSIONS', 'BENCH_MS'])
+    const other = new Set([
+      'EARSHOT_API_KEY',
+      'EARSHOT_ORGANIZATION',
+      'EARSHOT_URL',
+      'EARSHOT_USER_TOKEN',
+      'BENCH_FULL',
+      'BENCH_PEERS',
+      'BENCH_SESSIONS',
+      'BENCH_MS',
+    ])
     const unknown = problems(({ text }) =>
       [...prose(text).matchAll(/`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=[^`]*)?`/g)]
         .map(([, name = '']) => name)

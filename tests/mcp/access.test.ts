@@ -130,6 +130,13 @@ describe('a request to the tools', () => {
           headers,
           status,
         ])
+      for (const path of ['/voice/mcp', '/mcp', '']) {
+        const address = `${proxied.baseUrl}/.well-known/oauth-protected-resource${path}`
+        expect(await (await fetch(address)).json()).toMatchObject({
+          resource: 'https://ears.example.com/voice/mcp',
+          authorization_servers: ['https://ears.example.com/voice'],
+        })
+      }
       const refused = await post(LIST, {}, proxied)
       expect(refused.headers.get('www-authenticate')).toContain(
         'resource_metadata="https://ears.example.com/voice/.well-known/oauth-protected-resource/mcp"',

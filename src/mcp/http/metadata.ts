@@ -3,6 +3,7 @@ import { Elysia } from 'elysia'
 import type { Config } from '../../config.ts'
 import { baseUrlOf } from '../../http/base-url.ts'
 import { readOnly } from '../../platform/net/methods.ts'
+import { trimEndOf } from '../../platform/validation/trim.ts'
 
 export const MCP_PATH = '/mcp'
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
@@ -34,7 +35,10 @@ function documentOf(request: Request, config: MetadataConfig) {
   }
 }
 
-/** The document, at the address with the path of the resource and at the root, where some clients look. */
+/**
+ * The document, at the address with the path of the resource and at the root, where some clients look. RFC 9728 puts the path of
+ * `PUBLIC_BASE_URL` behind the well-known part, so that address is served, too, for proxies that pass it on.
+ */
 export function protectedResourceMetadata(config: MetadataConfig) {
   const hidden = { detail: { hide: true } }
   const headers = {
@@ -44,9 +48,11 @@ export function protectedResourceMetadata(config: MetadataConfig) {
   }
   const answer = ({ request }: { readonly request: Request }) =>
     new Response(JSON.stringify(documentOf(request, config)), { headers })
-  return new Elysia({ name: 'protected-resource' })
-    .get(`${WELL_KNOWN}${MCP_PATH}`, answer, hidden)
-    .get(WELL_KNOWN, answer, hidden)
-    .all(`${WELL_KNOWN}${MCP_PATH}`, readOnly, hidden)
-    .all(WELL_KNOWN, readOnly, hidden)
+  const app = new Elysia({ name: 'protected-resource' })
+  const prefix = config.publicBaseUrl === null ? '' : trimEndOf(new URL(config.publicBaseUrl).pathname, '/')
+  for (const path of new Set([`${prefix}${MCP_PATH}`, MCP_PATH, ''])) {
+    app.get(`${WELL_KNOWN}${path}`, answer, hidden)
+    app.all(`${WELL_KNOWN}${path}`, readOnly, hidden)
+  }
+  return app
 }
