@@ -143,6 +143,7 @@ function listen(
   shutdown.add('requests', BUDGET_MS.requests, async () => {
     // Uploads may take hours. Received bytes are stored; clients resume with another process, or later.
     await features.uploadReceiver.stop()
+    await features.tools.stop()
     await server.stop()
     await features.readLog.close()
   })

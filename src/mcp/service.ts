@@ -12,6 +12,8 @@ import { type SessionToolsDeps, sessionTools } from './tools/session-tools.ts'
 export interface Tools {
   /** Loads the protocol with the first call. */
   serving(): Promise<Serving>
+  /** Ends calls that wait for a user, and open streams. Stop the tools before the HTTP server. */
+  stop(): Promise<void>
 }
 
 export interface ToolsDeps extends Pick<Deps, 'sql' | 'log' | 'config'> {
@@ -44,6 +46,10 @@ export function createTools({
         loaded = null
       })
       return loaded
+    },
+    async stop() {
+      sessions.stop()
+      await (await loaded)?.close()
     },
   }
 }

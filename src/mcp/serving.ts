@@ -31,6 +31,8 @@ export interface Serving {
   /** Whether the body calls a tool that changes something. */
   changes(body: unknown): boolean
   serve(call: ToolRequest): Promise<Response>
+  /** Ends streams that clients hold open. */
+  close(): Promise<void>
 }
 
 /** Streams that stay open for changes of the list of tools, of which there are none. */
@@ -54,6 +56,7 @@ export async function createServing({ config, tools, sessions, log }: ServingPar
     )
   return {
     changes,
+    close: () => current.close(),
     async serve({ request, body, principal, requestId }) {
       const caller = { principal, requestId }
       if (request.method === 'DELETE' || (await isLegacyRequest(request, body)))

@@ -122,3 +122,41 @@ describe('a client whose token has the scope tools:read only', () => {
     expect(await changing.json()).toMatchObject({ error: { data: { code: 'insufficient_scope' } } })
   })
 })
+
+test('a process that stops ends calls that wait for a user', async () => {
+  const server = await startTestServer()
+  const { deps, features } = server
+  const { userToken } = await server.createTenant()
+  const bodies = createBodyBudget({ maxBytes: 1e6, deadlineMs: 1e4 })
+  const app = createHttpApp(deps)
+    .use(toolEndpoint({ ...deps, ...features, bodies }))
+    .listen({ hostname: '127.0.0.1', port: 0 })
+  const send = (message: object, headers: Record<string, string> = {}) =>
+    fetch(`http://127.0.0.1:${app.server?.port}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        authorization: `Bearer ${userToken}`,
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
+    })
+  try {
+    const params = {
+      protocolVersion: '2025-11-25',
+      capabilities: { elicitation: {} },
+      clientInfo: { name: 'test', version: '1' },
+    }
+    const started = await send({ method: 'initialize', params })
+    const session = { 'mcp-session-id': started.headers.get('mcp-session-id') ?? '' }
+    const call = { method: 'tools/call', params: { name: 'create-project', arguments: { name: 'a' } } }
+    const waiting = await send(call, session)
+    const ended = waiting.text()
+    await features.tools.stop()
+    expect(await ended).toContain('elicitation/create')
+  } finally {
+    await app.stop(true)
+    await server.stop()
+  }
+})

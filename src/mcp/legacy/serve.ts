@@ -71,7 +71,8 @@ async function exchange(
   })
   const server = createServer()
   await server.connect(transport)
-  request.signal.addEventListener('abort', () => void server.close(), { once: true })
+  const ended = AbortSignal.any([request.signal, sessions.stopping])
+  ended.addEventListener('abort', () => void server.close(), { once: true })
   if (session !== null) await transport.replay(session)
   const response = await inner.handleRequest(request, { parsedBody: body })
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true

@@ -32,6 +32,7 @@ interface Waiting {
 
 export function createLegacySessions({ sql, log }: Pick<Deps, 'sql' | 'log'>) {
   const waiting = new Map<string, Waiting>()
+  const stopping = new AbortController()
   let timer: Timer | null = null
 
   /** One statement looks for all answers that this process waits for. */
@@ -52,6 +53,11 @@ export function createLegacySessions({ sql, log }: Pick<Deps, 'sql' | 'log'>) {
   }
 
   return {
+    /** Aborted when the process stops: calls that wait for a user end. */
+    stopping: stopping.signal,
+
+    stop: (): void => stopping.abort(new Error('the service stops')),
+
     /** @returns the id of the session */
     async start(
       owner: store.Owner,
