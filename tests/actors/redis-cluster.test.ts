@@ -37,11 +37,12 @@ test('each notifier is on the stream of its pool', async () => {
     { key: 'form:1', seq: 1, type: 'tick' },
     { key: 'recording:1', seq: 1, type: 'tick' },
     { key: 'analysis:1', seq: 1, type: 'tick' },
+    { key: 'webhook:1', seq: 1, type: 'tick' },
     { key: 'session:2', seq: 1, type: 'tick' },
   ])
   await notifier.close()
   const lengths = await Promise.all(
     POOLS.map((pool) => redis.command('XLEN', streamName(database.sql, pool))),
   )
-  expect(lengths).toEqual([2, 1, 1, 1])
+  expect(lengths).toEqual([2, 1, 1, 1, 1])
 })
