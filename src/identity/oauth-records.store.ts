@@ -80,7 +80,7 @@ export async function deleteRecordsOfGrant(
   kind: string,
   grantId: string,
 ): Promise<string | null> {
-  const [row] = await sql<{ userId: string }[]>`
+  const [row] = await sql<{ userId: string | null }[]>`
     with gone as (
       delete from oauth_record
       where grant_id = ${grantId} and kind = ${kind}

@@ -70,6 +70,14 @@ const ARRANGE: Readonly<Record<string, (body: Json) => void>> = {
     body.since = '2026-01-01T00:00:00Z'
     delete body.until
   },
+  uploadCodingSession(body) {
+    // The file holds at least one event of a session.
+    delete body.jsonl
+    delete body.uploadId
+    body.format = 'normalized'
+    body.externalSessionId = 's1'
+    body.events = [{ id: '1', role: 'user', text: 'The login form rejects long passwords.' }]
+  },
   createAgentApplication: withKnownUsers,
   updateAgentApplication: withKnownUsers,
 }
