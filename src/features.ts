@@ -77,6 +77,7 @@ import { uploadOperations } from './uploads/routes.ts'
 import { createUploads } from './uploads/service.ts'
 import { createUploadReceiver, type UploadReceiver } from './uploads/upload-receiver.ts'
 import { webhookActors } from './webhooks/actor.ts'
+import { webhookErasure } from './webhooks/erasure.ts'
 import { webhookMaintenance } from './webhooks/maintenance.ts'
 import { webhookOperations } from './webhooks/routes.ts'
 import { createWebhooks } from './webhooks/service.ts'
@@ -181,6 +182,7 @@ export function createFeatures(deps: Deps): Features {
         transcriptErasure,
         valueErasure,
         fileNameErasure,
+        webhookErasure,
         recorderErasure,
       ]),
     ],

@@ -5,7 +5,7 @@
  * they arrive.
  */
 import { type Outbox, transactionWithOutbox } from '../actors/mailbox.ts'
-import { awaitRecorder, moveAsset } from '../assets/service.ts'
+import { awaitRecorder, lockAsset, moveAsset } from '../assets/service.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
 import type { UserPrincipal } from '../identity/authentication.ts'
@@ -139,6 +139,8 @@ async function requestLeave(
 ): Promise<store.JoinRow> {
   const { organizationId } = viewer
   await folders.assertVisible(tx, viewer, recordingId)
+  // The actor locks the recording before the join, too.
+  await lockAsset(tx, { organizationId, recordingId })
   const join = await store.lockJoinOf(tx, organizationId, recordingId)
   if (join === null) throw new AppError('meeting_join_not_found', 'This recording is not of a meeting.')
   if (!isActive(join.status) || join.leaveRequestedAt !== null) return join

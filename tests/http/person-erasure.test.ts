@@ -90,6 +90,8 @@ function conversation(externalSessionId: string, pairs: number) {
 describe('after the erasure of a person', () => {
   test('no table names them: conversations, signals, feedback, recordings, transcripts, search', async () => {
     const { id } = await person()
+    const webhook = { url: 'https://example.com/', types: ['*'], enabled: false }
+    expect((await key.post('/v3/rest/webhooks', webhook)).status).toBe(201)
     const { events, members } = conversation('long', 50)
     const { sessionId } = await agent.accept(events.slice(0, 75), members)
     await agent.accept(events.slice(75), members)
@@ -121,6 +123,7 @@ describe('after the erasure of a person', () => {
       return signals.length >= 50 && found.length === 1
     })
     expect((await namings()).length).toBeGreaterThan(1_300)
+    expect((await namings()).filter((row) => row.startsWith('webhook_event:')).length).toBeGreaterThan(50)
 
     const { erased, left } = await erase(id)
 

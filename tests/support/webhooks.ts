@@ -2,6 +2,7 @@
 
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { Webhook as SvixWebhook } from 'svix'
+import type { RuntimeOptions } from '../../src/actors/options.ts'
 import { createRuntime } from '../../src/actors/runtime.ts'
 import { forwardTriggerWakeUps } from '../../src/actors/trigger-wake-ups.ts'
 import { type WebhookOptions, webhookActors } from '../../src/webhooks/actor.ts'
@@ -93,7 +94,7 @@ export async function createWebhook(client: Client, body: object): Promise<Answe
 
 export interface SendingServer extends TestServer {
   /** Starts one more worker. @returns a function that stops it */
-  work(options?: WebhookOptions): Promise<() => Promise<void>>
+  work(options?: WebhookOptions, runtime?: Partial<RuntimeOptions>): Promise<() => Promise<void>>
 }
 
 /** Retries after fractions of seconds. */
@@ -101,18 +102,18 @@ export const FAST: WebhookOptions = { retrySeconds: [0.05, 0.1, 0.1, 0.1], timeo
 
 /** A server whose webhooks are sent with these options. `more`: other actors run too. */
 export async function startSendingServer(
-  options: TestServerOptions = {},
+  serverOptions: TestServerOptions = {},
   webhooks: WebhookOptions = FAST,
   isWorking = true,
 ): Promise<SendingServer> {
-  const server = await startTestServer({ ...options, env: { ...LOCAL, ...options.env } })
+  const server = await startTestServer({ ...serverOptions, env: { ...LOCAL, ...serverOptions.env } })
   const stops: (() => Promise<void>)[] = []
-  const work = async (own: WebhookOptions = webhooks) => {
+  const work = async (own: WebhookOptions = webhooks, options: Partial<RuntimeOptions> = {}) => {
     const actors = [
       ...server.features.actors.filter(({ kind }) => !kind.startsWith('webhook')),
       ...webhookActors(server.deps, own),
     ]
-    const runtime = createRuntime(server.deps, actors, QUICK)
+    const runtime = createRuntime(server.deps, actors, { ...QUICK, ...options })
     await runtime.start()
     const forwarding = await forwardTriggerWakeUps(server.deps)
     const stop = async () => {

@@ -1,0 +1,45 @@
+/** The SQL of erasing a person from the events of webhooks. */
+import type { Tx } from '../platform/db/pool.ts'
+
+export interface EventData {
+  readonly id: string
+  /** Null only within the transaction that writes the event. */
+  readonly seq: number | null
+  readonly data: Readonly<Record<string, unknown>>
+  /** The event is about a feedback record that was deleted. */
+  readonly isOrphaned: boolean
+}
+
+/** Events after number `after` that were written before `until`, in order. */
+export function readEventData(tx: Tx, organizationId: string, until: Date, after: number, limit: number) {
+  return tx<EventData[]>`
+    select e.id, e.seq, e.data,
+      e.type = 'feedback_record.created' and not exists (
+        select from feedback_record r
+        where r.organization_id = e.organization_id and r.id = (e.data ->> 'id')::bigint
+      ) as "isOrphaned"
+    from webhook_event e
+    where e.organization_id = ${organizationId} and e.seq > ${after} and e.occurred_at <= ${until}
+    order by e.seq
+    limit ${limit}`
+}
+
+/** Also drops the answers that the log keeps, because they may repeat the event. */
+export async function writeEventData(
+  tx: Tx,
+  organizationId: string,
+  rows: readonly Pick<EventData, 'id' | 'data'>[],
+): Promise<void> {
+  if (rows.length === 0) return
+  await tx`
+    update webhook_event e
+    set data = c.data
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as c (id uuid, data jsonb)
+    where e.organization_id = ${organizationId} and e.id = c.id`
+  await tx`
+    update webhook_attempt a
+    set body = null, headers = null
+    from webhook_delivery d
+    where d.organization_id = ${organizationId} and d.event_id = any(${rows.map(({ id }) => id)}::uuid[])
+      and a.organization_id = d.organization_id and a.delivery_id = d.id`
+}
