@@ -116,8 +116,10 @@ async function migrateOnce({ servers: { database } }: StartedServers): Promise<r
 }
 
 /** If it fails, the first request does the work itself. */
-async function warmUpRequests({ warmUp }: Features, log: Log): Promise<void> {
-  await warmUp.requests().catch((error: unknown) => log.debug({ err: error }, 'not warmed up'))
+async function warmUpRequests({ warmUp, tools }: Features, log: Log): Promise<void> {
+  await Promise.all([warmUp.requests(), tools.load()]).catch((error: unknown) =>
+    log.debug({ err: error }, 'not warmed up'),
+  )
 }
 
 /** Opens the port. A worker serves only health checks and metrics. @returns the port */

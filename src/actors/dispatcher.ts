@@ -3,7 +3,7 @@
  *
  * A lane is a queue of actors and a number of places. Lanes are separate so that a slow or broken turn holds up only its
  * own kind. There is one lane for turns together, one for turns alone, and one for actors of dead workers. The last one runs one
- * actor at a time: one of them may have killed its worker, and a turn beside it would be counted as well. Each pool of long turns
+ * actor at a time, because one of them may have killed its worker. If that happens again, no other turn is blamed with it. Each pool of long turns
  * has a lane. A pool whose actors share long turns has a second lane for these; its first lane then runs turns alone.
  *
  * Within a lane, organizations take turns (`lane.ts`).

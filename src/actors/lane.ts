@@ -8,7 +8,7 @@ import type { Handover } from './context.ts'
 import { FairQueue, type Queued } from './fair-queue.ts'
 import type { ActorKey, Pool } from './types.ts'
 
-/** The fewest actors of one organization, and of all, that a full lane lets wait, however narrow it is. */
+/** A full lane lets at least this many actors wait: of one organization, and of all. A narrow lane would let fewer wait. */
 const [MIN_SHARE, MIN_WAITING] = [8, 32]
 
 export interface LaneShape {

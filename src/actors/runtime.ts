@@ -18,7 +18,7 @@ import { type ActorDefinition, type Notifier, POOLS, type Pool, type WakeUpSourc
 import { beat, giveBack, removeWorker } from './worker-statements.ts'
 
 /**
- * From so many wake-ups in one read on, a worker lets the next ones gather. A transaction costs nearly the same for four actors as for
+ * If one read brings at least this many wake-ups, the worker lets the next ones gather. A transaction costs nearly the same for four actors as for
  * twenty. A worker that reads fewer is not busy, so the next wake-up has its turn at once.
  */
 const CROWD = 4

@@ -1,5 +1,5 @@
 /**
- * The code inside a worker thread. On the order to start it builds its own container and runtime. It answers pings and
+ * The code inside a worker thread. When the main thread tells it to start, it builds its own container and runtime. It answers pings and
  * requests for metrics, and stops in order.
  *
  * An unhandled error ends only this thread; the main thread starts another.

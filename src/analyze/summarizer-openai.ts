@@ -1,6 +1,6 @@
 /**
- * The summariser behind an OpenAI-compatible server. It sends one request. Of a transcript that is too long for a request, it
- * sends the most representative sentences in their order.
+ * The summariser that asks an OpenAI-compatible server, with one request for each transcript. If a transcript is too long for a
+ * request, the summariser sends the most representative sentences in their order.
  */
 import { Type } from '@sinclair/typebox'
 import { askChat, type ChatOptions } from './chat.ts'

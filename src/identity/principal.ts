@@ -7,7 +7,7 @@ export type Principal =
       readonly kind: 'user'
       readonly organizationId: string
       readonly userId: string
-      /** What the user may do in the organization. Resources check it: see `role` of `Operation`. */
+      /** What the user may do in the organization. Operations check it: see `role` of `Operation`. */
       readonly role: Role
       /** The browser session that made the request; absent for tokens. */
       readonly sessionId?: string

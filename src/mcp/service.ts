@@ -10,8 +10,9 @@ import { projectTools } from './tools/project-tools.ts'
 import { type SessionToolsDeps, sessionTools } from './tools/session-tools.ts'
 
 export interface Tools {
-  /** Loads the protocol with the first call. */
   serving(): Promise<Serving>
+  /** Loads the code of the protocol, which takes about 150 ms, so that no request waits for it. */
+  load(): Promise<unknown>
   /** Ends calls that wait for a user, and open streams. Stop the tools before the HTTP server. */
   stop(): Promise<void>
 }
@@ -38,6 +39,7 @@ export function createTools({
   const sessions = createLegacySessions(deps)
   let loaded: Promise<Serving> | null = null
   return {
+    load: () => import('./serving.ts'),
     serving() {
       loaded ??= import('./serving.ts').then(({ createServing }) =>
         createServing({ ...deps, tools, sessions }),

@@ -1,5 +1,5 @@
 /**
- * Serves the Model Context Protocol with the official SDK. This file and those that it imports are loaded with the first request,
+ * Serves the Model Context Protocol with the official SDK. This file and those that it imports are loaded after the start,
  * because the SDK takes a while to load.
  */
 import { createMcpHandler, isJSONRPCRequest, isLegacyRequest } from '@modelcontextprotocol/server'

@@ -1,9 +1,9 @@
 /**
- * The actor that has a session's metered responses analysed. It reads a page of them, asks the analyser outside of any transaction,
- * and stores the findings as signals.
+ * The actor that sends a session's metered responses to the analyser. It reads a page of them, asks the analyser outside of any
+ * transaction, and stores the findings as signals.
  *
- * A turn handles one page. Where responses are left or arrived in the meantime, the actor sends itself another message. It decides
- * so under the session's row lock. Every transaction that adds responses holds the same lock, so no response is missed.
+ * A turn handles one page. If responses are left, or arrived in the meantime, the actor sends itself another message. It decides
+ * this under the session's row lock. Every transaction that adds responses holds the same lock, so no response is missed.
  *
  * Where the analyser takes many conversations at once, sessions share turns: one statement reads for all of them, and one
  * transaction writes for all of them. Where the analyser is a server that takes one conversation at a time, each session has its own

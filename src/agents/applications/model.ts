@@ -1,4 +1,4 @@
-/** Wire shapes of the administration of agent applications. */
+/** The shapes of requests and answers that administer agent applications. */
 import { type Static, Type } from '@sinclair/typebox'
 import { pageQuery } from '../../http/paging.ts'
 import { momentParameter } from '../../http/parameters.ts'

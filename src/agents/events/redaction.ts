@@ -2,8 +2,8 @@
  * Redaction by the field names and text patterns of an application's settings.
  *
  * Redaction covers every part of a value: texts, numbers, member names, and JSON within texts. The time is linear in the size of the
- * value, because patterns are RE2, and two passes over a text find all matches of a pattern (platform/regex). `spend` counts the work,
- * which is patterns times characters, and may end it with an error. Then no part of the value is returned. Nothing is cached here;
+ * value, because patterns are RE2, and two passes over a text find all matches of a pattern (platform/regex). `spend` counts the work
+ * (patterns times characters) and may throw to end it. Then no part of the value is returned. Nothing is cached here;
  * the caller keeps a redactor for each settings version.
  */
 import { RE2JS, RE2JSException } from 're2js'

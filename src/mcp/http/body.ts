@@ -1,4 +1,4 @@
-/** Reads the JSON of a request to the tools. What takes longer than a moment to parse is parsed in another thread. */
+/** Reads the JSON of a request to the tools. Another thread parses what takes longer than a moment. */
 import type { BodyLease } from '../../http/body-budget.ts'
 import { jsonLoad } from '../../http/json-cost.ts'
 import { countValues, parseBodyWork } from '../../http/parse-body.ts'

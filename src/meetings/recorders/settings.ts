@@ -1,4 +1,4 @@
-/** What the drivers of recorders need. */
+/** The settings that the drivers of recorders need. */
 import type { SendOutbound } from '../../platform/net/outbound-request.ts'
 
 export interface RecorderSettings {
