@@ -56,9 +56,11 @@ describe('a revoked API key', () => {
   test('of another organization is not found', async () => {
     const other = await here.identity.createOrganization('Other')
     const { id, apiKey } = await here.identity.createApiKey(organizationId, 'key')
-    await expect(here.identity.revokeApiKey(other.id, id)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(here.identity.revokeApiKey(other.id, id)).rejects.toMatchObject({
+      code: 'api_key_not_found',
+    })
     await expect(here.identity.revokeApiKey(organizationId, 'nonsense')).rejects.toMatchObject({
-      code: 'not_found',
+      code: 'api_key_not_found',
     })
     expect(await here.identity.byApiKey(apiKey)).not.toBeNull()
   })

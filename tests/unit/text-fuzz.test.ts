@@ -5,6 +5,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { join, resolve } from 'node:path'
 import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
+import { compileRedaction } from '../../src/agents/events/redaction.ts'
 import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
 import { isAcknowledgement, repeats, saysNotSolved, saysSolved } from '../../src/analyze/cues.ts'
 import { findingsOf, loadScore, type Score } from '../../src/analyze/findings.ts'
@@ -14,6 +15,16 @@ import { abridge, boundTokens, MAX_TEXT, quote, textOf } from '../../src/analyze
 import { passageOf } from '../../src/assistant/passage.rules.ts'
 import { toSections } from '../../src/assistant/sections.rules.ts'
 import { termsOf } from '../../src/assistant/terms.rules.ts'
+import { createCleaner } from '../../src/coding-sessions/clean.ts'
+import { eventIdOf } from '../../src/coding-sessions/event-id.rules.ts'
+import { readClaudeCode } from '../../src/coding-sessions/formats/claude-code.rules.ts'
+import { readCodex } from '../../src/coding-sessions/formats/codex.rules.ts'
+import { formatOf as sessionFormatOf } from '../../src/coding-sessions/formats/detect.rules.ts'
+import { fileEditsOf } from '../../src/coding-sessions/formats/edits.rules.ts'
+import { readGeminiCli } from '../../src/coding-sessions/formats/gemini-cli.rules.ts'
+import { parseLine, scalarMember, timeOf } from '../../src/coding-sessions/formats/json.rules.ts'
+import { readNormalized } from '../../src/coding-sessions/formats/normalized.rules.ts'
+import { recordsOf } from '../../src/coding-sessions/records.rules.ts'
 import { readPages } from '../../src/content/page.rules.ts'
 import { parseColumnMap, useOfColumn } from '../../src/feedback/mapping.rules.ts'
 import { createJudge } from '../../src/feedback/row.rules.ts'
@@ -23,8 +34,13 @@ import { clientIp } from '../../src/http/client-ip.ts'
 import { integerId, moment } from '../../src/http/parameters.ts'
 import { requestIdOf } from '../../src/http/request-id.ts'
 import { shownPath } from '../../src/http/shown-path.ts'
+import { excerptOf, patternsOf, wordsOf } from '../../src/insight/words.rules.ts'
+import { isAllowedHost, isAllowedOrigin } from '../../src/mcp/http/origin.rules.ts'
+import { quoted } from '../../src/mcp/tools/quoted.rules.ts'
 import { progressOf } from '../../src/media/encode.rules.ts'
 import { isAcceptedType } from '../../src/media/rules.ts'
+import { canonicalJson } from '../../src/meetings/recorders/canonical-json.rules.ts'
+import { momentOf, retryAfterSeconds, shownCode } from '../../src/meetings/recorders/http.rules.ts'
 import { draftOf as meetingDraft } from '../../src/meetings/request.rules.ts'
 import { identifyMeeting } from '../../src/meetings/url.rules.ts'
 import {
@@ -50,6 +66,8 @@ import { nameOf } from '../../src/platform/validation/names.ts'
 import { isFullDate, isRfc3339, toUtc } from '../../src/platform/validation/rfc3339.ts'
 import { joinLines, trimEndOf, trimOf } from '../../src/platform/validation/trim.ts'
 import { playbackFileName } from '../../src/recordings/playback.rules.ts'
+import { linkUrl, returnPathOf, signInPath } from '../../src/sign-in/link.rules.ts'
+import { authorizationQuery, describeRedirect } from '../../src/sign-in/oauth/metadata.rules.ts'
 import { parseOutput } from '../../src/transcribe/output.rules.ts'
 import { toUtterances } from '../../src/transcribe/utterances.rules.ts'
 import { formatOf, toFormat } from '../../src/transcripts/export.rules.ts'
@@ -92,6 +110,11 @@ interface Case {
   readonly starts?: readonly string[]
   readonly read: (text: string) => unknown
 }
+
+const JSON_STARTS = ['', '{"a":"', '{"type":"user","message":{"content":"']
+const NOW = new Date('2026-01-01T00:00:00Z')
+/** Redacts nothing: patterns run on an engine of linear time, which has cases of its own. */
+const PLAIN = createCleaner(compileRedaction({ redactedFields: [], redactedPatterns: [] }))
 
 let score: Score
 beforeAll(async () => {
@@ -393,6 +416,87 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       read: (text) => retryAfterOf(text, 0),
     },
   },
+  'coding-sessions/event-id.rules.ts': {
+    eventIdOf: { length: MEBIBYTE, read: (text) => eventIdOf('scope', text) },
+  },
+  'coding-sessions/formats/claude-code.rules.ts': {
+    readClaudeCode: { length: MEBIBYTE, starts: JSON_STARTS, read: (text) => readClaudeCode(text, PLAIN) },
+  },
+  'coding-sessions/formats/codex.rules.ts': {
+    readCodex: { length: MEBIBYTE, starts: JSON_STARTS, read: (text) => readCodex(text, PLAIN) },
+  },
+  'coding-sessions/formats/detect.rules.ts': {
+    formatOf: { length: MEBIBYTE, starts: JSON_STARTS, read: sessionFormatOf },
+  },
+  'coding-sessions/formats/edits.rules.ts': {
+    fileEditsOf: {
+      length: MEBIBYTE,
+      starts: ['', '*** Add File: '],
+      read: (text) => fileEditsOf('apply_patch', text),
+    },
+  },
+  'coding-sessions/formats/gemini-cli.rules.ts': {
+    readGeminiCli: { length: MEBIBYTE, starts: JSON_STARTS, read: (text) => readGeminiCli(text, PLAIN) },
+  },
+  'coding-sessions/formats/json.rules.ts': {
+    parseLine: { length: MEBIBYTE, starts: JSON_STARTS, read: parseLine },
+    scalarMember: { length: MEBIBYTE, starts: JSON_STARTS, read: (text) => scalarMember(text, 'type') },
+    timeOf: { length: BODY, starts: ['', '2026-01-01T00:00:00.'], read: timeOf },
+  },
+  'coding-sessions/formats/normalized.rules.ts': {
+    readNormalized: { length: MEBIBYTE, starts: JSON_STARTS, read: (text) => readNormalized(text, PLAIN) },
+  },
+  'coding-sessions/records.rules.ts': {
+    recordsOf: { length: MEBIBYTE, starts: ['', '[', '{'], read: recordsOf },
+  },
+  'insight/words.rules.ts': {
+    excerptOf: { length: EVENT, read: (text) => excerptOf(text, wordsOf(text.slice(0, 200)), 300) },
+    patternsOf: { length: BODY, read: (text) => patternsOf([text]) },
+    wordsOf: { length: BODY, read: wordsOf },
+  },
+  'mcp/http/origin.rules.ts': {
+    isAllowedHost: { length: HEADER, read: (text) => isAllowedHost(text, 'https://earshot.example') },
+    isAllowedOrigin: {
+      length: HEADER,
+      starts: ['', 'https://'],
+      read: (text) => isAllowedOrigin(text, 'https://earshot.example'),
+    },
+  },
+  'mcp/tools/quoted.rules.ts': { quoted: { length: BODY, read: quoted } },
+  'meetings/recorders/canonical-json.rules.ts': {
+    // Larger webhooks of Attendee are refused before they are read.
+    canonicalJson: {
+      length: 16 * 1024,
+      starts: JSON_STARTS,
+      read: (text) => attempt(() => canonicalJson(text)),
+    },
+  },
+  'meetings/recorders/http.rules.ts': {
+    momentOf: { length: HEADER, starts: ['', '2026-01-01T00:00:00.'], read: momentOf },
+    retryAfterSeconds: {
+      length: HEADER,
+      starts: ['', 'Sun, 22 '],
+      read: (text) => retryAfterSeconds(text, NOW),
+    },
+    shownCode: { length: BODY, read: shownCode },
+  },
+  'sign-in/link.rules.ts': {
+    linkUrl: { length: HEADER, read: (text) => linkUrl('https://earshot.example', text, text) },
+    returnPathOf: { length: HEADER, starts: ['', '/'], read: returnPathOf },
+    signInPath: { length: HEADER, read: signInPath },
+  },
+  'sign-in/oauth/metadata.rules.ts': {
+    authorizationQuery: {
+      length: HEADER,
+      starts: ['', 'scope='],
+      read: (text) => authorizationQuery(new URLSearchParams(text)),
+    },
+    describeRedirect: {
+      length: HEADER,
+      starts: ['', 'http://', 'app:'],
+      read: (text) => attempt(() => describeRedirect(text)),
+    },
+  },
   'uploads/http/header.rules.ts': {
     dialectOf: {
       length: HEADER,
@@ -453,6 +557,16 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   ],
   'agents/sessions/turn.rules.ts': ['effectsOf', 'processingStatusOf', 'statusByCount'],
   'agents/sessions/progress.rules.ts': ['advance', 'signalOf'],
+  'coding-sessions/event-id.rules.ts': ['hashOf'],
+  // `formatOf` reads each line.
+  'coding-sessions/formats/detect.rules.ts': ['detectFormat'],
+  'coding-sessions/formats/json.rules.ts': ['listOf', 'membersOf', 'textOf', 'tokensOf'],
+  // `readNormalized` hands the text on to it.
+  'coding-sessions/formats/normalized.rules.ts': ['readNormalizedEvent'],
+  'coding-sessions/merge.rules.ts': ['hasEvents'],
+  'coding-sessions/open-event.rules.ts': ['closed', 'isCopyOf', 'isNothing', 'join', 'unitsOf'],
+  'coding-sessions/secrets.rules.ts': ['withDefaults'],
+  'http/roles.rules.ts': ['includesRole', 'isRole'],
   'feedback/mapping.rules.ts': ['checkHeader', 'mergeMappings', 'parseMappingFile'],
   'feedback/rules.ts': ['orderOfRecords', 'personIdOf', 'recordDraft'],
   'media/deadline.rules.ts': ['deadlineMs'],
@@ -468,6 +582,28 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'media/rules.ts': ['sniff', 'outcomeOf'],
   'media/waveform.rules.ts': ['createPeaks'],
   'meetings/plan.rules.ts': ['apply', 'asLeaving', 'discarded', 'planOf'],
+  // Answers of a recorder: parsed JSON of bounded size, whose texts are stored and not searched.
+  'meetings/recorders/attendee.rules.ts': ['creationOf', 'refusalOf', 'reportOf', 'utterancesOf'],
+  'meetings/recorders/http.rules.ts': ['isPassing', 'refusalOfStatus'],
+  'meetings/recorders/recall.rules.ts': [
+    'creationOf',
+    'mediaOf',
+    'refusalOf',
+    'reportOf',
+    'transcriptOf',
+    'utterancesOf',
+  ],
+  'meetings/recorders/vexa.rules.ts': [
+    'creationOf',
+    'isStalePlan',
+    'lacksTranscription',
+    'mediaOf',
+    'planOf',
+    'refusalOf',
+    'reportOf',
+    'titleOf',
+    'utterancesOf',
+  ],
   'meetings/request.rules.ts': ['assertSupported'],
   'meetings/status.rules.ts': [
     'after',
@@ -489,6 +625,8 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'people/erasure.rules.ts': ['termsOf'],
   'people/rules.ts': ['personDraft'],
   'recordings/rules.ts': ['assertOrder', 'awaitedOf', 'changeOf', 'draftOf', 'orderOfList', 'samePerson'],
+  'sign-in/link.rules.ts': ['mailBaseUrl'],
+  'sign-in/oauth/metadata.rules.ts': ['audienceOf', 'usedDocument', 'usedMetadata'],
   'transcribe/pieces.rules.ts': ['quietestMoment'],
   'transcribe/protocol.rules.ts': ['protocolOf', 'referencesOf', 'shifted'],
   'transcripts/rules.ts': ['checkSpeakers'],
