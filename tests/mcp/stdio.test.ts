@@ -1,13 +1,8 @@
 /** `earshot mcp` as a process, with the official clients of both generations. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { resolve } from 'node:path'
-import { Client } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
-import { StdioClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { newId } from '../../src/platform/ids.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
-import { GENERATIONS, type Generation, newClient, oldClient, type ToolClient, type User } from './support.ts'
+import { connectByStdio, GENERATIONS, type Generation, mcpProcess, type User } from './support.ts'
 
 let server: TestServer
 let tenant: TestTenant
@@ -17,24 +12,10 @@ beforeAll(async () => {
 })
 afterAll(() => server?.stop())
 
-const CLI = resolve(import.meta.dir, '../../src/cli.ts')
-const INFO = { name: 'test', version: '1' }
+const processOf = (env: Record<string, string>) => mcpProcess({ EARSHOT_URL: server.baseUrl, ...env })
 
-function processOf(env: Record<string, string>) {
-  return { command: process.execPath, args: [CLI, 'mcp'], env: { EARSHOT_URL: server.baseUrl, ...env } }
-}
-
-function connect(generation: Generation, user: User, token = tenant.userToken): Promise<ToolClient> {
-  const capabilities = { capabilities: user === null ? {} : { elicitation: {} } }
-  const start = processOf({ EARSHOT_USER_TOKEN: token })
-  return generation === 'new'
-    ? newClient(
-        new Client(INFO, { ...capabilities, versionNegotiation: { mode: 'auto' } }),
-        new StdioClientTransport(start),
-        user,
-      )
-    : oldClient(new OldClient(INFO, capabilities), new OldTransport(start), user)
-}
+const connect = (generation: Generation, user: User, token = tenant.userToken) =>
+  connectByStdio(generation, processOf({ EARSHOT_USER_TOKEN: token }), user)
 
 describe.each(GENERATIONS)('a client of the %s generation', (generation) => {
   test('lists the tools and calls them; its user approves', async () => {

@@ -1,6 +1,9 @@
 /** The official clients of both generations, connected to a test server. */
+import { resolve } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport as OldStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 
@@ -48,6 +51,29 @@ const capabilities = (user: User) => ({ capabilities: user === null ? {} : { eli
 
 export function connectTo(generation: Generation, to: Address, user: User): Promise<ToolClient> {
   return generation === 'new' ? connectNew(to, user) : connectOld(to, user)
+}
+
+const CLI = resolve(import.meta.dir, '../../src/cli.ts')
+
+/** `earshot mcp` with these variables. */
+export function mcpProcess(env: Readonly<Record<string, string>>) {
+  return { command: process.execPath, args: [CLI, 'mcp'], env: { ...env } }
+}
+
+/** A client that starts `process` and talks to it on its standard input and output. */
+export function connectByStdio(
+  generation: Generation,
+  process: ReturnType<typeof mcpProcess>,
+  user: User,
+): Promise<ToolClient> {
+  const offered = { capabilities: user === null ? {} : { elicitation: {} } }
+  return generation === 'new'
+    ? newClient(
+        new Client(INFO, { ...offered, versionNegotiation: { mode: 'auto' } }),
+        new StdioClientTransport(process),
+        user,
+      )
+    : oldClient(new OldClient(INFO, offered), new OldStdioTransport(process), user)
 }
 
 async function connectNew({ url, headers }: Address, user: User): Promise<ToolClient> {
