@@ -59,13 +59,13 @@ export async function benchTurns(): Promise<void> {
     {
       name: '6 events a session, open',
       unit: 'session',
-      amount: 2_000,
+      amount: 8_000,
       run: sessionsOfSix(baseUrl, tenant, 'open'),
     },
     {
       name: '6 events a session, ended',
       unit: 'session',
-      amount: 2_000,
+      amount: 8_000,
       run: sessionsOfSix(baseUrl, tenant, 'ended'),
     },
   ]
