@@ -5,7 +5,7 @@ import { type MeetingAddress, type Refusal, refusal, segmentsOf } from './url-pa
 const HOST = 'meet.google.com'
 const SHORT_HOST = 'g.co'
 const CODE = /^([a-z]{3})-?([a-z]{4})-?([a-z]{3})$/
-const NICKNAME = /^[\w.-]{1,100}$/
+const NICKNAME = /^[\w.-]{1,100}(?<!\.)$/
 
 export function googleMeet(url: URL): MeetingAddress | Refusal | null {
   const host = url.hostname.toLowerCase()

@@ -25,7 +25,7 @@ const CLOUDS: Readonly<Record<string, string>> = {
 const THREAD = /^(19:[\w.+=-]{1,200}@)(thread\.(?:v2|skype|tacv2)|unq\.gbl\.spaces)$/i
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 const DIGITS = /^\d{10,15}$/
-const PASSCODE = /^[\w.~-]{1,128}$/
+const PASSCODE = /^[\w.~-]{1,128}(?<!\.)$/
 
 export function teamsMeeting(url: URL): MeetingAddress | Refusal | null {
   const isApp = url.protocol === 'msteams:'

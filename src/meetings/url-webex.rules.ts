@@ -14,8 +14,8 @@ const MTID = /^m?[\da-f]{16,64}$/i
 const HEX = /^[\da-f]{16,64}$/i
 const NUMBER = /^\d{8,14}$/
 const UUID = /^[\w-]{16,64}$/
-const USER = /^[\w.@+-]{1,100}$/
-const PASSWORD = /^[\w.~+/=-]{1,256}$/
+const USER = /^[\w.@+-]{1,100}(?<!\.)$/
+const PASSWORD = /^[\w.~+/=-]{1,256}(?<!\.)$/
 
 /** Pages that are recordings, or numbers to dial. */
 const OTHER_PAGES = /^(?:globalcallin\.php|recordingservice|playback|lsr\.php|ldr\.php|nbrshared\.php)$/

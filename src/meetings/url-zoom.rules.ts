@@ -21,9 +21,10 @@ const WORLDS = [
 
 const APP_SCHEMES = new Set(['zoommtg:', 'zoomus:'])
 const NUMBER = /^\d{9,11}$/
-const NAME = /^[\w.~-]{1,100}$/
+/** A full stop at the end of a link counts as the end of a sentence, so no part ends with one. */
+const NAME = /^[\w.~-]{1,100}(?<!\.)$/
 /** A passcode hash such as `aGVsbG8.1`, or the token of a registrant. */
-const SECRET = /^[\w.~+/=-]{1,1024}$/
+const SECRET = /^[\w.~+/=-]{1,1024}(?<!\.)$/
 
 export function zoomMeeting(url: URL): MeetingAddress | Refusal | null {
   const host = url.hostname.toLowerCase()

@@ -23,11 +23,11 @@ export function testServer(name: 'TEST_DATABASE_URL' | 'TEST_REDIS_URL'): string
   return url
 }
 
-/** Creates a migrated database; with `migrated: false` an empty one. */
+/** Creates a migrated database; with `migrated: false` an empty one. `server`: default that of the check. */
 export async function createTestDatabase(
-  options: { readonly migrated?: boolean } = {},
+  options: { readonly migrated?: boolean; readonly server?: string | undefined } = {},
 ): Promise<TestDatabase> {
-  const server = testServer('TEST_DATABASE_URL')
+  const server = options.server ?? testServer('TEST_DATABASE_URL')
   const admin = connect({ url: server }, { max: 1, applicationName: 'test-admin' })
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
   const template = options.migrated === false ? 'template0' : await ensureTemplate(admin, server)

@@ -24,6 +24,8 @@ export interface TestServerOptions {
   readonly env?: Readonly<Record<string, string>>
   /** A Redis for this test alone (see private-redis.ts). Default: the service runs without Redis. */
   readonly redis?: string
+  /** URL of another PostgreSQL server than that of the check, such as one that the test crashes. */
+  readonly databaseServer?: string
   /** Also runs the actors in this process, with these options if given. */
   readonly actors?: boolean | Partial<RuntimeOptions>
   /** Versions and window of the website API. */
@@ -92,7 +94,7 @@ const LIMITS_OFF = {
 /** Starts the service. `stop` also drops the database. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'earshot-data-'))
-  const database = options.beside?.database ?? (await createTestDatabase())
+  const database = options.beside?.database ?? (await createTestDatabase({ server: options.databaseServer }))
   const config = loadConfig({ LOG_LEVEL: 'silent', DATA_DIR: dataDir, ...LIMITS_OFF, ...options.env })
   const servers = { database: { url: database.url }, redis: options.redis ?? null }
   const container = createContainer(config, servers, 'test')

@@ -8,6 +8,7 @@ import { createRuntime } from '../../../src/actors/runtime.ts'
 import { forwardTriggerWakeUps } from '../../../src/actors/trigger-wake-ups.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { createContainer } from '../../../src/container.ts'
+import { connect } from '../../../src/platform/db/pool.ts'
 import { webhookActors } from '../../../src/webhooks/actor.ts'
 import { CRASH_OPTIONS } from '../../crash/support/options.ts'
 import { LOCAL } from '../../support/webhooks.ts'
@@ -26,17 +27,28 @@ const options = {
 await createRuntime(container, webhookActors(container, options), CRASH_OPTIONS).start()
 await forwardTriggerWakeUps(container)
 
-/** Another process may do the same at the same time: who comes second writes nothing. */
+/** Commits here wait for the disk, as requests do. Turns do not. */
+const sql = connect(servers.database, { max: 1, applicationName: 'test-cause' })
+
+/** Writes the next events. Another process may write them at the same time: the second one then writes nothing. */
 const TOGETHER = 5
-for (;;) {
-  const [row] = await container.sql<{ next: number }[]>`
+async function causeEvents(): Promise<'more' | 'done'> {
+  const [row] = await sql<{ next: number }[]>`
     select count(*)::int + 1 as next from feedback_record
     where organization_id = ${organizationId} and feedback_source_id = ${sourceId}`
   const next = row?.next ?? 1
-  if (next > Number(last)) break
-  await container.sql`
+  if (next > Number(last)) return 'done'
+  await sql`
     insert into feedback_record (organization_id, feedback_source_id, external_id, display_ts, fields)
     select ${organizationId}, ${sourceId}, n::text, now(), '[]'
     from generate_series(${next}::int, ${next + TOGETHER - 1}::int) n
     on conflict do nothing`
+  return 'more'
+}
+
+for (;;) {
+  // PostgreSQL may be away for a moment.
+  const state = await causeEvents().catch(() => 'away' as const)
+  if (state === 'done') break
+  if (state === 'away') await Bun.sleep(50)
 }
