@@ -1,5 +1,6 @@
 /** The people who take part in recordings. */
 import type { People, PersonInput } from '../people/service.ts'
+import type { DataChange } from '../platform/db/data-change.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
@@ -14,6 +15,15 @@ export function recordingsOfPerson(
   personId: number,
 ): Promise<readonly string[]> {
   return store.recordingsOfPerson(tx, organizationId, personId)
+}
+
+/** Gives older participants the time of their recording, by which the timeline of a person is ordered. */
+export const participantTimeChange: DataChange = {
+  name: 'recording_participant_time',
+  table: 'recording',
+  key: 'id',
+  rowsPerStep: 500,
+  change: (tx, keys) => store.fillParticipantTimes(tx, keys),
 }
 
 /** Longest name of a speaker, in code points. */

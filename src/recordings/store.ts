@@ -315,3 +315,15 @@ export async function deleteParticipationsOf(
       and person_id = ${personId}`
   return count
 }
+
+/** Writes when the recordings began, where participants were stored before the column existed. */
+export async function fillParticipantTimes(tx: Tx, recordingIds: readonly string[]): Promise<void> {
+  await tx`
+    update recording_participant p
+    set occurred_at = coalesce(r.started_at, r.created_at)
+    from recording r
+    where r.id = any(${recordingIds as string[]}::uuid[])
+      and p.organization_id = r.organization_id
+      and p.recording_id = r.id
+      and p.occurred_at is null`
+}
