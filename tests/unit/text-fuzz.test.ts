@@ -7,8 +7,18 @@ import { join, resolve } from 'node:path'
 import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
 import { compileRedaction } from '../../src/agents/events/redaction.ts'
 import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
+import { clausesOf } from '../../src/analyze/builtin/clauses.rules.ts'
+import { ENGLISH } from '../../src/analyze/builtin/cues/english.ts'
+import { findingsByRules } from '../../src/analyze/builtin/findings.rules.ts'
+import { hasKind } from '../../src/analyze/builtin/kinds.rules.ts'
+import { languageByWords } from '../../src/analyze/builtin/language.rules.ts'
+import { isTask, mask } from '../../src/analyze/builtin/mask.rules.ts'
+import { isQuestion } from '../../src/analyze/builtin/questions.rules.ts'
+import { readSubject, wordsOfCustomer } from '../../src/analyze/builtin/reading.rules.ts'
+import { contentOf, createRepeatDetector } from '../../src/analyze/builtin/repeats.rules.ts'
 import { isAcknowledgement, repeats, saysNotSolved, saysSolved } from '../../src/analyze/cues.ts'
 import { findingsOf, loadScore, type Score } from '../../src/analyze/findings.ts'
+import { KINDS } from '../../src/analyze/insight.ts'
 import { pickSentences } from '../../src/analyze/sentences.ts'
 import { splitAll, splitSentences } from '../../src/analyze/split.ts'
 import { abridge, boundTokens, MAX_TEXT, quote, textOf } from '../../src/analyze/text.ts'
@@ -135,11 +145,60 @@ const spoken = (text: string) =>
   }))
 const textsOf = (text: string) => spoken(text).map((utterance) => utterance.text)
 
+/** A conversation in which only the customer speaks. */
+const conversationOf = (text: string) => ({
+  channel: 'conversation' as const,
+  said: Array.from({ length: Math.ceil(text.length / MAX_TEXT) }, (_, index) => ({
+    own: false,
+    text: text.slice(index * MAX_TEXT, (index + 1) * MAX_TEXT),
+  })),
+})
+const everyKindOf = (text: string) =>
+  clausesOf(text).flatMap((clause) =>
+    KINDS.filter((kind) => hasKind(kind, clause, { channel: 'conversation', isAnswered: true }, [ENGLISH])),
+  )
+
 const EXCHANGE = { eventId: 'a', question: 'How can I export my invoices?', answer: 'So.' }
 const NO_COLUMNS = { externalId: null, email: null, timestamp: null, columns: new Map() }
 
 /** By file below `src`, then by function. */
 const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
+  'analyze/builtin/clauses.rules.ts': { clausesOf: { length: MAX_TEXT, read: clausesOf } },
+  'analyze/builtin/findings.rules.ts': {
+    findingsByRules: {
+      length: 20_000,
+      starts: ['', 'It works now. '],
+      read: (text) => findingsByRules(readSubject(conversationOf(text)), [ENGLISH]),
+    },
+  },
+  'analyze/builtin/kinds.rules.ts': {
+    hasKind: { length: MAX_TEXT, starts: ['', 'i want to '], read: (text) => everyKindOf(text) },
+  },
+  'analyze/builtin/language.rules.ts': { languageByWords: { length: 20_000, read: languageByWords } },
+  'analyze/builtin/mask.rules.ts': {
+    isTask: { length: MAX_TEXT, starts: ['', 'please '], read: isTask },
+    mask: { length: MAX_TEXT, starts: ['', '```', 'at '], read: mask },
+  },
+  'analyze/builtin/questions.rules.ts': {
+    isQuestion: {
+      length: MAX_TEXT,
+      read: (text) => clausesOf(text).map((clause) => isQuestion(clause, true)),
+    },
+  },
+  'analyze/builtin/reading.rules.ts': {
+    readSubject: { length: 800_000, read: (text) => readSubject(conversationOf(text)) },
+    wordsOfCustomer: { length: 20_000, read: (text) => wordsOfCustomer(readSubject(conversationOf(text))) },
+  },
+  'analyze/builtin/repeats.rules.ts': {
+    contentOf: { length: MAX_TEXT, read: contentOf },
+    createRepeatDetector: {
+      length: 20_000,
+      read: (text) => {
+        const isRepeat = createRepeatDetector()
+        for (const { masked } of readSubject(conversationOf(text)).messages) isRepeat(masked)
+      },
+    },
+  },
   'analyze/cues.ts': {
     isAcknowledgement: { length: MAX_TEXT, starts: ['', 'ok'], read: isAcknowledgement },
     saysSolved: { length: MAX_TEXT, starts: ['', 'no, '], read: saysSolved },
@@ -537,6 +596,7 @@ function attempt(read: () => unknown): void {
 
 /** Exported functions of files of rules that read no text, or only what was checked before, or hand it on to one that is here. */
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
+  'analyze/builtin/outcome.rules.ts': ['judge'],
   'assets/rules.ts': ['keepsUrl'],
   'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
   'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'isPerson'],
