@@ -13,6 +13,7 @@ import { withinReach } from '../platform/db/bounded-scan.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
+import { lockAlone } from './alias.store.ts'
 import * as store from './directory.store.ts'
 import { termsOf } from './erasure.rules.ts'
 import { type Erasure, findErasure, insertErasure } from './erasure.store.ts'
@@ -64,6 +65,7 @@ export function createDirectory(deps: DirectoryDeps) {
      */
     async erase(organizationId: string, id: number, also?: Alongside<Erasure>): Promise<Erasure> {
       const erasure = await transactionWithOutbox({ sql, notifier }, async (tx, outbox) => {
+        await lockAlone(tx, organizationId)
         const person = await store.lockPerson(tx, organizationId, id)
         if (person === null) return noPerson()
         const recordingIds = await recordingsOf(tx, organizationId, id)
