@@ -599,7 +599,8 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'analyze/builtin/outcome.rules.ts': ['judge'],
   'assets/rules.ts': ['keepsUrl'],
   'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
-  'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'isPerson'],
+  'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'idsOf', 'isPerson'],
+  'agents/sessions/people.rules.ts': ['claimsOf'],
   'agents/ingest/event.rules.ts': ['decide', 'idsToLoad', 'revisionKey'],
   'agents/ingest/request.rules.ts': [
     'checkRequest',
