@@ -42,6 +42,8 @@ import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
 import { createInsight } from './insight/service.ts'
+import { timelineOperations } from './insight/timeline/routes.ts'
+import { createTimeline } from './insight/timeline/service.ts'
 import { createTools, type Tools, toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { meetingActor } from './meetings/actor.ts'
@@ -130,6 +132,7 @@ export function createFeatures(deps: Deps): Features {
     erasers: { feedbackRecords: eraseRecordsOf, participations: eraseParticipations },
     recordingsOf: recordingsOfPerson,
   })
+  const timeline = createTimeline({ ...deps, folders, conversations, directory })
   return {
     identity,
     signIn: createSignIn(deps),
@@ -139,7 +142,7 @@ export function createFeatures(deps: Deps): Features {
     uploadReceiver,
     playback,
     readLog: createReadLog(deps),
-    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight }),
+    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight, timeline }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(conversations),
@@ -159,6 +162,7 @@ export function createFeatures(deps: Deps): Features {
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
+      ...timelineOperations(timeline),
       ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
       ...codingSessionOperations(codingSessions, sessionUploads, deps.config),

@@ -38,9 +38,6 @@ export interface Quotation {
   readonly startSec: number | null
 }
 
-/** What a person did or said, by channel. */
-export type Occasion = Omit<Quotation, 'text' | 'startSec'> & { readonly text: string | null }
-
 export interface Count {
   readonly keys: Readonly<Partial<Record<Key, string | null>>>
   readonly count: number
