@@ -64,6 +64,9 @@ import { eraseParticipations, recordingsOfPerson } from './recordings/participan
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings } from './recordings/service.ts'
+import { passageActor } from './search/actor.ts'
+import { searchOperations } from './search/routes.ts'
+import { createSearch } from './search/service.ts'
 import { signInActor } from './sign-in/actor.ts'
 import { sessionOperations } from './sign-in/routes.ts'
 import { createSignIn, type SignIn, signInMaintenance } from './sign-in/service.ts'
@@ -120,7 +123,8 @@ export function createFeatures(deps: Deps): Features {
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const conversations = createConversations(deps)
-  const insight = createInsight({ ...deps, folders, conversations, recordings })
+  const search = createSearch({ ...deps, folders, conversations })
+  const insight = createInsight({ ...deps, folders, conversations })
   const directory = createDirectory({
     ...deps,
     erasers: { feedbackRecords: eraseRecordsOf, participations: eraseParticipations },
@@ -135,7 +139,7 @@ export function createFeatures(deps: Deps): Features {
     uploadReceiver,
     playback,
     readLog: createReadLog(deps),
-    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight }),
+    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight, search }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(conversations),
@@ -155,6 +159,7 @@ export function createFeatures(deps: Deps): Features {
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
+      ...searchOperations(search),
       ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
       ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
@@ -168,6 +173,7 @@ export function createFeatures(deps: Deps): Features {
     actors: [
       sessionActor(deps),
       analysisActor(deps),
+      passageActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
       meetingActor(deps),

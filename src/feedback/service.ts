@@ -5,6 +5,7 @@
  * after the objects in the path were found.
  */
 
+import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { type Alongside, together } from '../platform/db/alongside.ts'
 import { withinReach } from '../platform/db/bounded-scan.ts'
@@ -15,7 +16,7 @@ import { AppError } from '../platform/errors.ts'
 import { validate } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { API_TYPE, CreateRecord, type CreateSource } from './model.ts'
-import { personIdOf, type RecordFilter, recordDraft } from './rules.ts'
+import { personIdOf, type RecordFilter, recordDraft, toSearch } from './rules.ts'
 import * as store from './store.ts'
 
 export type { CreatedRow, RecordRow, SourceRow, TimePosition } from './store.ts'
@@ -25,7 +26,7 @@ export type Feedback = ReturnType<typeof createFeedback>
 export const eraseRecordsOf = (tx: Tx, organizationId: string, personId: number): Promise<number> =>
   store.deleteRecordsOf(tx, organizationId, personId)
 
-export type FeedbackDeps = Pick<Deps, 'sql' | 'reads' | 'log'> & {
+export type FeedbackDeps = Pick<Deps, 'sql' | 'reads' | 'log' | 'notifier'> & {
   /** @throws AppError 404 `person_not_found` */
   readonly assertPerson: (organizationId: string, id: number) => Promise<unknown>
 }
@@ -142,7 +143,7 @@ export function createFeedback(deps: FeedbackDeps) {
 }
 
 async function createRecord(
-  { sql, assertPerson }: FeedbackDeps,
+  { sql, notifier, assertPerson }: FeedbackDeps,
   organizationId: string,
   sourceId: number,
   readBody: () => Promise<unknown>,
@@ -153,7 +154,13 @@ async function createRecord(
   if (personId !== null) await assertPerson(organizationId, personId)
   const record = { ...recordDraft(validate(CreateRecord, body)), sourceId, personId }
   for (;;) {
-    const created = await unlessErased(() => store.insertRecord(sql, organizationId, record))
+    const created = await unlessErased(() =>
+      transactionWithOutbox({ sql, notifier }, async (tx, outbox) => {
+        const row = await store.insertRecord(tx, organizationId, record)
+        if (row !== undefined) await outbox.send(toSearch(organizationId, [row.id]))
+        return row
+      }),
+    )
     if (created !== undefined) return created
     const filter = { externalId: record.externalId ?? undefined }
     const [holder] = await store.listRecords(sql, organizationId, sourceId, filter, FIRST)

@@ -34,9 +34,22 @@ import { clientIp } from '../../src/http/client-ip.ts'
 import { integerId, moment } from '../../src/http/parameters.ts'
 import { requestIdOf } from '../../src/http/request-id.ts'
 import { shownPath } from '../../src/http/shown-path.ts'
-import { excerptOf, patternsOf, wordsOf } from '../../src/insight/words.rules.ts'
+import { excerptOf } from '../../src/insight/words.rules.ts'
 import { isAllowedHost, isAllowedOrigin } from '../../src/mcp/http/origin.rules.ts'
 import { quoted } from '../../src/mcp/tools/quoted.rules.ts'
+import { languageByWords } from '../../src/analyze/builtin/language.rules.ts'
+import { highlightOf, markRuns, plainLine, toHtml } from '../../src/search/highlight.rules.ts'
+import {
+  foreignPunctuation,
+  hasPairs,
+  indexedText,
+  MAX_PASSAGE,
+  paired,
+  runsOf,
+  separated,
+} from '../../src/search/passage.rules.ts'
+import { marked, searchTextOf } from '../../src/search/query.rules.ts'
+import { distanceOf, similarWords } from '../../src/search/similar.rules.ts'
 import { progressOf } from '../../src/media/encode.rules.ts'
 import { isAcceptedType } from '../../src/media/rules.ts'
 import { canonicalJson } from '../../src/meetings/recorders/canonical-json.rules.ts'
@@ -220,6 +233,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         createJudge(NO_COLUMNS)({ columns: ['a', 'timestamp'], values: [text, text], isText: true }),
     },
   },
+  'analyze/builtin/language.rules.ts': { languageByWords: { length: 20_000, read: languageByWords } },
   'feedback/rules.ts': {
     checkValue: { length: 4 * MEBIBYTE, read: (text) => checkValue('string', text, 'a') },
   },
@@ -450,9 +464,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     recordsOf: { length: MEBIBYTE, starts: ['', '[', '{'], read: recordsOf },
   },
   'insight/words.rules.ts': {
-    excerptOf: { length: EVENT, read: (text) => excerptOf(text, wordsOf(text.slice(0, 200)), 300) },
-    patternsOf: { length: BODY, read: (text) => patternsOf([text]) },
-    wordsOf: { length: BODY, read: wordsOf },
+    excerptOf: { length: EVENT, read: (text) => excerptOf(text, text.slice(0, 200).split(' '), 300) },
   },
   'mcp/http/origin.rules.ts': {
     isAllowedHost: { length: HEADER, read: (text) => isAllowedHost(text, 'https://earshot.example') },
@@ -479,6 +491,28 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       read: (text) => retryAfterSeconds(text, NOW),
     },
     shownCode: { length: BODY, read: shownCode },
+  },
+  'search/highlight.rules.ts': {
+    highlightOf: { length: MAX_PASSAGE, read: (text) => highlightOf(text).text },
+    markRuns: { length: MAX_PASSAGE, starts: ['', '請'], read: (text) => markRuns(text, `請求 ${text.slice(0, 190)}`) },
+    plainLine: { length: MAX_PASSAGE, read: plainLine },
+    toHtml: { length: MAX_PASSAGE, starts: ['', '\uE000'], read: toHtml },
+  },
+  'search/passage.rules.ts': {
+    foreignPunctuation: { length: MAX_PASSAGE, read: foreignPunctuation },
+    hasPairs: { length: MAX_PASSAGE, read: hasPairs },
+    indexedText: { length: EVENT, read: indexedText },
+    paired: { length: MAX_PASSAGE, read: paired },
+    runsOf: { length: MAX_PASSAGE, read: runsOf },
+    separated: { length: MAX_PASSAGE, read: separated },
+  },
+  'search/query.rules.ts': {
+    marked: { length: HEADER, starts: ['', "'"], read: (text) => marked(text, '01890a5d') },
+    searchTextOf: { length: HEADER, starts: ['', '-', '"'], read: searchTextOf },
+  },
+  'search/similar.rules.ts': {
+    distanceOf: { length: 40, read: (text) => distanceOf(text, text.slice(1)) },
+    similarWords: { length: 40, read: (text) => [...similarWords([text], [text.slice(1)])] },
   },
   'sign-in/link.rules.ts': {
     linkUrl: { length: HEADER, read: (text) => linkUrl('https://earshot.example', text, text) },
@@ -568,7 +602,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'coding-sessions/secrets.rules.ts': ['withDefaults'],
   'http/roles.rules.ts': ['includesRole', 'isRole'],
   'feedback/mapping.rules.ts': ['checkHeader', 'mergeMappings', 'parseMappingFile'],
-  'feedback/rules.ts': ['orderOfRecords', 'personIdOf', 'recordDraft'],
+  'feedback/rules.ts': ['orderOfRecords', 'personIdOf', 'recordDraft', 'toSearch'],
   'media/deadline.rules.ts': ['deadlineMs'],
   'media/encode.rules.ts': [
     'encodeArguments',
@@ -625,6 +659,10 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'people/erasure.rules.ts': ['termsOf'],
   'people/rules.ts': ['personDraft'],
   'recordings/rules.ts': ['assertOrder', 'awaitedOf', 'changeOf', 'draftOf', 'orderOfList', 'samePerson'],
+  'search/highlight.rules.ts': ['toText'],
+  'search/passage.rules.ts': ['configurationOf', 'fieldPassages', 'languageSample', 'pairsOf', 'speechPassages'],
+  // Queries that PostgreSQL made of at most 200 characters.
+  'search/query.rules.ts': ['anyOf', 'markOf', 'withPrefix', 'withSimilar', 'wordsIn'],
   'sign-in/link.rules.ts': ['mailBaseUrl'],
   'sign-in/oauth/metadata.rules.ts': ['audienceOf', 'usedDocument', 'usedMetadata'],
   'transcribe/pieces.rules.ts': ['quietestMoment'],

@@ -1,0 +1,335 @@
+/**
+ * The SQL of a search. All its statements run in one transaction that only reads.
+ *
+ * One index of words is used, whose words begin with a mark of their organization. The organization is compared beside it in a form that no
+ * index serves: the planner would otherwise combine two indexes, and read all rows of the organization.
+ */
+import type { PendingQuery, Row } from 'postgres'
+import type { Channel } from '../insight/model.ts'
+import type { Query, Tx } from '../platform/db/pool.ts'
+import type { ParsedQuery } from './query.rules.ts'
+import { MAX_VOCABULARY } from './similar.rules.ts'
+
+export type Fragment = PendingQuery<Row[]>
+
+/** Plans that start at the index of words and look up related rows one by one, whatever the statistics say. */
+export async function prepareSearch(tx: Tx, timeoutMs: number): Promise<void> {
+  await tx`
+    select
+      set_config('statement_timeout', ${String(timeoutMs)}, true), set_config('work_mem', '32MB', true),
+      set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+      set_config('enable_mergejoin', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
+      set_config('jit', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`
+}
+
+/** The search text in each configuration of the organization. */
+export function parseQuery(
+  tx: Query,
+  organizationId: string,
+  { text, last }: { readonly text: string; readonly last: string },
+) {
+  return tx<ParsedQuery[]>`
+    select
+      configuration, websearch_to_tsquery(configuration::regconfig, ${text})::text as query,
+      websearch_to_tsquery(configuration::regconfig, ${last})::text as last
+    from search_configuration
+    where organization_id = ${organizationId}
+    order by configuration`
+}
+
+export interface Wanted {
+  readonly organizationId: string
+  /** With marks. */
+  readonly query: string
+  /** With marks, by configuration; for searches that exclude words. Null: `query` is enough. */
+  readonly exact: readonly Pick<ParsedQuery, 'configuration' | 'query'>[] | null
+  readonly channel: Channel | undefined
+  readonly since: string | undefined
+  readonly until: string | undefined
+  readonly personId: string | undefined
+  /** Ids of the applications whose conversations the caller may see. */
+  readonly applications: Fragment
+  /** A condition on a recording `r` that names the organization. */
+  readonly visible: Fragment
+}
+
+export interface Window {
+  /** Matches that are examined, newest first. Null: all. */
+  readonly examined: number | null
+  /** Matches that are ranked. */
+  readonly ranked: number
+  /** Ages are counted to this time. */
+  readonly now: string
+  readonly after: readonly [score: string, id: number] | null
+  readonly limit: number
+}
+
+export interface RankedRow {
+  readonly examined: number
+  /** Matches that the caller may see, one more than are ranked. */
+  readonly matches: number
+  readonly id: number | null
+  /** As text, with its full precision. */
+  readonly score: string | null
+}
+
+const HALF_LIFE_DAYS = 90
+const CUSTOMER_WEIGHT = 1.2
+
+/**
+ * The best passage of each conversation, record and recording among the newest matches, best first, one more than the limit. One row without
+ * an id if there is none.
+ *
+ * The conditions of access to conversations apply to every match, before the limit. Those of recordings take several look-ups, so they
+ * apply to the newest matches until enough are visible. If `examined` is too small for that, the caller asks for more.
+ */
+export function rankMatches(tx: Query, wanted: Wanted, window: Window) {
+  const { organizationId, query } = wanted
+  return tx<RankedRow[]>`
+    with newest as materialized (
+      select p.id, p.session_id, p.feedback_record_id, p.recording_id, p.is_customer, p.occurred_at
+      from search_passage p
+      where p.document @@ ${query}::text::tsquery
+        and (p.organization_id = ${organizationId}) is true
+        and (p.application_id is null or p.application_id = any(array(${wanted.applications})))
+        ${exactly(tx, wanted)}
+        ${onChannel(tx, wanted.channel)}
+        ${wanted.since === undefined ? tx`` : tx`and p.occurred_at >= ${wanted.since}::text::timestamptz`}
+        ${wanted.until === undefined ? tx`` : tx`and p.occurred_at < ${wanted.until}::text::timestamptz`}
+      order by p.occurred_at desc, p.id desc
+      limit ${window.examined}
+    ), visible as materialized (
+      -- In the order of the table above.
+      select m.*
+      from newest m
+      where (
+          m.recording_id is null
+          or exists (
+            select 1
+            from recording r
+            where r.id = m.recording_id
+              and ${wanted.visible}
+          )
+        )
+        ${wanted.personId === undefined ? tx`` : ofPerson(tx, organizationId, wanted.personId)}
+      limit ${window.ranked + 1}
+    ), ranked as (
+      select v.id, coalesce(v.session_id::text, v.recording_id::text, v.feedback_record_id::text) as subject,
+        ts_rank_cd(p.document, ${query}::text::tsquery, 1)::float8
+          * case when v.is_customer then ${CUSTOMER_WEIGHT}::float8 else 1 end
+          * power(0.5::float8, least(greatest(extract(epoch from ${window.now}::text::timestamptz - v.occurred_at)::float8 / 86400, 0), 3650) / ${HALF_LIFE_DAYS}::float8)
+        as score
+      from (select * from visible limit ${window.ranked}) v
+      join search_passage p on p.id = v.id
+    ), best as (
+      select distinct on (subject) id, score
+      from ranked
+      order by subject, score desc, id desc
+    )
+    select counted.examined, counted.matches, page.id, page.score::text as score
+    from (
+      select (select count(*) from newest)::int as examined, (select count(*) from visible)::int as matches
+    ) as counted
+    left join lateral (
+      select best.id, best.score
+      from best
+      ${window.after === null ? tx`` : tx`where (best.score, best.id) < (${window.after[0]}::text::float8, ${window.after[1]}::bigint)`}
+      order by best.score desc, best.id desc
+      limit ${window.limit + 1}
+    ) as page on true`
+}
+
+/** A text in one configuration must not be found by the query of another one that excludes other forms of a word. */
+function exactly(tx: Query, { exact }: Wanted): Fragment {
+  if (exact === null) return tx``
+  const conditions = exact.map(
+    ({ configuration, query }) =>
+      tx`or (p.configuration = ${configuration} and p.document @@ ${query}::text::tsquery)`,
+  )
+  return tx`and (false ${conditions.reduce((all, one) => tx`${all} ${one}`, tx``)})`
+}
+
+function onChannel(tx: Query, channel: Channel | undefined): Fragment {
+  if (channel === 'conversation') return tx`and p.session_id is not null`
+  if (channel === 'feedback') return tx`and p.feedback_record_id is not null`
+  return channel === 'recording' ? tx`and p.recording_id is not null` : tx``
+}
+
+/** What a person said or took part in. `personId`: the integer id or the UUID of the person. */
+const ofPerson = (tx: Query, organizationId: string, personId: string): Fragment => tx`
+  and exists (
+    select 1
+    from person who
+    where who.organization_id = ${organizationId}
+      and ${/^\d+$/.test(personId) ? tx`who.id = ${Number(personId)}::bigint` : tx`who.public_id = ${personId}::uuid`}
+      and (
+        exists (
+          select 1
+          from feedback_record f
+          where f.id = m.feedback_record_id and f.organization_id = who.organization_id and f.person_id = who.id
+        )
+        or exists (
+          select 1
+          from recording_participant rp
+          where rp.recording_id = m.recording_id and rp.organization_id = who.organization_id and rp.person_id = who.id
+        )
+        or exists (
+          select 1
+          from agent_session s
+          cross join lateral jsonb_array_elements(s.participants) participant
+          where s.id = m.session_id
+            and s.organization_id = who.organization_id
+            and (
+              lower(participant ->> 'personId') = who.public_id::text
+              or lower(participant ->> 'email') = lower(who.email)
+            )
+        )
+      )
+  )`
+
+export interface PassageRow {
+  readonly id: number
+  readonly channel: Channel
+  /** Of the session, the feedback record or the recording. */
+  readonly subjectId: string
+  readonly feedbackSourceId: number | null
+  /** Of the application, the feedback source or the recording. */
+  readonly name: string | null
+  readonly configuration: string
+  readonly occurredAt: Date
+  readonly startSec: number | null
+  /** Content of a message, a text field, or utterances; null if it was deleted meanwhile. */
+  readonly content: unknown
+  /** Who said it, if that is known by an id. */
+  readonly personUuid: string | null
+  /** Of the conversation. */
+  readonly participants: readonly Participant[] | null
+  readonly participantExternalId: string | null
+}
+
+export interface Participant {
+  readonly externalId?: string
+  readonly displayName?: string
+  readonly username?: string
+  readonly email?: string
+  readonly personId?: string
+}
+
+/** Texts and titles of passages. */
+export function readPassages(tx: Query, organizationId: string, ids: readonly number[]) {
+  return tx<PassageRow[]>`
+    select
+      p.id,
+      case when p.session_id is not null then 'conversation' when p.recording_id is not null then 'recording' else 'feedback' end as channel,
+      coalesce(p.session_id::text, p.recording_id::text, p.feedback_record_id::text) as "subjectId",
+      f.feedback_source_id as "feedbackSourceId", coalesce(a.name, source.name, r.display_name) as name,
+      p.configuration, p.occurred_at as "occurredAt", p.start_sec as "startSec",
+      coalesce(e.body -> 'content', f.fields -> p.place -> 'value', to_jsonb(speech.text)) as content,
+      who.public_id as "personUuid", s.participants, e.body ->> 'participantExternalId' as "participantExternalId"
+    from search_passage p
+    left join agent_session s on s.id = p.session_id and s.organization_id = p.organization_id
+    left join agent_application a on a.id = s.application_id and a.organization_id = p.organization_id
+    left join agent_event e
+      on e.session_id = p.session_id and e.external_event_id = p.external_event_id and e.organization_id = p.organization_id
+    left join feedback_record f on f.id = p.feedback_record_id and f.organization_id = p.organization_id
+    left join feedback_source source on source.id = f.feedback_source_id and source.organization_id = p.organization_id
+    left join recording r on r.id = p.recording_id and r.organization_id = p.organization_id
+    left join lateral (
+      select string_agg(u.text, E'\n' order by u.ordinal) as text, (array_agg(u.speaker order by u.ordinal))[1] as speaker
+      from transcript_utterance u
+      where u.organization_id = p.organization_id
+        and u.recording_id = p.recording_id
+        and u.ordinal between p.place and p.last_place
+    ) speech on p.recording_id is not null
+    left join recording_participant rp
+      on rp.recording_id = p.recording_id and rp.speaker = speech.speaker and rp.organization_id = p.organization_id
+    left join person who on who.organization_id = p.organization_id and who.id = coalesce(f.person_id, rp.person_id)
+    where p.organization_id = ${organizationId}
+      and p.id = any(${ids as number[]}::bigint[])`
+}
+
+export interface HeadlineRow {
+  readonly n: number
+  readonly headline: string
+}
+
+/** The parts of the texts around what a query without marks finds. */
+export function headlines(
+  tx: Query,
+  texts: readonly { readonly configuration: string; readonly text: string; readonly options: string }[],
+  query: string,
+) {
+  return tx<HeadlineRow[]>`
+    select t.n::int, ts_headline(t.configuration::regconfig, t.text, ${query}::text::tsquery, t.options) as headline
+    from unnest(
+      ${texts.map(({ configuration }) => configuration)}::text[],
+      ${texts.map(({ text }) => text)}::text[],
+      ${texts.map(({ options }) => options)}::text[]
+    ) with ordinality as t (configuration, text, options, n)`
+}
+
+/** Passages whose words are compared with a word that was not found: of the newest sessions, recordings and feedback records. */
+const NEWEST = { sessions: 300, messages: 10, recordings: 50, speech: 20, sources: 10, records: 100 } as const
+
+/** The organization's words with their mark, the most frequent first. */
+export async function vocabularyOf(tx: Query, organizationId: string): Promise<readonly string[]> {
+  const rows = await tx<{ word: string }[]>`
+    with subject as materialized (
+      (
+        select s.id as session_id, null::uuid as recording_id, null::bigint as record_id
+        from agent_session s
+        where s.organization_id = ${organizationId}
+        order by s.created_at desc, s.id desc
+        limit ${NEWEST.sessions}
+      ) union all (
+        select null, r.id, null
+        from recording r
+        where r.organization_id = ${organizationId}
+        order by r.created_at desc, r.id desc
+        limit ${NEWEST.recordings}
+      ) union all (
+        select null, null, f.id
+        from (
+          select id
+          from feedback_source
+          where organization_id = ${organizationId}
+          order by created_at desc, id desc
+          limit ${NEWEST.sources}
+        ) source
+        cross join lateral (
+          select id
+          from feedback_record
+          where organization_id = ${organizationId} and feedback_source_id = source.id
+          order by created_at desc, id desc
+          limit ${NEWEST.records}
+        ) f
+      )
+    ), sample as (
+      select p.document
+      from subject
+      cross join lateral (
+        select document from search_passage
+        where organization_id = ${organizationId} and session_id = subject.session_id
+        limit ${NEWEST.messages}
+      ) p
+      union all
+      select p.document
+      from subject
+      cross join lateral (
+        select document from search_passage
+        where organization_id = ${organizationId} and recording_id = subject.recording_id
+        limit ${NEWEST.speech}
+      ) p
+      union all
+      select p.document
+      from subject
+      join search_passage p on p.feedback_record_id = subject.record_id and p.organization_id = ${organizationId}
+    )
+    select word
+    from sample
+    cross join lateral unnest(tsvector_to_array(sample.document)) as word
+    group by word
+    order by count(*) desc, word
+    limit ${MAX_VOCABULARY}`
+  return rows.map(({ word }) => word)
+}
