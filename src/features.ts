@@ -14,6 +14,7 @@ import { createConversations } from './agents/reads/service.ts'
 import { sessionActor } from './agents/sessions/actor.ts'
 import { sessionErasure } from './agents/sessions/erasure.ts'
 import { agentMaintenance } from './agents/sessions/maintenance.ts'
+import { movePeopleOfSessions } from './agents/sessions/people.ts'
 import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
@@ -31,7 +32,7 @@ import { type Content, createContent } from './content/service.ts'
 import { dataChangeMaintenance } from './data-changes.ts'
 import { discoveryOperation } from './discovery/routes.ts'
 import { feedbackOperations } from './feedback/routes.ts'
-import { createFeedback, eraseRecordsOf } from './feedback/service.ts'
+import { createFeedback, eraseRecordsOf, moveRecordsOf } from './feedback/service.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
@@ -54,13 +55,14 @@ import { createMetadata, type Metadata } from './metadata/service.ts'
 import { organizationOperations } from './organizations/routes.ts'
 import { createDirectory } from './people/directory.ts'
 import { erasureActor } from './people/erasure-actor.ts'
+import { personMergeActor } from './people/merge.ts'
 import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
 import { projectOperations } from './projects/routes.ts'
 import { createProjects } from './projects/service.ts'
 import { recordingActor } from './recordings/actor.ts'
 import { recordingErasure, speakerErasure } from './recordings/erasure.ts'
-import { eraseParticipations, recordingsOfPerson } from './recordings/participants.ts'
+import { eraseParticipations, moveParticipationsOf, recordingsOfPerson } from './recordings/participants.ts'
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings } from './recordings/service.ts'
@@ -125,8 +127,10 @@ export function createFeatures(deps: Deps): Features {
   const conversations = createConversations(deps)
   const search = createSearch({ ...deps, folders, conversations })
   const insight = createInsight({ ...deps, folders, conversations })
+  const movers = [moveRecordsOf, moveParticipationsOf, ...movePeopleOfSessions]
   const directory = createDirectory({
     ...deps,
+    movers,
     erasers: { feedbackRecords: eraseRecordsOf, participations: eraseParticipations },
     recordingsOf: recordingsOfPerson,
   })
@@ -181,6 +185,7 @@ export function createFeatures(deps: Deps): Features {
       codingSessionActor({ ...deps, ...reading }),
       ...webhookActors(deps),
       signInActor({ ...deps, identity }),
+      personMergeActor(movers),
       erasureActor(deps, [
         sessionErasure(deps),
         recordingErasure,

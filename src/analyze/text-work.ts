@@ -3,6 +3,7 @@
  * can be killed, so a text that hangs a tool disturbs neither a worker thread nor other work.
  */
 import type { Exchange, Finding } from './analyzer.ts'
+import { createInsightDoers, type InsightJobs } from './builtin/jobs.ts'
 import { type DetectLanguage, loadLanguage } from './builtin/language.ts'
 import { findingsOf, loadScore, type Score } from './findings.ts'
 import { pickSentences } from './sentences.ts'
@@ -16,7 +17,7 @@ export interface Excerpts {
 }
 
 /** Name, input and output of every job. All of it can be written as JSON. */
-export interface TextJobs {
+export interface TextJobs extends InsightJobs {
   /** Findings about each exchange. */
   readonly findings: { readonly input: readonly Exchange[]; readonly output: readonly (readonly Finding[])[] }
   /** The most representative sentences of texts. */
@@ -58,6 +59,7 @@ export function createTextDoers(load: () => Promise<Score> = loadScore): Doers {
       const score = await loading
       return exchanges.map((exchange) => findingsOf(exchange, score))
     },
+    ...createInsightDoers(),
     async languages(texts) {
       detecting ??= loadLanguage()
       const detect = await detecting

@@ -30,6 +30,7 @@ export const CHANGES = [
   'metadata_field.created',
   'metadata_field.updated',
   'person.erased',
+  'person.merged',
   'recording.deleted',
   'folder.deleted',
   'coding_session.deleted',

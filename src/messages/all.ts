@@ -6,6 +6,7 @@ import { erasureMessages } from './erasure.ts'
 import { formMessages } from './form.ts'
 import { meetingMessages } from './meeting.ts'
 import { passageMessages } from './passage.ts'
+import { personMergeMessages } from './person-merge.ts'
 import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
 import { signInMessages } from './sign-in.ts'
@@ -26,6 +27,7 @@ export const ACTOR_KINDS = kindsOf([
   formMessages,
   erasureMessages,
   passageMessages,
+  personMergeMessages,
   webhookMessages,
   webhookDeliveryMessages,
   webhookRecoveryMessages,

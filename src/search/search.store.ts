@@ -46,7 +46,7 @@ export interface Wanted {
   readonly channel: Channel | undefined
   readonly since: string | undefined
   readonly until: string | undefined
-  readonly personId: string | undefined
+  readonly personId: number | undefined
   /** Ids of the applications whose conversations the caller may see. */
   readonly applications: Fragment
   /** A condition on a recording `r` that names the organization. */
@@ -155,36 +155,40 @@ function onChannel(tx: Query, channel: Channel | undefined): Fragment {
   return channel === 'recording' ? tx`and p.recording_id is not null` : tx``
 }
 
-/** What a person said or took part in. `personId`: the integer id or the UUID of the person. */
-const ofPerson = (tx: Query, organizationId: string, personId: string): Fragment => tx`
-  and exists (
-    select 1
+/** The person of an integer id or a UUID, which may be that of a person who was merged. @returns null if there is none */
+export async function findPerson(tx: Query, organizationId: string, given: string): Promise<number | null> {
+  const [row] = await tx<{ id: number }[]>`
+    select who.id
     from person who
     where who.organization_id = ${organizationId}
-      and ${/^\d+$/.test(personId) ? tx`who.id = ${Number(personId)}::bigint` : tx`who.public_id = ${personId}::uuid`}
-      and (
-        exists (
-          select 1
-          from feedback_record f
-          where f.id = m.feedback_record_id and f.organization_id = who.organization_id and f.person_id = who.id
-        )
-        or exists (
-          select 1
-          from recording_participant rp
-          where rp.recording_id = m.recording_id and rp.organization_id = who.organization_id and rp.person_id = who.id
-        )
-        or exists (
-          select 1
-          from agent_session s
-          cross join lateral jsonb_array_elements(s.participants) participant
-          where s.id = m.session_id
-            and s.organization_id = who.organization_id
-            and (
-              lower(participant ->> 'personId') = who.public_id::text
-              or lower(participant ->> 'email') = lower(who.email)
-            )
-        )
-      )
+      and ${/^\d+$/.test(given) ? tx`who.id = ${Number(given)}::bigint` : tx`who.public_id = ${given}::uuid`}
+    union all
+    select former.person_id
+    from person_alias former
+    where former.organization_id = ${organizationId}
+      and ${/^\d+$/.test(given) ? tx`former.former_id = ${Number(given)}::bigint` : tx`former.former_public_id = ${given}::uuid`}
+    limit 1`
+  return row?.id ?? null
+}
+
+/** What a person said or took part in. */
+const ofPerson = (tx: Query, organizationId: string, personId: number): Fragment => tx`
+  and (
+    exists (
+      select 1
+      from feedback_record f
+      where f.id = m.feedback_record_id and f.organization_id = ${organizationId} and f.person_id = ${personId}
+    )
+    or exists (
+      select 1
+      from recording_participant rp
+      where rp.recording_id = m.recording_id and rp.organization_id = ${organizationId} and rp.person_id = ${personId}
+    )
+    or exists (
+      select 1
+      from agent_session_person sp
+      where sp.session_id = m.session_id and sp.organization_id = ${organizationId} and sp.person_id = ${personId}
+    )
   )`
 
 export interface PassageRow {
@@ -212,7 +216,6 @@ export interface Participant {
   readonly displayName?: string
   readonly username?: string
   readonly email?: string
-  readonly personId?: string
 }
 
 /** Texts and titles of passages. */
@@ -243,7 +246,19 @@ export function readPassages(tx: Query, organizationId: string, ids: readonly nu
     ) speech on p.recording_id is not null
     left join recording_participant rp
       on rp.recording_id = p.recording_id and rp.speaker = speech.speaker and rp.organization_id = p.organization_id
-    left join person who on who.organization_id = p.organization_id and who.id = coalesce(f.person_id, rp.person_id)
+    left join lateral (
+      select sp.person_id
+      from agent_session_person sp
+      where sp.organization_id = p.organization_id
+        and sp.session_id = p.session_id
+        and p.is_customer
+        and (sp.participant_external_id = e.body ->> 'participantExternalId'
+          or (e.body ->> 'participantExternalId' is null and sp.sole))
+      order by sp.person_id
+      limit 1
+    ) sp on true
+    left join person who
+      on who.organization_id = p.organization_id and who.id = coalesce(f.person_id, rp.person_id, sp.person_id)
     where p.organization_id = ${organizationId}
       and p.id = any(${ids as number[]}::bigint[])`
 }

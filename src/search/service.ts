@@ -152,9 +152,12 @@ async function search(
   const { organizationId } = viewer
   const parsed = (await store.parseQuery(tx, organizationId, text)).filter(({ query }) => query !== '')
   if (parsed.length === 0) return NOTHING
+  const personId =
+    request.personId === undefined ? undefined : await store.findPerson(tx, organizationId, request.personId)
+  if (personId === null) return NOTHING
   const asWritten = parsed.map((one) => ({ configuration: one.configuration, query: withPrefix(one) }))
   const run = (queries: readonly Query[], isCorrected: boolean) =>
-    find(deps, tx, viewer, request, text, queries, isCorrected)
+    find(deps, tx, viewer, { ...request, personId }, text, queries, isCorrected)
   if (request.after !== null && request.after[3] === 1)
     return run(await corrected(tx, organizationId, asWritten), true)
   const found = await run(asWritten, false)
@@ -181,7 +184,7 @@ async function find(
   deps: SearchDeps,
   tx: Tx,
   viewer: Viewer,
-  request: SearchRequest,
+  { personId, ...request }: Omit<SearchRequest, 'personId'> & { readonly personId: number | undefined },
   text: SearchText,
   queries: readonly Query[],
   isCorrected: boolean,
@@ -197,7 +200,7 @@ async function find(
     channel: request.channel,
     since: request.since,
     until: request.until,
-    personId: request.personId,
+    personId,
     applications: deps.conversations.readableApplications(
       tx,
       { organizationId, userId: viewer.kind === 'user' ? viewer.userId : null },
@@ -291,7 +294,7 @@ function shownOf(row: store.PassageRow, headline: string): Shown {
     title: name ?? row.name,
     headline,
     occurredAt: row.occurredAt,
-    personId: row.personUuid ?? speaker?.personId ?? null,
+    personId: row.personUuid,
     startSec: row.startSec,
   }
 }

@@ -31,7 +31,7 @@ describe('finds', () => {
   test('messages, feedback and speech, with the text around the words marked', async () => {
     const word = unique()
     const { sessionId } = await say([userMessage(1, { content: `The ${word} of my invoice fails.` })], {
-      participants: [{ externalId: 'x', displayName: 'Grace Hopper' }],
+      participants: [{ externalId: 'x', displayName: 'Grace Hopper', email: `${word}@example.com` }],
     })
     const source = await createSource(key, `Desk ${word}`)
     const grace = await putPerson(key, { email: `${word}@example.com` })
@@ -61,6 +61,7 @@ describe('finds', () => {
       conversation: {
         id: sessionId,
         title: 'Grace Hopper',
+        personId: grace.uuid,
         passage: `The <mark>${word}</mark> of my invoice fails.`,
         occurredAt: '2026-01-02T09:00:00.000Z',
         feedbackSourceId: null,
@@ -86,8 +87,9 @@ describe('finds', () => {
     for (const channel of ['conversation', 'feedback', 'recording'])
       expect((await found(word, `&channel=${channel}`)).data.map((one) => one.channel)).toEqual([channel])
     const ofGrace = (await found(word, `&person_id=${grace.id}`)).data.map((one) => one.channel)
-    expect(ofGrace.toSorted()).toEqual(['feedback', 'recording'])
-    expect((await found(word, `&person_id=${grace.uuid}`)).data).toHaveLength(2)
+    expect(ofGrace.toSorted()).toEqual(['conversation', 'feedback', 'recording'])
+    expect((await found(word, `&person_id=${grace.uuid}`)).data).toHaveLength(3)
+    expect((await found(word, `&person_id=${grace.id + 1}`)).data).toHaveLength(0)
     const period = await found(word, '&since=2026-01-02T09:00:00Z&until=2026-01-03T03:04:05Z')
     expect(period.data.map((one) => one.channel)).toEqual(['conversation'])
   })

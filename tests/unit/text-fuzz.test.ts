@@ -7,8 +7,18 @@ import { join, resolve } from 'node:path'
 import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
 import { compileRedaction } from '../../src/agents/events/redaction.ts'
 import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
+import { clausesOf } from '../../src/analyze/builtin/clauses.rules.ts'
+import { ENGLISH } from '../../src/analyze/builtin/cues/english.ts'
+import { findingsByRules } from '../../src/analyze/builtin/findings.rules.ts'
+import { hasKind } from '../../src/analyze/builtin/kinds.rules.ts'
+import { languageByWords, languageByWords } from '../../src/analyze/builtin/language.rules.ts'
+import { isTask, mask } from '../../src/analyze/builtin/mask.rules.ts'
+import { isQuestion } from '../../src/analyze/builtin/questions.rules.ts'
+import { readSubject, wordsOfCustomer } from '../../src/analyze/builtin/reading.rules.ts'
+import { contentOf, createRepeatDetector } from '../../src/analyze/builtin/repeats.rules.ts'
 import { isAcknowledgement, repeats, saysNotSolved, saysSolved } from '../../src/analyze/cues.ts'
 import { findingsOf, loadScore, type Score } from '../../src/analyze/findings.ts'
+import { KINDS } from '../../src/analyze/insight.ts'
 import { pickSentences } from '../../src/analyze/sentences.ts'
 import { splitAll, splitSentences } from '../../src/analyze/split.ts'
 import { abridge, boundTokens, MAX_TEXT, quote, textOf } from '../../src/analyze/text.ts'
@@ -37,19 +47,6 @@ import { shownPath } from '../../src/http/shown-path.ts'
 import { excerptOf } from '../../src/insight/words.rules.ts'
 import { isAllowedHost, isAllowedOrigin } from '../../src/mcp/http/origin.rules.ts'
 import { quoted } from '../../src/mcp/tools/quoted.rules.ts'
-import { languageByWords } from '../../src/analyze/builtin/language.rules.ts'
-import { highlightOf, markRuns, plainLine, toHtml } from '../../src/search/highlight.rules.ts'
-import {
-  foreignPunctuation,
-  hasPairs,
-  indexedText,
-  MAX_PASSAGE,
-  paired,
-  runsOf,
-  separated,
-} from '../../src/search/passage.rules.ts'
-import { marked, searchTextOf } from '../../src/search/query.rules.ts'
-import { distanceOf, similarWords } from '../../src/search/similar.rules.ts'
 import { progressOf } from '../../src/media/encode.rules.ts'
 import { isAcceptedType } from '../../src/media/rules.ts'
 import { canonicalJson } from '../../src/meetings/recorders/canonical-json.rules.ts'
@@ -79,6 +76,18 @@ import { nameOf } from '../../src/platform/validation/names.ts'
 import { isFullDate, isRfc3339, toUtc } from '../../src/platform/validation/rfc3339.ts'
 import { joinLines, trimEndOf, trimOf } from '../../src/platform/validation/trim.ts'
 import { playbackFileName } from '../../src/recordings/playback.rules.ts'
+import { highlightOf, markRuns, plainLine, toHtml } from '../../src/search/highlight.rules.ts'
+import {
+  foreignPunctuation,
+  hasPairs,
+  indexedText,
+  MAX_PASSAGE,
+  paired,
+  runsOf,
+  separated,
+} from '../../src/search/passage.rules.ts'
+import { marked, searchTextOf } from '../../src/search/query.rules.ts'
+import { distanceOf, similarWords } from '../../src/search/similar.rules.ts'
 import { linkUrl, returnPathOf, signInPath } from '../../src/sign-in/link.rules.ts'
 import { authorizationQuery, describeRedirect } from '../../src/sign-in/oauth/metadata.rules.ts'
 import { parseOutput } from '../../src/transcribe/output.rules.ts'
@@ -148,11 +157,60 @@ const spoken = (text: string) =>
   }))
 const textsOf = (text: string) => spoken(text).map((utterance) => utterance.text)
 
+/** A conversation in which only the customer speaks. */
+const conversationOf = (text: string) => ({
+  channel: 'conversation' as const,
+  said: Array.from({ length: Math.ceil(text.length / MAX_TEXT) }, (_, index) => ({
+    own: false,
+    text: text.slice(index * MAX_TEXT, (index + 1) * MAX_TEXT),
+  })),
+})
+const everyKindOf = (text: string) =>
+  clausesOf(text).flatMap((clause) =>
+    KINDS.filter((kind) => hasKind(kind, clause, { channel: 'conversation', isAnswered: true }, [ENGLISH])),
+  )
+
 const EXCHANGE = { eventId: 'a', question: 'How can I export my invoices?', answer: 'So.' }
 const NO_COLUMNS = { externalId: null, email: null, timestamp: null, columns: new Map() }
 
 /** By file below `src`, then by function. */
 const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
+  'analyze/builtin/clauses.rules.ts': { clausesOf: { length: MAX_TEXT, read: clausesOf } },
+  'analyze/builtin/findings.rules.ts': {
+    findingsByRules: {
+      length: 20_000,
+      starts: ['', 'It works now. '],
+      read: (text) => findingsByRules(readSubject(conversationOf(text)), [ENGLISH]),
+    },
+  },
+  'analyze/builtin/kinds.rules.ts': {
+    hasKind: { length: MAX_TEXT, starts: ['', 'i want to '], read: (text) => everyKindOf(text) },
+  },
+  'analyze/builtin/language.rules.ts': { languageByWords: { length: 20_000, read: languageByWords } },
+  'analyze/builtin/mask.rules.ts': {
+    isTask: { length: MAX_TEXT, starts: ['', 'please '], read: isTask },
+    mask: { length: MAX_TEXT, starts: ['', '```', 'at '], read: mask },
+  },
+  'analyze/builtin/questions.rules.ts': {
+    isQuestion: {
+      length: MAX_TEXT,
+      read: (text) => clausesOf(text).map((clause) => isQuestion(clause, true)),
+    },
+  },
+  'analyze/builtin/reading.rules.ts': {
+    readSubject: { length: 800_000, read: (text) => readSubject(conversationOf(text)) },
+    wordsOfCustomer: { length: 20_000, read: (text) => wordsOfCustomer(readSubject(conversationOf(text))) },
+  },
+  'analyze/builtin/repeats.rules.ts': {
+    contentOf: { length: MAX_TEXT, read: contentOf },
+    createRepeatDetector: {
+      length: 20_000,
+      read: (text) => {
+        const isRepeat = createRepeatDetector()
+        for (const { masked } of readSubject(conversationOf(text)).messages) isRepeat(masked)
+      },
+    },
+  },
   'analyze/cues.ts': {
     isAcknowledgement: { length: MAX_TEXT, starts: ['', 'ok'], read: isAcknowledgement },
     saysSolved: { length: MAX_TEXT, starts: ['', 'no, '], read: saysSolved },
@@ -233,7 +291,6 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         createJudge(NO_COLUMNS)({ columns: ['a', 'timestamp'], values: [text, text], isText: true }),
     },
   },
-  'analyze/builtin/language.rules.ts': { languageByWords: { length: 20_000, read: languageByWords } },
   'feedback/rules.ts': {
     checkValue: { length: 4 * MEBIBYTE, read: (text) => checkValue('string', text, 'a') },
   },
@@ -571,9 +628,11 @@ function attempt(read: () => unknown): void {
 
 /** Exported functions of files of rules that read no text, or only what was checked before, or hand it on to one that is here. */
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
+  'analyze/builtin/outcome.rules.ts': ['judge'],
   'assets/rules.ts': ['keepsUrl'],
   'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
-  'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'isPerson'],
+  'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'idsOf', 'isPerson'],
+  'agents/sessions/people.rules.ts': ['claimsOf'],
   'agents/ingest/event.rules.ts': ['decide', 'idsToLoad', 'revisionKey'],
   'agents/ingest/request.rules.ts': [
     'checkRequest',

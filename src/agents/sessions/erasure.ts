@@ -12,7 +12,7 @@ import { createEraser } from '../../people/erasure.ts'
 import type { Json, Tx } from '../../platform/db/pool.ts'
 import type { NewId } from '../../platform/ids.ts'
 import type { Participant } from '../model.ts'
-import { type Aliases, aliasOf, eraseBody, eraseParticipant, isPerson } from './erasure.rules.ts'
+import { type Aliases, aliasOf, eraseBody, eraseParticipant, idsOf, isPerson } from './erasure.rules.ts'
 import * as store from './erasure.store.ts'
 
 /** Sessions that one step searches. */
@@ -62,7 +62,14 @@ const step = (next: State, counts: ErasureStep['counts'] = {}): ErasureStep => (
 
 async function scan(tx: Tx, person: ErasedPerson, state: State): Promise<ErasureStep> {
   const { organizationId, requestedAt } = person
-  const rows = await store.scanSessions(tx, organizationId, person, requestedAt, state.scanned, SCANNED)
+  const rows = await store.scanSessions(
+    tx,
+    organizationId,
+    idsOf(person),
+    requestedAt,
+    state.scanned,
+    SCANNED,
+  )
   const last = rows.at(-1)
   return step({
     scanned: last === undefined ? state.scanned : [last.microseconds, last.id],
@@ -82,7 +89,8 @@ async function open(
 ): Promise<ErasureStep> {
   const scope = { organizationId: person.organizationId, sessionId: id }
   const session = await store.lockForErasure(tx, scope)
-  const mine = session?.participants.filter((participant) => isPerson(participant, person)) ?? []
+  const ids = idsOf(person)
+  const mine = session?.participants.filter((participant) => isPerson(participant, ids)) ?? []
   if (session === null || mine.length === 0) return step(state)
   const aliases = Object.fromEntries(
     mine.flatMap(({ externalId }) => (externalId === undefined ? [] : [[externalId, `erased-${newId()}`]])),
@@ -93,6 +101,11 @@ async function open(
     mine.includes(participant) ? eraseParticipant(participant, aliases) : participant,
   )
   await store.saveErasedSession(tx, scope, { participants, context: eraser.value(session.context) })
+  await store.unlinkParticipants(
+    tx,
+    scope,
+    mine.map(({ externalId = '' }) => externalId),
+  )
   const current: Current = { id, part: 'events', aliases, names, after: [-1] }
   return step({ ...state, current }, { sessions: 1 })
 }
@@ -101,8 +114,8 @@ function namesOf({ displayName, username }: Participant): readonly string[] {
   return [displayName, username].flatMap((name) => (name === undefined ? [] : [name.trim()]))
 }
 
-const eraserOf = ({ email, names }: ErasedPerson, others: readonly string[]) =>
-  createEraser({ email, names: [...names, ...others] })
+const eraserOf = (person: ErasedPerson, others: readonly string[]) =>
+  createEraser({ ...person, names: [...person.names, ...others] })
 
 /** Erases the next portion of the session's events, revisions or signals. */
 async function proceed(

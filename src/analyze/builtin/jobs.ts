@@ -1,0 +1,39 @@
+/** The text jobs of the built-in analyser. */
+import type { Insight, Subject } from '../insight.ts'
+import { analyzeByRules } from './analyze.ts'
+import { type Embed, loadEmbed, packVector } from './embed.ts'
+import { type DetectLanguage, loadLanguage } from './language.ts'
+
+export interface InsightJobs {
+  /** The insight of each subject. `rules` skips the trained head, which costs most of the time. */
+  readonly insight: {
+    readonly input: { readonly subjects: readonly Subject[]; readonly tier: 'rules' | 'all' }
+    readonly output: readonly Insight[]
+  }
+  /** A vector of 512 signed bytes for each text, in base64. English only. */
+  readonly embed: {
+    readonly input: { readonly texts: readonly string[] }
+    readonly output: readonly string[]
+  }
+}
+
+type Doers = {
+  readonly [J in keyof InsightJobs]: (input: InsightJobs[J]['input']) => Promise<InsightJobs[J]['output']>
+}
+
+/** Runs the jobs in the calling process. Loads what a job needs with the first such job. */
+export function createInsightDoers(): Doers {
+  let language: Promise<DetectLanguage> | null = null
+  let embed: Promise<Embed> | null = null
+  return {
+    async insight({ subjects }) {
+      language ??= loadLanguage()
+      const detect = await language
+      return subjects.map((subject) => analyzeByRules(subject, detect))
+    },
+    async embed({ texts }) {
+      embed ??= loadEmbed()
+      return (await (await embed)(texts)).map(packVector)
+    },
+  }
+}
