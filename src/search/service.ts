@@ -5,7 +5,6 @@
  * places, in turns by organization, and each statement has a time limit. So searches of one organization do not delay those of another.
  */
 
-import { visibleText } from '../agents/events/visibility.ts'
 import type { Conversations } from '../agents/reads/service.ts'
 import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
@@ -16,9 +15,8 @@ import { errorCode } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
-import { highlightOf, markRuns, plainLine } from './highlight.rules.ts'
 import { RANKED } from './model.ts'
-import { MAX_PASSAGE } from './passage.rules.ts'
+import { present, type Shown } from './present.ts'
 import {
   anyOf,
   marked,
@@ -53,16 +51,8 @@ export interface SearchRequest {
 /** A result, and the time to which ages were counted on its page. */
 export type After = readonly [microseconds: number, score: string, id: number, isCorrected: number]
 
-export interface Result {
-  readonly channel: Channel
-  readonly id: string
-  readonly feedbackSourceId: number | null
-  readonly title: string | null
-  /** With the markers of highlight.rules.ts. */
-  readonly headline: string
-  readonly occurredAt: Date
-  readonly personId: string | null
-  readonly startSec: number | null
+/** A passage with its place in the order. */
+export interface Result extends Shown {
   readonly score: number
   readonly after: After
 }
@@ -225,7 +215,7 @@ async function find(
 }
 
 /** The row after the page. It is not shown. */
-const BEYOND: Omit<Result, 'score' | 'after'> = {
+const BEYOND: Shown = {
   channel: 'conversation',
   id: '',
   feedbackSourceId: null,
@@ -254,57 +244,4 @@ async function rank(
     if (examined === null || seen < examined || matches > RANKED) return rows
   }
   return []
-}
-
-type Shown = Omit<Result, 'score' | 'after'>
-
-async function present(
-  tx: Tx,
-  organizationId: string,
-  hits: readonly { readonly id: number }[],
-  query: string,
-  written: string,
-): Promise<ReadonlyMap<number, Shown>> {
-  if (hits.length === 0) return new Map()
-  const rows = await store.readPassages(
-    tx,
-    organizationId,
-    hits.map(({ id }) => id),
-  )
-  const lines = rows.map(({ content }) => plainLine(visibleText(content, MAX_PASSAGE)))
-  const highlights = lines.map(highlightOf)
-  const texts = rows.map(({ configuration }, n) => ({ configuration, ...highlights[n]! }))
-  const headlines = await store.headlines(tx, texts, query)
-  const byNumber = new Map(headlines.map(({ n, headline }) => [n - 1, headline]))
-  return new Map(
-    rows.map((row, n) => {
-      const headline = markRuns(lines[n]!, written) ?? highlights[n]!.restore(byNumber.get(n) ?? '')
-      return [row.id, shownOf(row, headline)]
-    }),
-  )
-}
-
-function shownOf(row: store.PassageRow, headline: string): Shown {
-  const speaker = participantOf(row)
-  const name = speaker?.displayName ?? speaker?.username ?? speaker?.email
-  return {
-    channel: row.channel,
-    id: row.subjectId,
-    feedbackSourceId: row.feedbackSourceId,
-    title: name ?? row.name,
-    headline,
-    occurredAt: row.occurredAt,
-    personId: row.personUuid,
-    startSec: row.startSec,
-  }
-}
-
-/** Who wrote the message, or the only participant of the conversation. */
-function participantOf({
-  participants,
-  participantExternalId,
-}: store.PassageRow): store.Participant | undefined {
-  const all = participants ?? []
-  if (participantExternalId === null) return all.length === 1 ? all[0] : undefined
-  return all.find(({ externalId }) => externalId === participantExternalId)
 }

@@ -11,7 +11,7 @@ import { clausesOf } from '../../src/analyze/builtin/clauses.rules.ts'
 import { ENGLISH } from '../../src/analyze/builtin/cues/english.ts'
 import { findingsByRules } from '../../src/analyze/builtin/findings.rules.ts'
 import { hasKind } from '../../src/analyze/builtin/kinds.rules.ts'
-import { languageByWords, languageByWords } from '../../src/analyze/builtin/language.rules.ts'
+import { languageByWords } from '../../src/analyze/builtin/language.rules.ts'
 import { isTask, mask } from '../../src/analyze/builtin/mask.rules.ts'
 import { isQuestion } from '../../src/analyze/builtin/questions.rules.ts'
 import { readSubject, wordsOfCustomer } from '../../src/analyze/builtin/reading.rules.ts'
@@ -551,7 +551,11 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   },
   'search/highlight.rules.ts': {
     highlightOf: { length: MAX_PASSAGE, read: (text) => highlightOf(text).text },
-    markRuns: { length: MAX_PASSAGE, starts: ['', '請'], read: (text) => markRuns(text, `請求 ${text.slice(0, 190)}`) },
+    markRuns: {
+      length: MAX_PASSAGE,
+      starts: ['', '請'],
+      read: (text) => markRuns(text, `請求 ${text.slice(0, 190)}`),
+    },
     plainLine: { length: MAX_PASSAGE, read: plainLine },
     toHtml: { length: MAX_PASSAGE, starts: ['', '\uE000'], read: toHtml },
   },
@@ -719,7 +723,13 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'people/rules.ts': ['personDraft'],
   'recordings/rules.ts': ['assertOrder', 'awaitedOf', 'changeOf', 'draftOf', 'orderOfList', 'samePerson'],
   'search/highlight.rules.ts': ['toText'],
-  'search/passage.rules.ts': ['configurationOf', 'fieldPassages', 'languageSample', 'pairsOf', 'speechPassages'],
+  'search/passage.rules.ts': [
+    'configurationOf',
+    'fieldPassages',
+    'languageSample',
+    'pairsOf',
+    'speechPassages',
+  ],
   // Queries that PostgreSQL made of at most 200 characters.
   'search/query.rules.ts': ['anyOf', 'markOf', 'withPrefix', 'withSimilar', 'wordsIn'],
   'sign-in/link.rules.ts': ['mailBaseUrl'],
