@@ -68,6 +68,9 @@ import { eraseParticipations, moveParticipationsOf, recordingsOfPerson } from '.
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings } from './recordings/service.ts'
+import { passageActor } from './search/actor.ts'
+import { searchOperations } from './search/routes.ts'
+import { createSearch } from './search/service.ts'
 import { signInActor } from './sign-in/actor.ts'
 import { sessionOperations } from './sign-in/routes.ts'
 import { createSignIn, type SignIn, signInMaintenance } from './sign-in/service.ts'
@@ -124,7 +127,8 @@ export function createFeatures(deps: Deps): Features {
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const conversations = createConversations(deps)
-  const insight = createInsight({ ...deps, folders, conversations, recordings })
+  const search = createSearch({ ...deps, folders, conversations })
+  const insight = createInsight({ ...deps, folders, conversations })
   const movers = [moveRecordsOf, moveParticipationsOf, ...movePeopleOfSessions]
   const directory = createDirectory({
     ...deps,
@@ -142,7 +146,7 @@ export function createFeatures(deps: Deps): Features {
     uploadReceiver,
     playback,
     readLog: createReadLog(deps),
-    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight, timeline }),
+    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight, search, timeline }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(conversations),
@@ -163,6 +167,7 @@ export function createFeatures(deps: Deps): Features {
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...timelineOperations(timeline),
+      ...searchOperations(search),
       ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
       ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
@@ -176,6 +181,7 @@ export function createFeatures(deps: Deps): Features {
     actors: [
       sessionActor(deps),
       analysisActor(deps),
+      passageActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
       meetingActor(deps),

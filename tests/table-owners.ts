@@ -42,6 +42,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   mcp: ['mcp_question', 'mcp_session'],
   projects: ['project', 'project_session'],
   recordings: ['recording', 'recording_folder', 'recording_participant'],
+  search: ['search_configuration', 'search_passage'],
   'sign-in': ['sign_in_request'],
   transcripts: ['transcript_search', 'transcript_utterance'],
   uploads: ['upload', 'upload_garbage', 'upload_part'],
@@ -62,6 +63,24 @@ export const EXCEPTIONS: readonly Exception[] = [
     'agent_event',
     'agent_session',
     'agent_session_person',
+    'feedback_record',
+    'feedback_source',
+    'person',
+    'person_alias',
+    'recording',
+    'recording_participant',
+    'transcript_utterance',
+  ].map((table) => ({
+    table,
+    folder: 'search',
+    reason:
+      'What was said on every channel is indexed and shown, with the conditions of access of its owner.',
+  })),
+  ...[
+    'agent_application',
+    'agent_event',
+    'agent_session',
+    'agent_session_person',
     'agent_signal',
     'feedback_record',
     'feedback_source',
@@ -72,7 +91,7 @@ export const EXCEPTIONS: readonly Exception[] = [
     table,
     folder: 'insight',
     reason:
-      'Searches and counts read what every channel has heard, with the conditions of access of its owner.',
+      'Counts and timelines read what every channel has heard, with the conditions of access of its owner.',
   })),
   {
     table: 'actor_message',

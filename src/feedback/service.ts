@@ -5,6 +5,7 @@
  * after the objects in the path were found.
  */
 
+import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { type Alongside, together } from '../platform/db/alongside.ts'
 import { withinReach } from '../platform/db/bounded-scan.ts'
@@ -15,7 +16,7 @@ import { AppError } from '../platform/errors.ts'
 import { validate } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { API_TYPE, CreateRecord, type CreateSource } from './model.ts'
-import { personIdOf, type RecordFilter, recordDraft } from './rules.ts'
+import { personIdOf, type RecordFilter, recordDraft, toSearch } from './rules.ts'
 import * as store from './store.ts'
 
 export type { CreatedRow, RecordRow, SourceRow, TimePosition } from './store.ts'
@@ -28,7 +29,7 @@ export const eraseRecordsOf = (tx: Tx, organizationId: string, personId: number)
 /** Gives the records of a merged person to the one who is kept. */
 export const moveRecordsOf: typeof store.moveRecords = (...given) => store.moveRecords(...given)
 
-export type FeedbackDeps = Pick<Deps, 'sql' | 'reads' | 'log'> & {
+export type FeedbackDeps = Pick<Deps, 'sql' | 'reads' | 'log' | 'notifier'> & {
   /** The person of an id, which may be that of a person who was merged. @throws AppError 404 `person_not_found` */
   readonly assertPerson: (organizationId: string, id: number) => Promise<{ readonly id: number }>
 }
@@ -146,7 +147,7 @@ export function createFeedback(deps: FeedbackDeps) {
 }
 
 async function createRecord(
-  { sql, assertPerson }: FeedbackDeps,
+  { sql, notifier, assertPerson }: FeedbackDeps,
   organizationId: string,
   sourceId: number,
   readBody: () => Promise<unknown>,
@@ -159,7 +160,13 @@ async function createRecord(
   const draft = recordDraft(validate(CreateRecord, body))
   for (;;) {
     const record = { ...draft, sourceId, personId }
-    const created = await unlessErased(() => store.insertRecord(sql, organizationId, record))
+    const created = await unlessErased(() =>
+      transactionWithOutbox({ sql, notifier }, async (tx, outbox) => {
+        const row = await store.insertRecord(tx, organizationId, record)
+        if (row !== undefined) await outbox.send(toSearch(organizationId, [row.id]))
+        return row
+      }),
+    )
     if (created === 'person_gone') {
       // Erased, or merged into another person.
       const now = await current()

@@ -4,6 +4,7 @@ import type { Deps } from '../container.ts'
 import type { Insight } from '../insight/service.ts'
 import type { Timeline } from '../insight/timeline/service.ts'
 import type { Projects } from '../projects/service.ts'
+import type { Search } from '../search/service.ts'
 import { createLegacySessions, deleteExpired } from './legacy/sessions.ts'
 import type { Serving } from './serving.ts'
 import { insightTools } from './tools/insight-tools.ts'
@@ -23,6 +24,7 @@ export interface ToolsDeps extends Pick<Deps, 'sql' | 'log' | 'config'> {
   readonly projects: Projects
   readonly insight: Insight
   readonly timeline: Timeline
+  readonly search: Search
   readonly codingSessions: SessionToolsDeps['sessions']
   readonly sessionUploads: SessionToolsDeps['uploads']
 }
@@ -33,12 +35,13 @@ export function createTools({
   sessionUploads,
   insight,
   timeline,
+  search,
   ...deps
 }: ToolsDeps): Tools {
   const tools = [
     ...projectTools(projects),
     ...sessionTools({ sessions: codingSessions, uploads: sessionUploads }),
-    ...insightTools(insight, deps.config.publicBaseUrl),
+    ...insightTools({ insight, search }, deps.config.publicBaseUrl),
     timelineTool(timeline, deps.config.publicBaseUrl),
   ]
   const sessions = createLegacySessions(deps)

@@ -5,6 +5,7 @@ import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
 import { formMessages } from './form.ts'
 import { meetingMessages } from './meeting.ts'
+import { passageMessages } from './passage.ts'
 import { personMergeMessages } from './person-merge.ts'
 import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
@@ -25,6 +26,7 @@ export const ACTOR_KINDS = kindsOf([
   meetingMessages,
   formMessages,
   erasureMessages,
+  passageMessages,
   personMergeMessages,
   webhookMessages,
   webhookDeliveryMessages,

@@ -5,6 +5,8 @@
  * A session is erased in this order: participants, events, superseded revisions, signals. Every step locks the session. After
  * the revisions the erasure makes running analyses outdated, so a finding from the old text cannot come back.
  */
+import type { Send } from '../../actors/types.ts'
+import { reindexSession } from '../../messages/passage.ts'
 import type { ErasedPerson, ErasureReach, ErasureStep } from '../../people/erasure.ts'
 import { createEraser } from '../../people/erasure.ts'
 import type { Json, Tx } from '../../platform/db/pool.ts'
@@ -43,9 +45,9 @@ const START: State = { scanned: null, scanEnded: false, found: [], current: null
 export function sessionErasure({ newId }: { readonly newId: NewId }): ErasureReach {
   return {
     name: 'sessions',
-    async step(tx, person, from) {
+    async step(tx, person, from, send) {
       const state = (from as State | null) ?? START
-      if (state.current !== null) return proceed(tx, person, state, state.current)
+      if (state.current !== null) return proceed(tx, person, state, state.current, send)
       const [id, ...found] = state.found
       if (id !== undefined) return open(tx, person, { ...state, found }, id, newId)
       return state.scanEnded ? { next: null, counts: {} } : scan(tx, person, state)
@@ -116,14 +118,23 @@ const eraserOf = (person: ErasedPerson, others: readonly string[]) =>
   createEraser({ ...person, names: [...person.names, ...others] })
 
 /** Erases the next portion of the session's events, revisions or signals. */
-async function proceed(tx: Tx, person: ErasedPerson, state: State, current: Current): Promise<ErasureStep> {
+async function proceed(
+  tx: Tx,
+  person: ErasedPerson,
+  state: State,
+  current: Current,
+  send: Send,
+): Promise<ErasureStep> {
   const scope = { organizationId: person.organizationId, sessionId: current.id }
   if ((await store.lockForErasure(tx, scope)) === null) return step({ ...state, current: null })
   const { after, counts, isLast } = await PARTS[current.part](tx, scope, person, current)
   if (!isLast) return step({ ...state, current: { ...current, after } }, counts)
   const next = FOLLOWING[current.part]
   // All events are erased now. Analyses that read them before are refused.
-  if (next?.part === 'signals') await store.refuseAnalyses(tx, scope)
+  if (next?.part === 'signals') {
+    await store.refuseAnalyses(tx, scope)
+    await send([reindexSession(scope.organizationId, scope.sessionId)])
+  }
   return step({ ...state, current: next === null ? null : { ...current, ...next } }, counts)
 }
 
