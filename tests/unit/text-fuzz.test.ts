@@ -654,6 +654,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   ],
   'agents/sessions/turn.rules.ts': ['effectsOf', 'processingStatusOf', 'statusByCount'],
   'agents/sessions/progress.rules.ts': ['advance', 'signalOf'],
+  'coding-sessions/erasure.rules.ts': ['patternsOf'],
   'coding-sessions/event-id.rules.ts': ['hashOf'],
   // `formatOf` reads each line.
   'coding-sessions/formats/detect.rules.ts': ['detectFormat'],
