@@ -1,6 +1,7 @@
 /** The outcome of a conversation and the sentiment at its end, out of its findings. Pure. */
-import type { Found, Kind, Outcome, Sentiment } from '../insight.ts'
+import { type Found, KINDS, type Kind, type Outcome, type Sentiment } from '../insight.ts'
 import { NO_LUCK } from './cues/turns.ts'
+import type { Scored } from './combine.rules.ts'
 import type { Reading } from './reading.rules.ts'
 
 export interface Judgement {
@@ -20,13 +21,21 @@ const OPEN: ReadonlySet<Kind> = new Set([
 ])
 const PLEASED: ReadonlySet<Kind> = new Set(['praise', 'resolved_confirmation'])
 
+/** From this score on a piece of the last message counts for the outcome. Lower than for a finding, because several kinds mean the same. */
+const CLEAR = 0.5
+
 /** Outcome (null for feedback) and sentiment. */
-export function judge(reading: Reading, findings: readonly Found[]): Judgement {
+export function judge(
+  reading: Reading,
+  findings: readonly Found[],
+  scored: readonly Scored[],
+): Judgement {
   const open = lastOf(findings, OPEN)
   const pleased = lastOf(findings, PLEASED)
   if (reading.channel === 'feedback')
     return { outcome: null, sentiment: sentimentOfFeedback(findings, open, pleased) }
-  return judgeConversation(reading, findings, open, pleased)
+  const judgement = judgeByFindings(reading, findings, open, pleased)
+  return judgement.outcome === 'unclear' ? (judgeByStance(reading, scored) ?? judgement) : judgement
 }
 
 function sentimentOfFeedback(
@@ -40,7 +49,7 @@ function sentimentOfFeedback(
   return isSerious ? 'negative' : 'neutral'
 }
 
-function judgeConversation(
+function judgeByFindings(
   { messages, endsWithReply }: Reading,
   findings: readonly Found[],
   open: Found | null,
@@ -62,6 +71,28 @@ function judgeConversation(
   const onlyLeaves = findings.filter(({ kind }) => OPEN.has(kind)).every(({ kind }) => kind === 'churn_risk')
   return { outcome: onlyLeaves ? 'unclear' : 'unresolved', sentiment: 'negative' }
 }
+
+/** What the customer's last message says to the words of the company before it. Null if it says neither. */
+function judgeByStance({ messages }: Reading, scored: readonly Scored[]): Judgement | null {
+  const last = messages.at(-1)
+  if (last === undefined || last.reply === null || last.isPolite || last.isTask) return null
+  const mine = scored.filter(({ piece }) => piece.index === last.index)
+  const highest = (kinds: ReadonlySet<Kind>) =>
+    KINDS.reduce(
+      (most, kind, number) =>
+        kinds.has(kind) ? Math.max(most, ...mine.map(({ scores }) => scores[number] ?? 0)) : most,
+      0,
+    )
+  const bad = highest(OPEN)
+  const good = highest(SOLVED)
+  if (good >= CLEAR && good > bad) return { outcome: 'resolved', sentiment: 'positive' }
+  if (bad >= CLEAR && bad > good && bad > highest(ASKED))
+    return { outcome: 'unresolved', sentiment: 'negative' }
+  return null
+}
+
+const SOLVED: ReadonlySet<Kind> = new Set(['resolved_confirmation'])
+const ASKED: ReadonlySet<Kind> = new Set(['question', 'feature_request'])
 
 function lastOf(findings: readonly Found[], kinds: ReadonlySet<Kind>): Found | null {
   return findings.reduce<Found | null>(
