@@ -19,7 +19,7 @@ const LOWEST = 0.35
 /** Where the clauses do not reach the precision. In real items this score was right. */
 const HIGHEST = 0.6
 /** A finding by rules falls below this. */
-const VETO = 0.15
+const VETO = 0.1
 
 const CURVE = [500, 1_000, 2_000, 4_000, 6_000]
 

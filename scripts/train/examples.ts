@@ -29,7 +29,9 @@ export async function examplesOf(
       .slice(0, MAX_CLAUSE),
   )
   // Texts of similar length go together, because a batch takes as long as its longest text.
-  const order = texts.map((_, index) => index).sort((a, b) => (texts[a] ?? '').length - (texts[b] ?? '').length)
+  const order = texts
+    .map((_, index) => index)
+    .sort((a, b) => (texts[a] ?? '').length - (texts[b] ?? '').length)
   const embeddings = new Map<number, Float32Array>()
   for (let start = 0; start < order.length; start += BATCH) {
     const batch = order.slice(start, start + BATCH)

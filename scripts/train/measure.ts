@@ -16,10 +16,7 @@ export function averagePrecision(scored: readonly Scored[]): number {
 }
 
 /** The lowest score above which at least this part is right. 2 if there is none. */
-export function thresholdFor(
-  precision: number,
-  scored: readonly Scored[],
-): number {
+export function thresholdFor(precision: number, scored: readonly Scored[]): number {
   const MIN_RIGHT = 20
   let right = 0
   let threshold = 2

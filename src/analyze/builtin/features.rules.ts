@@ -6,9 +6,6 @@ import type { Cues } from './cues/cues.ts'
 import { isPoliteOnly, isSarcastic, NO_LUCK } from './cues/turns.ts'
 import { hasKind } from './kinds.rules.ts'
 
-/** Number of the features that `formOf` returns. */
-export const FORM_FEATURES = KINDS.length + 10
-
 /** Zeros and ones: a cue for each kind, then the form. The texts are clauses of one piece. */
 export function formOf(clauses: readonly Clause[], channel: Channel, language: Cues): Float32Array {
   const place = { channel, isAnswered: true }

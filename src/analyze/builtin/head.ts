@@ -29,6 +29,6 @@ export function loadHead(): Head {
   }
 }
 
-function byKind(valueOf: (kind: Kind) => number): Thresholds {
-  return Object.fromEntries(KINDS.map((kind) => [kind, valueOf(kind)])) as Record<Kind, number>
+function byKind(of: (kind: Kind) => number): Thresholds {
+  return Object.fromEntries(KINDS.map((kind) => [kind, of(kind)])) as Record<Kind, number>
 }

@@ -12,7 +12,10 @@ export interface InsightJobs {
     readonly output: readonly Insight[]
   }
   /** A vector of 512 signed bytes for each text, in base64. English only. */
-  readonly embed: { readonly input: { readonly texts: readonly string[] }; readonly output: readonly string[] }
+  readonly embed: {
+    readonly input: { readonly texts: readonly string[] }
+    readonly output: readonly string[]
+  }
 }
 
 type Doers = {

@@ -2,13 +2,13 @@
 import type { Channel } from '../../insight/model.ts'
 import { KINDS } from '../insight.ts'
 import type { Cues } from './cues/cues.ts'
-import { isPoliteOnly } from './cues/turns.ts'
+import { isPoliteOnly, isSarcastic } from './cues/turns.ts'
 import { formOf } from './features.rules.ts'
 import type { Message, Reading } from './reading.rules.ts'
 
 /** Embedding takes most of the time of an analysis, in proportion to the length of the pieces. */
 const MAX_PIECES = 60
-const MAX_READ = 1_800
+const MAX_READ = 750
 
 export interface Piece {
   /** Number of the message in `said`. */
@@ -20,6 +20,9 @@ export interface Piece {
   readonly form: Float32Array
   /** True if the company said something before it. */
   readonly isAnswered: boolean
+  /** True if it follows a “but”. */
+  readonly isContrast: boolean
+  readonly isSarcastic: boolean
 }
 
 /** The pieces in the order of the subject. Of a long subject: the last message, the first, those with cues, and the newest. */
@@ -32,11 +35,14 @@ export function piecesOf({ channel, messages }: Reading, language: Cues): readon
   const urgency = ({ index, form }: Piece) =>
     (index === last ? 4 : 0) + (index === first ? 2 : 0) + (hasCue(form) ? 1 : 0)
   const chosen = new Set<Piece>()
+  const texts = new Set<string>()
   let left = MAX_READ
   for (const piece of pieces.toReversed().toSorted((a, b) => urgency(b) - urgency(a))) {
-    if (chosen.size >= MAX_PIECES || piece.text.length > left) continue
+    const cost = texts.has(piece.text) ? 0 : piece.text.length
+    if (chosen.size >= MAX_PIECES || cost > left) continue
     chosen.add(piece)
-    left -= piece.text.length
+    texts.add(piece.text)
+    left -= cost
   }
   return pieces.filter((piece) => chosen.has(piece))
 }
@@ -58,5 +64,7 @@ function piecesOfMessage(
       text: clause.text,
       form: formOf([clause], channel, language),
       isAnswered: reply !== null,
+      isContrast: clause.contrast,
+      isSarcastic: isSarcastic(clause.text),
     }))
 }

@@ -8,7 +8,8 @@ export const analyzeCommands: readonly Command[] = [
     name: 'analyze eval',
     args: [],
     rest: 'file',
-    summary: 'Measure an analyser with labelled items: the shipped ones, or a file with one JSON object a line',
+    summary:
+      'Measure an analyser with labelled items: the shipped ones, or a file with one JSON object a line',
     flags: {
       engine: { value: 'builtin or model', summary: 'the analyser (default builtin)' },
       'min-precision': {
@@ -56,10 +57,11 @@ async function itemsOf({ rest }: Input) {
 async function analyzerOf(input: Input) {
   const engine = input.flag('engine') ?? 'builtin'
   if (engine !== 'builtin' && engine !== 'model') throw new UsageError('--engine is builtin or model')
-  const { createTextDoers } = await import('../../analyze/text-work.ts')
-  const { createBuiltInAnalyzer } = await import('../../analyze/builtin/builtin.ts')
-  const doers = createTextDoers()
-  const textWork = { run: async (job: keyof typeof doers, data: never) => doers[job](data) }
-  if (engine === 'builtin') return createBuiltInAnalyzer(textWork as never)
-  throw new UsageError('no model server is configured')
+  if (engine === 'model')
+    throw new UsageError('no model server is configured: set ANALYZE_URL and ANALYZE_MODEL')
+  const [{ createTextWorkHere }, { createBuiltInAnalyzer }] = await Promise.all([
+    import('../../analyze/text-work.ts'),
+    import('../../analyze/builtin/builtin.ts'),
+  ])
+  return createBuiltInAnalyzer(createTextWorkHere())
 }
