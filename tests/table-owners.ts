@@ -34,6 +34,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'user_token',
     'user_token_refusal',
   ],
+  insight: ['finding_verdict', 'insight_subject', 'kind_precision'],
   media: ['media_garbage'],
   meetings: ['meeting_join'],
   metadata: ['metadata_field', 'metadata_record', 'metadata_source', 'metadata_value'],
@@ -78,18 +79,20 @@ export const EXCEPTIONS: readonly Exception[] = [
   })),
   ...[
     'agent_application',
+    'agent_event',
     'agent_session',
+    'agent_session_person',
     'agent_signal',
     'feedback_record',
     'feedback_source',
-    'person',
     'recording',
     'recording_participant',
+    'transcript_utterance',
   ].map((table) => ({
     table,
     folder: 'insight',
     reason:
-      'Searches and counts read what every channel has heard, with the conditions of access of its owner.',
+      'Counts and timelines read what every channel has heard, with the conditions of access of its owner.',
   })),
   {
     table: 'actor_message',
