@@ -4,6 +4,7 @@
  */
 import type { Exchange, Finding } from './analyzer.ts'
 import { createInsightDoers, type InsightJobs } from './builtin/jobs.ts'
+import { type DetectLanguage, loadLanguage } from './builtin/language.ts'
 import { findingsOf, loadScore, type Score } from './findings.ts'
 import { pickSentences } from './sentences.ts'
 import { splitAll } from './split.ts'
@@ -21,6 +22,8 @@ export interface TextJobs extends InsightJobs {
   readonly findings: { readonly input: readonly Exchange[]; readonly output: readonly (readonly Finding[])[] }
   /** The most representative sentences of texts. */
   readonly excerpts: { readonly input: Excerpts; readonly output: readonly string[] }
+  /** The language of each text as an ISO 639-1 code; null if it cannot be told. */
+  readonly languages: { readonly input: readonly string[]; readonly output: readonly (string | null)[] }
 }
 export type TextJob = keyof TextJobs
 
@@ -49,6 +52,7 @@ type Doers = { readonly [J in TextJob]: (input: TextJobs[J]['input']) => Promise
 /** Runs the jobs in the calling process. Loads the language model with the first job that needs it. */
 export function createTextDoers(load: () => Promise<Score> = loadScore): Doers {
   let loading: Promise<Score> | null = null
+  let detecting: Promise<DetectLanguage> | null = null
   return {
     async findings(exchanges) {
       loading ??= load()
@@ -56,6 +60,11 @@ export function createTextDoers(load: () => Promise<Score> = loadScore): Doers {
       return exchanges.map((exchange) => findingsOf(exchange, score))
     },
     ...createInsightDoers(),
+    async languages(texts) {
+      detecting ??= loadLanguage()
+      const detect = await detecting
+      return texts.map(detect)
+    },
     excerpts: async ({ texts, ...limits }) => pickSentences(splitAll(texts), limits),
   }
 }
