@@ -34,6 +34,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'user_token',
     'user_token_refusal',
   ],
+  insight: ['finding_verdict', 'insight_subject', 'kind_precision'],
   media: ['media_garbage'],
   meetings: ['meeting_join'],
   metadata: ['metadata_field', 'metadata_record', 'metadata_source', 'metadata_value'],
