@@ -19,6 +19,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'coding-sessions': ['coding_session', 'coding_session_event', 'coding_session_upload'],
   feedback: ['feedback_record', 'feedback_source'],
+  findings: ['insight_subject'],
   folders: ['folder', 'upload_batch'],
   identity: [
     'agent_secret',
@@ -90,6 +91,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: 'A project lists and associates only sessions that the caller may see.',
   },
   { table: 'folder', folder: 'recordings', reason: 'A recording is read with its visible folders.' },
+  {
+    table: 'insight_subject',
+    folder: 'agents',
+    reason: 'A session is read with its outcome.',
+  },
   {
     table: 'organization',
     folder: 'audit',

@@ -20,6 +20,10 @@ const NEVER_NULL_THERE = [
   ['src/recordings/transcript.store.ts', 'contentType'], // only media that are ready
   ['src/recordings/transcript.store.ts', 'isAudio'],
   ['src/recordings/transcript.store.ts', 'objectKey'],
+  ['src/agents/reads/signals.store.ts', 'externalEventId'], // signals of sessions: the constraint agent_signal_channel
+  ['src/agents/reads/signals.store.ts', 'sequence'],
+  ['src/agents/reads/signals.store.ts', 'revision'],
+  ['src/agents/sessions/erasure.store.ts', 'sequence'],
 ] as const
 
 function isKnown(mistake: string): boolean {
