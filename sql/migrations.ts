@@ -35,6 +35,7 @@ import mediaUploadWebhooks from './migrations/0037_media_upload_webhooks.sql' wi
 import auditByAction from './migrations/0041_audit_by_action.sql' with { type: 'text' }
 import onePerson from './migrations/0045_one_person.sql' with { type: 'text' }
 import timelineIndexes from './migrations/0046_timeline_indexes.sql' with { type: 'text' }
+import searchPassage from './migrations/0047_search_passage.sql' with { type: 'text' }
 import findings from './migrations/0053_findings.sql' with { type: 'text' }
 import findingIndexes from './migrations/0054_finding_indexes.sql' with { type: 'text' }
 
@@ -74,6 +75,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 41, name: 'audit_by_action', source: auditByAction },
   { number: 45, name: 'one_person', source: onePerson },
   { number: 46, name: 'timeline_indexes', source: timelineIndexes },
+  { number: 47, name: 'search_passage', source: searchPassage },
   { number: 53, name: 'findings', source: findings },
   { number: 54, name: 'finding_indexes', source: findingIndexes },
 ]

@@ -3,6 +3,7 @@
  * can be killed, so a text that hangs a tool disturbs neither a worker thread nor other work.
  */
 import { createInsightDoers, type InsightJobs } from './builtin/jobs.ts'
+import { type DetectLanguage, loadLanguage } from './builtin/language.ts'
 import { pickSentences } from './sentences.ts'
 import { splitAll } from './split.ts'
 
@@ -17,6 +18,8 @@ export interface Excerpts {
 export interface TextJobs extends InsightJobs {
   /** The most representative sentences of texts. */
   readonly excerpts: { readonly input: Excerpts; readonly output: readonly string[] }
+  /** The language of each text as an ISO 639-1 code; null if it cannot be told. */
+  readonly languages: { readonly input: readonly string[]; readonly output: readonly (string | null)[] }
 }
 export type TextJob = keyof TextJobs
 
@@ -42,10 +45,16 @@ export class TextWorkError extends Error {
 
 type Doers = { readonly [J in TextJob]: (input: TextJobs[J]['input']) => Promise<TextJobs[J]['output']> }
 
-/** Runs the jobs in the calling process. */
+/** Runs the jobs in the calling process. Loads the detector of languages with the first job that needs it. */
 export function createTextDoers(): Doers {
+  let detecting: Promise<DetectLanguage> | null = null
   return {
     ...createInsightDoers(),
+    async languages(texts) {
+      detecting ??= loadLanguage()
+      const detect = await detecting
+      return texts.map(detect)
+    },
     excerpts: async ({ texts, ...limits }) => pickSentences(splitAll(texts), limits),
   }
 }

@@ -1,7 +1,7 @@
 /** SQL that reads what one person said and took part in. */
 import type { Query } from '../platform/db/pool.ts'
 import type { Period } from './model.ts'
-import { type Fragment, within } from './search.store.ts'
+import { type Fragment, within } from './period.store.ts'
 
 /** Conversations among which those of a person are looked for. */
 export const SEARCHED_CONVERSATIONS = 1_000

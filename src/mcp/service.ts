@@ -3,6 +3,7 @@ import type { MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { Insight } from '../insight/service.ts'
 import type { Projects } from '../projects/service.ts'
+import type { Search } from '../search/service.ts'
 import { createLegacySessions, deleteExpired } from './legacy/sessions.ts'
 import type { Serving } from './serving.ts'
 import { insightTools } from './tools/insight-tools.ts'
@@ -20,6 +21,7 @@ export interface Tools {
 export interface ToolsDeps extends Pick<Deps, 'sql' | 'log' | 'config'> {
   readonly projects: Projects
   readonly insight: Insight
+  readonly search: Search
   readonly codingSessions: SessionToolsDeps['sessions']
   readonly sessionUploads: SessionToolsDeps['uploads']
 }
@@ -29,12 +31,13 @@ export function createTools({
   codingSessions,
   sessionUploads,
   insight,
+  search,
   ...deps
 }: ToolsDeps): Tools {
   const tools = [
     ...projectTools(projects),
     ...sessionTools({ sessions: codingSessions, uploads: sessionUploads }),
-    ...insightTools(insight, deps.config.publicBaseUrl),
+    ...insightTools({ insight, search }, deps.config.publicBaseUrl),
   ]
   const sessions = createLegacySessions(deps)
   let loaded: Promise<Serving> | null = null

@@ -43,9 +43,9 @@ export function identify(tx: Query, claims: readonly Claim[]) {
         and e.requested_at >= w.since
         and (
           e.public_id = w."publicId"
-          or e.terms -> 'publicIds' @> to_jsonb(w."publicId"::text)
+          or e.terms -> 'formerPublicIds' @> to_jsonb(w."publicId"::text)
           or lower(e.terms ->> 'email') = lower(w.email)
-          or e.terms -> 'emails' @> to_jsonb(lower(w.email))
+          or e.terms -> 'formerEmails' @> to_jsonb(lower(w.email))
         )
       limit 1
     ) erasure on true

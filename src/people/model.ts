@@ -90,6 +90,12 @@ export const Person = named(
   }),
 )
 
+export const MergePerson = Type.Object({
+  personId: uuid(
+    'The `uuid` of the person who is merged into the person of the path. It goes on meaning the person who is kept.',
+  ),
+})
+
 export const PersonPage = positionedPageOf(Person)
 
 export const PersonQuery = Type.Object({

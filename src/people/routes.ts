@@ -5,8 +5,18 @@ import { recorded } from '../audit/change.ts'
 import { accepted, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
 import { integerId, integerIdOf, moment, uuidOf } from '../http/parameters.ts'
-import type { Directory, Erasure, PersonRow } from './directory.ts'
-import { LEFT_BY_ERASURE, Person, PersonErasure, PersonPage, PersonQuery, PutPerson } from './model.ts'
+import { isUuid } from '../platform/ids.ts'
+import type { Directory, Erasure, PersonRef, PersonRow } from './directory.ts'
+import type { Merge } from './merge.ts'
+import {
+  LEFT_BY_ERASURE,
+  MergePerson,
+  Person,
+  PersonErasure,
+  PersonPage,
+  PersonQuery,
+  PutPerson,
+} from './model.ts'
 
 const PEOPLE = '/v3/rest/people'
 const PERSON = `${PEOPLE}/{personId}`
@@ -18,12 +28,23 @@ const NO_ERASURE = 'person_erasure_not_found'
 
 const order = keyset('people', ['integer', 'integer'])
 
+/** The path parameter with the `id` or the `uuid` of a person. */
+export const personIdParameter = Type.Union([integerIdOf('person'), uuidOf('person')], {
+  description:
+    'The `id` or the `uuid` of the person. That of a person who was merged means the one who was kept.',
+})
+
+/** @throws AppError 404 `person_not_found` if it is neither */
+export const personRef = (text: string): PersonRef =>
+  isUuid(text) ? text.toLowerCase() : integerId(text, NOT_FOUND)
+
 /** Everything under `/v3/rest/people` and `/v3/rest/person-erasures`. */
 export function peopleOperations(directory: Directory): readonly Operation[] {
   return [
     putPerson(directory),
     listPeople(directory),
     getPerson(directory),
+    mergePeople(directory),
     erasePerson(directory),
     getErasure(directory),
   ]
@@ -85,10 +106,11 @@ const getPerson = (directory: Directory) =>
     id: 'getPerson',
     method: 'GET',
     path: PERSON,
-    params: { personId: integerIdOf('person') },
+    params: { personId: personIdParameter },
     tag: TAG,
     summary: 'Read a person',
-    description: 'Answers 404 if the organization has no such person.',
+    description:
+      'Answers 404 if the organization has no such person. The id of a person who was merged gives the one who was kept.',
     access: 'organizationOrUser',
     role: 'viewer',
     reads: { action: 'person.read', object: 'personId' },
@@ -96,9 +118,44 @@ const getPerson = (directory: Directory) =>
     success: { status: 200, description: 'The person', schema: Person },
     errors: [NOT_FOUND],
     async handler({ principal, param, query }) {
-      const person = await directory.get(principal.organizationId, integerId(param('personId'), NOT_FOUND))
+      const person = await directory.get(principal.organizationId, personRef(param('personId')))
       query()
       return ok(resourceOf(person))
+    },
+  })
+
+const mergePeople = (directory: Directory) =>
+  operation({
+    id: 'mergePeople',
+    method: 'POST',
+    path: `${PERSON}/merge`,
+    params: { personId: personIdParameter },
+    tag: TAG,
+    summary: 'Merge two people',
+    description:
+      'The person of `personId` becomes part of the person of the path, for good: feedback records, participations in recordings and agent ' +
+      'conversations, and signals move. Names, e-mail address and company only fill gaps. The ids of the merged person go on working ' +
+      'and mean the person who is kept, and so does the e-mail address. If there is much to move, the rest moves in the background; ' +
+      'answers show it under the person who is kept from the start. A retry answers the same.',
+    access: 'organizationOrUser',
+    role: 'analyst',
+    body: MergePerson,
+    example: { personId: '0198c1f0-0000-7000-8000-000000000002' },
+    success: { status: 200, description: 'The person who is kept', schema: Person },
+    errors: [NOT_FOUND],
+    async handler(call) {
+      const { organizationId } = call.principal
+      const ref = personRef(call.param('personId'))
+      // 404 before 400: the person of the path comes first.
+      await directory.get(organizationId, ref)
+      const { personId } = await call.body()
+      const also = recorded<Merge>(
+        call,
+        'person.merged',
+        ({ person }) => person.id,
+        ({ mergedId }) => ({ mergedId }),
+      )
+      return ok(resourceOf(await directory.merge(organizationId, ref, personId.toLowerCase(), also)))
     },
   })
 
@@ -107,7 +164,7 @@ const erasePerson = (directory: Directory) =>
     id: 'erasePerson',
     method: 'DELETE',
     path: PERSON,
-    params: { personId: integerIdOf('person') },
+    params: { personId: personIdParameter },
     tag: TAG,
     summary: 'Erase a person',
     description:
@@ -125,14 +182,14 @@ const erasePerson = (directory: Directory) =>
     },
     errors: [NOT_FOUND],
     async handler(call) {
-      const id = integerId(call.param('personId'), NOT_FOUND)
+      const ref = personRef(call.param('personId'))
       const also = recorded<Erasure>(
         call,
         'person.erased',
-        () => id,
+        ({ personId }) => personId,
         (erasure) => ({ erasureId: erasure.id }),
       )
-      const erasure = await directory.erase(call.principal.organizationId, id, also)
+      const erasure = await directory.erase(call.principal.organizationId, ref, also)
       return accepted(`${ERASURES}/${erasure.id}`, erasureResource(erasure))
     },
   })

@@ -5,8 +5,9 @@ import type { Tx } from '../platform/db/pool.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
 import * as meetings from './meeting.store.ts'
+import * as ofPeople from './participants.store.ts'
 import { type Participant, samePerson } from './rules.ts'
-import * as store from './store.ts'
+import type * as store from './store.ts'
 
 /** Ids of the recordings in which the person took part. `personId`: the internal id. */
 export function recordingsOfPerson(
@@ -14,7 +15,7 @@ export function recordingsOfPerson(
   organizationId: string,
   personId: number,
 ): Promise<readonly string[]> {
-  return store.recordingsOfPerson(tx, organizationId, personId)
+  return ofPeople.recordingsOfPerson(tx, organizationId, personId)
 }
 
 /** Gives older participants the time of their recording, by which the timeline of a person is ordered. */
@@ -23,7 +24,7 @@ export const participantTimeChange: DataChange = {
   table: 'recording',
   key: 'id',
   rowsPerStep: 500,
-  change: (tx, keys) => store.fillParticipantTimes(tx, keys),
+  change: (tx, keys) => ofPeople.fillParticipantTimes(tx, keys),
 }
 
 /** Longest name of a speaker, in code points. */
@@ -59,9 +60,13 @@ export function fillTimes(
   return meetings.fillTimes(tx, organizationId, recordingId, times)
 }
 
+/** Gives the participations of a merged person to the one who is kept. */
+export const moveParticipationsOf: typeof ofPeople.moveParticipations = (...given) =>
+  ofPeople.moveParticipations(...given)
+
 /** Removes the person from the participants of every recording. @returns the number of participations */
 export function eraseParticipations(tx: Tx, organizationId: string, personId: number): Promise<number> {
-  return store.deleteParticipationsOf(tx, organizationId, personId)
+  return ofPeople.deleteParticipationsOf(tx, organizationId, personId)
 }
 
 /**

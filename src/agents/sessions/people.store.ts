@@ -85,3 +85,56 @@ export async function markLinked(tx: Query, scopes: readonly SessionScope[]): Pr
     from ${sessionTable(tx, scopes)}
     where a.organization_id = s.organization_id and a.id = s.session_id`
 }
+
+/** Gives at most `limit` places in sessions of one person to another. A session may have both. @returns how many */
+export async function moveLinks(
+  tx: Query,
+  organizationId: string,
+  from: number,
+  to: number,
+  limit: number,
+): Promise<number> {
+  const { count } = await tx`
+    with moved as (
+      delete from agent_session_person
+      where organization_id = ${organizationId}
+        and person_id = ${from}
+        and (session_id, participant_external_id) in (
+          select session_id, participant_external_id
+          from agent_session_person
+          where organization_id = ${organizationId} and person_id = ${from}
+          limit ${limit}
+        )
+      returning *
+    ), inserted as (
+      insert into agent_session_person (
+        organization_id, session_id, participant_external_id, person_id, sole, occurred_at
+      )
+      select organization_id, session_id, participant_external_id, ${to}, sole, occurred_at
+      from moved
+      on conflict do nothing
+    )
+    select from moved`
+  return count
+}
+
+/** Gives at most `limit` signals of one person to another. @returns how many */
+export async function moveSignals(
+  tx: Query,
+  organizationId: string,
+  from: number,
+  to: number,
+  limit: number,
+): Promise<number> {
+  const { count } = await tx`
+    update agent_signal
+    set person_id = ${to}
+    where organization_id = ${organizationId}
+      and id in (
+        select id
+        from agent_signal
+        where organization_id = ${organizationId} and person_id = ${from}
+        limit ${limit}
+      )`
+  return count
+}

@@ -13,7 +13,7 @@ import type { DataChange } from '../../platform/db/data-change.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import { newId } from '../../platform/ids.ts'
 import { claimsOf, type ParticipantClaim } from './people.rules.ts'
-import { attributeSignals, markLinked, type PersonOfSession, replacePeople } from './people.store.ts'
+import * as store from './people.store.ts'
 import { type LockedSession, lockSessions } from './progress.store.ts'
 import type { PerSession } from './session-table.store.ts'
 
@@ -57,8 +57,8 @@ async function link(
   const linked = await identifyAll(identify, now, later)
   // Most sessions have neither had nor got a person.
   const changed = linked.filter(({ scope, rows }) => scope.wasLinked || rows.length > 0)
-  if (changed.length > 0) await replacePeople(tx, changed)
-  await attributeSignals(
+  if (changed.length > 0) await store.replacePeople(tx, changed)
+  await store.attributeSignals(
     tx,
     changed.flatMap(({ scope }) => ((scope as LockedSession).watermark < 0 ? [] : [scope])),
   )
@@ -74,7 +74,7 @@ function firstOf(due: readonly Unlinked[]): readonly Unlinked[] {
   })
 }
 
-interface LinkedSession extends PerSession<PersonOfSession> {
+interface LinkedSession extends PerSession<store.PersonOfSession> {
   readonly scope: LockedSession
 }
 
@@ -104,12 +104,15 @@ async function identifyAll(
 /** Participants without an id of their own may be one person. */
 function peopleOf(
   found: readonly (ParticipantClaim & { readonly identity: Identity })[],
-): readonly PersonOfSession[] {
+): readonly store.PersonOfSession[] {
   const people = found.flatMap(({ externalId, sole, identity }) =>
     typeof identity === 'number' ? [{ externalId, sole, personId: identity }] : [],
   )
   return [...new Map(people.map((one) => [JSON.stringify([one.externalId, one.personId]), one])).values()]
 }
+
+/** Gives the places in sessions and the signals of a merged person to the one who is kept. Signals come last, so new ones are moved, too. */
+export const movePeopleOfSessions = [store.moveLinks, store.moveSignals] as const
 
 /** Links the sessions that were stored before participants became people. */
 export const sessionPeopleChange: DataChange = {
@@ -122,7 +125,7 @@ export const sessionPeopleChange: DataChange = {
     let sessions = await lockSessions(tx, keys)
     while (sessions.length > 0) {
       const { done, later } = await link((claims) => people.identifyPatiently(tx, claims), tx, sessions)
-      await markLinked(
+      await store.markLinked(
         tx,
         sessions.filter(({ sessionId }) => done.has(sessionId)),
       )
