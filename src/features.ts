@@ -42,6 +42,8 @@ import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
 import { createInsight } from './insight/service.ts'
+import { timelineOperations } from './insight/timeline/routes.ts'
+import { createTimeline } from './insight/timeline/service.ts'
 import { createTools, type Tools, toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { meetingActor } from './meetings/actor.ts'
@@ -134,6 +136,7 @@ export function createFeatures(deps: Deps): Features {
     erasers: { feedbackRecords: eraseRecordsOf, participations: eraseParticipations },
     recordingsOf: recordingsOfPerson,
   })
+  const timeline = createTimeline({ ...deps, folders, conversations, directory })
   return {
     identity,
     signIn: createSignIn(deps),
@@ -143,7 +146,7 @@ export function createFeatures(deps: Deps): Features {
     uploadReceiver,
     playback,
     readLog: createReadLog(deps),
-    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight, search }),
+    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight, search, timeline }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(conversations),
@@ -163,6 +166,7 @@ export function createFeatures(deps: Deps): Features {
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
+      ...timelineOperations(timeline),
       ...searchOperations(search),
       ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),

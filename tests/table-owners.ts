@@ -19,7 +19,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'coding-sessions': ['coding_session', 'coding_session_event', 'coding_session_upload'],
   feedback: ['feedback_record', 'feedback_source'],
-  findings: ['insight_subject'],
+  findings: ['finding_verdict', 'insight_subject', 'kind_precision'],
   folders: ['folder', 'upload_batch'],
   identity: [
     'agent_secret',
@@ -79,18 +79,20 @@ export const EXCEPTIONS: readonly Exception[] = [
   })),
   ...[
     'agent_application',
+    'agent_event',
     'agent_session',
+    'agent_session_person',
     'agent_signal',
     'feedback_record',
     'feedback_source',
-    'person',
     'recording',
     'recording_participant',
+    'transcript_utterance',
   ].map((table) => ({
     table,
     folder: 'insight',
     reason:
-      'Searches and counts read what every channel has heard, with the conditions of access of its owner.',
+      'Counts and timelines read what every channel has heard, with the conditions of access of its owner.',
   })),
   {
     table: 'actor_message',

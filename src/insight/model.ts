@@ -24,18 +24,6 @@ export interface Period {
   readonly until?: string | undefined
 }
 
-/** What a person did or said, by channel. */
-export interface Occasion {
-  readonly channel: Channel
-  /** Of the recording, the feedback record or the conversation. */
-  readonly id: string
-  /** Of a feedback record; null elsewhere. */
-  readonly sourceId: number | null
-  readonly title: string | null
-  readonly text: string | null
-  readonly occurredAt: Date
-}
-
 export interface Count {
   readonly keys: Readonly<Partial<Record<Key, string | null>>>
   readonly count: number

@@ -1,5 +1,5 @@
 /**
- * What customers said, over every channel: counts, and what one person said.
+ * What customers said, over every channel: counts. What one person said is in `timeline`.
  *
  * Nothing has an index of its own for it yet. Each question reads a bounded number of rows, by existing indexes, and the answer says
  * where it stopped. Questions share a few places in turns, so those of one organization do not delay those of another. The same rules
@@ -10,24 +10,12 @@ import type { Deps } from '../container.ts'
 import type { Folders } from '../folders/service.ts'
 import type { UserPrincipal } from '../identity/authentication.ts'
 import { createFairPlaces } from '../platform/concurrency/fair-places.ts'
-import { AppError } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
 import * as counts from './counts.store.ts'
-import {
-  type Channel,
-  type Count,
-  KEYS_OF,
-  type Key,
-  type Metric,
-  type Occasion,
-  type Period,
-} from './model.ts'
+import { type Count, KEYS_OF, type Key, type Metric, type Period } from './model.ts'
 import type { Fragment } from './period.store.ts'
-import * as timeline from './timeline.store.ts'
-import { excerptOf } from './words.rules.ts'
 
 export type Insight = ReturnType<typeof createInsight>
-export type { PersonRow } from './timeline.store.ts'
 
 export interface InsightDeps extends Pick<Deps, 'reads' | 'clock'> {
   readonly folders: Pick<Folders, 'visibleRecording'>
@@ -36,7 +24,6 @@ export interface InsightDeps extends Pick<Deps, 'reads' | 'clock'> {
 
 /** Questions that one process answers at a time. */
 const PLACES = [1, 2, 3]
-const EXCERPT = 500
 const DAY_MS = 86_400_000
 const DEFAULT_DAYS = 30
 const MAX_DAYS = 366
@@ -47,11 +34,6 @@ export interface CountRequest extends Period {
   readonly kind?: string | undefined
   readonly rating?: string | undefined
   readonly agentKey?: string | undefined
-}
-
-export interface TimelineRequest extends Period {
-  readonly person: timeline.PersonRow
-  readonly limit: number
 }
 
 export function createInsight(deps: InsightDeps) {
@@ -74,46 +56,8 @@ export function createInsight(deps: InsightDeps) {
       const complete = total <= counts.COUNTED_ROWS && rows.length < counts.MAX_GROUPS
       return { ...period, data: rows.map((row) => countOf(request.by, row)), total, complete }
     },
-
-    /** @throws AppError 404 `person_not_found` */
-    async person(
-      { organizationId }: UserPrincipal,
-      wanted: { readonly id: string } | { readonly email: string },
-    ): Promise<timeline.PersonRow> {
-      const person =
-        'id' in wanted
-          ? await timeline.findPerson(reads, organizationId, wanted.id)
-          : await timeline.findPersonByEmail(reads, organizationId, wanted.email)
-      if (person === undefined) throw new AppError('person_not_found', 'There is no such person.')
-      return person
-    },
-
-    /** Newest first, of every channel. */
-    timeline: (user: UserPrincipal, { person, limit, ...period }: TimelineRequest) =>
-      places.run(user.organizationId, async (): Promise<readonly Occasion[]> => {
-        const { organizationId } = user
-        const visible = deps.folders.visibleRecording(reads, user)
-        const [feedback, recordings, conversations] = await Promise.all([
-          timeline.feedbackOf(reads, organizationId, person.id, period, limit),
-          timeline.recordingsOf(reads, visible, person.id, period, limit),
-          timeline.conversationsOf(reads, organizationId, applicationsOf(user), person, { period, limit }),
-        ])
-        const all = [
-          ...feedback.map((row) => occasion('feedback', row)),
-          ...recordings.map((row) => occasion('recording', row)),
-          ...conversations.map((row) => occasion('conversation', row)),
-        ]
-        return newest(all, limit)
-      }),
   }
 }
-
-function occasion(channel: Channel, { text, ...row }: timeline.OccasionRow): Occasion {
-  return { channel, ...row, text: text === null ? null : excerptOf(text, [], EXCERPT) }
-}
-
-const newest = <T extends { readonly occurredAt: Date }>(all: readonly T[], limit: number): readonly T[] =>
-  all.toSorted((a, b) => b.occurredAt.getTime() - a.occurredAt.getTime()).slice(0, limit)
 
 /** @throws AppError 400 */
 function periodOf(

@@ -2,6 +2,7 @@
 import type { MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { Insight } from '../insight/service.ts'
+import type { Timeline } from '../insight/timeline/service.ts'
 import type { Projects } from '../projects/service.ts'
 import type { Search } from '../search/service.ts'
 import { createLegacySessions, deleteExpired } from './legacy/sessions.ts'
@@ -9,6 +10,7 @@ import type { Serving } from './serving.ts'
 import { insightTools } from './tools/insight-tools.ts'
 import { projectTools } from './tools/project-tools.ts'
 import { type SessionToolsDeps, sessionTools } from './tools/session-tools.ts'
+import { timelineTool } from './tools/timeline-tool.ts'
 
 export interface Tools {
   serving(): Promise<Serving>
@@ -21,6 +23,7 @@ export interface Tools {
 export interface ToolsDeps extends Pick<Deps, 'sql' | 'log' | 'config'> {
   readonly projects: Projects
   readonly insight: Insight
+  readonly timeline: Timeline
   readonly search: Search
   readonly codingSessions: SessionToolsDeps['sessions']
   readonly sessionUploads: SessionToolsDeps['uploads']
@@ -31,6 +34,7 @@ export function createTools({
   codingSessions,
   sessionUploads,
   insight,
+  timeline,
   search,
   ...deps
 }: ToolsDeps): Tools {
@@ -38,6 +42,7 @@ export function createTools({
     ...projectTools(projects),
     ...sessionTools({ sessions: codingSessions, uploads: sessionUploads }),
     ...insightTools({ insight, search }, deps.config.publicBaseUrl),
+    timelineTool(timeline, deps.config.publicBaseUrl),
   ]
   const sessions = createLegacySessions(deps)
   let loaded: Promise<Serving> | null = null

@@ -4,9 +4,8 @@ import { Type } from '@sinclair/typebox'
 import { recorded } from '../audit/change.ts'
 import { accepted, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
-import { integerId, integerIdOf, moment, uuidOf } from '../http/parameters.ts'
-import { isUuid } from '../platform/ids.ts'
-import type { Directory, Erasure, PersonRef, PersonRow } from './directory.ts'
+import { moment, uuidOf } from '../http/parameters.ts'
+import type { Directory, Erasure, PersonRow } from './directory.ts'
 import type { Merge } from './merge.ts'
 import {
   LEFT_BY_ERASURE,
@@ -17,6 +16,7 @@ import {
   PersonQuery,
   PutPerson,
 } from './model.ts'
+import { personIdParameter, personRef } from './person-id.ts'
 
 const PEOPLE = '/v3/rest/people'
 const PERSON = `${PEOPLE}/{personId}`
@@ -27,16 +27,6 @@ const NOT_FOUND = 'person_not_found'
 const NO_ERASURE = 'person_erasure_not_found'
 
 const order = keyset('people', ['integer', 'integer'])
-
-/** The path parameter with the `id` or the `uuid` of a person. */
-export const personIdParameter = Type.Union([integerIdOf('person'), uuidOf('person')], {
-  description:
-    'The `id` or the `uuid` of the person. That of a person who was merged means the one who was kept.',
-})
-
-/** @throws AppError 404 `person_not_found` if it is neither */
-export const personRef = (text: string): PersonRef =>
-  isUuid(text) ? text.toLowerCase() : integerId(text, NOT_FOUND)
 
 /** Everything under `/v3/rest/people` and `/v3/rest/person-erasures`. */
 export function peopleOperations(directory: Directory): readonly Operation[] {

@@ -26,6 +26,7 @@ const COUNTS = {
   'docs/insight.md': { run: 2, notRun: 0 },
   'docs/meetings.md': { run: 0, notRun: 1 },
   'docs/operating.md': { run: 2, notRun: 0 },
+  'docs/people.md': { run: 2, notRun: 0 },
   'docs/privacy.md': { run: 1, notRun: 0 },
   'docs/recorders.md': { run: 0, notRun: 1 },
   'docs/self-hosting.md': { run: 1, notRun: 4 },

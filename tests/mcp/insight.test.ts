@@ -106,6 +106,10 @@ async function conversations(bobId: string) {
       created_at: AT(4),
       participants: sql.json([{ externalId: 'g', personId: graceUuid }]),
     })
+    // As the turn of the session does.
+    await sql`
+      insert into agent_session_person (organization_id, session_id, participant_external_id, person_id, sole, occurred_at)
+      select ${organizationId}, ${sessionId}, 'g', id, true, ${AT(4)} from person where public_id = ${graceUuid}`
     const content = 'Why does the export of my invoice never end?'
     await insertEvent(sql, organizationId, sessionId, 1, { occurred_at: AT(4), body: sql.json({ content }) })
     await insertEvent(sql, organizationId, sessionId, 2, {
@@ -289,10 +293,16 @@ describe('get-person-timeline', () => {
       lastName: null,
     })
     expect(idsOf(structured.data)).toEqual([made.open, made.recording, made.feedback] as string[])
-    expect(structured.data[2]).toMatchObject({
-      channel: 'feedback',
-      text: 'The invoice export is 100% slow and broken.',
-    })
+    expect(structured.data).toMatchObject([
+      {
+        text: 'Why does the export of my invoice never end?',
+        said: [{ messageId: 'e1' }],
+        signals: [{}, {}, {}],
+      },
+      { text: 'Your invoices export fails every day.', startSec: 61 },
+      { text: 'The invoice export is 100% slow and broken.' },
+    ])
+    expect(structured.data[1].link).toBe(`http://ears.localhost/v3/rest/recordings/${made.recording}`)
     const older = await timeline(ada, { personId: graceUuid, until: AT(2), limit: 5 })
     expect(idsOf(older.structured.data)).toEqual([made.feedback] as string[])
   })

@@ -17,12 +17,13 @@ const STORES = [
 const NEVER_NULL_THERE = [
   ['src/people/erasure.store.ts', 'terms'], // an erasure that is not finished has terms
   ['src/assets/store.ts', 'url'], // only media that are fetched from a URL
+  ['src/insight/timeline/page.store.ts', 'occurredAt'], // only participants with a time
   ['src/recordings/transcript.store.ts', 'contentType'], // only media that are ready
   ['src/recordings/transcript.store.ts', 'isAudio'],
   ['src/recordings/transcript.store.ts', 'objectKey'],
-  ['src/agents/reads/signals.store.ts', 'externalEventId'], // signals of sessions: the constraint agent_signal_channel
-  ['src/agents/reads/signals.store.ts', 'sequence'],
-  ['src/agents/reads/signals.store.ts', 'revision'],
+  ...['externalEventId', 'sequence', 'revision'].map(
+    (column) => ['src/agents/reads/signals.store.ts', column] as const, // only signals of conversations
+  ),
   ['src/agents/sessions/erasure.store.ts', 'sequence'],
 ] as const
 

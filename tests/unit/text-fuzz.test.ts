@@ -724,6 +724,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'transcriptOf',
     'utterancesOf',
   ],
+  'insight/timeline/page.rules.ts': ['behind', 'compare', 'joinPages', 'pathOf', 'placeOf'],
   'meetings/recorders/vexa.rules.ts': [
     'creationOf',
     'isStalePlan',

@@ -180,8 +180,10 @@ async function conclude(
     const rows = outcome.result === null ? [] : findingsOf(page.conversation, outcome.result)
     return [{ scope, processingStatus, rows, result: outcome.result ?? failure(analyzer), again }]
   })
-  const results = concluded.map(({ scope: { organizationId, sessionId }, result }) => {
-    return { subject: { channel: 'conversation' as const, organizationId, sessionId }, result }
+  const results = concluded.map(({ scope, result }) => {
+    const { organizationId, applicationId, sessionId, createdAt } = scope
+    const subject = { channel: 'conversation' as const, organizationId, applicationId, sessionId }
+    return { subject, occurredAt: createdAt, result }
   })
   await Promise.all([
     replaceFindings(tx, newId, concluded),

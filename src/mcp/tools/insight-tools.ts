@@ -2,9 +2,9 @@
 import { Type } from '@sinclair/typebox'
 import { RATINGS, SIGNAL_KINDS } from '../../agents/model.ts'
 import { moment } from '../../http/parameters.ts'
-import { CHANNELS, KEYS, METRICS, type Occasion } from '../../insight/model.ts'
+import { CHANNELS, KEYS, METRICS } from '../../insight/model.ts'
 import type { Insight } from '../../insight/service.ts'
-import { isUuid } from '../../platform/ids.ts'
+import { pathOf } from '../../insight/timeline/page.rules.ts'
 import { invalid } from '../../platform/validation/json.ts'
 import { moment as momentSchema, oneOf, orNull, text } from '../../platform/validation/schema.ts'
 import { toText } from '../../search/highlight.rules.ts'
@@ -13,7 +13,6 @@ import type { Search } from '../../search/service.ts'
 import { type Tool, tool } from './tool.ts'
 
 const MAX_QUOTATIONS = 20
-const MAX_OCCASIONS = 50
 
 const since = Type.Optional(
   momentSchema('From this time on: RFC 3339 with offset, such as 2026-01-02T00:00:00Z.'),
@@ -45,10 +44,10 @@ export function insightTools(
   publicBaseUrl: string | null,
 ): readonly Tool[] {
   const linkOf = linksOf(publicBaseUrl ?? '')
-  return [searchVoice(search, linkOf), getInsights(insight), getTimeline(insight, linkOf)]
+  return [searchVoice(search, linkOf), getInsights(insight)]
 }
 
-type LinkOf = (found: Pick<Occasion, 'channel' | 'id' | 'sourceId'>) => string
+type LinkOf = (found: Parameters<typeof pathOf>[0]) => string
 
 const searchVoice = (search: Search, linkOf: LinkOf) =>
   tool({
@@ -155,67 +154,6 @@ const getInsights = (insight: Insight) =>
     },
   })
 
-const getTimeline = (insight: Insight, linkOf: LinkOf) =>
-  tool({
-    name: 'get-person-timeline',
-    title: 'Read what a person said',
-    description:
-      'Lists what one customer said or took part in, newest first: all their feedback records, all recordings with them as a participant, ' +
-      'and their conversations among the newest 1,000. Give either `personId` or `email`. For older entries call again with `until` ' +
-      'set to the time of the last one.',
-    changes: false,
-    idempotent: true,
-    input: Type.Object(
-      {
-        personId: Type.Optional(text('The `uuid` of the person.', { minLength: 1, maxLength: 36 })),
-        email: Type.Optional(text('E-mail address of the person.', { minLength: 1, maxLength: 320 })),
-        since,
-        until,
-        limit: limit(MAX_OCCASIONS),
-      },
-      { additionalProperties: false },
-    ),
-    output: Type.Object({
-      person: Type.Object({
-        personId: Type.String({ description: 'The `uuid` of the person.' }),
-        email: orNull(Type.String()),
-        firstName: orNull(Type.String()),
-        lastName: orNull(Type.String()),
-      }),
-      data: Type.Array(
-        Type.Object({
-          ...shared,
-          text: orNull(
-            Type.String(),
-            'The feedback, or the summary of the recording; null if there is none.',
-          ),
-        }),
-      ),
-    }),
-    async prepare(user, input) {
-      const person = await insight.person(user, personOf(input))
-      const request = { person, ...periodOf(input), limit: input.limit ?? 10 }
-      return {
-        async run() {
-          const { uuid: personId, email, firstName, lastName } = person
-          const found = await insight.timeline(user, request)
-          const data = found.map((occasion) => linked(occasion, linkOf))
-          return { person: { personId, email, firstName, lastName }, data }
-        },
-      }
-    },
-  })
-
-function personOf({ personId, email }: { readonly personId?: string; readonly email?: string }) {
-  if ((personId === undefined) === (email === undefined))
-    throw invalid([
-      { path: 'personId', code: 'contradiction', message: 'must be given, or email, but not both' },
-    ])
-  if (personId === undefined) return { email: email?.trim() ?? '' }
-  if (isUuid(personId)) return { id: personId.toLowerCase() }
-  throw invalid([{ path: 'personId', code: 'uuid', message: 'must be a UUID' }])
-}
-
 function assertFilters(metric: string, { kind, rating, agentKey }: Readonly<Record<string, unknown>>): void {
   const isUnfit =
     (metric !== 'signals' && (kind !== undefined || rating !== undefined)) ||
@@ -230,15 +168,7 @@ function periodOf({ since: from, until: to }: { readonly since?: string; readonl
   return { since: moment('since', from), until: moment('until', to) }
 }
 
-function linked<T extends Parameters<LinkOf>[0]>(found: T, linkOf: LinkOf) {
-  const { sourceId: _, ...shown } = found
-  return { ...shown, link: linkOf(found) }
-}
-
-function linksOf(base: string): LinkOf {
-  return ({ channel, id, sourceId }) => {
-    if (channel === 'recording') return `${base}/v3/rest/recordings/${id}`
-    if (channel === 'conversation') return `${base}/v3/rest/agent-conversations/sessions/${id}`
-    return `${base}/v3/rest/feedback-sources/${sourceId}/records/${id}`
-  }
-}
+const linksOf =
+  (base: string): LinkOf =>
+  (found) =>
+    `${base}${pathOf(found)}`
