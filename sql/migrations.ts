@@ -33,6 +33,12 @@ import deadLetterOrganization from './migrations/0035_dead_letter_organization.s
 import webhookSignalUpdate from './migrations/0036_webhook_signal_update.sql' with { type: 'text' }
 import mediaUploadWebhooks from './migrations/0037_media_upload_webhooks.sql' with { type: 'text' }
 import auditByAction from './migrations/0041_audit_by_action.sql' with { type: 'text' }
+import findings from './migrations/0042_findings.sql' with { type: 'text' }
+import findingIndexes from './migrations/0043_finding_indexes.sql' with { type: 'text' }
+import onePerson from './migrations/0045_one_person.sql' with { type: 'text' }
+import timelineIndexes from './migrations/0046_timeline_indexes.sql' with { type: 'text' }
+import searchPassage from './migrations/0047_search_passage.sql' with { type: 'text' }
+import validatedFindings from './migrations/0054_validated_findings.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -68,4 +74,10 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 36, name: 'webhook_signal_update', source: webhookSignalUpdate },
   { number: 37, name: 'media_upload_webhooks', source: mediaUploadWebhooks },
   { number: 41, name: 'audit_by_action', source: auditByAction },
+  { number: 42, name: 'findings', source: findings },
+  { number: 43, name: 'finding_indexes', source: findingIndexes },
+  { number: 45, name: 'one_person', source: onePerson },
+  { number: 46, name: 'timeline_indexes', source: timelineIndexes },
+  { number: 47, name: 'search_passage', source: searchPassage },
+  { number: 54, name: 'validated_findings', source: validatedFindings },
 ]

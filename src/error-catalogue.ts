@@ -22,6 +22,7 @@ import {
 } from './platform/errors.ts'
 import { PROJECT_ERRORS } from './projects/errors.ts'
 import { RECORDING_ERRORS } from './recordings/errors.ts'
+import { SEARCH_ERRORS } from './search/errors.ts'
 import { TRANSCRIPT_ERRORS } from './transcripts/errors.ts'
 import { UPLOAD_ERRORS } from './uploads/errors.ts'
 import { WEBHOOK_ERRORS } from './webhooks/errors.ts'
@@ -43,6 +44,7 @@ const DECLARED: DeclaredErrors = {
   people: PEOPLE_ERRORS,
   projects: PROJECT_ERRORS,
   recordings: RECORDING_ERRORS,
+  search: SEARCH_ERRORS,
   transcripts: TRANSCRIPT_ERRORS,
   uploads: UPLOAD_ERRORS,
   webhooks: WEBHOOK_ERRORS,

@@ -14,6 +14,7 @@ import { createConversations } from './agents/reads/service.ts'
 import { sessionActor } from './agents/sessions/actor.ts'
 import { sessionErasure } from './agents/sessions/erasure.ts'
 import { agentMaintenance } from './agents/sessions/maintenance.ts'
+import { movePeopleOfSessions } from './agents/sessions/people.ts'
 import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
@@ -21,6 +22,7 @@ import { auditMaintenance } from './audit/maintenance.ts'
 import { createReadLog, type ReadLog } from './audit/reads.ts'
 import { auditOperations } from './audit/routes.ts'
 import { codingSessionActor } from './coding-sessions/actor.ts'
+import { codingSessionErasure } from './coding-sessions/erasure.ts'
 import { createReadWork } from './coding-sessions/read.ts'
 import { codingSessionOperations } from './coding-sessions/routes.ts'
 import { createCodingSessions } from './coding-sessions/service.ts'
@@ -31,7 +33,7 @@ import { type Content, createContent } from './content/service.ts'
 import { dataChangeMaintenance } from './data-changes.ts'
 import { discoveryOperation } from './discovery/routes.ts'
 import { feedbackOperations } from './feedback/routes.ts'
-import { createFeedback, eraseRecordsOf } from './feedback/service.ts'
+import { createFeedback, eraseRecordsOf, moveRecordsOf } from './feedback/service.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
@@ -41,6 +43,8 @@ import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
 import { createInsight } from './insight/service.ts'
+import { timelineOperations } from './insight/timeline/routes.ts'
+import { createTimeline } from './insight/timeline/service.ts'
 import { createTools, type Tools, toolsMaintenance } from './mcp/service.ts'
 import { mediaMaintenance } from './media/service.ts'
 import { meetingActor } from './meetings/actor.ts'
@@ -54,16 +58,20 @@ import { createMetadata, type Metadata } from './metadata/service.ts'
 import { organizationOperations } from './organizations/routes.ts'
 import { createDirectory } from './people/directory.ts'
 import { erasureActor } from './people/erasure-actor.ts'
+import { personMergeActor } from './people/merge.ts'
 import { peopleOperations } from './people/routes.ts'
 import { createPeople } from './people/service.ts'
 import { projectOperations } from './projects/routes.ts'
 import { createProjects } from './projects/service.ts'
 import { recordingActor } from './recordings/actor.ts'
 import { recordingErasure, speakerErasure } from './recordings/erasure.ts'
-import { eraseParticipations, recordingsOfPerson } from './recordings/participants.ts'
+import { eraseParticipations, moveParticipationsOf, recordingsOfPerson } from './recordings/participants.ts'
 import { createPlayback, type Playback } from './recordings/playback.ts'
 import { recordingOperations } from './recordings/routes.ts'
 import { createRecordings } from './recordings/service.ts'
+import { passageActor } from './search/actor.ts'
+import { searchOperations } from './search/routes.ts'
+import { createSearch } from './search/service.ts'
 import { signInActor } from './sign-in/actor.ts'
 import { sessionOperations } from './sign-in/routes.ts'
 import { createSignIn, type SignIn, signInMaintenance } from './sign-in/service.ts'
@@ -120,12 +128,16 @@ export function createFeatures(deps: Deps): Features {
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const conversations = createConversations(deps)
-  const insight = createInsight({ ...deps, folders, conversations, recordings })
+  const search = createSearch({ ...deps, folders, conversations })
+  const insight = createInsight({ ...deps, folders, conversations })
+  const movers = [moveRecordsOf, moveParticipationsOf, ...movePeopleOfSessions]
   const directory = createDirectory({
     ...deps,
+    movers,
     erasers: { feedbackRecords: eraseRecordsOf, participations: eraseParticipations },
     recordingsOf: recordingsOfPerson,
   })
+  const timeline = createTimeline({ ...deps, folders, conversations, directory })
   return {
     identity,
     signIn: createSignIn(deps),
@@ -135,7 +147,7 @@ export function createFeatures(deps: Deps): Features {
     uploadReceiver,
     playback,
     readLog: createReadLog(deps),
-    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight }),
+    tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight, search, timeline }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(conversations),
@@ -155,6 +167,8 @@ export function createFeatures(deps: Deps): Features {
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
+      ...timelineOperations(timeline),
+      ...searchOperations(search),
       ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
       ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
@@ -168,6 +182,7 @@ export function createFeatures(deps: Deps): Features {
     actors: [
       sessionActor(deps),
       analysisActor(deps),
+      passageActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
       meetingActor(deps),
@@ -175,6 +190,7 @@ export function createFeatures(deps: Deps): Features {
       codingSessionActor({ ...deps, ...reading }),
       ...webhookActors(deps),
       signInActor({ ...deps, identity }),
+      personMergeActor(movers),
       erasureActor(deps, [
         sessionErasure(deps),
         recordingErasure,
@@ -182,6 +198,7 @@ export function createFeatures(deps: Deps): Features {
         transcriptErasure,
         valueErasure,
         fileNameErasure,
+        codingSessionErasure,
         webhookErasure,
         recorderErasure,
       ]),

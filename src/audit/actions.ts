@@ -30,6 +30,7 @@ export const CHANGES = [
   'metadata_field.created',
   'metadata_field.updated',
   'person.erased',
+  'person.merged',
   'recording.deleted',
   'folder.deleted',
   'coding_session.deleted',
@@ -52,6 +53,7 @@ export const READS = [
   'transcript.read',
   'coding_session.read',
   'coding_session.listed',
+  'search.listed',
   'audit.listed',
 ] as const
 

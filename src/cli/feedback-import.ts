@@ -39,7 +39,7 @@ export async function importFile(
   const dryRun = input.has('dry-run')
   try {
     const counts = await importRecords(
-      { sql: container.sql, people: createPeople(container) },
+      { ...container, people: createPeople(container) },
       {
         organizationId,
         sourceId: source.id,

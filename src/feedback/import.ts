@@ -4,12 +4,14 @@
  * Each batch is one transaction. An interrupted import can be started again: rows with a known external id are skipped. The
  * next batch is read while one is written; no more than two are in memory.
  */
+import { transactionWithOutbox } from '../actors/mailbox.ts'
+import type { Notifier } from '../actors/types.ts'
 import type { People } from '../people/service.ts'
 import type { Sql } from '../platform/db/pool.ts'
-import { transaction } from '../platform/db/transaction.ts'
 import type { ReadRow } from './import.reader.ts'
 import * as store from './import.store.ts'
 import type { ImportRecord, Row } from './row.rules.ts'
+import { toSearch } from './rules.ts'
 
 const BATCH_ROWS = 1000
 /** Bytes of the file that make one batch. */
@@ -37,6 +39,7 @@ export interface ImportOptions {
 
 export interface ImportDeps {
   readonly sql: Sql
+  readonly notifier: Notifier
   readonly people: People
 }
 
@@ -89,20 +92,22 @@ async function* batchesOf({ rows, judge, onRefused }: ImportOptions): AsyncGener
 
 /** @returns the number of new records */
 async function writeBatch(
-  { sql, people }: ImportDeps,
+  deps: ImportDeps,
   { organizationId, sourceId }: ImportOptions,
   batch: readonly ImportRecord[],
 ): Promise<number> {
   if (batch.length === 0) return 0
   const emails = [...new Set(batch.flatMap(({ email }) => email ?? []))]
-  return transaction(sql, async (tx) => {
-    const ids = await people.idsByEmail(tx, organizationId, emails)
+  return transactionWithOutbox(deps, async (tx, outbox) => {
+    const ids = await deps.people.idsByEmail(tx, organizationId, emails)
     const rows = batch.map(({ email, externalId, displayTs, fields }) => ({
       personId: email === null ? null : (ids.get(email) ?? null),
       externalId,
       displayTs,
       fields,
     }))
-    return store.insertRecords(tx, organizationId, sourceId, rows)
+    const recordIds = await store.insertRecords(tx, organizationId, sourceId, rows)
+    await outbox.send(toSearch(organizationId, recordIds))
+    return recordIds.length
   })
 }

@@ -4,6 +4,8 @@
  * A value is stored exactly as it was sent, or refused.
  */
 
+import type { NewMessage } from '../actors/types.ts'
+import { passageMessages } from '../messages/passage.ts'
 import type { ErrorDetail } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { isFullDate, isRfc3339, toUtc } from '../platform/validation/rfc3339.ts'
@@ -94,4 +96,15 @@ export function orderOfRecords(filter: RecordFilter): 'createdMoment' | 'display
   const byDisplay = since !== undefined || until !== undefined
   const byCreation = createdAfter !== undefined || createdBefore !== undefined
   return byDisplay && !byCreation ? 'displayMoment' : 'createdMoment'
+}
+
+/** Has new records made searchable. */
+export function toSearch(organizationId: string, recordIds: readonly number[]): readonly NewMessage[] {
+  if (recordIds.length === 0) return []
+  return [
+    passageMessages.message(organizationId, 'feedback', {
+      organizationId,
+      payload: { recordIds: [...recordIds] },
+    }),
+  ]
 }

@@ -5,6 +5,7 @@
  * after the objects in the path were found.
  */
 
+import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { Deps } from '../container.ts'
 import { type Alongside, together } from '../platform/db/alongside.ts'
 import { withinReach } from '../platform/db/bounded-scan.ts'
@@ -15,7 +16,7 @@ import { AppError } from '../platform/errors.ts'
 import { validate } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { API_TYPE, CreateRecord, type CreateSource } from './model.ts'
-import { personIdOf, type RecordFilter, recordDraft } from './rules.ts'
+import { personIdOf, type RecordFilter, recordDraft, toSearch } from './rules.ts'
 import * as store from './store.ts'
 
 export type { CreatedRow, RecordRow, SourceRow, TimePosition } from './store.ts'
@@ -25,9 +26,12 @@ export type Feedback = ReturnType<typeof createFeedback>
 export const eraseRecordsOf = (tx: Tx, organizationId: string, personId: number): Promise<number> =>
   store.deleteRecordsOf(tx, organizationId, personId)
 
-export type FeedbackDeps = Pick<Deps, 'sql' | 'reads' | 'log'> & {
-  /** @throws AppError 404 `person_not_found` */
-  readonly assertPerson: (organizationId: string, id: number) => Promise<unknown>
+/** Gives the records of a merged person to the one who is kept. */
+export const moveRecordsOf: typeof store.moveRecords = (...given) => store.moveRecords(...given)
+
+export type FeedbackDeps = Pick<Deps, 'sql' | 'reads' | 'log' | 'notifier'> & {
+  /** The person of an id, which may be that of a person who was merged. @throws AppError 404 `person_not_found` */
+  readonly assertPerson: (organizationId: string, id: number) => Promise<{ readonly id: number }>
 }
 
 export function createFeedback(deps: FeedbackDeps) {
@@ -114,8 +118,9 @@ export function createFeedback(deps: FeedbackDeps) {
     ): Promise<{ readonly rows: readonly store.RecordRow[]; readonly query: T }> {
       await sourceOf(organizationId, sourceId)
       const query = readQuery()
+      const filter = await currentPerson(deps, organizationId, query.filter)
       const rows = await withinReach(query.position, (place) =>
-        store.listRecords(reads, organizationId, sourceId, query.filter, place),
+        store.listRecords(reads, organizationId, sourceId, filter, place),
       )
       return { rows, query }
     },
@@ -142,18 +147,33 @@ export function createFeedback(deps: FeedbackDeps) {
 }
 
 async function createRecord(
-  { sql, assertPerson }: FeedbackDeps,
+  { sql, notifier, assertPerson }: FeedbackDeps,
   organizationId: string,
   sourceId: number,
   readBody: () => Promise<unknown>,
 ): Promise<store.CreatedRow> {
   if ((await store.findSource(sql, organizationId, sourceId)) === undefined) noSource()
   const body = await readBody()
-  const personId = personIdOf(body)
-  if (personId !== null) await assertPerson(organizationId, personId)
-  const record = { ...recordDraft(validate(CreateRecord, body)), sourceId, personId }
+  const asked = personIdOf(body)
+  const current = async () => (asked === null ? null : (await assertPerson(organizationId, asked)).id)
+  let personId = await current()
+  const draft = recordDraft(validate(CreateRecord, body))
   for (;;) {
-    const created = await unlessErased(() => store.insertRecord(sql, organizationId, record))
+    const record = { ...draft, sourceId, personId }
+    const created = await unlessErased(() =>
+      transactionWithOutbox({ sql, notifier }, async (tx, outbox) => {
+        const row = await store.insertRecord(tx, organizationId, record)
+        if (row !== undefined) await outbox.send(toSearch(organizationId, [row.id]))
+        return row
+      }),
+    )
+    if (created === 'person_gone') {
+      // Erased, or merged into another person.
+      const now = await current()
+      if (now === personId) noPerson()
+      personId = now
+      continue
+    }
     if (created !== undefined) return created
     const filter = { externalId: record.externalId ?? undefined }
     const [holder] = await store.listRecords(sql, organizationId, sourceId, filter, FIRST)
@@ -174,21 +194,41 @@ async function assertFree(tx: Tx, organizationId: string, name: string): Promise
 const FIRST: store.TimePosition = { after: null, offset: 0, limit: 1 }
 
 /** The person or the source may have been deleted since the look-up. The response is then the same as for an earlier deletion. */
-async function unlessErased<T>(insert: () => Promise<T>): Promise<T> {
+async function unlessErased<T>(insert: () => Promise<T>): Promise<T | 'person_gone'> {
   try {
     return await insert()
   } catch (error) {
     if (isForeignKeyViolation(error, 'feedback_record_feedback_source_id_fkey')) noSource()
-    if (isForeignKeyViolation(error, 'feedback_record_person_id_fkey'))
-      throw new AppError('person_not_found', 'There is no such person.', { cause: error })
+    if (isForeignKeyViolation(error, 'feedback_record_person_id_fkey')) return 'person_gone'
     throw error
   }
+}
+
+/** A filter by a person who was merged means the one who was kept. An unknown person has no records. */
+async function currentPerson(
+  { assertPerson }: FeedbackDeps,
+  organizationId: string,
+  filter: RecordFilter,
+): Promise<RecordFilter> {
+  const { personId } = filter
+  if (personId === undefined) return filter
+  const person = await assertPerson(organizationId, personId).catch(unlessUnknown)
+  return { ...filter, personId: person?.id ?? personId }
+}
+
+function unlessUnknown(error: unknown): null {
+  if (error instanceof AppError && error.code === 'person_not_found') return null
+  throw error
 }
 
 /** Answers that the source is missing if it is, else that the record is missing. */
 async function noRecord(source: Promise<unknown>): Promise<never> {
   await source
   throw new AppError('feedback_record_not_found', 'There is no such feedback record.')
+}
+
+function noPerson(): never {
+  throw new AppError('person_not_found', 'There is no such person.')
 }
 
 function noSource(): never {

@@ -227,6 +227,27 @@ export async function deleteRecord(
 }
 
 /** @returns the number of deleted records */
+/** Gives at most `limit` records of one person to another. @returns how many */
+export async function moveRecords(
+  tx: Tx,
+  organizationId: string,
+  from: number,
+  to: number,
+  limit: number,
+): Promise<number> {
+  const { count } = await tx`
+    update feedback_record
+    set person_id = ${to}
+    where organization_id = ${organizationId}
+      and id in (
+        select id
+        from feedback_record
+        where organization_id = ${organizationId} and person_id = ${from}
+        limit ${limit}
+      )`
+  return count
+}
+
 export async function deleteRecordsOf(tx: Tx, organizationId: string, personId: number): Promise<number> {
   const { count } = await tx`
     delete from feedback_record

@@ -1,7 +1,7 @@
 /** SQL that counts. Every statement reads a bounded number of the newest rows of a period, by an index that has their order. */
 import type { Query } from '../platform/db/pool.ts'
 import type { Key, Period } from './model.ts'
-import { type Fragment, within } from './search.store.ts'
+import { type Fragment, within } from './period.store.ts'
 
 /** Rows that one count reads. */
 export const COUNTED_ROWS = 50_000

@@ -24,23 +24,6 @@ export interface Period {
   readonly until?: string | undefined
 }
 
-/** Something that a customer said. */
-export interface Quotation {
-  readonly channel: Channel
-  /** Of the recording, the feedback record or the conversation. */
-  readonly id: string
-  /** Of a feedback record; null elsewhere. */
-  readonly sourceId: number | null
-  readonly title: string | null
-  readonly text: string
-  readonly occurredAt: Date
-  /** Where in the recording; null elsewhere. */
-  readonly startSec: number | null
-}
-
-/** What a person did or said, by channel. */
-export type Occasion = Omit<Quotation, 'text' | 'startSec'> & { readonly text: string | null }
-
 export interface Count {
   readonly keys: Readonly<Partial<Record<Key, string | null>>>
   readonly count: number

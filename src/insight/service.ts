@@ -1,5 +1,5 @@
 /**
- * What customers said, over every channel: search, counts, and what one person said.
+ * What customers said, over every channel: counts. What one person said is in `timeline`.
  *
  * Nothing has an index of its own for it yet. Each question reads a bounded number of rows, by existing indexes, and the answer says
  * where it stopped. Questions share a few places in turns, so those of one organization do not delay those of another. The same rules
@@ -10,46 +10,23 @@ import type { Deps } from '../container.ts'
 import type { Folders } from '../folders/service.ts'
 import type { UserPrincipal } from '../identity/authentication.ts'
 import { createFairPlaces } from '../platform/concurrency/fair-places.ts'
-import { AppError } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
-import type { Recordings } from '../recordings/service.ts'
 import * as counts from './counts.store.ts'
-import {
-  CHANNELS,
-  type Channel,
-  type Count,
-  KEYS_OF,
-  type Key,
-  type Metric,
-  type Occasion,
-  type Period,
-  type Quotation,
-} from './model.ts'
-import * as search from './search.store.ts'
-import * as timeline from './timeline.store.ts'
-import { excerptOf, patternsOf, wordsOf } from './words.rules.ts'
+import { type Count, KEYS_OF, type Key, type Metric, type Period } from './model.ts'
+import type { Fragment } from './period.store.ts'
 
 export type Insight = ReturnType<typeof createInsight>
-export type { PersonRow } from './timeline.store.ts'
 
 export interface InsightDeps extends Pick<Deps, 'reads' | 'clock'> {
   readonly folders: Pick<Folders, 'visibleRecording'>
   readonly conversations: Pick<Conversations, 'readableApplications'>
-  readonly recordings: Pick<Recordings, 'list'>
 }
 
 /** Questions that one process answers at a time. */
 const PLACES = [1, 2, 3]
-const EXCERPT = 500
 const DAY_MS = 86_400_000
 const DEFAULT_DAYS = 30
 const MAX_DAYS = 366
-
-export interface SearchRequest extends Period {
-  readonly query: string
-  readonly channel?: Channel | undefined
-  readonly limit: number
-}
 
 export interface CountRequest extends Period {
   readonly metric: Metric
@@ -59,11 +36,6 @@ export interface CountRequest extends Period {
   readonly agentKey?: string | undefined
 }
 
-export interface TimelineRequest extends Period {
-  readonly person: timeline.PersonRow
-  readonly limit: number
-}
-
 export function createInsight(deps: InsightDeps) {
   const { reads, clock } = deps
   const places = createFairPlaces(PLACES)
@@ -71,20 +43,6 @@ export function createInsight(deps: InsightDeps) {
     deps.conversations.readableApplications(reads, { organizationId, userId }, agentKey)
 
   return {
-    /** Newest first. @throws AppError 400 if the query has no word */
-    async search(user: UserPrincipal, request: SearchRequest): Promise<readonly Quotation[]> {
-      assertWords(request.query)
-      return places.run(user.organizationId, async () => {
-        const wanted = request.channel === undefined ? CHANNELS : [request.channel]
-        const found = await Promise.all(
-          wanted.map((channel) => SEARCHES[channel](deps, user, request, applicationsOf)),
-        )
-        return newest(found.flat(), request.limit)
-      })
-    },
-
-    assertWords,
-
     /** @throws AppError 400 */
     checkCounts: (request: CountRequest): void => void periodOf(request, clock.now()),
 
@@ -98,95 +56,7 @@ export function createInsight(deps: InsightDeps) {
       const complete = total <= counts.COUNTED_ROWS && rows.length < counts.MAX_GROUPS
       return { ...period, data: rows.map((row) => countOf(request.by, row)), total, complete }
     },
-
-    /** @throws AppError 404 `person_not_found` */
-    async person(
-      { organizationId }: UserPrincipal,
-      wanted: { readonly id: string } | { readonly email: string },
-    ): Promise<timeline.PersonRow> {
-      const person =
-        'id' in wanted
-          ? await timeline.findPerson(reads, organizationId, wanted.id)
-          : await timeline.findPersonByEmail(reads, organizationId, wanted.email)
-      if (person === undefined) throw new AppError('person_not_found', 'There is no such person.')
-      return person
-    },
-
-    /** Newest first, of every channel. */
-    timeline: (user: UserPrincipal, { person, limit, ...period }: TimelineRequest) =>
-      places.run(user.organizationId, async (): Promise<readonly Occasion[]> => {
-        const { organizationId } = user
-        const visible = deps.folders.visibleRecording(reads, user)
-        const [feedback, recordings, conversations] = await Promise.all([
-          timeline.feedbackOf(reads, organizationId, person.id, period, limit),
-          timeline.recordingsOf(reads, visible, person.id, period, limit),
-          timeline.conversationsOf(reads, organizationId, applicationsOf(user), person, { period, limit }),
-        ])
-        const all = [
-          ...feedback.map((row) => occasion('feedback', row)),
-          ...recordings.map((row) => occasion('recording', row)),
-          ...conversations.map((row) => occasion('conversation', row)),
-        ]
-        return newest(all, limit)
-      }),
   }
-}
-
-type ApplicationsOf = (user: UserPrincipal) => search.Fragment
-type Search = (
-  deps: InsightDeps,
-  user: UserPrincipal,
-  request: SearchRequest,
-  applicationsOf: ApplicationsOf,
-) => Promise<readonly Quotation[]>
-
-const SEARCHES: Readonly<Record<Channel, Search>> = {
-  async recording({ recordings, reads }, user, { query, since, until, limit }) {
-    const filter = { text: query, startedAfter: since, startedBefore: until }
-    const { rows } = await recordings.list(user, filter, { after: null, offset: 0, limit })
-    const ids = rows.slice(0, limit).map(({ id }) => id)
-    const words = wordsOf(query)
-    const said = await search.firstUtterances(reads, user.organizationId, ids, patternsOf(words))
-    const byId = new Map(said.map((utterance) => [utterance.recordingId, utterance]))
-    return rows.slice(0, limit).map(({ id, displayName, summary, startedAt, createdMoment }) => ({
-      channel: 'recording' as const,
-      id,
-      title: displayName,
-      sourceId: null,
-      // Words in the name only, or the words of a phrase far apart.
-      text: excerptOf(byId.get(id)?.text ?? summary ?? displayName ?? '', words, EXCERPT),
-      occurredAt: startedAt ?? new Date(createdMoment),
-      startSec: byId.get(id)?.startSec ?? null,
-    }))
-  },
-  async feedback({ reads }, user, { query, limit, ...period }) {
-    const patterns = patternsOf(wordsOf(query))
-    const rows = await search.feedbackWith(reads, user.organizationId, patterns, period, limit)
-    return rows.map((row) => quotation('feedback', row, query))
-  },
-  async conversation({ reads }, user, { query, limit, ...period }, applicationsOf) {
-    const patterns = patternsOf(wordsOf(query))
-    const scope = { period, limit }
-    const rows = await search.messagesWith(reads, user.organizationId, applicationsOf(user), patterns, scope)
-    return rows.map((row) => quotation('conversation', row, query))
-  },
-}
-
-function quotation(channel: Channel, { text, ...row }: search.PassageRow, query: string): Quotation {
-  return { channel, ...row, text: excerptOf(text, wordsOf(query), EXCERPT), startSec: null }
-}
-
-function occasion(channel: Channel, { text, ...row }: timeline.OccasionRow): Occasion {
-  return { channel, ...row, text: text === null ? null : excerptOf(text, [], EXCERPT) }
-}
-
-const newest = <T extends { readonly occurredAt: Date }>(all: readonly T[], limit: number): readonly T[] =>
-  all.toSorted((a, b) => b.occurredAt.getTime() - a.occurredAt.getTime()).slice(0, limit)
-
-/** @throws AppError 400 */
-function assertWords(query: string): void {
-  if (wordsOf(query).length === 0)
-    throw invalid([{ path: 'query', code: 'blank', message: 'must contain a word or a number' }])
 }
 
 /** @throws AppError 400 */
@@ -217,7 +87,7 @@ function countRows(
   { reads, folders }: InsightDeps,
   user: UserPrincipal,
   { metric, by, kind, rating, agentKey, ...period }: CountRequest,
-  applicationsOf: (user: UserPrincipal, agentKey?: string) => search.Fragment,
+  applicationsOf: (user: UserPrincipal, agentKey?: string) => Fragment,
 ): PromiseLike<readonly counts.CountRow[]> {
   const { organizationId } = user
   const grouping = { first: by[0] ?? 'day', second: by[1] ?? null }

@@ -1,17 +1,4 @@
-/** Words of a search, and the part of a text around them. Pure. */
-
-const WORD = /[\p{L}\p{N}][\p{L}\p{M}\p{N}'’_-]*/gu
-const MAX_WORDS = 8
-
-/** The words of a search in lower case, without repetitions, at most 8. */
-export function wordsOf(query: string): readonly string[] {
-  return [...new Set([...query.toLowerCase().matchAll(WORD)].map(([word]) => word))].slice(0, MAX_WORDS)
-}
-
-/** Patterns of SQL's `like`: texts in lower case that contain a word. */
-export function patternsOf(words: readonly string[]): readonly string[] {
-  return words.map((word) => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`)
-}
+/** The part of a text around words. Pure. */
 
 const BEFORE = 80
 

@@ -2,12 +2,15 @@
 import type { MaintenanceTask } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import type { Insight } from '../insight/service.ts'
+import type { Timeline } from '../insight/timeline/service.ts'
 import type { Projects } from '../projects/service.ts'
+import type { Search } from '../search/service.ts'
 import { createLegacySessions, deleteExpired } from './legacy/sessions.ts'
 import type { Serving } from './serving.ts'
 import { insightTools } from './tools/insight-tools.ts'
 import { projectTools } from './tools/project-tools.ts'
 import { type SessionToolsDeps, sessionTools } from './tools/session-tools.ts'
+import { timelineTool } from './tools/timeline-tool.ts'
 
 export interface Tools {
   serving(): Promise<Serving>
@@ -20,6 +23,8 @@ export interface Tools {
 export interface ToolsDeps extends Pick<Deps, 'sql' | 'log' | 'config'> {
   readonly projects: Projects
   readonly insight: Insight
+  readonly timeline: Timeline
+  readonly search: Search
   readonly codingSessions: SessionToolsDeps['sessions']
   readonly sessionUploads: SessionToolsDeps['uploads']
 }
@@ -29,12 +34,15 @@ export function createTools({
   codingSessions,
   sessionUploads,
   insight,
+  timeline,
+  search,
   ...deps
 }: ToolsDeps): Tools {
   const tools = [
     ...projectTools(projects),
     ...sessionTools({ sessions: codingSessions, uploads: sessionUploads }),
-    ...insightTools(insight, deps.config.publicBaseUrl),
+    ...insightTools({ insight, search }, deps.config.publicBaseUrl),
+    timelineTool(timeline, deps.config.publicBaseUrl),
   ]
   const sessions = createLegacySessions(deps)
   let loaded: Promise<Serving> | null = null

@@ -5,6 +5,8 @@ import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
 import { formMessages } from './form.ts'
 import { meetingMessages } from './meeting.ts'
+import { passageMessages } from './passage.ts'
+import { personMergeMessages } from './person-merge.ts'
 import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
 import { signInMessages } from './sign-in.ts'
@@ -24,6 +26,8 @@ export const ACTOR_KINDS = kindsOf([
   meetingMessages,
   formMessages,
   erasureMessages,
+  passageMessages,
+  personMergeMessages,
   webhookMessages,
   webhookDeliveryMessages,
   webhookRecoveryMessages,

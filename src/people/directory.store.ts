@@ -1,6 +1,7 @@
 /** SQL of people and companies: put, read, list, erase. */
 import { asMicroseconds, behind, type Position } from '../platform/db/keyset.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
+import { isUuid } from '../platform/ids.ts'
 import type { Boundary } from './model.ts'
 import type { Company, CompanyInput } from './rules.ts'
 
@@ -21,18 +22,20 @@ const columns = (query: Query) => query`
   person.company_id as "companyId", person.created_at as "createdAt",
   ${asMicroseconds(query, 'person.created_at')} as "createdMicroseconds"`
 
+export interface PersonWrite {
+  readonly publicId: string
+  readonly email: string
+  readonly firstName: string | null | undefined
+  readonly lastName: string | null | undefined
+  readonly boundary: Boundary | undefined
+  readonly companyId: number | null | undefined
+}
+
 /** Finds the person by address or inserts one. `undefined` keeps a value. The address keeps its first spelling. */
 export async function putPerson(
   query: Query,
   organizationId: string,
-  person: {
-    readonly publicId: string
-    readonly email: string
-    readonly firstName: string | null | undefined
-    readonly lastName: string | null | undefined
-    readonly boundary: Boundary | undefined
-    readonly companyId: number | null | undefined
-  },
+  person: PersonWrite,
 ): Promise<PersonRow> {
   const { publicId, email, firstName, lastName, boundary, companyId } = person
   const [row] = await query<PersonRow[]>`
@@ -52,16 +55,87 @@ export async function putPerson(
   return row
 }
 
+/** The id of a person: the integer of the feedback interface, or the UUID of the rest of the API. */
+export type PersonRef = number | string
+
+/** Condition on `person`: it has the id, or the person of this id was merged into it. */
+function isMeant(query: Query, organizationId: string, ref: PersonRef) {
+  const [own, former, value] =
+    typeof ref === 'number'
+      ? [query`id`, query`former_id`, query`${ref}::bigint`]
+      : [query`public_id`, query`former_public_id`, query`${ref}::uuid`]
+  return query`
+    person.organization_id = ${organizationId}
+    and person.merged_into is null
+    and person.id = coalesce(
+      (
+        select person_id
+        from person_alias
+        where organization_id = ${organizationId} and ${former} = ${value}
+      ),
+      (select id from person where organization_id = ${organizationId} and ${own} = ${value})
+    )`
+}
+
 export async function findPerson(
   query: Query,
   organizationId: string,
-  id: number,
+  ref: PersonRef,
+): Promise<PersonRow | undefined> {
+  if (typeof ref === 'string' && !isUuid(ref)) return undefined
+  const [row] = await query<PersonRow[]>`
+    select ${columns(query)}
+    from person
+    where ${isMeant(query, organizationId, ref)}`
+  return row
+}
+
+/** Condition on `person`: it has the address, or a person with the address was merged into it. */
+const hasEmail = (query: Query, organizationId: string, email: string) => query`
+  person.id = coalesce(
+    (
+      select id
+      from person
+      where organization_id = ${organizationId} and lower(email) = lower(${email})
+    ),
+    (
+      select person_id
+      from person_alias
+      where organization_id = ${organizationId} and lower(email) = lower(${email})
+    )
+  )`
+
+export async function findPersonByEmail(
+  query: Query,
+  organizationId: string,
+  email: string,
 ): Promise<PersonRow | undefined> {
   const [row] = await query<PersonRow[]>`
     select ${columns(query)}
     from person
     where organization_id = ${organizationId}
-      and id = ${id}`
+      and ${hasEmail(query, organizationId, email)}`
+  return row
+}
+
+/** Writes what a request sets. `undefined` keeps a value. */
+export async function updatePerson(
+  query: Query,
+  organizationId: string,
+  id: number,
+  { firstName, lastName, boundary, companyId }: Omit<PersonWrite, 'publicId' | 'email'>,
+): Promise<PersonRow> {
+  const [row] = await query<PersonRow[]>`
+    update person
+    set updated_at = now()
+      ${firstName === undefined ? query`` : query`, first_name = ${firstName}`}
+      ${lastName === undefined ? query`` : query`, last_name = ${lastName}`}
+      ${boundary === undefined ? query`` : query`, boundary = ${boundary}`}
+      ${companyId === undefined ? query`` : query`, company_id = ${companyId}`}
+    where organization_id = ${organizationId}
+      and id = ${id}
+    returning ${columns(query)}`
+  if (row === undefined) throw new Error('the person was not found')
   return row
 }
 
@@ -85,7 +159,8 @@ export function listPeople(
     select ${columns(query)}
     from person
     where organization_id = ${organizationId}
-      ${email === undefined ? query`` : query`and lower(email) = lower(${email})`}
+      and merged_into is null
+      ${email === undefined ? query`` : query`and ${hasEmail(query, organizationId, email)}`}
       ${since === undefined ? query`` : query`and created_at >= ${since}::text::timestamptz`}
       ${until === undefined ? query`` : query`and created_at < ${until}::text::timestamptz`}
       ${behind(query, 'created_at', 'id', after)}
@@ -98,19 +173,25 @@ export function listPeople(
 }
 
 export interface LockedPerson {
+  readonly id: number
   readonly publicId: string
   readonly email: string | null
   readonly firstName: string | null
   readonly lastName: string | null
+  readonly companyId: number | null
 }
 
 /** Prevents new references to the person until the transaction ends. @returns null if there is no such person */
-export async function lockPerson(tx: Tx, organizationId: string, id: number): Promise<LockedPerson | null> {
+export async function lockPerson(
+  tx: Tx,
+  organizationId: string,
+  ref: PersonRef,
+): Promise<LockedPerson | null> {
   const [row] = await tx<LockedPerson[]>`
-    select public_id as "publicId", email, first_name as "firstName", last_name as "lastName"
+    select id, public_id as "publicId", email, first_name as "firstName", last_name as "lastName",
+      company_id as "companyId"
     from person
-    where organization_id = ${organizationId}
-      and id = ${id}
+    where ${isMeant(tx, organizationId, ref)}
     for update`
   return row ?? null
 }

@@ -13,14 +13,17 @@ import { withinReach } from '../platform/db/bounded-scan.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
+import { findByFormerEmails, lockAlone, shareLock } from './alias.store.ts'
 import * as store from './directory.store.ts'
 import { termsOf } from './erasure.rules.ts'
 import { type Erasure, findErasure, insertErasure } from './erasure.store.ts'
 import type { ErasureKind } from './erasure.ts'
+import { listAliases, listMoving } from './merge.store.ts'
+import { type Merge, type Mover, mergePeople } from './merge.ts'
 import type { PutPerson } from './model.ts'
 import { type CompanyInput, decideCompany, personDraft } from './rules.ts'
 
-export type { PersonFilter, PersonRow } from './directory.store.ts'
+export type { PersonFilter, PersonRef, PersonRow } from './directory.store.ts'
 export type { Erasure } from './erasure.store.ts'
 export type Directory = ReturnType<typeof createDirectory>
 
@@ -30,28 +33,47 @@ export type Eraser = (tx: Tx, organizationId: string, personId: number) => Promi
 export type DirectoryDeps = Pick<Deps, 'sql' | 'reads' | 'newId' | 'log' | 'notifier'> & {
   /** Keyed by the name under which the receipt counts the erased references. */
   readonly erasers: Readonly<Partial<Record<ErasureKind, Eraser>>>
+  /** What refers to a person, and moves when the person is merged into another one. */
+  readonly movers: readonly Mover[]
   /** Recordings that the person took part in. */
   readonly recordingsOf: (tx: Tx, organizationId: string, personId: number) => Promise<readonly string[]>
 }
 
 export function createDirectory(deps: DirectoryDeps) {
-  const { sql, reads, newId, log, notifier, erasers, recordingsOf } = deps
+  const { sql, reads, newId, log, notifier } = deps
   return {
     /** Finds by address (case-insensitively) or inserts. An absent member keeps its value, null clears it. @throws AppError 400 */
     async put(organizationId: string, body: PutPerson): Promise<store.PersonRow> {
       const { company, ...person } = personDraft(body)
-      const write = { ...person, publicId: newId() }
-      if (company == null) return store.putPerson(sql, organizationId, { ...write, companyId: company })
       return transaction(sql, async (tx) => {
-        const companyId = await resolveCompany(tx, organizationId, company)
-        return store.putPerson(tx, organizationId, { ...write, companyId })
+        const companyId = company == null ? company : await resolveCompany(tx, organizationId, company)
+        const write = { ...person, publicId: newId(), companyId }
+        await shareLock(tx, organizationId)
+        const [kept] = await findByFormerEmails(tx, organizationId, [write.email])
+        return kept === undefined
+          ? store.putPerson(tx, organizationId, write)
+          : store.updatePerson(tx, organizationId, kept.id, write)
       })
     },
 
-    /** @throws AppError 404 `person_not_found` */
-    async get(organizationId: string, id: number): Promise<store.PersonRow> {
-      return (await store.findPerson(reads, organizationId, id)) ?? noPerson()
+    /** The id of a person who was merged gives the one who was kept. @throws AppError 404 `person_not_found` */
+    async get(organizationId: string, ref: store.PersonRef): Promise<store.PersonRow> {
+      return (await store.findPerson(reads, organizationId, ref)) ?? noPerson()
     },
+
+    /** The address of a person who was merged gives the one who was kept. @throws AppError 404 `person_not_found` */
+    async getByEmail(organizationId: string, email: string): Promise<store.PersonRow> {
+      return (await store.findPersonByEmail(reads, organizationId, email)) ?? noPerson()
+    },
+
+    /** The internal ids under which something may refer to the person: its own, and those of merged people that are still moved. */
+    async idsOf(organizationId: string, id: number): Promise<readonly number[]> {
+      return [id, ...(await listMoving(reads, organizationId, id))]
+    },
+
+    /** @throws AppError 404 `person_not_found`; 400 if both are the same id */
+    merge: (organizationId: string, kept: store.PersonRef, other: string, also?: Alongside<Merge>) =>
+      mergePeople(deps, organizationId, kept, other, also),
 
     /** Newest first, with one row more than the limit. */
     list: (organizationId: string, filter: store.PersonFilter, position: store.PersonPosition) =>
@@ -62,24 +84,26 @@ export function createDirectory(deps: DirectoryDeps) {
      * name elsewhere, in the background.
      * @throws AppError 404 `person_not_found`
      */
-    async erase(organizationId: string, id: number, also?: Alongside<Erasure>): Promise<Erasure> {
+    async erase(organizationId: string, ref: store.PersonRef, also?: Alongside<Erasure>): Promise<Erasure> {
       const erasure = await transactionWithOutbox({ sql, notifier }, async (tx, outbox) => {
-        const person = await store.lockPerson(tx, organizationId, id)
+        await lockAlone(tx, organizationId)
+        const person = await store.lockPerson(tx, organizationId, ref)
         if (person === null) return noPerson()
-        const recordingIds = await recordingsOf(tx, organizationId, id)
-        const counts: Partial<Record<ErasureKind, number>> = {}
-        for (const [name, erase] of Object.entries(erasers))
-          counts[name as ErasureKind] = await erase(tx, organizationId, id)
+        const { id, publicId } = person
+        const merged = await listAliases(tx, organizationId, id)
+        const ids = [id, ...(await listMoving(tx, organizationId, id))]
+        const { recordingIds, counts } = await eraseReferences(deps, tx, organizationId, ids)
+        // Takes the aliases, and the rows of merged people, along.
         await store.deletePerson(tx, organizationId, id)
-        const terms = { ...termsOf(person), recordingIds }
-        const { publicId } = person
+        const formerPublicIds = merged.map((one) => one.publicId)
+        const terms = { ...termsOf(person, merged), formerPublicIds, recordingIds }
         const row = { id: newId(), organizationId, personId: id, publicId, terms, counts }
         const inserted = await insertErasure(tx, row)
         await outbox.send([erasureMessages.message(row.id, 'erase')])
         await also?.(tx, inserted)
         return inserted
       })
-      log.info({ organizationId, personId: id, erased: erasure.counts }, 'person erased')
+      log.info({ organizationId, personId: erasure.personId, erased: erasure.counts }, 'person erased')
       return erasure
     },
 
@@ -90,6 +114,23 @@ export function createDirectory(deps: DirectoryDeps) {
       return erasure
     },
   }
+}
+
+/** Erases everything that refers to these ids of one person. */
+async function eraseReferences(
+  { erasers, recordingsOf }: DirectoryDeps,
+  tx: Tx,
+  organizationId: string,
+  ids: readonly number[],
+) {
+  const recordingIds = new Set<string>()
+  const counts: Partial<Record<ErasureKind, number>> = {}
+  for (const id of ids) {
+    for (const recordingId of await recordingsOf(tx, organizationId, id)) recordingIds.add(recordingId)
+    for (const [name, erase] of Object.entries(erasers) as [ErasureKind, Eraser][])
+      counts[name] = (counts[name] ?? 0) + (await erase(tx, organizationId, id))
+  }
+  return { recordingIds: [...recordingIds], counts }
 }
 
 /** Looks before it locks, because most people belong to a known company. */

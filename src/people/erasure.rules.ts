@@ -16,6 +16,15 @@ const MIN_NAME_LENGTH = 2
 export interface Terms {
   readonly email: string | null
   readonly names: readonly string[]
+  /** Addresses in lower case of people who were merged into this one. */
+  readonly formerEmails?: readonly string[]
+}
+
+/** What identifies a person by name. */
+export interface Named {
+  readonly email: string | null
+  readonly firstName: string | null
+  readonly lastName: string | null
 }
 
 export interface Eraser {
@@ -25,33 +34,39 @@ export interface Eraser {
   value<T>(value: T): T
 }
 
-/** Search terms of a person: first and last name together in either order, and each of them. */
-export function termsOf(person: {
-  readonly email: string | null
-  readonly firstName: string | null
-  readonly lastName: string | null
-}): Terms {
-  const first = person.firstName?.trim() ?? ''
-  const last = person.lastName?.trim() ?? ''
-  const whole =
-    first === '' || last === '' ? [] : [`${first} ${last}`, `${last} ${first}`, `${last}, ${first}`]
+/**
+ * Search terms of a person: first and last name together in either order, and each of them. Also those of the people who were merged
+ * into this one.
+ */
+export function termsOf(person: Named, merged: readonly Named[] = []): Terms {
+  const names = [person, ...merged].flatMap(namesOf)
   return {
     email: person.email?.trim() || null,
-    names: [...whole, ...[first, last].filter((name) => name !== '')],
+    names: [...new Set(names)],
+    formerEmails: merged.flatMap(({ email }) => (email === null ? [] : [email.trim().toLowerCase()])),
   }
+}
+
+function namesOf({ firstName, lastName }: Named): readonly string[] {
+  const first = firstName?.trim() ?? ''
+  const last = lastName?.trim() ?? ''
+  const whole =
+    first === '' || last === '' ? [] : [`${first} ${last}`, `${last} ${first}`, `${last}, ${first}`]
+  return [...whole, ...[first, last].filter((name) => name !== '')]
 }
 
 /** Scripts that write words without spaces, or join endings to a name. */
 const WITHOUT_SPACES =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 
-export function createEraser({ email, names }: Terms): Eraser {
-  const expression = expressionOf(email, names)
+export function createEraser({ email, names, formerEmails = [] }: Terms): Eraser {
+  const emails = [...(email === null ? [] : [email]), ...formerEmails]
+  const expression = expressionOf(emails, names)
   const text = (value: string) => (expression === null ? value : value.replaceAll(expression, ERASED))
   return { text, value: (value) => eraseValue(text, value) as typeof value }
 }
 
-function expressionOf(email: string | null, names: readonly string[]): RegExp | null {
+function expressionOf(emails: readonly string[], names: readonly string[]): RegExp | null {
   const words = names.flatMap((name) => [
     ...(length(name) < MIN_NAME_LENGTH ? [] : [name]),
     ...name.split(/[\s,]+/u).filter((word) => length(word) >= MIN_WORD_LENGTH),
@@ -59,7 +74,7 @@ function expressionOf(email: string | null, names: readonly string[]): RegExp | 
   const forms = new Set(words.flatMap((word) => [word.normalize('NFC'), word.normalize('NFD')]))
   // An alternation takes the first match, so longer forms come first.
   const sorted = [...forms].sort((a, b) => b.length - a.length || (a < b ? -1 : 1))
-  const alternatives = [...(email === null ? [] : emailPatterns(email)), ...sorted.map(namePattern)]
+  const alternatives = [...emails.flatMap(emailPatterns), ...sorted.map(namePattern)]
   return alternatives.length === 0 ? null : new RegExp(alternatives.join('|'), 'giu')
 }
 

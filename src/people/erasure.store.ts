@@ -6,6 +6,9 @@ export interface ErasureTerms {
   readonly email: string | null
   readonly names: readonly string[]
   readonly recordingIds: readonly string[]
+  /** Addresses in lower case, and public ids, of people who were merged into this one. Absent in erasures of older versions. */
+  readonly formerEmails?: readonly string[]
+  readonly formerPublicIds?: readonly string[]
 }
 
 export type Counts = Readonly<Partial<Record<ErasureKind, number>>>

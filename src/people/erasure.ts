@@ -16,6 +16,9 @@ export interface ErasedPerson {
   readonly publicId: string
   readonly email: string | null
   readonly names: readonly string[]
+  /** Addresses in lower case, and public ids, of people who were merged into this one. */
+  readonly formerEmails?: readonly string[]
+  readonly formerPublicIds?: readonly string[]
   readonly requestedAt: Date
   /** Recordings that the person took part in. */
   readonly recordingIds: readonly string[]
@@ -48,6 +51,8 @@ export const ERASURE_KINDS = [
   'utterances',
   'values',
   'fileNames',
+  'codingSessions',
+  'codingEvents',
 ] as const
 export type ErasureKind = (typeof ERASURE_KINDS)[number]
 

@@ -4,9 +4,19 @@ import { Type } from '@sinclair/typebox'
 import { recorded } from '../audit/change.ts'
 import { accepted, type Operation, ok, operation } from '../http/operation.ts'
 import { keyset, positionOf, toPage } from '../http/paging.ts'
-import { integerId, integerIdOf, moment, uuidOf } from '../http/parameters.ts'
+import { moment, uuidOf } from '../http/parameters.ts'
 import type { Directory, Erasure, PersonRow } from './directory.ts'
-import { LEFT_BY_ERASURE, Person, PersonErasure, PersonPage, PersonQuery, PutPerson } from './model.ts'
+import type { Merge } from './merge.ts'
+import {
+  LEFT_BY_ERASURE,
+  MergePerson,
+  Person,
+  PersonErasure,
+  PersonPage,
+  PersonQuery,
+  PutPerson,
+} from './model.ts'
+import { personIdParameter, personRef } from './person-id.ts'
 
 const PEOPLE = '/v3/rest/people'
 const PERSON = `${PEOPLE}/{personId}`
@@ -24,6 +34,7 @@ export function peopleOperations(directory: Directory): readonly Operation[] {
     putPerson(directory),
     listPeople(directory),
     getPerson(directory),
+    mergePeople(directory),
     erasePerson(directory),
     getErasure(directory),
   ]
@@ -85,10 +96,11 @@ const getPerson = (directory: Directory) =>
     id: 'getPerson',
     method: 'GET',
     path: PERSON,
-    params: { personId: integerIdOf('person') },
+    params: { personId: personIdParameter },
     tag: TAG,
     summary: 'Read a person',
-    description: 'Answers 404 if the organization has no such person.',
+    description:
+      'Answers 404 if the organization has no such person. The id of a person who was merged gives the one who was kept.',
     access: 'organizationOrUser',
     role: 'viewer',
     reads: { action: 'person.read', object: 'personId' },
@@ -96,9 +108,44 @@ const getPerson = (directory: Directory) =>
     success: { status: 200, description: 'The person', schema: Person },
     errors: [NOT_FOUND],
     async handler({ principal, param, query }) {
-      const person = await directory.get(principal.organizationId, integerId(param('personId'), NOT_FOUND))
+      const person = await directory.get(principal.organizationId, personRef(param('personId')))
       query()
       return ok(resourceOf(person))
+    },
+  })
+
+const mergePeople = (directory: Directory) =>
+  operation({
+    id: 'mergePeople',
+    method: 'POST',
+    path: `${PERSON}/merge`,
+    params: { personId: personIdParameter },
+    tag: TAG,
+    summary: 'Merge two people',
+    description:
+      'The person of `personId` becomes part of the person of the path, for good: feedback records, participations in recordings and agent ' +
+      'conversations, and signals move. Names, e-mail address and company only fill gaps. The ids of the merged person go on working ' +
+      'and mean the person who is kept, and so does the e-mail address. If there is much to move, the rest moves in the background; ' +
+      'answers show it under the person who is kept from the start. A retry answers the same.',
+    access: 'organizationOrUser',
+    role: 'analyst',
+    body: MergePerson,
+    example: { personId: '0198c1f0-0000-7000-8000-000000000002' },
+    success: { status: 200, description: 'The person who is kept', schema: Person },
+    errors: [NOT_FOUND],
+    async handler(call) {
+      const { organizationId } = call.principal
+      const ref = personRef(call.param('personId'))
+      // 404 before 400: the person of the path comes first.
+      await directory.get(organizationId, ref)
+      const { personId } = await call.body()
+      const also = recorded<Merge>(
+        call,
+        'person.merged',
+        ({ person }) => person.id,
+        ({ mergedId }) => ({ mergedId }),
+      )
+      return ok(resourceOf(await directory.merge(organizationId, ref, personId.toLowerCase(), also)))
     },
   })
 
@@ -107,7 +154,7 @@ const erasePerson = (directory: Directory) =>
     id: 'erasePerson',
     method: 'DELETE',
     path: PERSON,
-    params: { personId: integerIdOf('person') },
+    params: { personId: personIdParameter },
     tag: TAG,
     summary: 'Erase a person',
     description:
@@ -125,14 +172,14 @@ const erasePerson = (directory: Directory) =>
     },
     errors: [NOT_FOUND],
     async handler(call) {
-      const id = integerId(call.param('personId'), NOT_FOUND)
+      const ref = personRef(call.param('personId'))
       const also = recorded<Erasure>(
         call,
         'person.erased',
-        () => id,
+        ({ personId }) => personId,
         (erasure) => ({ erasureId: erasure.id }),
       )
-      const erasure = await directory.erase(call.principal.organizationId, id, also)
+      const erasure = await directory.erase(call.principal.organizationId, ref, also)
       return accepted(`${ERASURES}/${erasure.id}`, erasureResource(erasure))
     },
   })

@@ -69,6 +69,7 @@ export function lockPeople(tx: Query, organizationId: string, publicIds: readonl
     from person
     where organization_id = ${organizationId}
       and public_id = any(${publicIds as string[]}::uuid[])
+      and merged_into is null
     order by id
     for key share`
 }

@@ -1,11 +1,13 @@
 /** The people who take part in recordings. */
 import type { People, PersonInput } from '../people/service.ts'
+import type { DataChange } from '../platform/db/data-change.ts'
 import type { Tx } from '../platform/db/pool.ts'
 import { AppError, type ErrorDetail } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
 import * as meetings from './meeting.store.ts'
+import * as ofPeople from './participants.store.ts'
 import { type Participant, samePerson } from './rules.ts'
-import * as store from './store.ts'
+import type * as store from './store.ts'
 
 /** Ids of the recordings in which the person took part. `personId`: the internal id. */
 export function recordingsOfPerson(
@@ -13,7 +15,16 @@ export function recordingsOfPerson(
   organizationId: string,
   personId: number,
 ): Promise<readonly string[]> {
-  return store.recordingsOfPerson(tx, organizationId, personId)
+  return ofPeople.recordingsOfPerson(tx, organizationId, personId)
+}
+
+/** Gives older participants the time of their recording, by which the timeline of a person is ordered. */
+export const participantTimeChange: DataChange = {
+  name: 'recording_participant_time',
+  table: 'recording',
+  key: 'id',
+  rowsPerStep: 500,
+  change: (tx, keys) => ofPeople.fillParticipantTimes(tx, keys),
 }
 
 /** Longest name of a speaker, in code points. */
@@ -49,9 +60,13 @@ export function fillTimes(
   return meetings.fillTimes(tx, organizationId, recordingId, times)
 }
 
+/** Gives the participations of a merged person to the one who is kept. */
+export const moveParticipationsOf: typeof ofPeople.moveParticipations = (...given) =>
+  ofPeople.moveParticipations(...given)
+
 /** Removes the person from the participants of every recording. @returns the number of participations */
 export function eraseParticipations(tx: Tx, organizationId: string, personId: number): Promise<number> {
-  return store.deleteParticipationsOf(tx, organizationId, personId)
+  return ofPeople.deleteParticipationsOf(tx, organizationId, personId)
 }
 
 /**

@@ -16,6 +16,7 @@ import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
 import { deleteDiscarded, discardMedia, requestMedia } from '../media/service.ts'
 import { discardMeeting } from '../meetings/discard.ts'
+import { passageMessages } from '../messages/passage.ts'
 import { recordingMessages } from '../messages/recording.ts'
 import { transcriptionMessages } from '../messages/transcription.ts'
 import {
@@ -137,7 +138,10 @@ export function createRecordings(deps: RecordingsDeps) {
         await discardMedia(tx, { organizationId: viewer.organizationId, recordingId: id })
         await discardUploads(tx, { organizationId: viewer.organizationId, recordingId: id })
         await store.deleteRecording(tx, viewer.organizationId, id)
-        await deleteActors(tx, [recordingMessages.key(id), transcriptionMessages.key(id)])
+        await deleteActors(
+          tx,
+          [recordingMessages, transcriptionMessages, passageMessages].map((one) => one.key(id)),
+        )
         await also?.(tx, id)
       })
       await deleteDiscarded(deps, { organizationId: viewer.organizationId, recordingId: id }, MEDIA_DELETE_MS)

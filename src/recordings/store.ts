@@ -287,31 +287,3 @@ export async function deleteRecording(tx: Tx, organizationId: string, recordingI
     where organization_id = ${organizationId}
       and id = ${recordingId}`
 }
-
-/** Ids of the recordings in which the person takes part. */
-export async function recordingsOfPerson(
-  tx: Tx,
-  organizationId: string,
-  personId: number,
-): Promise<readonly string[]> {
-  const rows = await tx<{ id: string }[]>`
-    select recording_id as id
-    from recording_participant
-    where organization_id = ${organizationId}
-      and person_id = ${personId}
-    order by recording_id`
-  return rows.map(({ id }) => id)
-}
-
-/** @returns the number of deleted rows */
-export async function deleteParticipationsOf(
-  tx: Tx,
-  organizationId: string,
-  personId: number,
-): Promise<number> {
-  const { count } = await tx`
-    delete from recording_participant
-    where organization_id = ${organizationId}
-      and person_id = ${personId}`
-  return count
-}

@@ -5,8 +5,9 @@
  * run repeatedly: it replaces what an earlier run left.
  */
 import type { LongHandler, LongTurn } from '../actors/types.ts'
-import { AnalyzerError } from '../analyze/analyzer.ts'
+import { AnalyzerError } from '../analyze/analyzer-error.ts'
 import type { Summarizer } from '../analyze/summarizer.ts'
+import { passageMessages } from '../messages/passage.ts'
 import { findSummarized, saveSummary } from '../recordings/transcript.ts'
 import { indexTranscript } from './search.store.ts'
 import { readUtterances } from './store.ts'
@@ -22,10 +23,12 @@ export function transcriptHandlers(
 
 async function indexAndSummarize(summarizer: Summarizer, turn: LongTurn): Promise<void> {
   const { id } = turn.message
-  const spoken = await turn.step(async (tx) => {
+  const spoken = await turn.step(async (tx, send) => {
     const recording = await findSummarized(tx, id)
     if (recording === null) return null
     await indexTranscript(tx, recording.organizationId, id)
+    const { organizationId } = recording
+    await send([passageMessages.message(id, 'recording', { organizationId })])
     const wanted = recording.summarySource !== 'api'
     const passages = wanted ? await readUtterances(tx, recording.organizationId, id) : []
     return { organizationId: recording.organizationId, wanted, passages }

@@ -4,6 +4,7 @@
  * A transcript has no visibility of its own. The caller checks the visibility of its recording first.
  */
 import type { Query, Tx } from '../platform/db/pool.ts'
+import { forgetSpeech } from '../search/forget.ts'
 import type { TranscriptType, Utterance } from './model.ts'
 import { toMonologues } from './monologue.rules.ts'
 import * as search from './search.store.ts'
@@ -51,8 +52,11 @@ export function readTranscript(
 }
 
 /** Deletes the transcript and its search index, in the transaction that locks the recording. */
-export function deleteTranscript(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
-  return store.deleteTranscript(tx, organizationId, recordingId)
+export async function deleteTranscript(tx: Tx, organizationId: string, recordingId: string): Promise<void> {
+  await Promise.all([
+    store.deleteTranscript(tx, organizationId, recordingId),
+    forgetSpeech(tx, organizationId, recordingId),
+  ])
 }
 
 /**

@@ -10,8 +10,17 @@ export interface EventData {
   readonly isOrphaned: boolean
 }
 
-/** Events after number `after` that were written before `until`, in order. */
-export function readEventData(tx: Tx, organizationId: string, until: Date, after: number, limit: number) {
+/** The number of the newest event; 0: there is none. */
+export async function lastEvent(tx: Tx, organizationId: string): Promise<number> {
+  const [row] = await tx<{ seq: number }[]>`
+    select coalesce(max(seq), 0) as seq
+    from webhook_event
+    where organization_id = ${organizationId}`
+  return row?.seq ?? 0
+}
+
+/** Events after number `after` and up to number `last`, in order. */
+export function readEventData(tx: Tx, organizationId: string, last: number, after: number, limit: number) {
   return tx<EventData[]>`
     select e.id, e.seq, e.data,
       e.type = 'feedback_record.created' and not exists (
@@ -19,7 +28,7 @@ export function readEventData(tx: Tx, organizationId: string, until: Date, after
         where r.organization_id = e.organization_id and r.id = (e.data ->> 'id')::bigint
       ) as "isOrphaned"
     from webhook_event e
-    where e.organization_id = ${organizationId} and e.seq > ${after} and e.occurred_at <= ${until}
+    where e.organization_id = ${organizationId} and e.seq > ${after} and e.seq <= ${last}
     order by e.seq
     limit ${limit}`
 }

@@ -3,16 +3,26 @@
  * gone. Receivers keep what they received.
  */
 import type { ErasureReach } from '../people/erasure.ts'
-import { readEventData, writeEventData } from './erasure.store.ts'
+import { lastEvent, readEventData, writeEventData } from './erasure.store.ts'
 
 /** Events of one step. Each may have 256 KiB. */
 const EVENTS = 50
 
+interface State {
+  readonly after: number
+  /**
+   * The last number when this part of the erasure began. An analysis that read the old text may have written an event after the request,
+   * but not after the conversations were erased.
+   */
+  readonly last: number
+}
+
 export const webhookErasure: ErasureReach = {
   name: 'webhookEvents',
-  async step(tx, { organizationId, requestedAt, eraser }, from) {
-    const after = typeof from === 'number' ? from : 0
-    const rows = await readEventData(tx, organizationId, requestedAt, after, EVENTS)
+  async step(tx, { organizationId, eraser }, from) {
+    const start = typeof from === 'number' ? { after: from } : ((from as State | null) ?? { after: 0 })
+    const last = 'last' in start ? start.last : await lastEvent(tx, organizationId)
+    const rows = await readEventData(tx, organizationId, last, start.after, EVENTS)
     const erased = rows.flatMap(({ id, data, isOrphaned }) => {
       const { fields, ...rest } = data
       const kept = isOrphaned && fields !== undefined ? { ...rest, omitted: ['fields'] } : data
@@ -20,7 +30,7 @@ export const webhookErasure: ErasureReach = {
       return Bun.deepEquals(next, data) ? [] : [{ id, data: next }]
     })
     await writeEventData(tx, organizationId, erased)
-    const last = rows.at(-1)?.seq ?? null
-    return { next: rows.length === EVENTS ? last : null, counts: {} }
+    const after = rows.at(-1)?.seq ?? last
+    return { next: rows.length === EVENTS ? { after, last } : null, counts: {} }
   },
 }

@@ -217,6 +217,13 @@ const CHANGES: Readonly<Record<string, readonly [action: string, send: () => Pro
       return ['PATCH', `/metadata/fields/${id}`, { name: 'y' }]
     },
   ],
+  mergePeople: [
+    'person.merged',
+    async () => {
+      const put = async () => (await key.put(`${REST}/people`, { email: `${newId()}@example.com` })).body
+      return ['POST', `/people/${(await put()).id}/merge`, { personId: (await put()).uuid }]
+    },
+  ],
   erasePerson: [
     'person.erased',
     async () => {

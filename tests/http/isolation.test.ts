@@ -160,12 +160,14 @@ async function feedbackObjects(key: Client): Promise<Readonly<Record<string, str
     external_id: 'x',
     fields: [{ category: 'content', type: 'string', name: 'comment', value: name }],
   })
+  const other = (await key.put('/v3/rest/people', { email: 'fay@example.com' })).body
   const gone = (await key.put('/v3/rest/people', { email: 'gone@example.com' })).body
   const { id: erasureId } = (await key.delete(`/v3/rest/people/${gone.id}`)).body
   const [feedbackSourceId, personId] = [String(source.id), String(person.id)]
   return {
     feedbackSourceId,
     personId,
+    otherPersonId: other.uuid,
     erasureId,
     feedbackRecordId: String(record.body.id),
     feedbackName: name,
@@ -178,10 +180,12 @@ const fill = (path: string, value: (name: string) => string) =>
 function send(caller: Credential, operation: Operation, path: string): Promise<Answer> {
   const client = server.as(caller)
   if (operation.body === undefined) return client.send(operation.method, path)
-  // The example names an object that does not exist.
-  const example =
-    operation.id === 'associateSession' ? { sessionId: foreign.codingSessionId } : operation.example
-  const body = JSON.stringify(example)
+  // These examples name objects that do not exist.
+  const named: Readonly<Record<string, unknown>> = {
+    associateSession: { sessionId: foreign.codingSessionId },
+    mergePeople: { personId: foreign.otherPersonId },
+  }
+  const body = JSON.stringify(named[operation.id] ?? operation.example)
   return client.send(operation.method, path, { body, headers: { 'content-type': 'application/json' } })
 }
 

@@ -1,6 +1,8 @@
 /** The tools that read what customers said: what they find, and what of it each user may see. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { SettingsChange } from '../../src/agents/applications/model.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
+import { SEARCH_CHANGES } from '../../src/search/backfill.ts'
 import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
@@ -104,6 +106,10 @@ async function conversations(bobId: string) {
       created_at: AT(4),
       participants: sql.json([{ externalId: 'g', personId: graceUuid }]),
     })
+    // As the turn of the session does.
+    await sql`
+      insert into agent_session_person (organization_id, session_id, participant_external_id, person_id, sole, occurred_at)
+      select ${organizationId}, ${sessionId}, 'g', id, true, ${AT(4)} from person where public_id = ${graceUuid}`
     const content = 'Why does the export of my invoice never end?'
     await insertEvent(sql, organizationId, sessionId, 1, { occurred_at: AT(4), body: sql.json({ content }) })
     await insertEvent(sql, organizationId, sessionId, 2, {
@@ -118,6 +124,7 @@ async function conversations(bobId: string) {
     ] as const)
       await insertSignal(sql, { organizationId, applicationId, sessionId }, { occurred_at: AT(day), rating })
     made[name] = sessionId
+    await transaction(sql, (tx) => SEARCH_CHANGES[0]!.change(tx, [sessionId]))
   }
 }
 
@@ -129,10 +136,11 @@ const search = async (client: ToolClient, args: object) => {
 const idsOf = (data: readonly { id: string }[]) => data.map(({ id }) => id)
 
 describe('search-customer-voice', () => {
-  test('finds what was said on every channel, newest first, with quotations and links', async () => {
+  test('finds what was said on every channel, with quotations and links', async () => {
     await eventually(async () => {
-      const found = await search(ada, { query: 'invoice export' })
-      expect(found).toEqual([
+      const found: Record<string, string>[] = await search(ada, { query: 'invoice export' })
+      found.sort((a, b) => (String(a.occurredAt) < String(b.occurredAt) ? 1 : -1))
+      expect<unknown>(found).toEqual([
         {
           channel: 'conversation',
           id: made.open,
@@ -196,7 +204,7 @@ describe('search-customer-voice', () => {
     [{ query: 'INVOICE', channel: 'conversation' }, ['open']],
     [{ query: 'export', since: AT(2), until: AT(4) }, ['recording']],
     [{ query: 'export', since: AT(4) }, ['open']],
-    [{ query: 'export', limit: 1 }, ['open']],
+    [{ query: 'exporting', until: AT(2) }, ['feedback']],
   ])('%j finds %j', async (args, names) => {
     await eventually(async () =>
       expect(idsOf(await search(ada, args))).toEqual(names.map((name) => made[name] as string)),
@@ -241,7 +249,7 @@ describe('get-insights', () => {
   test.each([
     [{ by: ['week'] }, [{ keys: { week: '2026-03-02' }, count: 3 }]],
     [{ by: ['kind'], filters: { rating: 'positive' } }, [{ keys: { kind: 'message_feedback' }, count: 1 }]],
-    [{ by: ['kind'], filters: { kind: 'resolved' } }, []],
+    [{ by: ['kind'], filters: { kind: 'praise' } }, []],
     [{ by: ['agentKey'], filters: { agentKey: 'restricted' } }, []],
     [
       { metric: 'sessions', by: ['agentKey', 'status'] },
@@ -285,10 +293,16 @@ describe('get-person-timeline', () => {
       lastName: null,
     })
     expect(idsOf(structured.data)).toEqual([made.open, made.recording, made.feedback] as string[])
-    expect(structured.data[2]).toMatchObject({
-      channel: 'feedback',
-      text: 'The invoice export is 100% slow and broken.',
-    })
+    expect(structured.data).toMatchObject([
+      {
+        text: 'Why does the export of my invoice never end?',
+        said: [{ messageId: 'e1' }],
+        signals: [{}, {}, {}],
+      },
+      { text: 'Your invoices export fails every day.', startSec: 61 },
+      { text: 'The invoice export is 100% slow and broken.' },
+    ])
+    expect(structured.data[1].link).toBe(`http://ears.localhost/v3/rest/recordings/${made.recording}`)
     const older = await timeline(ada, { personId: graceUuid, until: AT(2), limit: 5 })
     expect(idsOf(older.structured.data)).toEqual([made.feedback] as string[])
   })

@@ -113,8 +113,9 @@ describe('migrate', () => {
 describe('a migration that runs concurrently', () => {
   test('may only build and drop indexes', () => {
     expect(indexSteps(INDEXES.source).map(({ index }) => index)).toEqual(['thing_size', 'thing_name'])
-    expect(indexSteps('drop index concurrently if exists thing_size;')).toMatchObject([
-      { action: 'drop index' },
+    expect(indexSteps('drop index concurrently if exists thing_size;')).toMatchObject([{ action: 'drop' }])
+    expect(indexSteps('create unique index concurrently thing_size on thing (size);')).toMatchObject([
+      { action: 'create', index: 'thing_size' },
     ])
     for (const source of [
       'create index thing_size on thing (size);',

@@ -1,21 +1,7 @@
-/** Words of a search, and the part of a text around them. */
+/** The part of a text around words. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { excerptOf, patternsOf, wordsOf } from '../../src/insight/words.rules.ts'
-
-test.each([
-  ['Invoice  EXPORT, invoice!', ['invoice', 'export']],
-  ["don't stop-watch 100%", ["don't", 'stop-watch', '100']],
-  ['größe 日本', ['größe', '日本']],
-  ['%_ .', []],
-  ['a b c d e f g h i j', ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']],
-])('%j has the words %j', (query, words) => {
-  expect(wordsOf(query)).toEqual(words)
-})
-
-test('a pattern finds its word only', () => {
-  expect(patternsOf(['a_b', '50%'])).toEqual(['%a\\_b%', '%50\\%%'])
-})
+import { excerptOf } from '../../src/insight/words.rules.ts'
 
 describe('an excerpt', () => {
   test('of a short text is the text on one line', () => {

@@ -2,13 +2,29 @@
  * Every function that reads text from outside takes at most 200 ms of CPU for the largest text that reaches it, whatever is repeated in
  * it. A function that is new in a file of rules must be added here, or to those that read no text.
  */
-import { beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { join, resolve } from 'node:path'
+import {
+  conversationOf as conversationOfSession,
+  findingsOf as findingsOfSession,
+} from '../../src/agents/analysis/conversation.rules.ts'
 import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
 import { compileRedaction } from '../../src/agents/events/redaction.ts'
 import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
-import { isAcknowledgement, repeats, saysNotSolved, saysSolved } from '../../src/analyze/cues.ts'
-import { findingsOf, loadScore, type Score } from '../../src/analyze/findings.ts'
+import { clausesOf } from '../../src/analyze/builtin/clauses.rules.ts'
+import { ENGLISH } from '../../src/analyze/builtin/cues/english.ts'
+import { formOf, ngramsOf } from '../../src/analyze/builtin/features.rules.ts'
+import { findingsByRules } from '../../src/analyze/builtin/findings.rules.ts'
+import { hasKind } from '../../src/analyze/builtin/kinds.rules.ts'
+import { languageByWords } from '../../src/analyze/builtin/language.rules.ts'
+import { isTask, mask } from '../../src/analyze/builtin/mask.rules.ts'
+import { piecesOf } from '../../src/analyze/builtin/pieces.rules.ts'
+import { isQuestion } from '../../src/analyze/builtin/questions.rules.ts'
+import { readSubject, wordsOfCustomer } from '../../src/analyze/builtin/reading.rules.ts'
+import { contentOf, createRepeatDetector } from '../../src/analyze/builtin/repeats.rules.ts'
+import { KINDS } from '../../src/analyze/insight.ts'
+import { partsOf } from '../../src/analyze/parts.rules.ts'
+import { findQuotation } from '../../src/analyze/quotation.rules.ts'
 import { pickSentences } from '../../src/analyze/sentences.ts'
 import { splitAll, splitSentences } from '../../src/analyze/split.ts'
 import { abridge, boundTokens, MAX_TEXT, quote, textOf } from '../../src/analyze/text.ts'
@@ -29,12 +45,13 @@ import { readPages } from '../../src/content/page.rules.ts'
 import { parseColumnMap, useOfColumn } from '../../src/feedback/mapping.rules.ts'
 import { createJudge } from '../../src/feedback/row.rules.ts'
 import { checkValue } from '../../src/feedback/rules.ts'
+import { resultOf } from '../../src/findings/finding.rules.ts'
 import { partOf } from '../../src/http/byte-range.ts'
 import { clientIp } from '../../src/http/client-ip.ts'
 import { integerId, moment } from '../../src/http/parameters.ts'
 import { requestIdOf } from '../../src/http/request-id.ts'
 import { shownPath } from '../../src/http/shown-path.ts'
-import { excerptOf, patternsOf, wordsOf } from '../../src/insight/words.rules.ts'
+import { excerptOf } from '../../src/insight/words.rules.ts'
 import { isAllowedHost, isAllowedOrigin } from '../../src/mcp/http/origin.rules.ts'
 import { quoted } from '../../src/mcp/tools/quoted.rules.ts'
 import { progressOf } from '../../src/media/encode.rules.ts'
@@ -66,6 +83,18 @@ import { nameOf } from '../../src/platform/validation/names.ts'
 import { isFullDate, isRfc3339, toUtc } from '../../src/platform/validation/rfc3339.ts'
 import { joinLines, trimEndOf, trimOf } from '../../src/platform/validation/trim.ts'
 import { playbackFileName } from '../../src/recordings/playback.rules.ts'
+import { highlightOf, markRuns, plainLine, toHtml } from '../../src/search/highlight.rules.ts'
+import {
+  foreignPunctuation,
+  hasPairs,
+  indexedText,
+  MAX_PASSAGE,
+  paired,
+  runsOf,
+  separated,
+} from '../../src/search/passage.rules.ts'
+import { marked, searchTextOf } from '../../src/search/query.rules.ts'
+import { distanceOf, similarWords } from '../../src/search/similar.rules.ts'
 import { linkUrl, returnPathOf, signInPath } from '../../src/sign-in/link.rules.ts'
 import { authorizationQuery, describeRedirect } from '../../src/sign-in/oauth/metadata.rules.ts'
 import { parseOutput } from '../../src/transcribe/output.rules.ts'
@@ -116,11 +145,6 @@ const NOW = new Date('2026-01-01T00:00:00Z')
 /** Redacts nothing: patterns run on an engine of linear time, which has cases of its own. */
 const PLAIN = createCleaner(compileRedaction({ redactedFields: [], redactedPatterns: [] }))
 
-let score: Score
-beforeAll(async () => {
-  score = await loadScore()
-}, 30_000)
-
 /** Of a text in ISO-8859-1, as headers have it. */
 const headersOf = (name: string, text: string) =>
   new Headers({ [name]: text.replaceAll(/[^\t\x20-\x7e\xa0-\xff]/g, '~').trim() })
@@ -135,19 +159,98 @@ const spoken = (text: string) =>
   }))
 const textsOf = (text: string) => spoken(text).map((utterance) => utterance.text)
 
-const EXCHANGE = { eventId: 'a', question: 'How can I export my invoices?', answer: 'So.' }
+/** A conversation in which only the customer speaks. */
+const conversationOf = (text: string) => ({
+  channel: 'conversation' as const,
+  said: Array.from({ length: Math.ceil(text.length / MAX_TEXT) }, (_, index) => ({
+    own: false,
+    text: text.slice(index * MAX_TEXT, (index + 1) * MAX_TEXT),
+  })),
+})
+const everyKindOf = (text: string) =>
+  clausesOf(text).flatMap((clause) =>
+    KINDS.filter((kind) => hasKind(kind, clause, { channel: 'conversation', isAnswered: true }, [ENGLISH])),
+  )
+
+/** Messages of a session. */
+const rowsOf = (text: string) =>
+  conversationOf(text).said.map(({ own, text: content }, sequence) => ({
+    sessionId: '',
+    externalEventId: `${sequence}`,
+    sequence,
+    own,
+    content,
+    participantExternalId: null,
+    bodyHash: '',
+  }))
+const BUILT_IN = { name: 'builtin', version: '1' }
+const QUOTED = {
+  kind: 'praise',
+  tier: 'sure',
+  confidence: 1,
+  rating: null,
+  index: 0,
+  from: 0,
+  to: MAX_TEXT,
+} as const
+const EVERYTHING = {
+  language: null,
+  supported: true,
+  outcome: null,
+  sentiment: 'neutral',
+  findings: [QUOTED],
+} as const
+
 const NO_COLUMNS = { externalId: null, email: null, timestamp: null, columns: new Map() }
 
 /** By file below `src`, then by function. */
 const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
-  'analyze/cues.ts': {
-    isAcknowledgement: { length: MAX_TEXT, starts: ['', 'ok'], read: isAcknowledgement },
-    saysSolved: { length: MAX_TEXT, starts: ['', 'no, '], read: saysSolved },
-    saysNotSolved: { length: MAX_TEXT, starts: ['', 'does not '], read: saysNotSolved },
-    repeats: { length: MAX_TEXT, read: (text) => repeats(text, `${text} a`) },
+  'analyze/builtin/clauses.rules.ts': { clausesOf: { length: MAX_TEXT, read: clausesOf } },
+  'analyze/builtin/features.rules.ts': {
+    formOf: { length: MAX_TEXT, read: (text) => formOf(clausesOf(text), 'conversation', ENGLISH) },
+    ngramsOf: { length: MAX_TEXT, read: ngramsOf },
   },
-  'analyze/findings.ts': {
-    findingsOf: { length: MAX_TEXT, read: (text) => findingsOf({ ...EXCHANGE, followUps: [text] }, score) },
+  'analyze/builtin/findings.rules.ts': {
+    findingsByRules: {
+      length: 20_000,
+      starts: ['', 'It works now. '],
+      read: (text) => findingsByRules(readSubject(conversationOf(text)), [ENGLISH]),
+    },
+  },
+  'analyze/builtin/kinds.rules.ts': {
+    hasKind: { length: MAX_TEXT, starts: ['', 'i want to '], read: (text) => everyKindOf(text) },
+  },
+  'analyze/builtin/language.rules.ts': { languageByWords: { length: 20_000, read: languageByWords } },
+  'analyze/builtin/mask.rules.ts': {
+    isTask: { length: MAX_TEXT, starts: ['', 'please '], read: isTask },
+    mask: { length: MAX_TEXT, starts: ['', '```', 'at '], read: mask },
+  },
+  'analyze/builtin/pieces.rules.ts': {
+    piecesOf: { length: 20_000, read: (text) => piecesOf(readSubject(conversationOf(text)), ENGLISH) },
+  },
+  'analyze/builtin/questions.rules.ts': {
+    isQuestion: {
+      length: MAX_TEXT,
+      read: (text) => clausesOf(text).map((clause) => isQuestion(clause, true)),
+    },
+  },
+  'analyze/builtin/reading.rules.ts': {
+    readSubject: { length: 800_000, read: (text) => readSubject(conversationOf(text)) },
+    wordsOfCustomer: { length: 20_000, read: (text) => wordsOfCustomer(readSubject(conversationOf(text))) },
+  },
+  'analyze/builtin/repeats.rules.ts': {
+    contentOf: { length: MAX_TEXT, read: contentOf },
+    createRepeatDetector: {
+      length: 20_000,
+      read: (text) => {
+        const isRepeat = createRepeatDetector()
+        for (const { masked } of readSubject(conversationOf(text)).messages) isRepeat(masked)
+      },
+    },
+  },
+  'analyze/parts.rules.ts': { partsOf: { length: 800_000, read: (text) => partsOf(conversationOf(text)) } },
+  'analyze/quotation.rules.ts': {
+    findQuotation: { length: MAX_TEXT, read: (text) => findQuotation(`${text}a`, text.slice(-400)) },
   },
   'analyze/sentences.ts': {
     pickSentences: {
@@ -164,6 +267,17 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     boundTokens: { length: EVENT, read: boundTokens },
     quote: { length: MAX_UTTERANCE_CHARACTERS, read: quote },
     abridge: { length: 100_000, read: (text) => abridge(text, 600) },
+  },
+  'agents/analysis/conversation.rules.ts': {
+    conversationOf: { length: 640_000, read: (text) => conversationOfSession(rowsOf(text)) },
+    findingsOf: {
+      length: 640_000,
+      read: (text) =>
+        findingsOfSession(conversationOfSession(rowsOf(text)), resultOf(EVERYTHING, [text], BUILT_IN)),
+    },
+  },
+  'findings/finding.rules.ts': {
+    resultOf: { length: MAX_TEXT, read: (text) => resultOf(EVERYTHING, [text], BUILT_IN) },
   },
   'agents/events/fingerprint.ts': {
     prepareEvent: {
@@ -450,9 +564,7 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     recordsOf: { length: MEBIBYTE, starts: ['', '[', '{'], read: recordsOf },
   },
   'insight/words.rules.ts': {
-    excerptOf: { length: EVENT, read: (text) => excerptOf(text, wordsOf(text.slice(0, 200)), 300) },
-    patternsOf: { length: BODY, read: (text) => patternsOf([text]) },
-    wordsOf: { length: BODY, read: wordsOf },
+    excerptOf: { length: EVENT, read: (text) => excerptOf(text, text.slice(0, 200).split(' '), 300) },
   },
   'mcp/http/origin.rules.ts': {
     isAllowedHost: { length: HEADER, read: (text) => isAllowedHost(text, 'https://earshot.example') },
@@ -479,6 +591,32 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       read: (text) => retryAfterSeconds(text, NOW),
     },
     shownCode: { length: BODY, read: shownCode },
+  },
+  'search/highlight.rules.ts': {
+    highlightOf: { length: MAX_PASSAGE, read: (text) => highlightOf(text).text },
+    markRuns: {
+      length: MAX_PASSAGE,
+      starts: ['', '請'],
+      read: (text) => markRuns(text, `請求 ${text.slice(0, 190)}`),
+    },
+    plainLine: { length: MAX_PASSAGE, read: plainLine },
+    toHtml: { length: MAX_PASSAGE, starts: ['', '\uE000'], read: toHtml },
+  },
+  'search/passage.rules.ts': {
+    foreignPunctuation: { length: MAX_PASSAGE, read: foreignPunctuation },
+    hasPairs: { length: MAX_PASSAGE, read: hasPairs },
+    indexedText: { length: EVENT, read: indexedText },
+    paired: { length: MAX_PASSAGE, read: paired },
+    runsOf: { length: MAX_PASSAGE, read: runsOf },
+    separated: { length: MAX_PASSAGE, read: separated },
+  },
+  'search/query.rules.ts': {
+    marked: { length: HEADER, starts: ['', "'"], read: (text) => marked(text, '01890a5d') },
+    searchTextOf: { length: HEADER, starts: ['', '-', '"'], read: searchTextOf },
+  },
+  'search/similar.rules.ts': {
+    distanceOf: { length: 40, read: (text) => distanceOf(text, text.slice(1)) },
+    similarWords: { length: 40, read: (text) => [...similarWords([text], [text.slice(1)])] },
   },
   'sign-in/link.rules.ts': {
     linkUrl: { length: HEADER, read: (text) => linkUrl('https://earshot.example', text, text) },
@@ -537,9 +675,23 @@ function attempt(read: () => unknown): void {
 
 /** Exported functions of files of rules that read no text, or only what was checked before, or hand it on to one that is here. */
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
+  'analyze/builtin/combine.rules.ts': ['combine', 'scoreOf'],
+  'analyze/builtin/head.rules.ts': [
+    'applyHead',
+    'applyNetwork',
+    'applyNgrams',
+    'inputOf',
+    'packMatrix',
+    'unpackMatrix',
+  ],
+  'analyze/builtin/outcome.rules.ts': ['judge'],
+  'analyze/eval/bound.rules.ts': ['lowerBound'],
+  'analyze/eval/score.rules.ts': ['outcomeFigures', 'precisionOf', 'recallOf', 'score'],
+  'analyze/gate.rules.ts': ['isShown', 'passesGate'],
   'assets/rules.ts': ['keepsUrl'],
   'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
-  'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'isPerson'],
+  'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'idsOf', 'isPerson'],
+  'agents/sessions/people.rules.ts': ['claimsOf'],
   'agents/ingest/event.rules.ts': ['decide', 'idsToLoad', 'revisionKey'],
   'agents/ingest/request.rules.ts': [
     'checkRequest',
@@ -557,6 +709,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   ],
   'agents/sessions/turn.rules.ts': ['effectsOf', 'processingStatusOf', 'statusByCount'],
   'agents/sessions/progress.rules.ts': ['advance', 'signalOf'],
+  'coding-sessions/erasure.rules.ts': ['patternsOf'],
   'coding-sessions/event-id.rules.ts': ['hashOf'],
   // `formatOf` reads each line.
   'coding-sessions/formats/detect.rules.ts': ['detectFormat'],
@@ -568,7 +721,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'coding-sessions/secrets.rules.ts': ['withDefaults'],
   'http/roles.rules.ts': ['includesRole', 'isRole'],
   'feedback/mapping.rules.ts': ['checkHeader', 'mergeMappings', 'parseMappingFile'],
-  'feedback/rules.ts': ['orderOfRecords', 'personIdOf', 'recordDraft'],
+  'feedback/rules.ts': ['orderOfRecords', 'personIdOf', 'recordDraft', 'toSearch'],
   'media/deadline.rules.ts': ['deadlineMs'],
   'media/encode.rules.ts': [
     'encodeArguments',
@@ -593,6 +746,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'transcriptOf',
     'utterancesOf',
   ],
+  'insight/timeline/page.rules.ts': ['behind', 'compare', 'joinPages', 'pathOf', 'placeOf'],
   'meetings/recorders/vexa.rules.ts': [
     'creationOf',
     'isStalePlan',
@@ -625,6 +779,17 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'people/erasure.rules.ts': ['termsOf'],
   'people/rules.ts': ['personDraft'],
   'recordings/rules.ts': ['assertOrder', 'awaitedOf', 'changeOf', 'draftOf', 'orderOfList', 'samePerson'],
+  'search/highlight.rules.ts': ['toText'],
+  'search/passage.rules.ts': [
+    'configurationOf',
+    'fieldPassages',
+    'languageSample',
+    'pairsOf',
+    'speechPassages',
+  ],
+  // Queries that PostgreSQL made of at most 200 characters.
+  'search/query.rules.ts': ['anyOf', 'markOf', 'withPrefix', 'withSimilar', 'wordsIn'],
+  'search/similar.rules.ts': ['mayBeMistyped'],
   'sign-in/link.rules.ts': ['mailBaseUrl'],
   'sign-in/oauth/metadata.rules.ts': ['audienceOf', 'usedDocument', 'usedMetadata'],
   'transcribe/pieces.rules.ts': ['quietestMoment'],

@@ -19,6 +19,9 @@ const HIDDEN_PARTS: ReadonlySet<unknown> = new Set([
   'redacted_thinking',
 ])
 
+/** Nesting depth to which the parts of a message are read. */
+const MAX_DEPTH = 8
+
 /** True where `content` has a text that is not blank, or a visible part of another kind. */
 export function isVisible(content: unknown): boolean {
   if (typeof content === 'string') return content.trim() !== ''
@@ -29,4 +32,24 @@ export function isVisible(content: unknown): boolean {
   const inner = part.text ?? part.content ?? part.parts
   if (inner !== undefined) return isVisible(inner)
   return Object.keys(part).some((name) => name !== 'type')
+}
+
+/** What a reader sees of a message: a plain string, or the texts of its visible parts, one a line. At most `most` code units. */
+export function visibleText(content: unknown, most: number): string {
+  const lines: string[] = []
+  let left = most
+  const collect = (part: unknown, depth: number): void => {
+    if (left <= 0 || depth > MAX_DEPTH) return
+    if (typeof part === 'string') {
+      if (part.trim() !== '') lines.push(part.slice(0, left))
+      left -= part.length
+    } else if (Array.isArray(part)) {
+      for (const one of part) collect(one, depth + 1)
+    } else if (typeof part === 'object' && part !== null) {
+      const { type, text, content: inner, parts } = part as Readonly<Record<string, unknown>>
+      if (!HIDDEN_PARTS.has(type)) collect(text ?? inner ?? parts, depth + 1)
+    }
+  }
+  collect(content, 0)
+  return lines.join('\n').toWellFormed()
 }

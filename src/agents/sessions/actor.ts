@@ -18,8 +18,11 @@ import type {
   Visit,
 } from '../../actors/types.ts'
 import type { Deps } from '../../container.ts'
+import { passageMessages } from '../../messages/passage.ts'
 import { sessionMessages } from '../../messages/session.ts'
+import { createPeople, type People } from '../../people/service.ts'
 import type { Tx } from '../../platform/db/pool.ts'
+import { type Linked, linkPeople } from './people.ts'
 import { advance, type ProgressStep } from './progress.rules.ts'
 import {
   deleteLateEvents,
@@ -46,6 +49,9 @@ const PAGE_TOGETHER = 4_000
 
 type ActorDeps = Pick<Deps, 'newId'>
 
+/** Time until the next turn of a session whose people are being merged or erased. */
+const PEOPLE_DELAY_MS = 1_000
+
 interface SessionTurn extends Waiting {
   readonly scope: LockedSession
   /** The limit for late events and for next events. A full page means that there may be more. */
@@ -66,7 +72,10 @@ const NOTHING: Waiting = { lateEvents: [], next: [], blocked: false }
 
 /** All types of messages run the same handler, which reads from the tables what is due. */
 export function sessionActor(deps: ActorDeps): ActorDefinition {
-  const handler: BulkHandler = { visit: (visits, tx, send) => advanceSessions(deps, visits, tx, send) }
+  const people = createPeople(deps)
+  const handler: BulkHandler = {
+    visit: (visits, tx, send) => advanceSessions(deps, people, visits, tx, send),
+  }
   return defineActor(sessionMessages, {
     maxAttempts: 10,
     giveUp,
@@ -85,6 +94,7 @@ const giveUp: GiveUp = async (message, tx) => {
 /** Skips deleted sessions. @returns the actors of the sessions that need another turn */
 async function advanceSessions(
   deps: ActorDeps,
+  people: People,
   visits: readonly Visit[],
   tx: Tx,
   send: Send,
@@ -95,9 +105,17 @@ async function advanceSessions(
   )
   if (turns.length === 0) return new Set()
   const plans = await decide(tx, turns)
-  const metered = await apply(deps, tx, plans)
+  // Before the signals, which then know who spoke.
+  const linked = await linkPeople(
+    people,
+    tx,
+    turns.map(({ scope }) => scope),
+  )
+  const metered = await apply(deps, tx, plans, linked)
   // A waiting message has not been read yet, because its turn locks the session first.
   await send(plans.filter(({ scope }) => metered.has(scope.sessionId)).map(toMessage))
+  await send(plans.filter(({ scope }) => linked.later.has(scope.sessionId)).map(toNextLook))
+  await send(plans.flatMap(toSearch))
   return new Set(plans.filter(({ again }) => again).map(({ scope }) => sessionMessages.key(scope.sessionId)))
 }
 
@@ -135,7 +153,12 @@ function stepOf({ scope, next, page }: SessionTurn, gapsPermanentThrough: number
 }
 
 /** Writes the effects of the events and the progress of the sessions. @returns the ids of sessions with responses to analyse */
-async function apply(deps: ActorDeps, tx: Tx, plans: readonly TurnPlan[]): Promise<ReadonlySet<string>> {
+async function apply(
+  deps: ActorDeps,
+  tx: Tx,
+  plans: readonly TurnPlan[],
+  linked: Linked,
+): Promise<ReadonlySet<string>> {
   const parts = <T>(rowsOf: (plan: TurnPlan) => readonly T[]): readonly PerSession<T>[] =>
     plans.map((plan) => ({ scope: plan.scope, rows: rowsOf(plan) })).filter(({ rows }) => rows.length > 0)
   const signals = parts(({ effects }) => effects.signals)
@@ -155,7 +178,13 @@ async function apply(deps: ActorDeps, tx: Tx, plans: readonly TurnPlan[]): Promi
     deleteLateEvents(tx, late),
     grantCredits(tx, scopesOf(plans.filter(({ byCredits }) => byCredits))),
   ]
-  const [metered] = await Promise.all([saveProgress(tx, plans.map(toSave)), ...written])
+  const [metered] = await Promise.all([
+    saveProgress(
+      tx,
+      plans.map((plan) => toSave(plan, linked)),
+    ),
+    ...written,
+  ])
   return metered
 }
 
@@ -164,7 +193,7 @@ function responsesOf({ effects, byCredits }: TurnPlan) {
   return effects.responses.map((response) => ({ ...response, state }))
 }
 
-function toSave({ scope, step, again, gapsPermanentThrough }: TurnPlan): SessionProgress {
+function toSave({ scope, step, again, gapsPermanentThrough }: TurnPlan, linked: Linked): SessionProgress {
   const unprocessed = again || step.waitingAtGap
   return {
     scope,
@@ -172,9 +201,27 @@ function toSave({ scope, step, again, gapsPermanentThrough }: TurnPlan): Session
     gapsPermanentThrough,
     waitSeconds: step.waitingAtGap ? scope.gapTimeoutSeconds : null,
     statuses: statusByCount({ captureContent: scope.captureContent, unprocessed }),
+    linked: linked.done.has(scope.sessionId),
   }
+}
+
+function toNextLook({ scope: { sessionId, organizationId } }: TurnPlan): NewMessage {
+  return sessionMessages.message(sessionId, 'events_stored', { organizationId, delayMs: PEOPLE_DELAY_MS })
 }
 
 function toMessage({ scope }: TurnPlan): NewMessage {
   return { ...analyzeMessage(scope, isTerminal(scope.status)), unlessWaiting: true }
 }
+
+/** Has the messages that this turn processed made searchable. A late event may have become invisible. */
+function toSearch({ scope, step, lateEvents }: TurnPlan): readonly NewMessage[] {
+  const late = lateEvents.filter(isMessage).map(({ sequence }) => sequence)
+  const hasNews = step.process.some((event) => isMessage(event) && event.final && event.captured)
+  if (late.length === 0 && !hasNews) return []
+  const payload = { after: scope.watermark, through: hasNews ? step.newWatermark : scope.watermark, late }
+  const { organizationId, sessionId } = scope
+  return [passageMessages.message(sessionId, 'session', { organizationId, payload })]
+}
+
+const isMessage = ({ type }: { readonly type: string }) =>
+  type === 'user_message' || type === 'assistant_message'

@@ -7,11 +7,12 @@
 
 import { deleteActors } from '../../actors/mailbox.ts'
 import { analysisMessages } from '../../messages/analysis.ts'
+import { passageMessages } from '../../messages/passage.ts'
 import { sessionMessages } from '../../messages/session.ts'
 import type { Query } from '../../platform/db/pool.ts'
 
 /**
- * Deletes sessions with their events, revisions, responses, signals, messages and dead letters. The caller's
+ * Deletes sessions with their events, revisions, responses, signals, passages, messages and dead letters. The caller's
  * transaction must hold no lock that comes after session rows.
  * @returns the ids of the sessions that existed in the organization
  */
@@ -46,7 +47,7 @@ export async function deleteSessions(
   ])
   await deleteActors(
     tx,
-    found.flatMap((id) => [sessionMessages.key(id), analysisMessages.key(id)]),
+    found.flatMap((id) => [sessionMessages.key(id), analysisMessages.key(id), passageMessages.key(id)]),
   )
   return found
 }

@@ -1,5 +1,5 @@
 /** Finds and erases a person in the parts of a session. Pure. */
-import type { Eraser } from '../../people/erasure.ts'
+import type { ErasedPerson, Eraser } from '../../people/erasure.ts'
 import type { EventBody } from '../events/sanitize.ts'
 import type { Participant } from '../model.ts'
 
@@ -7,17 +7,30 @@ import type { Participant } from '../model.ts'
 export type Aliases = Readonly<Record<string, string>>
 
 /** True where the participant is the person: by `personId`, or by the e-mail address in `email`, `username` or `externalId`. */
-export function isPerson(
-  participant: Participant,
-  person: { readonly publicId: string; readonly email: string | null },
-): boolean {
+export function isPerson(participant: Participant, { publicIds, emails }: PersonIds): boolean {
   const { personId, email, username, externalId } = participant
-  if (personId?.toLowerCase() === person.publicId) return true
-  const address = person.email?.trim().toLowerCase()
-  return (
-    address !== undefined &&
-    [email, username, externalId].some((text) => text?.trim().toLowerCase() === address)
+  if (personId !== undefined && publicIds.includes(personId.toLowerCase())) return true
+  return [email, username, externalId].some(
+    (text) => text !== undefined && emails.includes(text.trim().toLowerCase()),
   )
+}
+
+/** All ids and addresses of a person, in lower case: also those of people who were merged into this one. */
+export interface PersonIds {
+  readonly publicIds: readonly string[]
+  readonly emails: readonly string[]
+}
+
+export function idsOf({
+  publicId,
+  email,
+  formerPublicIds = [],
+  formerEmails = [],
+}: Pick<ErasedPerson, 'publicId' | 'email' | 'formerPublicIds' | 'formerEmails'>): PersonIds {
+  return {
+    publicIds: [publicId, ...formerPublicIds],
+    emails: [...(email === null ? [] : [email.trim().toLowerCase()]), ...formerEmails],
+  }
 }
 
 /** The participant without names and address. The alias still groups the participant's messages. */

@@ -8,6 +8,7 @@ import { asMicroseconds, fromMicroseconds } from '../../platform/db/keyset.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import type { EventBody } from '../events/sanitize.ts'
 import type { Context, Participant } from '../model.ts'
+import type { PersonIds } from './erasure.rules.ts'
 
 export interface SessionId {
   readonly organizationId: string
@@ -28,7 +29,7 @@ export interface ScannedSession {
 export function scanSessions(
   tx: Tx,
   organizationId: string,
-  person: { readonly publicId: string; readonly email: string | null },
+  { publicIds, emails }: PersonIds,
   until: Date,
   after: Place | null,
   limit: number,
@@ -47,10 +48,10 @@ export function scanSessions(
       exists (
         select 1
         from jsonb_array_elements(p.participants) one
-        where lower(one ->> 'personId') = ${person.publicId}
-          or lower(trim(${person.email})) in (
+        where lower(one ->> 'personId') = any(${publicIds as string[]}::text[])
+          or array[
             lower(trim(one ->> 'email')), lower(trim(one ->> 'username')), lower(trim(one ->> 'externalId'))
-          )
+          ] && ${emails as string[]}::text[]
       ) as matches
     from page p
     order by p.created_at desc, p.id desc`
@@ -86,6 +87,18 @@ export async function saveErasedSession(
       context = ${context === null ? null : JSON.stringify(context)}::text::jsonb,
       erased_at = now(), updated_at = now(), last_activity_at = last_activity_at + interval '1 microsecond'
     where organization_id = ${organizationId} and id = ${sessionId}`
+}
+
+/** Removes the people of these participants, whose external ids may be addresses. */
+export async function unlinkParticipants(
+  tx: Tx,
+  { organizationId, sessionId }: SessionId,
+  externalIds: readonly string[],
+): Promise<void> {
+  await tx`
+    delete from agent_session_person
+    where organization_id = ${organizationId} and session_id = ${sessionId}
+      and participant_external_id = any(${externalIds as string[]}::text[])`
 }
 
 export interface StoredBody {

@@ -5,12 +5,14 @@
  * A session is erased in this order: participants, events, superseded revisions, signals. Every step locks the session. After
  * the revisions the erasure makes running analyses outdated, so a finding from the old text cannot come back.
  */
+import type { Send } from '../../actors/types.ts'
+import { reindexSession } from '../../messages/passage.ts'
 import type { ErasedPerson, ErasureReach, ErasureStep } from '../../people/erasure.ts'
 import { createEraser } from '../../people/erasure.ts'
 import type { Json, Tx } from '../../platform/db/pool.ts'
 import type { NewId } from '../../platform/ids.ts'
 import type { Participant } from '../model.ts'
-import { type Aliases, aliasOf, eraseBody, eraseParticipant, isPerson } from './erasure.rules.ts'
+import { type Aliases, aliasOf, eraseBody, eraseParticipant, idsOf, isPerson } from './erasure.rules.ts'
 import * as store from './erasure.store.ts'
 
 /** Sessions that one step searches. */
@@ -43,9 +45,9 @@ const START: State = { scanned: null, scanEnded: false, found: [], current: null
 export function sessionErasure({ newId }: { readonly newId: NewId }): ErasureReach {
   return {
     name: 'sessions',
-    async step(tx, person, from) {
+    async step(tx, person, from, send) {
       const state = (from as State | null) ?? START
-      if (state.current !== null) return proceed(tx, person, state, state.current)
+      if (state.current !== null) return proceed(tx, person, state, state.current, send)
       const [id, ...found] = state.found
       if (id !== undefined) return open(tx, person, { ...state, found }, id, newId)
       return state.scanEnded ? { next: null, counts: {} } : scan(tx, person, state)
@@ -60,7 +62,14 @@ const step = (next: State, counts: ErasureStep['counts'] = {}): ErasureStep => (
 
 async function scan(tx: Tx, person: ErasedPerson, state: State): Promise<ErasureStep> {
   const { organizationId, requestedAt } = person
-  const rows = await store.scanSessions(tx, organizationId, person, requestedAt, state.scanned, SCANNED)
+  const rows = await store.scanSessions(
+    tx,
+    organizationId,
+    idsOf(person),
+    requestedAt,
+    state.scanned,
+    SCANNED,
+  )
   const last = rows.at(-1)
   return step({
     scanned: last === undefined ? state.scanned : [last.microseconds, last.id],
@@ -80,7 +89,8 @@ async function open(
 ): Promise<ErasureStep> {
   const scope = { organizationId: person.organizationId, sessionId: id }
   const session = await store.lockForErasure(tx, scope)
-  const mine = session?.participants.filter((participant) => isPerson(participant, person)) ?? []
+  const ids = idsOf(person)
+  const mine = session?.participants.filter((participant) => isPerson(participant, ids)) ?? []
   if (session === null || mine.length === 0) return step(state)
   const aliases = Object.fromEntries(
     mine.flatMap(({ externalId }) => (externalId === undefined ? [] : [[externalId, `erased-${newId()}`]])),
@@ -91,6 +101,11 @@ async function open(
     mine.includes(participant) ? eraseParticipant(participant, aliases) : participant,
   )
   await store.saveErasedSession(tx, scope, { participants, context: eraser.value(session.context) })
+  await store.unlinkParticipants(
+    tx,
+    scope,
+    mine.map(({ externalId = '' }) => externalId),
+  )
   const current: Current = { id, part: 'events', aliases, names, after: [-1] }
   return step({ ...state, current }, { sessions: 1 })
 }
@@ -99,18 +114,27 @@ function namesOf({ displayName, username }: Participant): readonly string[] {
   return [displayName, username].flatMap((name) => (name === undefined ? [] : [name.trim()]))
 }
 
-const eraserOf = ({ email, names }: ErasedPerson, others: readonly string[]) =>
-  createEraser({ email, names: [...names, ...others] })
+const eraserOf = (person: ErasedPerson, others: readonly string[]) =>
+  createEraser({ ...person, names: [...person.names, ...others] })
 
 /** Erases the next portion of the session's events, revisions or signals. */
-async function proceed(tx: Tx, person: ErasedPerson, state: State, current: Current): Promise<ErasureStep> {
+async function proceed(
+  tx: Tx,
+  person: ErasedPerson,
+  state: State,
+  current: Current,
+  send: Send,
+): Promise<ErasureStep> {
   const scope = { organizationId: person.organizationId, sessionId: current.id }
   if ((await store.lockForErasure(tx, scope)) === null) return step({ ...state, current: null })
   const { after, counts, isLast } = await PARTS[current.part](tx, scope, person, current)
   if (!isLast) return step({ ...state, current: { ...current, after } }, counts)
   const next = FOLLOWING[current.part]
   // All events are erased now. Analyses that read them before are refused.
-  if (next?.part === 'signals') await store.refuseAnalyses(tx, scope)
+  if (next?.part === 'signals') {
+    await store.refuseAnalyses(tx, scope)
+    await send([reindexSession(scope.organizationId, scope.sessionId)])
+  }
   return step({ ...state, current: next === null ? null : { ...current, ...next } }, counts)
 }
 

@@ -7,8 +7,9 @@
  * Look-ups for each session or event are lateral subqueries with a limit. With the settings of a turn's transaction
  * (src/actors/turn.ts) the planner then starts at the session, uses the index, and stops at the limit.
  */
+import { asMoment } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
-import type { ProcessingStatus, SessionStatus } from '../model.ts'
+import type { Participant, ProcessingStatus, SessionStatus } from '../model.ts'
 import { responseCounts } from './responses.store.ts'
 import {
   numbered,
@@ -29,6 +30,12 @@ export interface LockedSession extends SessionScope {
   readonly idle: boolean
   /** True where the organization pays with credits. */
   readonly limited: boolean
+  /** The participants where it is not known yet which people they are; else null. */
+  readonly unlinked: readonly Participant[] | null
+  /** True where participants were linked with people before. */
+  readonly wasLinked: boolean
+  /** As text with microseconds. */
+  readonly createdAt: string
 }
 
 /** Locks the session until the transaction ends. @returns null where the session was deleted */
@@ -45,7 +52,12 @@ export async function lockSessions(tx: Query, ids: readonly string[]): Promise<r
       (v.settings ->> 'captureContent')::boolean as "captureContent",
       (v.settings ->> 'gapTimeoutSeconds')::int as "gapTimeoutSeconds",
       s.last_activity_at + make_interval(secs => (v.settings ->> 'gapTimeoutSeconds')::int) <= now() as idle,
-      o.response_credits is not null as limited
+      o.response_credits is not null as limited,
+      case
+        when (s.participants <> '[]' or s.linked_participants is not null)
+          and jsonb_hash_extended(s.participants, 0) is distinct from s.linked_participants then s.participants
+      end as unlinked,
+      s.linked_participants is not null as "wasLinked", ${asMoment(tx, 's.created_at')} as "createdAt"
     from agent_session s
     join organization o on o.id = s.organization_id
     join agent_application a on a.organization_id = s.organization_id and a.id = s.application_id
@@ -175,6 +187,8 @@ export interface SessionProgress {
   /** The session waits at a gap, which becomes permanent after this many idle seconds; null: it waits at no gap. */
   readonly waitSeconds: number | null
   readonly statuses: StatusByCount
+  /** True where the turn has linked the present participants with people. */
+  readonly linked: boolean
 }
 
 /**
@@ -200,6 +214,9 @@ export async function saveProgress(
         else w.otherwise
       end,
       turned_at = clock_timestamp(),
+      linked_participants = case
+        when w.linked = 1 then jsonb_hash_extended(a.participants, 0) else a.linked_participants
+      end,
       updated_at = now()
     from ${sessionTable(tx, scopesOf(sessions))}
     join unnest(
@@ -209,9 +226,11 @@ export async function saveProgress(
       ${statuses('blocked')}::text[],
       ${statuses('metered')}::text[],
       ${statuses('failed')}::text[],
-      ${statuses('none')}::text[]
+      ${statuses('none')}::text[],
+      ${sessions.map((one) => Number(one.linked))}::int[]
     ) with ordinality as w (
-      watermark, gaps_permanent_through, wait_seconds, if_blocked, if_metered, if_failed, otherwise, n
+      watermark, gaps_permanent_through, wait_seconds, if_blocked, if_metered, if_failed, otherwise,
+      linked, n
     ) using (n)
     ${responseCounts(tx)}
     where a.organization_id = s.organization_id and a.id = s.session_id

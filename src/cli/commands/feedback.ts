@@ -36,7 +36,8 @@ const service = async ({ container }: Services) => {
   const { createDirectory } = await import('../../people/directory.ts')
   return createFeedback({
     ...container,
-    assertPerson: createDirectory({ ...container, erasers: {}, recordingsOf: async () => [] }).get,
+    assertPerson: createDirectory({ ...container, erasers: {}, movers: [], recordingsOf: async () => [] })
+      .get,
   })
 }
 

@@ -2,15 +2,17 @@
 import { Type } from '@sinclair/typebox'
 import { RATINGS, SIGNAL_KINDS } from '../../agents/model.ts'
 import { moment } from '../../http/parameters.ts'
-import { CHANNELS, KEYS, METRICS, type Quotation } from '../../insight/model.ts'
+import { CHANNELS, KEYS, METRICS } from '../../insight/model.ts'
 import type { Insight } from '../../insight/service.ts'
-import { isUuid } from '../../platform/ids.ts'
+import { pathOf } from '../../insight/timeline/page.rules.ts'
 import { invalid } from '../../platform/validation/json.ts'
 import { moment as momentSchema, oneOf, orNull, text } from '../../platform/validation/schema.ts'
+import { toText } from '../../search/highlight.rules.ts'
+import { MAX_QUERY } from '../../search/query.rules.ts'
+import type { Search } from '../../search/service.ts'
 import { type Tool, tool } from './tool.ts'
 
 const MAX_QUOTATIONS = 20
-const MAX_OCCASIONS = 50
 
 const since = Type.Optional(
   momentSchema('From this time on: RFC 3339 with offset, such as 2026-01-02T00:00:00Z.'),
@@ -29,32 +31,37 @@ const shared = {
   id: Type.String({
     description: 'Id of the recording, of the feedback record, or of the session of the conversation.',
   }),
-  title: orNull(Type.String(), 'Name of the recording or of the feedback source, or key of the agent.'),
+  title: orNull(
+    Type.String(),
+    'Name of the recording or of the feedback source, or of the person or the agent of the conversation.',
+  ),
   occurredAt: Type.String({ format: 'date-time', description: 'When it was said, in UTC.' }),
   link: Type.String({ description: 'Where the REST API has more of it.' }),
 }
 
-export function insightTools(insight: Insight, publicBaseUrl: string | null): readonly Tool[] {
+export function insightTools(
+  { insight, search }: { readonly insight: Insight; readonly search: Search },
+  publicBaseUrl: string | null,
+): readonly Tool[] {
   const linkOf = linksOf(publicBaseUrl ?? '')
-  return [searchVoice(insight, linkOf), getInsights(insight), getTimeline(insight, linkOf)]
+  return [searchVoice(search, linkOf), getInsights(insight)]
 }
 
-type LinkOf = (found: Pick<Quotation, 'channel' | 'id' | 'sourceId'>) => string
+type LinkOf = (found: Parameters<typeof pathOf>[0]) => string
 
-const searchVoice = (insight: Insight, linkOf: LinkOf) =>
+const searchVoice = (search: Search, linkOf: LinkOf) =>
   tool({
     name: 'search-customer-voice',
     title: 'Search what customers said',
     description:
-      'Finds passages in which customers used the given words, newest first, with the time and a link. Recordings: every recording is ' +
-      'searched, in its transcript and name; all words must occur anywhere in it, and other forms of an English word count. Feedback: the ' +
-      'newest 2,000 records. Conversations: the messages of users in the newest 100 conversations. In feedback and conversations all ' +
-      'words must occur in one text, as they are written. Use few distinctive words rather than a sentence.',
+      'Finds passages in conversations, feedback records and transcripts, the best first, with the time and a link. All words must occur in ' +
+      'one passage; other forms of a word count. "a phrase", or, and -word work as in web search engines. The newest 1,000 matches are ' +
+      'ranked. If nothing matches, similar words are looked for. Use few distinctive words rather than a sentence.',
     changes: false,
     idempotent: true,
     input: Type.Object(
       {
-        query: text('Words to look for: at most 200 characters.', { minLength: 1, maxLength: 200 }),
+        query: text('Words to look for: at most 200 characters.', { minLength: 1, maxLength: MAX_QUERY }),
         channel: Type.Optional(oneOf(CHANNELS, 'Only this channel. Default: all.')),
         since,
         until,
@@ -66,18 +73,24 @@ const searchVoice = (insight: Insight, linkOf: LinkOf) =>
       data: Type.Array(
         Type.Object({
           ...shared,
-          text: Type.String({ description: 'The words of the customer around what was found.' }),
+          text: Type.String({ description: 'The words around what was found.' }),
           startSec: orNull(Type.Number(), 'Where in the recording, in seconds; null elsewhere.'),
         }),
       ),
     }),
     async prepare(user, input) {
-      insight.assertWords(input.query)
-      const request = { ...input, ...periodOf(input), limit: input.limit ?? 10 }
+      search.assertWords(input.query)
+      const request = { ...input, ...periodOf(input), limit: input.limit ?? 10, after: null }
       return {
         async run() {
-          const found = await insight.search(user, request)
-          return { data: found.map((quotation) => linked(quotation, linkOf)) }
+          const { rows } = await search.search(user, request)
+          const data = rows
+            .slice(0, request.limit)
+            .map(({ channel, id, title, headline, occurredAt, startSec, feedbackSourceId }) => {
+              const link = linkOf({ channel, id, sourceId: feedbackSourceId })
+              return { channel, id, title, text: toText(headline), occurredAt, startSec, link }
+            })
+          return { data }
         },
       }
     },
@@ -141,67 +154,6 @@ const getInsights = (insight: Insight) =>
     },
   })
 
-const getTimeline = (insight: Insight, linkOf: LinkOf) =>
-  tool({
-    name: 'get-person-timeline',
-    title: 'Read what a person said',
-    description:
-      'Lists what one customer said or took part in, newest first: all their feedback records, all recordings with them as a participant, ' +
-      'and their conversations among the newest 1,000. Give either `personId` or `email`. For older entries call again with `until` ' +
-      'set to the time of the last one.',
-    changes: false,
-    idempotent: true,
-    input: Type.Object(
-      {
-        personId: Type.Optional(text('The `uuid` of the person.', { minLength: 1, maxLength: 36 })),
-        email: Type.Optional(text('E-mail address of the person.', { minLength: 1, maxLength: 320 })),
-        since,
-        until,
-        limit: limit(MAX_OCCASIONS),
-      },
-      { additionalProperties: false },
-    ),
-    output: Type.Object({
-      person: Type.Object({
-        personId: Type.String({ description: 'The `uuid` of the person.' }),
-        email: orNull(Type.String()),
-        firstName: orNull(Type.String()),
-        lastName: orNull(Type.String()),
-      }),
-      data: Type.Array(
-        Type.Object({
-          ...shared,
-          text: orNull(
-            Type.String(),
-            'The feedback, or the summary of the recording; null if there is none.',
-          ),
-        }),
-      ),
-    }),
-    async prepare(user, input) {
-      const person = await insight.person(user, personOf(input))
-      const request = { person, ...periodOf(input), limit: input.limit ?? 10 }
-      return {
-        async run() {
-          const { uuid: personId, email, firstName, lastName } = person
-          const found = await insight.timeline(user, request)
-          const data = found.map((occasion) => linked(occasion, linkOf))
-          return { person: { personId, email, firstName, lastName }, data }
-        },
-      }
-    },
-  })
-
-function personOf({ personId, email }: { readonly personId?: string; readonly email?: string }) {
-  if ((personId === undefined) === (email === undefined))
-    throw invalid([
-      { path: 'personId', code: 'contradiction', message: 'must be given, or email, but not both' },
-    ])
-  if (personId === undefined) return { email: email?.trim() ?? '' }
-  if (isUuid(personId)) return { id: personId.toLowerCase() }
-  throw invalid([{ path: 'personId', code: 'uuid', message: 'must be a UUID' }])
-}
-
 function assertFilters(metric: string, { kind, rating, agentKey }: Readonly<Record<string, unknown>>): void {
   const isUnfit =
     (metric !== 'signals' && (kind !== undefined || rating !== undefined)) ||
@@ -216,15 +168,7 @@ function periodOf({ since: from, until: to }: { readonly since?: string; readonl
   return { since: moment('since', from), until: moment('until', to) }
 }
 
-function linked<T extends Parameters<LinkOf>[0]>(found: T, linkOf: LinkOf) {
-  const { sourceId: _, ...shown } = found
-  return { ...shown, link: linkOf(found) }
-}
-
-function linksOf(base: string): LinkOf {
-  return ({ channel, id, sourceId }) => {
-    if (channel === 'recording') return `${base}/v3/rest/recordings/${id}`
-    if (channel === 'conversation') return `${base}/v3/rest/agent-conversations/sessions/${id}`
-    return `${base}/v3/rest/feedback-sources/${sourceId}/records/${id}`
-  }
-}
+const linksOf =
+  (base: string): LinkOf =>
+  (found) =>
+    `${base}${pathOf(found)}`

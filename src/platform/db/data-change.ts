@@ -21,6 +21,8 @@ export interface DataChange {
   readonly key: string
   /** Rows of one step. A step should take less than 100 ms, because it locks its rows. */
   readonly rowsPerStep: number
+  /** Called before the first step, outside of any transaction. */
+  prepare?(): Promise<void>
   /** Changes the rows of `table` whose key is in `keys`. The next step starts after they are committed. */
   change(tx: Tx, keys: readonly string[]): Promise<void>
 }
@@ -49,6 +51,8 @@ export async function runDataChange(
   { runner, stopping, leaseMs = LEASE_MS, pauseRatio = PAUSE_RATIO }: DataChangeOptions,
 ): Promise<DataChangeOutcome> {
   await register(sql, change)
+  if (await isFinished(sql, change.name)) return 'finished'
+  await change.prepare?.()
   while (!stopping.aborted) {
     const startedAt = performance.now()
     const state = await transaction(sql, (tx) => step(tx, change, runner, leaseMs))
@@ -74,6 +78,11 @@ export function unfinishedDataChanges(query: Query): Promise<readonly DataChange
     from data_change
     where finished_at is null
     order by started_at, name`
+}
+
+async function isFinished(sql: Sql, name: string): Promise<boolean> {
+  const rows = await sql`select 1 from data_change where name = ${name} and finished_at is not null`
+  return rows.length > 0
 }
 
 async function register(sql: Sql, { name, table }: DataChange): Promise<void> {

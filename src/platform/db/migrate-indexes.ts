@@ -19,10 +19,10 @@ export const CONCURRENTLY = '--! concurrently'
 const LOCK = 0x65_61_72_74
 const POLL_MS = 200
 
-const STATEMENT = /^(create index|drop index) concurrently (?:if (?:not )?exists )?(\w+)\b/
+const STATEMENT = /^(create|drop) (?:unique )?index concurrently (?:if (?:not )?exists )?(\w+)\b/
 
 export interface IndexStep {
-  readonly action: 'create index' | 'drop index'
+  readonly action: 'create' | 'drop'
   readonly index: string
   readonly statement: string
 }
@@ -85,7 +85,7 @@ async function run(query: Query, { action, index, statement }: IndexStep): Promi
     select indisvalid as valid
     from pg_index
     where indexrelid = to_regclass(${index})`
-  if (action === 'drop index') {
+  if (action === 'drop') {
     if (found !== undefined) await query.unsafe(statement).simple()
     return
   }

@@ -1,0 +1,72 @@
+/** Shows passages: texts with marks, titles and people. */
+import { visibleText } from '../agents/events/visibility.ts'
+import type { Channel } from '../insight/model.ts'
+import type { Tx } from '../platform/db/pool.ts'
+import { highlightOf, markRuns, plainLine } from './highlight.rules.ts'
+import { MAX_PASSAGE } from './passage.rules.ts'
+import * as store from './present.store.ts'
+
+/** A passage as it is shown. */
+export interface Shown {
+  readonly channel: Channel
+  readonly id: string
+  readonly feedbackSourceId: number | null
+  readonly title: string | null
+  /** With the markers of highlight.rules.ts. */
+  readonly headline: string
+  readonly occurredAt: Date
+  readonly personId: string | null
+  readonly startSec: number | null
+}
+
+/** The passages by id. Those that were deleted meanwhile are missing. */
+export async function present(
+  tx: Tx,
+  organizationId: string,
+  hits: readonly { readonly id: number }[],
+  query: string,
+  written: string,
+): Promise<ReadonlyMap<number, Shown>> {
+  if (hits.length === 0) return new Map()
+  const rows = await store.readPassages(
+    tx,
+    organizationId,
+    hits.map(({ id }) => id),
+  )
+  const lines = rows.map(({ content }) => plainLine(visibleText(content, MAX_PASSAGE)))
+  const highlights = lines.map(highlightOf)
+  const texts = rows.map(({ configuration }, n) => ({ configuration, ...highlights[n]! }))
+  const headlines = await store.headlines(tx, texts, query)
+  const byNumber = new Map(headlines.map(({ n, headline }) => [n - 1, headline]))
+  return new Map(
+    rows.map((row, n) => {
+      const headline = markRuns(lines[n]!, written) ?? highlights[n]!.restore(byNumber.get(n) ?? '')
+      return [row.id, shownOf(row, headline)]
+    }),
+  )
+}
+
+function shownOf(row: store.PassageRow, headline: string): Shown {
+  const speaker = participantOf(row)
+  const name = speaker?.displayName ?? speaker?.username ?? speaker?.email
+  return {
+    channel: row.channel,
+    id: row.subjectId,
+    feedbackSourceId: row.feedbackSourceId,
+    title: name ?? row.name,
+    headline,
+    occurredAt: row.occurredAt,
+    personId: row.personUuid,
+    startSec: row.startSec,
+  }
+}
+
+/** Who wrote the message, or the only participant of the conversation. */
+function participantOf({
+  participants,
+  participantExternalId,
+}: store.PassageRow): store.Participant | undefined {
+  const all = participants ?? []
+  if (participantExternalId === null) return all.length === 1 ? all[0] : undefined
+  return all.find(({ externalId }) => externalId === participantExternalId)
+}

@@ -1,0 +1,276 @@
+/**
+ * The SQL of a search. All its statements run in one transaction that only reads.
+ *
+ * One index of words is used, whose words begin with a mark of their organization. The organization is compared beside it in a form that no
+ * index serves: the planner would otherwise combine two indexes, and read all rows of the organization.
+ */
+import type { PendingQuery, Row } from 'postgres'
+import type { Channel } from '../insight/model.ts'
+import type { Query, Tx } from '../platform/db/pool.ts'
+import type { ParsedQuery } from './query.rules.ts'
+import { MAX_VOCABULARY } from './similar.rules.ts'
+
+export type Fragment = PendingQuery<Row[]>
+
+/** Plans that start at the index of words and look up related rows one by one, whatever the statistics say. */
+export async function prepareSearch(tx: Tx, timeoutMs: number): Promise<void> {
+  await tx`
+    select
+      set_config('statement_timeout', ${String(timeoutMs)}, true), set_config('work_mem', '32MB', true),
+      set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+      set_config('enable_mergejoin', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
+      set_config('jit', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`
+}
+
+/** The search text in each configuration of the organization. */
+export function parseQuery(
+  tx: Query,
+  organizationId: string,
+  { text, last }: { readonly text: string; readonly last: string },
+) {
+  return tx<ParsedQuery[]>`
+    select
+      configuration, websearch_to_tsquery(configuration::regconfig, ${text})::text as query,
+      websearch_to_tsquery(configuration::regconfig, ${last})::text as last
+    from search_configuration
+    where organization_id = ${organizationId}
+    order by configuration`
+}
+
+export interface Wanted {
+  readonly organizationId: string
+  /** With marks. */
+  readonly query: string
+  /** With marks, by configuration; for searches that exclude words. Null: `query` is enough. */
+  readonly exact: readonly Pick<ParsedQuery, 'configuration' | 'query'>[] | null
+  readonly channel: Channel | undefined
+  readonly since: string | undefined
+  readonly until: string | undefined
+  readonly personId: number | undefined
+  /** Ids of the applications whose conversations the caller may see. */
+  readonly applications: Fragment
+  /** A condition on a recording `r` that names the organization. */
+  readonly visible: Fragment
+}
+
+export interface Window {
+  /** Matches that are examined, newest first. Null: all. */
+  readonly examined: number | null
+  /** Matches that are ranked. */
+  readonly ranked: number
+  /** Ages are counted to this time. */
+  readonly now: string
+  readonly after: readonly [score: string, id: number] | null
+  readonly limit: number
+}
+
+export interface RankedRow {
+  readonly examined: number
+  /** Matches that the caller may see, one more than are ranked. */
+  readonly matches: number
+  readonly id: number | null
+  /** As text, with its full precision. */
+  readonly score: string | null
+}
+
+const HALF_LIFE_DAYS = 90
+const CUSTOMER_WEIGHT = 1.2
+
+/**
+ * The best passage of each conversation, record and recording among the newest matches, best first, one more than the limit. One row without
+ * an id if there is none.
+ *
+ * The conditions of access to conversations apply to every match, before the limit. Those of recordings take several look-ups, so they
+ * apply to the newest matches until enough are visible. If `examined` is too small for that, the caller asks for more.
+ */
+export function rankMatches(tx: Query, wanted: Wanted, window: Window) {
+  const { organizationId, query } = wanted
+  return tx<RankedRow[]>`
+    with newest as materialized (
+      select p.id, p.session_id, p.feedback_record_id, p.recording_id, p.is_customer, p.occurred_at
+      from search_passage p
+      where p.document @@ ${query}::text::tsquery
+        and (p.organization_id = ${organizationId}) is true
+        and (p.application_id is null or p.application_id = any(array(${wanted.applications})))
+        ${exactly(tx, wanted)}
+        ${onChannel(tx, wanted.channel)}
+        ${wanted.since === undefined ? tx`` : tx`and p.occurred_at >= ${wanted.since}::text::timestamptz`}
+        ${wanted.until === undefined ? tx`` : tx`and p.occurred_at < ${wanted.until}::text::timestamptz`}
+      order by p.occurred_at desc, p.id desc
+      limit ${window.examined}
+    ), visible as materialized (
+      -- In the order of the table above.
+      select m.*
+      from newest m
+      where (
+          m.recording_id is null
+          or exists (
+            select 1
+            from recording r
+            where r.id = m.recording_id
+              and ${wanted.visible}
+          )
+        )
+        ${wanted.personId === undefined ? tx`` : ofPerson(tx, organizationId, wanted.personId)}
+      limit ${window.ranked + 1}
+    ), ranked as (
+      select v.id, coalesce(v.session_id::text, v.recording_id::text, v.feedback_record_id::text) as subject,
+        ts_rank_cd(p.document, ${query}::text::tsquery, 1)::float8
+          * case when v.is_customer then ${CUSTOMER_WEIGHT}::float8 else 1 end
+          * power(0.5::float8, least(greatest(extract(epoch from ${window.now}::text::timestamptz - v.occurred_at)::float8 / 86400, 0), 3650) / ${HALF_LIFE_DAYS}::float8)
+        as score
+      from (select * from visible limit ${window.ranked}) v
+      join search_passage p on p.id = v.id
+    ), best as (
+      select distinct on (subject) id, score
+      from ranked
+      order by subject, score desc, id desc
+    )
+    select counted.examined, counted.matches, page.id, page.score::text as score
+    from (
+      select (select count(*) from newest)::int as examined, (select count(*) from visible)::int as matches
+    ) as counted
+    left join lateral (
+      select best.id, best.score
+      from best
+      ${window.after === null ? tx`` : tx`where (best.score, best.id) < (${window.after[0]}::text::float8, ${window.after[1]}::bigint)`}
+      order by best.score desc, best.id desc
+      limit ${window.limit + 1}
+    ) as page on true`
+}
+
+/** A text in one configuration must not be found by the query of another one that excludes other forms of a word. */
+function exactly(tx: Query, { exact }: Wanted): Fragment {
+  if (exact === null) return tx``
+  const conditions = exact.map(
+    ({ configuration, query }) =>
+      tx`or (p.configuration = ${configuration} and p.document @@ ${query}::text::tsquery)`,
+  )
+  return tx`and (false ${conditions.reduce((all, one) => tx`${all} ${one}`, tx``)})`
+}
+
+function onChannel(tx: Query, channel: Channel | undefined): Fragment {
+  if (channel === 'conversation') return tx`and p.session_id is not null`
+  if (channel === 'feedback') return tx`and p.feedback_record_id is not null`
+  return channel === 'recording' ? tx`and p.recording_id is not null` : tx``
+}
+
+/** The person of an integer id or a UUID, which may be that of a person who was merged. @returns null if there is none */
+export async function findPerson(tx: Query, organizationId: string, given: string): Promise<number | null> {
+  const [row] = await tx<{ id: number }[]>`
+    select who.id
+    from person who
+    where who.organization_id = ${organizationId}
+      and ${/^\d+$/.test(given) ? tx`who.id = ${Number(given)}::bigint` : tx`who.public_id = ${given}::uuid`}
+    union all
+    select former.person_id
+    from person_alias former
+    where former.organization_id = ${organizationId}
+      and ${/^\d+$/.test(given) ? tx`former.former_id = ${Number(given)}::bigint` : tx`former.former_public_id = ${given}::uuid`}
+    limit 1`
+  return row?.id ?? null
+}
+
+/** What a person said or took part in. */
+const ofPerson = (tx: Query, organizationId: string, personId: number): Fragment => tx`
+  and (
+    exists (
+      select 1
+      from feedback_record f
+      where f.id = m.feedback_record_id and f.organization_id = ${organizationId} and f.person_id = ${personId}
+    )
+    or exists (
+      select 1
+      from recording_participant rp
+      where rp.recording_id = m.recording_id and rp.organization_id = ${organizationId} and rp.person_id = ${personId}
+    )
+    or exists (
+      select 1
+      from agent_session_person sp
+      where sp.session_id = m.session_id and sp.organization_id = ${organizationId} and sp.person_id = ${personId}
+    )
+  )`
+
+/** Of words with their mark, those that no passage of the organization has. */
+export async function unknownWords(
+  tx: Query,
+  organizationId: string,
+  words: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await tx<{ word: string }[]>`
+    select wanted.word
+    from unnest(${words as string[]}::text[]) as wanted (word)
+    where not exists (
+      select 1
+      from search_passage p
+      where p.document @@ array_to_tsvector(array[wanted.word])::text::tsquery
+        and (p.organization_id = ${organizationId}) is true
+    )`
+  return rows.map(({ word }) => word)
+}
+
+/** Passages whose words are compared with a word that was not found: of the newest sessions, recordings and feedback records. */
+const NEWEST = { sessions: 150, messages: 10, recordings: 25, speech: 20, sources: 5, records: 100 } as const
+
+/** The organization's words with their mark, the most frequent first. */
+export async function vocabularyOf(tx: Query, organizationId: string): Promise<readonly string[]> {
+  const rows = await tx<{ word: string }[]>`
+    with subject as materialized (
+      (
+        select s.id as session_id, null::uuid as recording_id, null::bigint as record_id
+        from agent_session s
+        where s.organization_id = ${organizationId}
+        order by s.created_at desc, s.id desc
+        limit ${NEWEST.sessions}
+      ) union all (
+        select null, r.id, null
+        from recording r
+        where r.organization_id = ${organizationId}
+        order by r.created_at desc, r.id desc
+        limit ${NEWEST.recordings}
+      ) union all (
+        select null, null, f.id
+        from (
+          select id
+          from feedback_source
+          where organization_id = ${organizationId}
+          order by created_at desc, id desc
+          limit ${NEWEST.sources}
+        ) source
+        cross join lateral (
+          select id
+          from feedback_record
+          where organization_id = ${organizationId} and feedback_source_id = source.id
+          order by created_at desc, id desc
+          limit ${NEWEST.records}
+        ) f
+      )
+    ), sample as (
+      select p.document
+      from subject
+      cross join lateral (
+        select document from search_passage
+        where organization_id = ${organizationId} and session_id = subject.session_id
+        limit ${NEWEST.messages}
+      ) p
+      union all
+      select p.document
+      from subject
+      cross join lateral (
+        select document from search_passage
+        where organization_id = ${organizationId} and recording_id = subject.recording_id
+        limit ${NEWEST.speech}
+      ) p
+      union all
+      select p.document
+      from subject
+      join search_passage p on p.feedback_record_id = subject.record_id and p.organization_id = ${organizationId}
+    )
+    select word
+    from sample
+    cross join lateral unnest(tsvector_to_array(sample.document)) as word
+    group by word
+    order by count(*) desc, word
+    limit ${MAX_VOCABULARY}`
+  return rows.map(({ word }) => word)
+}

@@ -1,0 +1,251 @@
+/**
+ * Search over what was said on every channel.
+ *
+ * The same rules of access hold as in the lists: of recordings by their folders, of conversations by their application. Searches share a few
+ * places, in turns by organization, and each statement has a time limit. So searches of one organization do not delay those of another.
+ */
+
+import type { Conversations } from '../agents/reads/service.ts'
+import type { Deps } from '../container.ts'
+import type { Folders, Viewer } from '../folders/service.ts'
+import type { Channel } from '../insight/model.ts'
+import { createFairPlaces } from '../platform/concurrency/fair-places.ts'
+import type { Tx } from '../platform/db/pool.ts'
+import { errorCode } from '../platform/db/sqlstate.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { AppError } from '../platform/errors.ts'
+import { invalid } from '../platform/validation/json.ts'
+import { RANKED } from './model.ts'
+import { present, type Shown } from './present.ts'
+import {
+  anyOf,
+  marked,
+  markOf,
+  type ParsedQuery,
+  type SearchText,
+  searchTextOf,
+  withPrefix,
+  withSimilar,
+  wordsIn,
+} from './query.rules.ts'
+import * as store from './search.store.ts'
+import { mayBeMistyped, similarWords } from './similar.rules.ts'
+
+export type Search = ReturnType<typeof createSearch>
+
+export interface SearchDeps extends Pick<Deps, 'sql' | 'clock'> {
+  readonly folders: Pick<Folders, 'visibleRecording'>
+  readonly conversations: Pick<Conversations, 'readableApplications'>
+}
+
+export interface SearchRequest {
+  readonly query: string
+  readonly channel?: Channel | undefined
+  readonly personId?: string | undefined
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  readonly limit: number
+  readonly after: After | null
+}
+
+/** A result, and the time to which ages were counted on its page. */
+export type After = readonly [microseconds: number, score: string, id: number, isCorrected: number]
+
+/** A passage with its place in the order. */
+export interface Result extends Shown {
+  readonly score: number
+  readonly after: After
+}
+
+export interface Results {
+  /** Best first, one more than the limit. */
+  readonly rows: readonly Result[]
+  readonly matches: number
+  readonly hasMoreMatches: boolean
+  readonly isCorrected: boolean
+}
+
+const PLACES = [1, 2, 3]
+/** Searches of one organization that may wait. */
+const MAX_WAITING = 30
+const STATEMENT_MS = 5_000
+/** Matches among which those that the caller may see are looked for. Null: all. */
+const EXAMINED = [4_000, 40_000, null]
+
+/** @param statementMs time limit of each statement of a search */
+export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
+  const places = createFairPlaces(PLACES)
+  const waiting = new Map<string, number>()
+
+  async function inTurn<T>(organizationId: string, work: () => Promise<T>): Promise<T> {
+    const others = waiting.get(organizationId) ?? 0
+    if (others >= MAX_WAITING)
+      throw new AppError(
+        'search_busy',
+        'Too many searches of the organization are running. Try again in a moment.',
+      )
+    waiting.set(organizationId, others + 1)
+    try {
+      return await places.run(organizationId, work)
+    } finally {
+      const left = (waiting.get(organizationId) ?? 1) - 1
+      if (left === 0) waiting.delete(organizationId)
+      else waiting.set(organizationId, left)
+    }
+  }
+
+  return {
+    assertWords: (query: string): void => void textOf(query),
+
+    /** @throws AppError 400 if the query has no word; 503 `search_busy`, `search_timed_out` */
+    async search(viewer: Viewer, request: SearchRequest): Promise<Results> {
+      const text = textOf(request.query)
+      return inTurn(viewer.organizationId, async () => {
+        try {
+          const work = async (tx: Tx) => {
+            await store.prepareSearch(tx, statementMs)
+            return search(deps, tx, viewer, request, text)
+          }
+          return await transaction(deps.sql, work, 'read only')
+        } catch (error) {
+          if (errorCode(error) !== '57014') throw error
+          const message = 'The search took too long. Use rarer words, more words, or a shorter period.'
+          throw new AppError('search_timed_out', message, { cause: error })
+        }
+      })
+    },
+  }
+}
+
+/** @throws AppError 400 */
+function textOf(query: string): SearchText {
+  const text = searchTextOf(query)
+  if (!text.hasWords)
+    throw invalid([
+      { path: 'q', code: 'blank', message: 'must contain a word or a number that is not excluded' },
+    ])
+  return text
+}
+
+const NOTHING: Results = { rows: [], matches: 0, hasMoreMatches: false, isCorrected: false }
+
+/** A query of one configuration, without marks. */
+type Query = Pick<ParsedQuery, 'configuration' | 'query'>
+
+async function search(
+  deps: SearchDeps,
+  tx: Tx,
+  viewer: Viewer,
+  request: SearchRequest,
+  text: SearchText,
+): Promise<Results> {
+  const { organizationId } = viewer
+  const parsed = (await store.parseQuery(tx, organizationId, text)).filter(({ query }) => query !== '')
+  if (parsed.length === 0) return NOTHING
+  const personId =
+    request.personId === undefined ? undefined : await store.findPerson(tx, organizationId, request.personId)
+  if (personId === null) return NOTHING
+  const asWritten = parsed.map((one) => ({ configuration: one.configuration, query: withPrefix(one) }))
+  const run = (queries: readonly Query[], isCorrected: boolean) =>
+    find(deps, tx, viewer, { ...request, personId }, text, queries, isCorrected)
+  if (request.after !== null && request.after[3] === 1)
+    return run(await corrected(tx, organizationId, asWritten), true)
+  const found = await run(asWritten, false)
+  if (found.matches > 0 || request.after !== null) return found
+  const others = await corrected(tx, organizationId, asWritten)
+  if (others.every(({ query }, index) => query === asWritten[index]?.query)) return found
+  const similar = await run(others, true)
+  return similar.matches > 0 ? similar : found
+}
+
+/** The queries with similar words of the organization in place of unknown ones. */
+async function corrected(
+  tx: Tx,
+  organizationId: string,
+  queries: readonly Query[],
+): Promise<readonly Query[]> {
+  const mark = markOf(organizationId)
+  const words = [...new Set(queries.flatMap(({ query }) => wordsIn(query)))].filter(mayBeMistyped)
+  const withMark = words.map((word) => `${mark}${word}`)
+  const unknown = words.length === 0 ? [] : await store.unknownWords(tx, organizationId, withMark)
+  if (unknown.length === 0) return queries
+  const unmarked = (all: readonly string[]) => all.map((word) => word.slice(mark.length))
+  const similar = similarWords(unmarked(unknown), unmarked(await store.vocabularyOf(tx, organizationId)))
+  return queries.map(({ configuration, query }) => ({ configuration, query: withSimilar(query, similar) }))
+}
+
+async function find(
+  deps: SearchDeps,
+  tx: Tx,
+  viewer: Viewer,
+  { personId, ...request }: Omit<SearchRequest, 'personId'> & { readonly personId: number | undefined },
+  text: SearchText,
+  queries: readonly Query[],
+  isCorrected: boolean,
+): Promise<Results> {
+  const { organizationId } = viewer
+  const query = anyOf(queries.map((one) => one.query))
+  const wanted: store.Wanted = {
+    organizationId,
+    query: marked(query, organizationId),
+    exact: text.excludes
+      ? queries.map((one) => ({ ...one, query: marked(one.query, organizationId) }))
+      : null,
+    channel: request.channel,
+    since: request.since,
+    until: request.until,
+    personId,
+    applications: deps.conversations.readableApplications(
+      tx,
+      { organizationId, userId: viewer.kind === 'user' ? viewer.userId : null },
+      undefined,
+    ),
+    visible: deps.folders.visibleRecording(tx, viewer),
+  }
+  const microseconds = request.after?.[0] ?? deps.clock.now().getTime() * 1_000
+  const ranked = await rank(tx, wanted, request, microseconds)
+  const [first] = ranked
+  const hits = ranked.flatMap(({ id, score }) => (id === null || score === null ? [] : [{ id, score }]))
+  const shown = await present(tx, organizationId, hits.slice(0, request.limit), query, request.query)
+  const results = hits.flatMap(({ id, score }, index) => {
+    const after: After = [microseconds, score, id, isCorrected ? 1 : 0]
+    const row = shown.get(id)
+    if (row !== undefined) return [{ ...row, score: Number(score), after }]
+    // Only tells that there is another page.
+    return index === request.limit ? [{ ...BEYOND, score: Number(score), after }] : []
+  })
+  const matches = first?.matches ?? 0
+  return { rows: results, matches: Math.min(matches, RANKED), hasMoreMatches: matches > RANKED, isCorrected }
+}
+
+/** The row after the page. It is not shown. */
+const BEYOND: Shown = {
+  channel: 'conversation',
+  id: '',
+  feedbackSourceId: null,
+  title: null,
+  headline: '',
+  occurredAt: new Date(0),
+  personId: null,
+  startSec: null,
+}
+
+async function rank(
+  tx: Tx,
+  wanted: store.Wanted,
+  { after, limit }: SearchRequest,
+  microseconds: number,
+): Promise<readonly store.RankedRow[]> {
+  const window = {
+    ranked: RANKED,
+    now: new Date(microseconds / 1_000).toISOString(),
+    after: after === null ? null : ([after[1], after[2]] as const),
+    limit,
+  }
+  for (const examined of EXAMINED) {
+    const rows = await store.rankMatches(tx, wanted, { ...window, examined })
+    const { examined: seen = 0, matches = 0 } = rows[0] ?? {}
+    if (examined === null || seen < examined || matches > RANKED) return rows
+  }
+  return []
+}

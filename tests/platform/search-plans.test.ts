@@ -1,0 +1,123 @@
+/**
+ * A search reads the index of words, and nothing of another organization that has many passages with the same words: whole, as beginnings
+ * and as phrases. And existing data becomes searchable in the background.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { runDataChange, unfinishedDataChanges } from '../../src/platform/db/data-change.ts'
+import type { Tx } from '../../src/platform/db/pool.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
+import { newId } from '../../src/platform/ids.ts'
+import { SEARCH_CHANGES } from '../../src/search/backfill.ts'
+import { marked } from '../../src/search/query.rules.ts'
+import { prepareSearch, rankMatches, type Wanted } from '../../src/search/search.store.ts'
+import { insertEvent, insertSession } from '../support/agents-http.ts'
+import { createRecord, createSource, field } from '../support/feedback.ts'
+import { prepare, type Reading, reading } from '../support/plans.ts'
+import { createRecording, utterance } from '../support/recordings.ts'
+import { searchOf } from '../support/search.ts'
+import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
+
+const NEIGHBOURS_ROWS = 20_000
+const OWN_ROWS = 3_000
+
+let server: TestServer
+let tenant: TestTenant
+const applicationIds: string[] = []
+
+beforeAll(async () => {
+  server = await startTestServer()
+  tenant = await server.createTenant()
+  await load(await server.createTenant(), NEIGHBOURS_ROWS, 'A common case of the export')
+  await load(tenant, OWN_ROWS, 'Another matter of the import')
+  await load(tenant, 3, 'A common case of the export')
+  await server.database.sql`vacuum analyze search_passage`
+}, 120_000)
+afterAll(() => server?.stop())
+
+/** A session with so many passages. */
+async function load({ organizationId }: TestTenant, amount: number, text: string): Promise<void> {
+  const { sql } = server.database
+  const { applicationId } = await server.createApplication(organizationId, { agentKey: newId() })
+  applicationIds.push(applicationId)
+  const sessionId = await insertSession(sql, organizationId, applicationId)
+  await sql`
+    insert into search_passage (
+      organization_id, application_id, session_id, external_event_id, is_customer, occurred_at, configuration, document
+    )
+    select ${organizationId}, ${applicationId}, ${sessionId}, 'e' || n, true, now(), 'english',
+      search_document(${organizationId}, 'english', ${text})
+    from generate_series(1, ${amount}::int) n`
+  await sql`
+    insert into search_configuration (organization_id, configuration) values (${organizationId}, 'english')
+    on conflict do nothing`
+}
+
+/** What a search reads, in its own transaction with its own settings. */
+async function readingOf(query: string): Promise<Reading> {
+  const { organizationId } = tenant
+  const conditions = (tx: Tx): Wanted => ({
+    organizationId,
+    query: marked(query, organizationId),
+    exact: null,
+    channel: undefined,
+    since: undefined,
+    until: undefined,
+    personId: undefined,
+    applications: tx`select id from agent_application where organization_id = ${organizationId}`,
+    visible: server.features.folders.visibleRecording(tx, { kind: 'organization', organizationId }),
+  })
+  return transaction(server.database.sql, async (tx) => {
+    await prepareSearch(tx, 5_000)
+    const window = { examined: 4_000, ranked: 1_000, now: new Date().toISOString(), after: null, limit: 20 }
+    const sent = rankMatches(tx, conditions(tx), window)
+    await sent
+    const { string, parameters } = sent as unknown as { string: string; parameters: { value: unknown }[] }
+    const statement = {
+      text: string,
+      parameters: parameters.map((one) => ('value' in Object(one) ? one.value : one)),
+    }
+    const name = `plan_${Bun.hash(query)}`
+    await prepare(tx as never, name, statement)
+    return reading(tx as never, name, statement)
+  })
+}
+
+describe.each([["'common'"], ["'commo':*"], ["'common' <-> 'case'"], ["'export' & !'import'"]])(
+  'a search for %s',
+  (query) => {
+    test('reads the index of words, and no row of a neighbour', async () => {
+      const { rows, pages, scanned, steps } = await readingOf(query)
+      expect(scanned).toEqual([])
+      // Only the index of words gives a bitmap of passages.
+      expect(steps).toContain('Bitmap Heap Scan search_passage: 3')
+      expect(rows).toBeLessThan(60)
+      expect(pages).toBeLessThan(150)
+    }, 30_000)
+  },
+)
+
+describe('the background change', () => {
+  test('indexes what was stored before, once, with progress', async () => {
+    const { sql } = server.database
+    const key = server.as({ apiKey: tenant.apiKey })
+    const content = 'Our hovercraft is full of eels since the last update.'
+    const sessionId = await insertSession(sql, tenant.organizationId, applicationIds[1] as string)
+    await insertEvent(sql, tenant.organizationId, sessionId, 1, { body: sql.json({ content }) })
+    await insertEvent(sql, tenant.organizationId, sessionId, 2, { final: false, body: sql.json({ content }) })
+    await createRecord(key, await createSource(key), { fields: [field({ value: content })] })
+    await createRecording(key, { transcript: [utterance(0, 1, 0, content)] })
+    expect((await searchOf(key, 'eel')).matches).toBe(0)
+    const options = { runner: newId(), stopping: new AbortController().signal, pauseRatio: 0 }
+    for (const change of SEARCH_CHANGES) {
+      expect(await runDataChange(sql, change, options)).toBe('finished')
+      expect(await runDataChange(sql, change, options)).toBe('finished')
+    }
+    const { data } = await searchOf(key, 'eel')
+    expect(data.map(({ channel }) => channel).toSorted()).toEqual(['conversation', 'feedback', 'recording'])
+    expect(data[0]?.passage).toContain('<mark>eels</mark>')
+    expect(await sql`select 1 from search_passage where session_id = ${sessionId}`).toHaveLength(1)
+    expect(await unfinishedDataChanges(sql)).toEqual([])
+    const [done] = await sql`select rows_done from data_change where name = 'search_of_feedback'`
+    expect(done).toMatchObject({ rows_done: 1 })
+  }, 60_000)
+})
