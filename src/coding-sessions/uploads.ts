@@ -87,8 +87,9 @@ export function createSessionUploads(deps: SessionUploadsDeps) {
 
 async function read({ sql }: SessionUploadsDeps, viewer: Viewer, id: string): Promise<SessionUpload> {
   const { organizationId } = viewer
-  const row = await store.findFile(sql, viewer, id)
-  const upload = row === undefined ? undefined : await findFileUpload(sql, { organizationId, id })
+  // The upload comes first. One transaction writes its end and the result, so if the upload has ended, the row has the result.
+  const upload = await findFileUpload(sql, { organizationId, id })
+  const row = upload === undefined ? undefined : await store.findFile(sql, viewer, id)
   if (row === undefined || upload === undefined)
     throw new AppError('coding_session_upload_not_found', 'There is no such upload of a session file.')
   const isUsed = upload.phase === 'ready' && row.sessionId !== null
