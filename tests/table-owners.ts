@@ -19,6 +19,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'coding-sessions': ['coding_session', 'coding_session_event', 'coding_session_upload'],
   feedback: ['feedback_record', 'feedback_source'],
+  findings: ['finding_verdict', 'insight_subject', 'kind_precision'],
   folders: ['folder', 'upload_batch'],
   identity: [
     'agent_secret',
@@ -34,7 +35,6 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'user_token',
     'user_token_refusal',
   ],
-  insight: ['finding_verdict', 'insight_subject', 'kind_precision'],
   media: ['media_garbage'],
   meetings: ['meeting_join'],
   metadata: ['metadata_field', 'metadata_record', 'metadata_source', 'metadata_value'],
@@ -110,6 +110,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: 'A project lists and associates only sessions that the caller may see.',
   },
   { table: 'folder', folder: 'recordings', reason: 'A recording is read with its visible folders.' },
+  {
+    table: 'insight_subject',
+    folder: 'agents',
+    reason: 'A session is read with its outcome.',
+  },
   {
     table: 'organization',
     folder: 'audit',

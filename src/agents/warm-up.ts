@@ -8,8 +8,8 @@
 
 import { type LongTurn, NO_ORGANIZATION } from '../actors/types.ts'
 import { practiseTurn } from '../actors/warm-up.ts'
-import type { Analyzer, Exchange } from '../analyze/analyzer.ts'
 import { createAnalyzer } from '../analyze/create.ts'
+import type { Analyzer, Insight, Subject } from '../analyze/insight.ts'
 import type { Deps } from '../container.ts'
 import { analysisMessages } from '../messages/analysis.ts'
 import { sessionMessages } from '../messages/session.ts'
@@ -60,7 +60,7 @@ export function createWarmUp(deps: WarmUpDeps): WarmUp {
       await practise(deps, (tx, sessionId) => takeTurns(deps, tx, sessionId))
       // The built-in analyser starts its process and loads its model. A configured analysis server gets no practice requests.
       if (deps.config.analyze === null)
-        await createAnalyzer(deps.config, deps.textWork).analyze([EXCHANGE], new AbortController().signal)
+        await createAnalyzer(deps.config, deps.textWork).analyze([SUBJECT], new AbortController().signal)
     },
   }
 }
@@ -149,16 +149,24 @@ const NO_FILTER = { occurred: {}, created: {} }
 /** Makes the actor read what it reads for the built-in analyser. */
 const FINDS_NOTHING: Analyzer = {
   name: NAME,
-  ignoresAnswers: true,
-  analyze: async () => [],
-  analyzeMany: async (conversations) => conversations.map(() => []),
+  version: '',
+  analyze: async (subjects) => subjects.map(() => NO_INSIGHT),
+}
+const NO_INSIGHT: Insight = {
+  language: null,
+  supported: true,
+  outcome: null,
+  sentiment: 'neutral',
+  findings: [],
 }
 
-const EXCHANGE: Exchange = {
-  eventId: NAME,
-  question: 'How do I export my data?',
-  answer: 'Under Settings, Export.',
-  followUps: ['Thanks, that worked.'],
+const SUBJECT: Subject = {
+  channel: 'conversation',
+  said: [
+    { own: false, text: 'How do I export my data?' },
+    { own: true, text: 'Under Settings, Export.' },
+    { own: false, text: 'Thanks, that worked.' },
+  ],
 }
 
 const event = (sequence: number, type: string, members: object) => ({

@@ -1,8 +1,8 @@
 /** Creates the engines that the settings name. */
 import type { Config } from '../config.ts'
-import type { Analyzer } from './analyzer.ts'
-import { createLocalAnalyzer } from './local.ts'
-import { createOpenAiAnalyzer } from './openai.ts'
+import { createBuiltInAnalyzer } from './builtin/builtin.ts'
+import type { Analyzer } from './insight.ts'
+import { createModelServerAnalyzer } from './model-server.ts'
 import type { Summarizer } from './summarizer.ts'
 import { createLocalSummarizer } from './summarizer-local.ts'
 import { createOpenAiSummarizer } from './summarizer-openai.ts'
@@ -10,7 +10,7 @@ import type { TextWork } from './text-work.ts'
 
 /** The configured server, or the built-in analyser. */
 export function createAnalyzer(config: Pick<Config, 'analyze'>, textWork: TextWork): Analyzer {
-  return config.analyze === null ? createLocalAnalyzer(textWork) : createOpenAiAnalyzer(config.analyze)
+  return config.analyze === null ? createBuiltInAnalyzer(textWork) : createModelServerAnalyzer(config.analyze)
 }
 
 /** The configured server, or the built-in summariser. */

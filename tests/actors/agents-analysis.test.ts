@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
-import { type Analyzer, AnalyzerError, type Exchange } from '../../src/analyze/analyzer.ts'
+import { AnalyzerError } from '../../src/analyze/analyzer-error.ts'
+import type { Analyzer, Subject } from '../../src/analyze/insight.ts'
 import { loadConfig } from '../../src/config.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -51,125 +52,140 @@ const status = async (id: string) => (await sessionRow(database.sql, id)).proces
 const kinds = async (id: string) =>
   (await signalRows(database.sql, id)).map(({ event, kind, rating }) => `${event} ${kind} ${rating}`)
 
-/** An analyser that answers by `answer` and records each request. */
-function scripted(answer: (exchanges: readonly Exchange[], call: number) => Promise<void> | void) {
-  const asked: (readonly Exchange[])[] = []
+/** An analyser that confirms the customer's last words, and records each request. `answer` runs first. */
+function scripted(answer: (subject: Subject, call: number) => Promise<void> | void) {
+  const asked: Subject[] = []
   const analyzer: Analyzer = {
     name: 'scripted',
-    async analyze(exchanges) {
-      asked.push(exchanges)
-      await answer(exchanges, asked.length)
-      return exchanges.map(({ eventId }) => ({
-        eventId,
-        kind: 'resolved',
-        rating: 'positive',
-        comment: null,
-      }))
+    version: '1',
+    async analyze([subject]) {
+      asked.push(subject!)
+      await answer(subject!, asked.length)
+      const index = subject!.said.findLastIndex(({ own }) => !own)
+      const finding = { kind: 'praise', tier: 'sure', confidence: 1, rating: 'positive' } as const
+      const findings = index < 0 ? [] : [{ ...finding, index, from: 0, to: 300 }]
+      return [{ language: 'en', supported: true, outcome: 'resolved', sentiment: 'positive', findings }]
     },
   }
-  return { asked, actor: analysisActor(deps, analyzer) }
+  return { asked, actor: analysisActor(deps, analyzer, false) }
+}
+const saidIn = ({ said }: Subject) => said.map(({ own, text }) => `${own ? 'agent' : 'customer'}: ${text}`)
+const subjectOf = async (id: string) => {
+  const rows = await database.sql`
+    select state, language, outcome, sentiment, analyzer_name as analyzer from insight_subject where session_id = ${id}`
+  return rows.map((row) => ({ ...row }))
 }
 
-test('finalised responses get qualitative signals from the built-in analyser, and the session completes', async () => {
+test('a conversation gets findings and an outcome from the built-in analyser, and the session completes', async () => {
   const id = await processed([
     user(0, 'How do I export my invoices?'),
     assistant(1, 'Open the menu.'),
-    user(2, 'That does not work, this is terrible.'),
+    user(2, 'The menu crashes, this is terrible.'),
     assistant(3, 'Use the button at the top.'),
-    user(4, 'Perfect, thank you, that worked!'),
+    user(4, 'Thank you, that worked!'),
     feedback(5, 'a3'),
   ])
   expect(await status(id)).toBe('processing')
   expect(await analyse(id)).toBe(1)
   expect(await kinds(id)).toEqual([
-    'a1 unresolved negative',
-    'a1 user_sentiment negative',
-    'a3 resolved positive',
-    'a3 user_sentiment positive',
+    'u0 question null',
+    'u2 bug_report negative',
+    'u2 complaint negative',
+    'u4 resolved_confirmation positive',
     'f5 message_feedback positive',
   ])
-  const [signal] = await signalRows(database.sql, id)
-  expect(signal).toMatchObject({
+  const signals = await signalRows(database.sql, id)
+  expect(signals.find(({ kind }) => kind === 'complaint')).toMatchObject({
     source: 'qualitative_inference',
     target: 'a1',
     participant: 'anna',
-    comment: 'That does not work, this is terrible.',
   })
+  expect(await subjectOf(id)).toEqual([
+    { state: 'analyzed', language: 'en', outcome: 'resolved', sentiment: 'positive', analyzer: 'builtin' },
+  ])
   expect(await status(id)).toBe('completed')
 })
 
-test('an exchange has the question before a response and the user messages up to the next response', async () => {
+test('the analyser reads what the customer and the agent said, in order, without tool calls', async () => {
   const { asked, actor } = scripted(() => {})
   const id = await processed([
     user(0, 'first'),
-    user(1, 'second'),
-    assistant(2, 'one'),
-    user(3, 'after'),
-    user(4, 'more'),
-    { ...assistant(5), id: 't5', body: { content: [{ type: 'tool_use' }] } },
-    user(6, 'still'),
-    assistant(7, 'two'),
+    assistant(1, 'one'),
+    { ...assistant(2), id: 't2', body: { content: [{ type: 'tool_use' }] } },
+    { ...user(3), body: { content: [{ type: 'text', text: 'in parts' }] } },
+    { ...user(4, 'not finished'), final: false },
+    { ...user(5), type: 'tool_result' },
+    assistant(6, 'two'),
   ])
   await analyse(id, actor)
-  expect(asked[0]).toEqual([
-    { eventId: 'a2', question: 'second', answer: 'one', followUps: ['after', 'more', 'still'] },
-    { eventId: 'a7', question: 'still', answer: 'two', followUps: [] },
-  ])
+  expect(asked.map(saidIn)).toEqual([['customer: first', 'agent: one', 'customer: in parts', 'agent: two']])
 })
 
-test('a later user message has the response before it analysed again, without a new unit', async () => {
-  const id = await processed([user(0, 'How do I export my invoices?'), assistant(1)])
+test('of a long session the first 40 and the newest 160 messages are read', async () => {
+  const { asked, actor } = scripted(() => {})
+  const events = Array.from({ length: 300 }, (_, n) => (n % 2 ? assistant(n, `m${n}`) : user(n, `m${n}`)))
+  await analyse(await processed(events), actor)
+  const numbers = asked[0]!.said.map(({ text }) => Number(text.slice(1)))
+  expect(numbers).toEqual(events.map((_, n) => n).filter((n) => n < 40 || n >= 140))
+})
+
+test('a later message has the conversation analysed again, without a new unit', async () => {
+  const id = await processed([user(0, 'hello'), assistant(1)])
   await analyse(id)
   expect([await kinds(id), await status(id)]).toEqual([[], 'completed'])
-  await processed([user(2, 'That does not work.')], id)
+  await processed([user(2, 'The app crashes when I save.')], id)
   expect(await status(id)).toBe('processing')
   await analyse(id)
-  expect(await kinds(id)).toContain('a1 unresolved negative')
+  expect(await kinds(id)).toEqual(['u2 bug_report negative'])
   expect(await ledger(database.sql, id)).toEqual(['a1'])
 })
 
-test('a revised response is analysed again, and its new findings replace the old ones', async () => {
-  const id = await processed([user(0), assistant(1), user(2, 'That does not work.')])
+test('after a revision new findings replace the old ones, and a finding of the same kind keeps its id', async () => {
+  const id = await processed([user(0, 'Saving crashes.'), assistant(1), user(2, 'It is terrible.')])
   await analyse(id)
   const before = await signalRows(database.sql, id)
-  expect(before.map((signal) => signal.kind)).toContain('unresolved')
+  expect(before.map(({ kind }) => kind)).toEqual(['bug_report', 'complaint'])
   await processed([{ ...user(2, 'Thanks, that worked!'), revision: 2 }], id)
-  await processed([{ ...assistant(1, 'Better.'), revision: 2 }], id)
   await analyse(id)
   const after = await signalRows(database.sql, id)
-  expect(after.map((signal) => signal.kind)).toContain('resolved')
-  expect(after.map((signal) => signal.kind)).not.toContain('unresolved')
-  expect(after.every((signal) => signal.revision === 2)).toBe(true)
+  expect(after.map(({ kind, revision }) => [kind, revision])).toEqual([
+    ['bug_report', 1],
+    ['resolved_confirmation', 2],
+  ])
+  expect(after[0]?.id).toBe(before[0]?.id)
   expect(await ledger(database.sql, id)).toEqual(['a1'])
 })
 
-test('a response that changes while it is analysed is analysed again', async () => {
+test('findings of an older version are replaced', async () => {
+  const id = await processed([user(0, 'Saving crashes.'), assistant(1)])
+  await database.sql`
+    insert into agent_signal (id, organization_id, application_id, session_id, source, kind, external_event_id, sequence,
+      revision, occurred_at)
+    select ${newId()}, organization_id, application_id, id, 'qualitative_inference', 'unresolved', 'a1', 1, 1, now()
+    from agent_session where id = ${id}`
+  await analyse(id)
+  expect(await kinds(id)).toEqual(['u0 bug_report negative'])
+})
+
+test('a message that changes while it is analysed is not quoted, and is analysed again', async () => {
   let id = ''
   const { asked, actor } = scripted(async (_, call) => {
-    if (call === 1) await processed([{ ...assistant(1, 'Newer.'), revision: 2 }], id)
+    if (call === 1) await processed([{ ...user(2, 'Newer.'), revision: 2 }], id)
   })
-  id = await processed([user(0), assistant(1, 'Older.'), assistant(2)])
+  id = await processed([user(0), assistant(1), user(2, 'Older.')])
   expect(await analyse(id, actor)).toBe(2)
-  expect(asked.map((exchanges) => exchanges.map((exchange) => exchange.answer))).toEqual([
-    ['Older.', 'Open the menu.'],
-    // The context of the response beside the revised one changed as well.
-    ['Newer.', 'Open the menu.'],
-  ])
-  const signals = await signalRows(database.sql, id)
-  expect(signals.map(({ event, revision }) => [event, revision])).toEqual([
-    ['a1', 2],
-    ['a2', 1],
+  expect(asked.map((subject) => saidIn(subject).at(-1))).toEqual(['customer: Older.', 'customer: Newer.'])
+  expect((await signalRows(database.sql, id)).map(({ comment, revision }) => [comment, revision])).toEqual([
+    ['Newer.', 2],
   ])
   expect(await status(id)).toBe('completed')
 })
 
-test('a long session is analysed page by page, in order of sequence', async () => {
+test('the responses of a long session are closed page by page', async () => {
   const { asked, actor } = scripted(() => {})
   const id = await processed(Array.from({ length: 120 }, (_, sequence) => assistant(sequence)))
   expect(await analyse(id, actor)).toBe(3)
-  expect(asked.flat().map((exchange) => exchange.eventId)).toEqual(
-    Array.from({ length: 120 }, (_, sequence) => `a${sequence}`),
-  )
+  expect(asked).toHaveLength(3)
   expect(await status(id)).toBe('completed')
 })
 
@@ -201,7 +217,7 @@ test('giving up marks one page as failed, and the analysis of the rest goes on',
   expect(await status(id)).toBe('failed')
 })
 
-test('refused exchanges fail at once, and a revision is analysed again', async () => {
+test('a refused conversation fails at once, and a revision is analysed again', async () => {
   const { actor } = scripted((_, call) => {
     if (call === 1) throw new AnalyzerError('refused', false)
   })
@@ -209,6 +225,7 @@ test('refused exchanges fail at once, and a revision is analysed again', async (
   await analyse(id, actor)
   expect(await responseStates(database.sql, id)).toEqual(['a1 failed'])
   expect(await status(id)).toBe('failed')
+  expect(await subjectOf(id)).toMatchObject([{ state: 'failed', outcome: null }])
   await processed([{ ...assistant(1, 'Better.'), revision: 2 }], id)
   await analyse(id, actor)
   expect(await status(id)).toBe('completed')

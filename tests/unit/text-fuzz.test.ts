@@ -2,8 +2,12 @@
  * Every function that reads text from outside takes at most 200 ms of CPU for the largest text that reaches it, whatever is repeated in
  * it. A function that is new in a file of rules must be added here, or to those that read no text.
  */
-import { beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { join, resolve } from 'node:path'
+import {
+  conversationOf as conversationOfSession,
+  findingsOf as findingsOfSession,
+} from '../../src/agents/analysis/conversation.rules.ts'
 import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
 import { compileRedaction } from '../../src/agents/events/redaction.ts'
 import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
@@ -18,9 +22,9 @@ import { piecesOf } from '../../src/analyze/builtin/pieces.rules.ts'
 import { isQuestion } from '../../src/analyze/builtin/questions.rules.ts'
 import { readSubject, wordsOfCustomer } from '../../src/analyze/builtin/reading.rules.ts'
 import { contentOf, createRepeatDetector } from '../../src/analyze/builtin/repeats.rules.ts'
-import { isAcknowledgement, repeats, saysNotSolved, saysSolved } from '../../src/analyze/cues.ts'
-import { findingsOf, loadScore, type Score } from '../../src/analyze/findings.ts'
 import { KINDS } from '../../src/analyze/insight.ts'
+import { partsOf } from '../../src/analyze/parts.rules.ts'
+import { findQuotation } from '../../src/analyze/quotation.rules.ts'
 import { pickSentences } from '../../src/analyze/sentences.ts'
 import { splitAll, splitSentences } from '../../src/analyze/split.ts'
 import { abridge, boundTokens, MAX_TEXT, quote, textOf } from '../../src/analyze/text.ts'
@@ -41,6 +45,7 @@ import { readPages } from '../../src/content/page.rules.ts'
 import { parseColumnMap, useOfColumn } from '../../src/feedback/mapping.rules.ts'
 import { createJudge } from '../../src/feedback/row.rules.ts'
 import { checkValue } from '../../src/feedback/rules.ts'
+import { resultOf } from '../../src/findings/finding.rules.ts'
 import { partOf } from '../../src/http/byte-range.ts'
 import { clientIp } from '../../src/http/client-ip.ts'
 import { integerId, moment } from '../../src/http/parameters.ts'
@@ -140,11 +145,6 @@ const NOW = new Date('2026-01-01T00:00:00Z')
 /** Redacts nothing: patterns run on an engine of linear time, which has cases of its own. */
 const PLAIN = createCleaner(compileRedaction({ redactedFields: [], redactedPatterns: [] }))
 
-let score: Score
-beforeAll(async () => {
-  score = await loadScore()
-}, 30_000)
-
 /** Of a text in ISO-8859-1, as headers have it. */
 const headersOf = (name: string, text: string) =>
   new Headers({ [name]: text.replaceAll(/[^\t\x20-\x7e\xa0-\xff]/g, '~').trim() })
@@ -172,7 +172,35 @@ const everyKindOf = (text: string) =>
     KINDS.filter((kind) => hasKind(kind, clause, { channel: 'conversation', isAnswered: true }, [ENGLISH])),
   )
 
-const EXCHANGE = { eventId: 'a', question: 'How can I export my invoices?', answer: 'So.' }
+/** Messages of a session. */
+const rowsOf = (text: string) =>
+  conversationOf(text).said.map(({ own, text: content }, sequence) => ({
+    sessionId: '',
+    externalEventId: `${sequence}`,
+    sequence,
+    own,
+    content,
+    participantExternalId: null,
+    bodyHash: '',
+  }))
+const BUILT_IN = { name: 'builtin', version: '1' }
+const QUOTED = {
+  kind: 'praise',
+  tier: 'sure',
+  confidence: 1,
+  rating: null,
+  index: 0,
+  from: 0,
+  to: MAX_TEXT,
+} as const
+const EVERYTHING = {
+  language: null,
+  supported: true,
+  outcome: null,
+  sentiment: 'neutral',
+  findings: [QUOTED],
+} as const
+
 const NO_COLUMNS = { externalId: null, email: null, timestamp: null, columns: new Map() }
 
 /** By file below `src`, then by function. */
@@ -220,14 +248,9 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       },
     },
   },
-  'analyze/cues.ts': {
-    isAcknowledgement: { length: MAX_TEXT, starts: ['', 'ok'], read: isAcknowledgement },
-    saysSolved: { length: MAX_TEXT, starts: ['', 'no, '], read: saysSolved },
-    saysNotSolved: { length: MAX_TEXT, starts: ['', 'does not '], read: saysNotSolved },
-    repeats: { length: MAX_TEXT, read: (text) => repeats(text, `${text} a`) },
-  },
-  'analyze/findings.ts': {
-    findingsOf: { length: MAX_TEXT, read: (text) => findingsOf({ ...EXCHANGE, followUps: [text] }, score) },
+  'analyze/parts.rules.ts': { partsOf: { length: 800_000, read: (text) => partsOf(conversationOf(text)) } },
+  'analyze/quotation.rules.ts': {
+    findQuotation: { length: MAX_TEXT, read: (text) => findQuotation(`${text}a`, text.slice(-400)) },
   },
   'analyze/sentences.ts': {
     pickSentences: {
@@ -244,6 +267,17 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     boundTokens: { length: EVENT, read: boundTokens },
     quote: { length: MAX_UTTERANCE_CHARACTERS, read: quote },
     abridge: { length: 100_000, read: (text) => abridge(text, 600) },
+  },
+  'agents/analysis/conversation.rules.ts': {
+    conversationOf: { length: 640_000, read: (text) => conversationOfSession(rowsOf(text)) },
+    findingsOf: {
+      length: 640_000,
+      read: (text) =>
+        findingsOfSession(conversationOfSession(rowsOf(text)), resultOf(EVERYTHING, [text], BUILT_IN)),
+    },
+  },
+  'findings/finding.rules.ts': {
+    resultOf: { length: MAX_TEXT, read: (text) => resultOf(EVERYTHING, [text], BUILT_IN) },
   },
   'agents/events/fingerprint.ts': {
     prepareEvent: {
@@ -675,6 +709,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   ],
   'agents/sessions/turn.rules.ts': ['effectsOf', 'processingStatusOf', 'statusByCount'],
   'agents/sessions/progress.rules.ts': ['advance', 'signalOf'],
+  'coding-sessions/erasure.rules.ts': ['patternsOf'],
   'coding-sessions/event-id.rules.ts': ['hashOf'],
   // `formatOf` reads each line.
   'coding-sessions/formats/detect.rules.ts': ['detectFormat'],
