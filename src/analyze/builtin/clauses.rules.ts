@@ -85,7 +85,7 @@ function* piecesOf(part: Part): Generator<Part> {
 function clauseOf(message: string, { from, to, contrast, question }: Part): Clause | null {
   const part = message.slice(from, to)
   if (!CONTENT.test(part)) return null
-  const text = part.replace(/^[\s,]+|\s+$/g, '')
+  const text = part.replace(/^[\s,]+/, '').trimEnd()
   const start = part.indexOf(text)
   return {
     text: text.replace(/\s+/g, ' ').toLowerCase(),
