@@ -1,47 +1,33 @@
 /**
- * The actor that sends a session's metered responses to the analyser. It reads a page of them, asks the analyser outside of any
- * transaction, and stores the findings as signals.
+ * The actor that analyses a session as soon as it has metered responses: the first pass. It reads the bounded conversation, has it
+ * analysed by rules outside of any transaction, and stores the findings. The full analysis follows in the background
+ * (`src/findings/actor.ts`).
  *
- * A turn handles one page. If responses are left, or arrived in the meantime, the actor sends itself another message. It decides
- * this under the session's row lock. Every transaction that adds responses holds the same lock, so no response is missed.
+ * A turn closes one page of responses. If responses are left, or arrived in the meantime, the actor sends itself another message. It
+ * decides this under the session's row lock. Every transaction that adds responses holds the same lock, so no response is missed.
  *
- * Where the analyser takes many conversations at once, sessions share turns: one statement reads for all of them, and one
- * transaction writes for all of them. Where the analyser is a server that takes one conversation at a time, each session has its own
- * turn.
+ * Sessions share turns: one statement reads for all of them, and one transaction writes for all of them.
  */
 import { defineActor } from '../../actors/declaration.ts'
-import type { ActorDefinition, GroupTurn, LongHandler, LongTurn, Message, Send } from '../../actors/types.ts'
-import {
-  type Analyzer,
-  AnalyzerError,
-  type Conversation,
-  type Exchange,
-  type Finding,
-} from '../../analyze/analyzer.ts'
-import { createAnalyzer } from '../../analyze/create.ts'
-import { textOf } from '../../analyze/text.ts'
+import type { ActorDefinition, GroupTurn, LongTurn, Message, Send } from '../../actors/types.ts'
+import { createBuiltInAnalyzer } from '../../analyze/builtin/builtin.ts'
+import type { Analyzer } from '../../analyze/insight.ts'
 import type { Deps } from '../../container.ts'
+import { type Analyzed, analyzeSources, readConversations, saveInsights } from '../../findings/service.ts'
 import { analysisMessages } from '../../messages/analysis.ts'
+import { toAnalyze } from '../../messages/insight.ts'
 import type { Tx } from '../../platform/db/pool.ts'
-import type { NewId } from '../../platform/ids.ts'
 import { lockSessions, saveProcessingStatuses } from '../sessions/progress.store.ts'
 import { analyzeMessage, isTerminal } from '../sessions/session.rules.ts'
-import type { NewSignal } from '../sessions/signals.store.ts'
 import { processingStatusOf } from '../sessions/turn.rules.ts'
-import {
-  closeResponses,
-  type PendingResponse,
-  readPending,
-  readProcessingStates,
-  replaceInferences,
-} from './store.ts'
+import { closeResponses, type PendingResponse, readPending, readProcessingStates } from './store.ts'
 
 /** Responses that a turn reads of one session. */
 const PAGE = 50
-/** Responses of all sessions of a turn. It bounds the memory of a turn with many long sessions. */
+/** Responses of all sessions of a turn. */
 const PAGE_TOGETHER = 128
 
-type AnalysisDeps = Pick<Deps, 'config' | 'newId' | 'textWork'>
+type AnalysisDeps = Pick<Deps, 'newId' | 'textWork'>
 
 /** A page of a session's responses. */
 interface Page {
@@ -51,29 +37,18 @@ interface Page {
   readonly full: boolean
 }
 
-interface Outcome {
-  readonly state: 'analyzed' | 'failed'
-  readonly findings: readonly Finding[]
-}
-
-const NOTHING: Outcome = { state: 'analyzed', findings: [] }
-
-/** The actor that analyses the responses of a session. */
+/** The actor that analyses sessions with metered responses. */
 export function analysisActor(
   deps: AnalysisDeps,
-  analyzer: Analyzer = createAnalyzer(deps.config, deps.textWork),
+  analyzer: Analyzer = createBuiltInAnalyzer(deps.textWork, 'rules'),
 ): ActorDefinition {
-  const alone: LongHandler = (turn) =>
-    analyze(deps, analyzer, {
-      ...partsOf(turn),
-      messages: [turn.message],
-      organizations: [turn.organization],
-    })
   const together = (turn: GroupTurn) => analyze(deps, analyzer, turn)
+  const alone = (turn: LongTurn) =>
+    together({ ...partsOf(turn), messages: [turn.message], organizations: [turn.organization] })
   return defineActor(analysisMessages, {
     maxAttempts: 8,
-    giveUp: (message, tx, send) => giveUp(deps, message, tx, send),
-    handlers: { analyze: analyzer.analyzeMany === undefined ? alone : { together, alone } },
+    giveUp: (message, tx, send) => giveUp(deps, analyzer, message, tx, send),
+    handlers: { analyze: { together, alone } },
   })
 }
 
@@ -86,129 +61,81 @@ const partsOf = (turn: LongTurn): Omit<GroupTurn, 'messages' | 'organizations'> 
 
 async function analyze(deps: AnalysisDeps, analyzer: Analyzer, turn: GroupTurn): Promise<void> {
   const ids = turn.messages.map(({ id }) => id)
-  const pages = await turn.read((tx) => readPages(tx, ids, analyzer.ignoresAnswers !== true))
-  const outcomes = await ask(analyzer, pages, turn)
-  await turn.finish((tx, send) => conclude(deps.newId, tx, send, pages, outcomes))
+  const { pages, sources } = await turn.read(async (tx) => ({
+    pages: await readPages(tx, ids),
+    sources: await readConversations(tx, ids),
+  }))
+  const analyzed = await analyzeSources(analyzer, sources, turn.signal)
+  await turn.finish((tx, send) => conclude(deps, analyzer, { tx, send }, pages, 'analyzed', analyzed))
 }
 
-async function readPages(tx: Tx, ids: readonly string[], withContent: boolean): Promise<readonly Page[]> {
+async function readPages(tx: Tx, ids: readonly string[]): Promise<readonly Page[]> {
   const size = Math.min(PAGE, Math.ceil(PAGE_TOGETHER / ids.length))
-  const found = await readPending(tx, ids, size, withContent)
+  const found = await readPending(tx, ids, size)
   return ids.map((sessionId) => {
     const pending = found.get(sessionId) ?? []
     return { sessionId, pending, full: pending.length === size }
   })
 }
 
-/** The outcome of each page. Where the analyser refuses the exchanges, the outcome is `failed`. Other errors fail the turn. */
-async function ask(
+/** Marks the page that could not be analysed as failed. The session keeps the findings that it has. */
+async function giveUp(
+  deps: AnalysisDeps,
   analyzer: Analyzer,
-  pages: readonly Page[],
-  { log, signal, organizations }: GroupTurn,
-): Promise<readonly Outcome[]> {
-  const conversations = pages.map(({ pending }, n) => {
-    return { exchanges: pending.map(toExchange), organization: organizations[n] }
-  })
-  if (conversations.every(({ exchanges }) => exchanges.length === 0)) return pages.map(() => NOTHING)
-  try {
-    const found = await findingsOf(analyzer, conversations, signal)
-    return found.map((findings) => ({ state: 'analyzed', findings }))
-  } catch (error) {
-    // With several sessions it is unknown which exchanges were refused. Then each session gets a turn of its own.
-    if (pages.length > 1 || !(error instanceof AnalyzerError) || error.retryable) throw error
-    const responses = pages.reduce((sum, { pending }) => sum + pending.length, 0)
-    log.warn({ analyzer: analyzer.name, err: error.message, responses }, 'the analyser refused the exchanges')
-    return pages.map(() => ({ state: 'failed', findings: [] }))
-  }
-}
-
-async function findingsOf(
-  analyzer: Analyzer,
-  conversations: readonly Conversation[],
-  signal: AbortSignal,
-): Promise<readonly (readonly Finding[])[]> {
-  if (analyzer.analyzeMany !== undefined) return analyzer.analyzeMany(conversations, signal)
-  const findings: (readonly Finding[])[] = []
-  for (const { exchanges, organization } of conversations)
-    findings.push(await analyzer.analyze(exchanges, signal, organization))
-  return findings
-}
-
-/** Marks the page that could not be analysed as failed. The analysis of the session's other responses goes on. */
-async function giveUp(deps: AnalysisDeps, { id }: Message, tx: Tx, send: Send): Promise<'handled'> {
-  const pages = await readPages(tx, [id], false)
-  // No findings: signals of an earlier version of the responses are deleted, because they are outdated.
-  await conclude(deps.newId, tx, send, pages, [{ state: 'failed', findings: [] }])
+  { id }: Message,
+  tx: Tx,
+  send: Send,
+): Promise<'handled'> {
+  await conclude(deps, analyzer, { tx, send }, await readPages(tx, [id]), 'failed', [])
   return 'handled'
 }
 
 /**
- * Stores the outcomes of the responses that have not changed since they were read, updates the processing status of the sessions, and
- * sends a message where responses are left. It takes two round trips. The statements of a trip are sent together and run in the
- * order of the source text, under the locks of the first statement.
+ * Stores the outcome of the responses that have not changed since they were read and the findings of sessions without such a change,
+ * updates the processing status of the sessions, and sends a message where responses are left. A session whose responses changed is
+ * analysed again, because they are metered again.
  */
 async function conclude(
-  newId: NewId,
-  tx: Tx,
-  send: Send,
+  { newId }: AnalysisDeps,
+  version: Analyzer,
+  { tx, send }: { readonly tx: Tx; readonly send: Send },
   pages: readonly Page[],
-  outcomes: readonly Outcome[],
+  state: 'analyzed' | 'failed',
+  analyzed: readonly Analyzed[],
 ): Promise<void> {
   const ids = pages.map(({ sessionId }) => sessionId)
-  const asked = pages.flatMap(({ pending }, n) =>
-    pending.map((response) => ({ ...response, state: outcomes[n]!.state })),
-  )
+  const asked = pages.flatMap(({ pending }) => pending.map((response) => ({ ...response, state })))
   const [sessions, closed, progress] = await Promise.all([
     lockSessions(tx, ids),
     closeResponses(tx, asked),
     readProcessingStates(tx, ids),
   ])
   const concluded = sessions.flatMap((scope) => {
-    const [n, counts] = [ids.indexOf(scope.sessionId), progress.get(scope.sessionId)]
-    const [page, outcome] = [pages[n], outcomes[n]]
-    if (page === undefined || outcome === undefined || counts === undefined) return []
-    const accepted = page.pending.filter((one) => closed.get(scope.sessionId)?.has(one.externalEventId))
-    const processingStatus = processingStatusOf({ captureContent: scope.captureContent, ...counts })
-    const signals = signalsOf(accepted, outcome.findings)
-    const known = accepted.filter(({ version }) => version > FIRST_VERSION).map((one) => one.externalEventId)
+    const page = pages.find(({ sessionId }) => sessionId === scope.sessionId)
+    const counts = progress.get(scope.sessionId)
+    if (page === undefined || counts === undefined) return []
+    const { captureContent, sessionId } = scope
+    const isUnchanged = page.pending.length > 0 && closed.get(sessionId)?.size === page.pending.length
+    const processingStatus = processingStatusOf({ captureContent, ...counts })
     const again = counts.metered > 0 ? [analyzeMessage(scope, page.full || isTerminal(scope.status))] : []
-    return [{ scope, processingStatus, signals, known, again }]
+    return [{ scope, processingStatus, again, isUnchanged }]
   })
-  await Promise.all([replaceInferences(tx, newId, concluded), saveProcessingStatuses(tx, concluded)])
-  await send(concluded.flatMap(({ again }) => again))
+  const unchanged = new Map(
+    concluded.filter(({ isUnchanged }) => isUnchanged).map(({ scope }) => [scope.sessionId, scope]),
+  )
+  const results = analyzed.filter(({ source }) => unchanged.has(source.id))
+  await Promise.all([
+    saveInsights(tx, { newId, version, pass: 'first' }, results),
+    saveProcessingStatuses(tx, concluded),
+  ])
+  const full = results.map(({ source: { organizationId, id } }) =>
+    toFull(organizationId, id, unchanged.get(id)?.status),
+  )
+  await send([...concluded.flatMap(({ again }) => again), ...full])
 }
 
-/** A response of this version was never analysed before, so it has no inferred signals. */
-const FIRST_VERSION = 1
-
-function toExchange(response: PendingResponse): Exchange {
-  const question = textOf(response.question?.content)
-  return {
-    eventId: response.externalEventId,
-    question: question === '' ? null : question,
-    answer: textOf(response.content),
-    followUps: response.followUps.map((message) => textOf(message.content)).filter((text) => text !== ''),
-  }
-}
-
-/** The signals of the accepted findings. Each names the user who spoke. */
-function signalsOf(accepted: readonly PendingResponse[], findings: readonly Finding[]): readonly NewSignal[] {
-  const responses = new Map(accepted.map((response) => [response.externalEventId, response]))
-  return findings.flatMap(({ eventId, kind, rating, comment }) => {
-    const response = responses.get(eventId)
-    if (response === undefined) return []
-    const speaker = response.followUps[0] ?? response.question
-    return [
-      {
-        source: 'qualitative_inference',
-        kind,
-        externalEventId: eventId,
-        targetEventExternalId: eventId,
-        rating,
-        labels: [],
-        comment,
-        participantExternalId: speaker?.participantExternalId ?? null,
-      },
-    ]
-  })
-}
+const toFull = (
+  organizationId: string,
+  sessionId: string,
+  status: 'open' | 'ended' | 'abandoned' | undefined,
+) => toAnalyze(organizationId, 'conversation', sessionId, status === 'open')
