@@ -5,6 +5,7 @@ import { benchIngest } from './ingest.ts'
 import { benchReads } from './reads.ts'
 import { benchRecordingsList } from './recordings-list.ts'
 import { benchScale } from './scale.ts'
+import { benchSearch } from './search.ts'
 import { benchTranscripts } from './transcripts.ts'
 import { benchTurns } from './turns.ts'
 import { benchUpload } from './upload.ts'
@@ -23,6 +24,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
     await benchRecordingsList()
   },
   scale: benchScale,
+  search: benchSearch,
   turns: benchTurns,
   upload: benchUpload,
   memory: benchUploadMemory,

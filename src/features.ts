@@ -22,6 +22,7 @@ import { auditMaintenance } from './audit/maintenance.ts'
 import { createReadLog, type ReadLog } from './audit/reads.ts'
 import { auditOperations } from './audit/routes.ts'
 import { codingSessionActor } from './coding-sessions/actor.ts'
+import { codingSessionErasure } from './coding-sessions/erasure.ts'
 import { createReadWork } from './coding-sessions/read.ts'
 import { codingSessionOperations } from './coding-sessions/routes.ts'
 import { createCodingSessions } from './coding-sessions/service.ts'
@@ -199,6 +200,7 @@ export function createFeatures(deps: Deps): Features {
         transcriptErasure,
         valueErasure,
         fileNameErasure,
+        codingSessionErasure,
         webhookErasure,
         recorderErasure,
       ]),

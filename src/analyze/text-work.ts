@@ -68,3 +68,14 @@ export function createTextDoers(load: () => Promise<Score> = loadScore): Doers {
     excerpts: async ({ texts, ...limits }) => pickSentences(splitAll(texts), limits),
   }
 }
+
+/** Text work in the calling process, for commands that measure and for tests. */
+export function createTextWorkHere(): TextWork {
+  const doers = createTextDoers()
+  return {
+    async run<J extends TextJob>(job: J, input: TextJobs[J]['input'], signal: AbortSignal) {
+      signal.throwIfAborted()
+      return (doers[job] as (input: TextJobs[J]['input']) => Promise<TextJobs[J]['output']>)(input)
+    },
+  }
+}

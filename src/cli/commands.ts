@@ -3,6 +3,7 @@ import type { Command } from './command.ts'
 import { actorCommands } from './commands/actors.ts'
 import { agentSessionCommands } from './commands/agent-sessions.ts'
 import { agentCommands } from './commands/agents.ts'
+import { analyzeCommands } from './commands/analyze.ts'
 import { auditCommands } from './commands/audit.ts'
 import { creditCommands } from './commands/credits.ts'
 import { feedbackCommands } from './commands/feedback.ts'
@@ -32,4 +33,5 @@ export const COMMANDS: readonly Command[] = [
   ...agentSessionCommands,
   ...mcpCommands,
   ...webhookCommands,
+  ...analyzeCommands,
 ]

@@ -51,6 +51,8 @@ export const ERASURE_KINDS = [
   'utterances',
   'values',
   'fileNames',
+  'codingSessions',
+  'codingEvents',
 ] as const
 export type ErasureKind = (typeof ERASURE_KINDS)[number]
 

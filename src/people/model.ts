@@ -111,6 +111,7 @@ export const LEFT_BY_ERASURE = [
   'fingerprints',
   'other_conversations',
   'other_recordings',
+  'other_coding_sessions',
   'media',
   'website_forms',
 ] as const
@@ -142,6 +143,10 @@ export const PersonErasure = named(
         utterances: erased('Utterances of the transcripts of these recordings that were changed.'),
         values: erased('Metadata values of these recordings that were changed.'),
         fileNames: erased('Names of uploaded files of these recordings that were changed.'),
+        codingSessions: erased(
+          'Sessions of coding agents that had the e-mail address or the whole name of the person.',
+        ),
+        codingEvents: erased('Events of these sessions in which text was replaced by `[erased]`.'),
       },
       {
         description: 'How much was erased so far. A kind is absent until the erasure reaches it.',
@@ -152,6 +157,7 @@ export const PersonErasure = named(
         'Data that an erasure does not change. `ids_of_the_sender`: `externalSessionId`, `externalEventId`, external ids of records. ' +
         '`fingerprints`: SHA-256 digests of messages, by which retries are recognised. `other_conversations` and ' +
         '`other_recordings`: those without the person as a participant, even if they mention the person. ' +
+        '`other_coding_sessions`: sessions of coding agents with a part of the name only. ' +
         '`media`: audio, images and their source addresses. `website_forms`: submissions to the operator of the service.',
     }),
   }),

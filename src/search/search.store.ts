@@ -191,8 +191,26 @@ const ofPerson = (tx: Query, organizationId: string, personId: number): Fragment
     )
   )`
 
+/** Of words with their mark, those that no passage of the organization has. */
+export async function unknownWords(
+  tx: Query,
+  organizationId: string,
+  words: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await tx<{ word: string }[]>`
+    select wanted.word
+    from unnest(${words as string[]}::text[]) as wanted (word)
+    where not exists (
+      select 1
+      from search_passage p
+      where p.document @@ array_to_tsvector(array[wanted.word])::text::tsquery
+        and (p.organization_id = ${organizationId}) is true
+    )`
+  return rows.map(({ word }) => word)
+}
+
 /** Passages whose words are compared with a word that was not found: of the newest sessions, recordings and feedback records. */
-const NEWEST = { sessions: 300, messages: 10, recordings: 50, speech: 20, sources: 10, records: 100 } as const
+const NEWEST = { sessions: 150, messages: 10, recordings: 25, speech: 20, sources: 5, records: 100 } as const
 
 /** The organization's words with their mark, the most frequent first. */
 export async function vocabularyOf(tx: Query, organizationId: string): Promise<readonly string[]> {

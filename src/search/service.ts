@@ -29,7 +29,7 @@ import {
   wordsIn,
 } from './query.rules.ts'
 import * as store from './search.store.ts'
-import { similarWords } from './similar.rules.ts'
+import { mayBeMistyped, similarWords } from './similar.rules.ts'
 
 export type Search = ReturnType<typeof createSearch>
 
@@ -165,8 +165,12 @@ async function corrected(
   queries: readonly Query[],
 ): Promise<readonly Query[]> {
   const mark = markOf(organizationId)
-  const vocabulary = (await store.vocabularyOf(tx, organizationId)).map((word) => word.slice(mark.length))
-  const similar = similarWords([...new Set(queries.flatMap(({ query }) => wordsIn(query)))], vocabulary)
+  const words = [...new Set(queries.flatMap(({ query }) => wordsIn(query)))].filter(mayBeMistyped)
+  const withMark = words.map((word) => `${mark}${word}`)
+  const unknown = words.length === 0 ? [] : await store.unknownWords(tx, organizationId, withMark)
+  if (unknown.length === 0) return queries
+  const unmarked = (all: readonly string[]) => all.map((word) => word.slice(mark.length))
+  const similar = similarWords(unmarked(unknown), unmarked(await store.vocabularyOf(tx, organizationId)))
   return queries.map(({ configuration, query }) => ({ configuration, query: withSimilar(query, similar) }))
 }
 

@@ -17,14 +17,14 @@ export function similarWords(
   words: readonly string[],
   vocabulary: readonly string[],
 ): ReadonlyMap<string, readonly string[]> {
-  const known = new Set(vocabulary)
-  const wanted = words.filter(
-    (word) => word.length >= MIN_LENGTH && word.length <= MAX_LENGTH && !known.has(word),
-  )
+  const wanted = words.filter(mayBeMistyped)
   if (wanted.length === 0) return new Map()
   const masks = vocabulary.map(maskOf)
   return new Map(wanted.map((word) => [word, nearest(word, vocabulary, masks)]))
 }
+
+/** False for words that are too short or too long to be compared. */
+export const mayBeMistyped = ({ length }: string): boolean => length >= MIN_LENGTH && length <= MAX_LENGTH
 
 function nearest(word: string, vocabulary: readonly string[], masks: readonly number[]): readonly string[] {
   const most = word.length >= LONG ? 2 : 1

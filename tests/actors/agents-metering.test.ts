@@ -98,7 +98,7 @@ test('credits that run out block the later responses, and explicit feedback is p
     'a4 billing_blocked',
     'a5 billing_blocked',
   ])
-  expect(newMessages).toHaveLength(1)
+  expect(newMessages.map(({ key }) => key.split(':')[0])).toEqual(['analysis', 'passage'])
   expect(await creditsOf(sql, application)).toBe(0)
   expect((await sessionRow(sql, id)).processingStatus).toBe('billing_blocked')
   expect(await signalRows(sql, id)).toHaveLength(1)

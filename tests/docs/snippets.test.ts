@@ -29,6 +29,7 @@ const COUNTS = {
   'docs/people.md': { run: 2, notRun: 0 },
   'docs/privacy.md': { run: 1, notRun: 0 },
   'docs/recorders.md': { run: 0, notRun: 1 },
+  'docs/search.md': { run: 1, notRun: 0 },
   'docs/self-hosting.md': { run: 1, notRun: 4 },
   'docs/sign-in.md': { run: 2, notRun: 1 },
   'docs/transcription.md': { run: 2, notRun: 1 },

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
 import { uploadSessionFile } from '../support/coding-sessions.ts'
+import { eventually } from '../support/eventually.ts'
 import { createRecord, createSource, field, putPerson } from '../support/feedback.ts'
 import { startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 import { connectByStdio, connectTo, GENERATIONS, mcpProcess, type ToolClient } from './support.ts'
@@ -82,8 +83,10 @@ describe.each(GENERATIONS)('a client of the %s generation', (generation) => {
 
         const word = `word${newId().replaceAll('-', '')}`
         const personId = await createFeedback(word)
-        const found = await call('search-customer-voice', { query: word })
-        expect(found.data).toMatchObject([{ channel: 'feedback', text: expect.stringContaining(word) }])
+        await eventually(async () => {
+          const found = await call('search-customer-voice', { query: word })
+          expect(found.data).toMatchObject([{ channel: 'feedback', text: expect.stringContaining(word) }])
+        })
         const { data: counts } = await call('get-insights', { metric: 'feedback', by: ['day'] })
         expect(counts.length).toBeGreaterThan(0)
         const { data: timeline } = await call('get-person-timeline', { personId })

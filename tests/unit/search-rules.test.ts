@@ -84,9 +84,9 @@ describe('similar words', () => {
     expect([distanceOf(a, b), distanceOf(b, a)]).toEqual([distance, distance])
   })
 
-  test('are the nearest, and none for a known or a short word', () => {
+  test('are the nearest, and none for a short word', () => {
     const vocabulary = ['invoice', 'invoke', 'voice', 'export', 'thermostat', 'the']
-    expect([...similarWords(['invioce', 'export', 'teh', 'termostta'], vocabulary)]).toEqual([
+    expect([...similarWords(['invioce', 'teh', 'termostta'], vocabulary)]).toEqual([
       ['invioce', ['invoice']],
       ['termostta', ['thermostat']],
     ])
@@ -97,7 +97,7 @@ describe('similar words', () => {
     fc.assert(
       fc.property(word, word, (a, b) => {
         const most = a.length >= 8 ? 2 : 1
-        const isNear = a !== b && distanceOf(a, b) <= most
+        const isNear = distanceOf(a, b) <= most
         expect(similarWords([a], [b]).get(a) ?? []).toEqual(isNear ? [b] : [])
       }),
     )

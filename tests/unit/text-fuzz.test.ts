@@ -9,10 +9,12 @@ import { compileRedaction } from '../../src/agents/events/redaction.ts'
 import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
 import { clausesOf } from '../../src/analyze/builtin/clauses.rules.ts'
 import { ENGLISH } from '../../src/analyze/builtin/cues/english.ts'
+import { formOf, ngramsOf } from '../../src/analyze/builtin/features.rules.ts'
 import { findingsByRules } from '../../src/analyze/builtin/findings.rules.ts'
 import { hasKind } from '../../src/analyze/builtin/kinds.rules.ts'
 import { languageByWords } from '../../src/analyze/builtin/language.rules.ts'
 import { isTask, mask } from '../../src/analyze/builtin/mask.rules.ts'
+import { piecesOf } from '../../src/analyze/builtin/pieces.rules.ts'
 import { isQuestion } from '../../src/analyze/builtin/questions.rules.ts'
 import { readSubject, wordsOfCustomer } from '../../src/analyze/builtin/reading.rules.ts'
 import { contentOf, createRepeatDetector } from '../../src/analyze/builtin/repeats.rules.ts'
@@ -176,6 +178,10 @@ const NO_COLUMNS = { externalId: null, email: null, timestamp: null, columns: ne
 /** By file below `src`, then by function. */
 const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'analyze/builtin/clauses.rules.ts': { clausesOf: { length: MAX_TEXT, read: clausesOf } },
+  'analyze/builtin/features.rules.ts': {
+    formOf: { length: MAX_TEXT, read: (text) => formOf(clausesOf(text), 'conversation', ENGLISH) },
+    ngramsOf: { length: MAX_TEXT, read: ngramsOf },
+  },
   'analyze/builtin/findings.rules.ts': {
     findingsByRules: {
       length: 20_000,
@@ -190,6 +196,9 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'analyze/builtin/mask.rules.ts': {
     isTask: { length: MAX_TEXT, starts: ['', 'please '], read: isTask },
     mask: { length: MAX_TEXT, starts: ['', '```', 'at '], read: mask },
+  },
+  'analyze/builtin/pieces.rules.ts': {
+    piecesOf: { length: 20_000, read: (text) => piecesOf(readSubject(conversationOf(text)), ENGLISH) },
   },
   'analyze/builtin/questions.rules.ts': {
     isQuestion: {
@@ -632,7 +641,19 @@ function attempt(read: () => unknown): void {
 
 /** Exported functions of files of rules that read no text, or only what was checked before, or hand it on to one that is here. */
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
+  'analyze/builtin/combine.rules.ts': ['combine', 'scoreOf'],
+  'analyze/builtin/head.rules.ts': [
+    'applyHead',
+    'applyNetwork',
+    'applyNgrams',
+    'inputOf',
+    'packMatrix',
+    'unpackMatrix',
+  ],
   'analyze/builtin/outcome.rules.ts': ['judge'],
+  'analyze/eval/bound.rules.ts': ['lowerBound'],
+  'analyze/eval/score.rules.ts': ['outcomeFigures', 'precisionOf', 'recallOf', 'score'],
+  'analyze/gate.rules.ts': ['isShown', 'passesGate'],
   'assets/rules.ts': ['keepsUrl'],
   'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
   'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'idsOf', 'isPerson'],
@@ -654,6 +675,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   ],
   'agents/sessions/turn.rules.ts': ['effectsOf', 'processingStatusOf', 'statusByCount'],
   'agents/sessions/progress.rules.ts': ['advance', 'signalOf'],
+  'coding-sessions/erasure.rules.ts': ['patternsOf'],
   'coding-sessions/event-id.rules.ts': ['hashOf'],
   // `formatOf` reads each line.
   'coding-sessions/formats/detect.rules.ts': ['detectFormat'],
@@ -733,6 +755,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   ],
   // Queries that PostgreSQL made of at most 200 characters.
   'search/query.rules.ts': ['anyOf', 'markOf', 'withPrefix', 'withSimilar', 'wordsIn'],
+  'search/similar.rules.ts': ['mayBeMistyped'],
   'sign-in/link.rules.ts': ['mailBaseUrl'],
   'sign-in/oauth/metadata.rules.ts': ['audienceOf', 'usedDocument', 'usedMetadata'],
   'transcribe/pieces.rules.ts': ['quietestMoment'],

@@ -9,8 +9,8 @@ export const DIMENSIONS = 512
 
 /** The tokenizer takes quadratic time within this length. Longer texts are cut. */
 const MAX_TEXT = 300
-/** Texts of one run. Larger ones need more memory and are no faster. */
-const BATCH = 16
+/** UTF-16 code units of one run; every text takes as many as the longest. Larger runs need more memory and are no faster. */
+const MAX_RUN = 600
 
 /** @returns a vector of length 1 for each text; of a text without words all zeros */
 export type Embed = (texts: readonly string[]) => Promise<readonly Float32Array[]>
@@ -37,13 +37,12 @@ export async function loadEmbed(): Promise<Embed> {
   })
   return async (texts) => {
     const vectors: Float32Array[] = texts.map(() => new Float32Array(DIMENSIONS))
-    const told = texts.flatMap((text, index) =>
-      /[\p{L}\p{N}]/u.test(text) ? [{ text: cut(text), index }] : [],
-    )
-    for (let start = 0; start < told.length; start += BATCH) {
-      const batch = told.slice(start, start + BATCH)
-      const embedded = await model.embed(batch.map(({ text }) => text))
-      for (const [place, { index }] of batch.entries()) vectors[index] = unit(embedded[place] ?? [])
+    for (const batch of batchesOf(texts)) {
+      const embedded = await model.embed(batch.map(([text]) => text))
+      for (const [place, [, indexes]] of batch.entries()) {
+        const vector = unit(embedded[place] ?? [])
+        for (const index of indexes) vectors[index] = vector
+      }
     }
     return vectors
   }
@@ -60,12 +59,30 @@ async function readWeights(): Promise<ArrayBuffer> {
   return whole.buffer
 }
 
-/** Cut, and with every run of one character shortened: the model has never seen such runs. */
+type Told = readonly [text: string, indexes: readonly number[]]
+
+/** Different texts, the shortest first, in batches of at most `MAX_RUN`. */
+function batchesOf(texts: readonly string[]): readonly (readonly Told[])[] {
+  const told = new Map<string, number[]>()
+  for (const [index, text] of texts.entries()) {
+    const short = cut(text)
+    if (/[\p{L}\p{N}]/u.test(short)) told.set(short, [...(told.get(short) ?? []), index])
+  }
+  const batches: Told[][] = []
+  for (const one of [...told].sort(([a], [b]) => a.length - b.length)) {
+    const batch = batches.at(-1)
+    if (batch !== undefined && (batch.length + 1) * one[0].length <= MAX_RUN) batch.push(one)
+    else batches.push([one])
+  }
+  return batches
+}
+
+/** Cut, and without long runs that repeat a few characters: the model has never seen such, and each of them would be a token. */
 function cut(text: string): string {
   return text
     .slice(0, MAX_TEXT)
     .toWellFormed()
-    .replace(/(.)\1{3,}/gu, '$1$1$1')
+    .replace(/(.{1,8}?)\1{3,}/gu, '$1$1')
     .trim()
 }
 

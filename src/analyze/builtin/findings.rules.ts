@@ -16,17 +16,24 @@ const OWN_STORY =
 /** Kinds that take back an earlier "it works". */
 const TAKES_BACK: readonly Kind[] = ['wrong_answer', 'confusion', 'human_requested']
 
+/** A finding, and whether it needs no second opinion of the trained head. */
+export interface FoundByRule extends Found {
+  readonly isCertain: boolean
+}
+
 /** The first finding of each kind; of `resolved_confirmation` the last. */
-export function findingsByRules(reading: Reading, languages: readonly Cues[]): readonly Found[] {
-  const found = new Map<Kind, Found>()
+export function findingsByRules(reading: Reading, languages: readonly Cues[]): readonly FoundByRule[] {
+  const found = new Map<Kind, FoundByRule>()
   const isRepeat = createRepeatDetector()
-  const put = (finding: Found) => {
+  const put = (finding: FoundByRule) => {
     if (!found.has(finding.kind) || finding.kind === 'resolved_confirmation') found.set(finding.kind, finding)
   }
   for (const message of reading.messages) {
     if (message.isTask) continue
     if (!message.isPolite) for (const finding of findingsIn(message, reading, languages)) put(finding)
-    if (isRepeat(message.masked)) put(findingOf('repeated_problem', message.index, wholeOf(message)))
+    if (isRepeat(message.masked)) {
+      put({ ...findingOf('repeated_problem', message.index, wholeOf(message)), isCertain: true })
+    }
   }
   const confirmation = found.get('resolved_confirmation')
   if (confirmation !== undefined && isTakenBack(confirmation, reading, [...found.values()], languages)) {
@@ -39,7 +46,7 @@ function* findingsIn(
   { index, clauses, reply }: Message,
   { channel }: Reading,
   languages: readonly Cues[],
-): Generator<Found> {
+): Generator<FoundByRule> {
   const place = { channel, isAnswered: reply !== null }
   for (const clause of clauses) {
     if (OWN_STORY.test(clause.text)) return
@@ -49,8 +56,9 @@ function* findingsIn(
   }
 }
 
-function findingOf(kind: Kind, index: number, { from, to }: { from: number; to: number }): Found {
-  return { kind, tier: 'sure', confidence: CONFIDENCE, rating: ratingOf(kind), index, from, to }
+function findingOf(kind: Kind, index: number, { from, to }: { from: number; to: number }): FoundByRule {
+  const rating = ratingOf(kind)
+  return { kind, tier: 'sure', confidence: CONFIDENCE, rating, index, from, to, isCertain: false }
 }
 
 /** The message without white space around it. */

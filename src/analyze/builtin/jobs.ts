@@ -1,7 +1,8 @@
 /** The text jobs of the built-in analyser. */
 import type { Insight, Subject } from '../insight.ts'
-import { analyzeByRules } from './analyze.ts'
+import { analyzeSubject, type Scorer } from './analyze.ts'
 import { type Embed, loadEmbed, packVector } from './embed.ts'
+import { loadHead } from './head.ts'
 import { type DetectLanguage, loadLanguage } from './language.ts'
 
 export interface InsightJobs {
@@ -22,18 +23,33 @@ type Doers = {
 }
 
 /** Runs the jobs in the calling process. Loads what a job needs with the first such job. */
-export function createInsightDoers(): Doers {
+export function createInsightDoers(load: () => Promise<Embed> = loadEmbed): Doers {
   let language: Promise<DetectLanguage> | null = null
   let embed: Promise<Embed> | null = null
+  let scorer: Promise<Scorer | null> | null = null
+  const embedder = () => {
+    embed ??= load()
+    return embed
+  }
+  // Without the embeddings there are still the rules.
+  const scorerOrNull = () => {
+    scorer ??= embedder().then(
+      (loaded) => ({ embed: loaded, head: loadHead() }),
+      () => null,
+    )
+    return scorer
+  }
   return {
-    async insight({ subjects }) {
+    async insight({ subjects, tier }) {
       language ??= loadLanguage()
       const detect = await language
-      return subjects.map((subject) => analyzeByRules(subject, detect))
+      const scorer = tier === 'all' ? await scorerOrNull() : null
+      const insights: Insight[] = []
+      for (const subject of subjects) insights.push(await analyzeSubject(subject, detect, scorer))
+      return insights
     },
     async embed({ texts }) {
-      embed ??= loadEmbed()
-      return (await (await embed)(texts)).map(packVector)
+      return (await (await embedder())(texts)).map(packVector)
     },
   }
 }

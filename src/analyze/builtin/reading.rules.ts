@@ -30,6 +30,8 @@ export interface Reading {
   readonly channel: Channel
   /** True if the company said something after the customer's last message. */
   readonly endsWithReply: boolean
+  /** The last words of the company, masked. */
+  readonly lastReply: string | null
   readonly messages: readonly Message[]
 }
 
@@ -41,7 +43,8 @@ export function readSubject({ channel, said }: Subject): Reading {
     if (own) reply = text
     else if (chosen.has(index)) messages.push(messageOf(index, text, reply))
   }
-  return { channel, endsWithReply: said.at(-1)?.own === true, messages }
+  const lastReply = reply === null ? null : mask(reply)
+  return { channel, endsWithReply: said.at(-1)?.own === true, lastReply, messages }
 }
 
 /** Numbers of the customer's messages that are read. */

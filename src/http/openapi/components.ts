@@ -8,6 +8,7 @@ export const TAGS = [
       'Chat sessions of AI agents, sent as events by your servers. Sending is idempotent: repeat a request freely ' +
       'until it is answered.',
   },
+  { name: 'Insight', description: 'What was said on every channel.' },
   {
     name: 'Signals',
     description: 'Signals in conversations: explicit feedback, and signals found by analysis.',

@@ -1,0 +1,24 @@
+/** `bun run figures`: measures the built-in analyser with the blind set and writes src/analyze/figures.json, by which the gate decides. */
+import { join } from 'node:path'
+import { createBuiltInAnalyzer } from '../src/analyze/builtin/builtin.ts'
+import { blindSet } from '../src/analyze/eval/blind-set.ts'
+import { judge } from '../src/analyze/eval/evaluate.ts'
+import { measuredOf } from '../src/analyze/eval/figures.ts'
+import { score } from '../src/analyze/eval/score.rules.ts'
+import { createTextWorkHere } from '../src/analyze/text-work.ts'
+
+const FILE = join(import.meta.dir, '../src/analyze/figures.json')
+
+const items = blindSet()
+const analyzer = createBuiltInAnalyzer(createTextWorkHere())
+const judged = await judge(items, analyzer, new AbortController().signal)
+const measured = measuredOf(
+  judged,
+  score(judged, () => true),
+)
+const lines = Object.entries(measured).map(
+  ([key, counts]) => `    ${JSON.stringify(key)}: [${counts.join(', ')}]`,
+)
+const head = `{\n  "version": ${JSON.stringify(analyzer.version)},\n  "items": ${items.length},\n  "measured": {`
+await Bun.write(FILE, `${head}${lines.length === 0 ? '' : `\n${lines.join(',\n')}\n  `}}\n}\n`)
+console.log(`${items.length} items, ${lines.length} figures`)

@@ -1,0 +1,103 @@
+/** Trains the whole head, measures it on files that it has not seen, and packs its weights. */
+import { createHash } from 'node:crypto'
+import {
+  applyHead,
+  applyNetwork,
+  applyNgrams,
+  type Layers,
+  packMatrix,
+  type Thresholds,
+} from '../../src/analyze/builtin/head.rules.ts'
+import { KINDS, type Kind } from '../../src/analyze/insight.ts'
+import type { Row } from './corpus.ts'
+import type { Example } from './examples.ts'
+import { averagePrecision, type Scored, thresholdFor } from './measure.ts'
+import { TRAINING, type Training, trainNetwork } from './network.ts'
+import { trainNgrams } from './ngrams.ts'
+import { createRandom, shuffled } from './random.ts'
+
+export interface TrainedHead {
+  readonly layers: Layers
+  readonly ngrams: Float32Array
+}
+
+export function trainHead(examples: readonly Example[], training: Training = TRAINING): TrainedHead {
+  return { layers: trainNetwork(examples, training), ngrams: trainNgrams(examples) }
+}
+
+function scoreOf({ layers, ngrams }: TrainedHead, example: Example): Float32Array {
+  return applyHead(applyNetwork(layers, example.input), applyNgrams(ngrams, example.ngrams))
+}
+
+/**
+ * For each kind the score and the label of each row, by a head that was trained on the other files only.
+ * @param most rows of the other files that are used
+ */
+export function crossValidate(
+  rows: readonly Row[],
+  examples: readonly Example[],
+  most = Number.POSITIVE_INFINITY,
+): readonly (readonly Scored[])[] {
+  const scores: Float32Array[] = []
+  for (const file of new Set(rows.map((row) => row.file))) {
+    const others = examples.filter((_, index) => rows[index]?.file !== file)
+    const order = shuffled(others.length, createRandom(TRAINING.seed)).slice(0, most)
+    const head = trainHead(Array.from(order, (index) => others[index] as Example))
+    for (const [index, row] of rows.entries()) {
+      if (row.file === file) scores[index] = scoreOf(head, examples[index] as Example)
+    }
+  }
+  return KINDS.map((_, kind) =>
+    scores.map((score, index) => [score[kind] ?? 0, examples[index]?.labels[kind] === 1] as const),
+  )
+}
+
+/** One line of the learning curve: the mean over the kinds, and each kind. */
+export function curveLine(most: number, validated: readonly (readonly Scored[])[]): string {
+  const averages = validated.map(averagePrecision)
+  const mean = averages.reduce((sum, value) => sum + value, 0) / averages.length
+  return `${most} clauses: ${mean.toFixed(3)} (${averages.map((value) => value.toFixed(2)).join(' ')})`
+}
+
+/** For each kind the score above which this part is right, but neither below `lowest` nor above `highest`. */
+export function thresholdsFor(
+  precision: number,
+  lowest: number,
+  highest: number,
+  validated: readonly (readonly Scored[])[],
+): Thresholds {
+  const entries = validated.map((scored, kind) => [
+    KINDS[kind],
+    Number(Math.min(highest, Math.max(lowest, thresholdFor(precision, scored))).toFixed(3)),
+  ])
+  return Object.fromEntries(entries) as Record<Kind, number>
+}
+
+/** The content of the weights file. The same rows give the same bytes. */
+export function weightsOf(
+  rows: readonly Row[],
+  { layers, ngrams }: TrainedHead,
+  thresholds: Thresholds,
+  veto: number,
+): string {
+  const { inputs, hidden, first, firstBias, second, secondBias } = layers
+  const content = {
+    corpus: corpusHash(rows),
+    rows: rows.length,
+    inputs,
+    hidden,
+    first: packMatrix(first, 2),
+    firstBias: packMatrix(firstBias, 2),
+    second: packMatrix(second, 2),
+    secondBias: packMatrix(secondBias, 2),
+    ngrams: packMatrix(ngrams, 1),
+    thresholds,
+    veto,
+  }
+  return `${JSON.stringify(content, null, 2)}\n`
+}
+
+/** SHA-256 of the rows. */
+export function corpusHash(rows: readonly Row[]): string {
+  return createHash('sha256').update(JSON.stringify(rows)).digest('hex')
+}

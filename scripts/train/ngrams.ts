@@ -1,0 +1,48 @@
+/** Trains the n-gram part of the head: one logistic regression for each kind, with AdaGrad. The same input gives the same weights. */
+import { NGRAM_SIZE } from '../../src/analyze/builtin/features.rules.ts'
+import { KINDS } from '../../src/analyze/insight.ts'
+import type { Example } from './examples.ts'
+import { createRandom, shuffled } from './random.ts'
+
+const OUTPUTS = KINDS.length
+const TRAINING = { epochs: 12, rate: 0.5, rateOfBias: 0.02, decay: 1e-5, weightOfKind: 2, seed: 1 } as const
+/** Keeps the first steps small. */
+const FIRST_SQUARE = 1e-2
+const FIRST_BIAS = -2
+
+/** @returns `NGRAM_SIZE` × number of kinds, then the biases */
+export function trainNgrams(examples: readonly Example[]): Float32Array {
+  const weights = new Float32Array((NGRAM_SIZE + 1) * OUTPUTS).fill(FIRST_BIAS, NGRAM_SIZE * OUTPUTS)
+  const squares = new Float32Array(NGRAM_SIZE * OUTPUTS).fill(FIRST_SQUARE)
+  const random = createRandom(TRAINING.seed)
+  for (let epoch = 0; epoch < TRAINING.epochs; epoch++) {
+    for (const index of shuffled(examples.length, random)) {
+      learn(weights, squares, examples[index] as Example)
+    }
+  }
+  return weights
+}
+
+function learn(weights: Float32Array, squares: Float32Array, { ngrams, labels }: Example): void {
+  const norm = 1 / Math.sqrt(ngrams.length || 1)
+  const slopes = new Float64Array(OUTPUTS)
+  for (let kind = 0; kind < OUTPUTS; kind++) {
+    let sum = 0
+    for (const ngram of ngrams) sum += weights[ngram * OUTPUTS + kind] as number
+    const bias = NGRAM_SIZE * OUTPUTS + kind
+    const label = labels[kind] as number
+    const score = 1 / (1 + Math.exp(-(sum * norm + (weights[bias] as number))))
+    const slope = (score - label) * (label > 0 ? TRAINING.weightOfKind : 1)
+    weights[bias] = (weights[bias] as number) - TRAINING.rateOfBias * slope
+    slopes[kind] = slope * norm
+  }
+  for (const ngram of ngrams) {
+    for (let kind = 0; kind < OUTPUTS; kind++) {
+      const at = ngram * OUTPUTS + kind
+      const slope = (slopes[kind] as number) + TRAINING.decay * (weights[at] as number)
+      const square = (squares[at] as number) + slope * slope
+      squares[at] = square
+      weights[at] = (weights[at] as number) - (TRAINING.rate * slope) / Math.sqrt(square)
+    }
+  }
+}

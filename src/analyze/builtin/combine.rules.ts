@@ -1,0 +1,89 @@
+/** Joins what the rules and the trained head find. Pure. */
+import type { Channel } from '../../insight/model.ts'
+import { type Found, KINDS, type Kind, ratingOf } from '../insight.ts'
+import type { FoundByRule } from './findings.rules.ts'
+import type { Head } from './head.ts'
+import type { Piece } from './pieces.rules.ts'
+
+/** A piece and how likely it has each kind. */
+export interface Scored {
+  readonly piece: Piece
+  readonly scores: Float32Array
+}
+
+/** From this score on one kind of a piece speaks against another. */
+const CLEAR = 0.5
+
+/** Trouble counts from this score on, because a joke is worse than a missed praise. */
+const PERHAPS = 0.25
+
+/** These answer to the company, so they stand after its words and not in feedback. */
+const ANSWERS: ReadonlySet<Kind> = new Set(['wrong_answer', 'resolved_confirmation'])
+
+/** Their clauses have the form of a question and are none: "can I speak to someone?", "what does that even mean?". */
+const NO_QUESTIONS: readonly Kind[] = ['human_requested', 'confusion', 'wrong_answer']
+
+/** Trouble that follows praise without a "but" makes the praise a joke: "Great update. Now nothing opens." */
+const TROUBLE: readonly Kind[] = ['bug_report', 'complaint', 'repeated_problem', 'churn_risk', 'wrong_answer']
+
+export function scoreOf({ scores }: Scored, kind: Kind): number {
+  return scores[KINDS.indexOf(kind)] ?? 0
+}
+
+/** Of each kind the finding by rules if the head does not refute it, else the likeliest piece. */
+export function combine(
+  byRules: readonly FoundByRule[],
+  scored: readonly Scored[],
+  channel: Channel,
+  { thresholds, veto }: Pick<Head, 'thresholds' | 'veto'>,
+): readonly Found[] {
+  return KINDS.flatMap((kind) => {
+    const eligible = scored.filter((one) => mayHave(kind, one, scored, channel))
+    const best = likeliest(kind, eligible)
+    const score = best === null ? 0 : scoreOf(best, kind)
+    const rule = byRules.find((found) => found.kind === kind)
+    if (rule?.isCertain === true) return [plain(rule, score)]
+    if (rule !== undefined && score >= veto && isEligible(rule, scored, eligible)) return [plain(rule, score)]
+    if (best === null || score < thresholds[kind]) return []
+    const { index, from, to } = best.piece
+    return [{ kind, tier: 'likely' as const, confidence: score, rating: ratingOf(kind), index, from, to }]
+  })
+}
+
+function plain({ isCertain: _, ...found }: FoundByRule, score: number): Found {
+  return { ...found, confidence: Math.max(score, found.confidence) }
+}
+
+/** True unless the head read the clause of the finding and it may not have the kind. */
+function isEligible({ index, from }: Found, scored: readonly Scored[], eligible: readonly Scored[]): boolean {
+  const isHere = ({ piece }: Scored) => piece.index === index && piece.from === from
+  return !scored.some(isHere) || eligible.some(isHere)
+}
+
+function mayHave(kind: Kind, one: Scored, scored: readonly Scored[], channel: Channel): boolean {
+  const { piece } = one
+  if (ANSWERS.has(kind)) return piece.isAnswered && channel !== 'feedback' && !piece.isSarcastic
+  if (kind === 'question') return NO_QUESTIONS.every((other) => scoreOf(one, other) < CLEAR)
+  return kind !== 'praise' || !isMockery(one, scored)
+}
+
+function isMockery({ piece }: Scored, scored: readonly Scored[]): boolean {
+  return scored.some(
+    (other) =>
+      other.piece.index === piece.index &&
+      (other.piece.isSarcastic ||
+        (other.piece.from > piece.from &&
+          !other.piece.isContrast &&
+          TROUBLE.some((kind) => scoreOf(other, kind) >= PERHAPS || hasCueOf(other.piece, kind)))),
+  )
+}
+
+/** The form begins with the cues. */
+const hasCueOf = ({ form }: Piece, kind: Kind) => (form[KINDS.indexOf(kind)] ?? 0) > 0
+
+function likeliest(kind: Kind, scored: readonly Scored[]): Scored | null {
+  return scored.reduce<Scored | null>(
+    (best, one) => (best === null || scoreOf(one, kind) > scoreOf(best, kind) ? one : best),
+    null,
+  )
+}

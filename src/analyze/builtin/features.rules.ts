@@ -1,0 +1,63 @@
+/** What the trained head sees of a piece of text beside its embedding: cues, form, and hashed n-grams. Pure; bounded. */
+import type { Channel } from '../../insight/model.ts'
+import { KINDS } from '../insight.ts'
+import type { Clause } from './clauses.rules.ts'
+import type { Cues } from './cues/cues.ts'
+import { isPoliteOnly, isSarcastic, NO_LUCK } from './cues/turns.ts'
+import { hasKind } from './kinds.rules.ts'
+
+/** Zeros and ones: a cue for each kind, then the form. The texts are clauses of one piece. */
+export function formOf(clauses: readonly Clause[], channel: Channel, language: Cues): Float32Array {
+  const place = { channel, isAnswered: true }
+  const text = clauses.map((clause) => clause.text).join(' ')
+  const words = text.split(' ').length
+  const facts = [
+    ...KINDS.map((kind) => clauses.some((clause) => hasKind(kind, clause, place, [language]))),
+    clauses.some((clause) => isSarcastic(clause.text)),
+    NO_LUCK.test(text),
+    isPoliteOnly(text),
+    clauses.some(({ question }) => question),
+    text.includes('!'),
+    channel === 'conversation',
+    channel === 'feedback',
+    channel === 'recording',
+    words < 4,
+    words > 15,
+  ]
+  return Float32Array.from(facts, Number)
+}
+
+/** Hash values of n-grams are below this. */
+export const NGRAM_SIZE = 1 << 15
+
+const MAX_WORDS = 60
+const SHORTEST = 3
+const LONGEST = 5
+
+/** Hash values of words, pairs of words, and runs of 3 to 5 characters within words. No value occurs twice. */
+export function ngramsOf(text: string): Uint32Array {
+  const words = text.match(/[\p{L}\p{N}']{1,20}|[?!]|\p{Extended_Pictographic}/gu) ?? []
+  const hashes = new Set<number>()
+  let before = '^'
+  for (const word of words.slice(0, MAX_WORDS)) {
+    hashes.add(hashOf(word, 1))
+    hashes.add(hashOf(`${before} ${word}`, 2))
+    before = word
+    const framed = `<${word}>`
+    for (let length = SHORTEST; length <= LONGEST; length++) {
+      for (let at = 0; at + length <= framed.length; at++) {
+        hashes.add(hashOf(framed.slice(at, at + length), 3))
+      }
+    }
+  }
+  hashes.add(hashOf(`${before} $`, 2))
+  return Uint32Array.from(hashes)
+}
+
+/** FNV-1a with a final mix, for each sort of n-gram another one. */
+function hashOf(text: string, sort: number): number {
+  let hash = 2166136261 ^ sort
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 16777619)
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
+  return (hash ^ (hash >>> 12)) & (NGRAM_SIZE - 1)
+}

@@ -1,0 +1,42 @@
+/** Which findings are shown: only where measured precision allows it. Pure. */
+import type { Channel } from '../insight/model.ts'
+import { lowerBound } from './eval/bound.rules.ts'
+import figures from './figures.json'
+import type { Kind, Tier } from './insight.ts'
+
+/** A kind is shown where at least this part of its findings is right … */
+const MIN_PRECISION = 0.85
+/** … and where this is certain enough. */
+const MIN_LOWER_BOUND = 0.8
+
+/** A channel with fewer findings is judged with the other channels. */
+const MIN_OF_CHANNEL = 15
+
+/** Right and wrong findings. */
+export type Measured = readonly [right: number, wrong: number]
+
+/** True if findings with this precision may be shown. 15 of 15 are enough, 14 of 14 are not; so are 19 of 20. */
+export function passesGate([right, wrong]: Measured): boolean {
+  const all = right + wrong
+  return all > 0 && right / all >= MIN_PRECISION && lowerBound(right, all) >= MIN_LOWER_BOUND
+}
+
+/** Findings of the blind set, by `kind/tier` and `kind/tier/channel` for English, by `tier/language` for the others. */
+const MEASURED: Readonly<Record<string, readonly number[]>> = figures.measured
+
+function measured(key: string): Measured {
+  const [right = 0, wrong = 0] = MEASURED[key] ?? []
+  return [right, wrong]
+}
+
+/**
+ * True if findings of this sort are shown in lists, counts and webhooks before the organization has judged some itself. Findings of a model
+ * server have no shipped figures; corrections measure them.
+ * @param language of the subject. Null, where it cannot be told, counts as English
+ */
+export function isShown(kind: Kind, tier: Tier, language: string | null, channel: Channel): boolean {
+  if (tier === 'model') return true
+  if (language !== null && language !== 'en') return passesGate(measured(`${tier}/${language}`))
+  const ofChannel = measured(`${kind}/${tier}/${channel}`)
+  return passesGate(ofChannel[0] + ofChannel[1] >= MIN_OF_CHANNEL ? ofChannel : measured(`${kind}/${tier}`))
+}

@@ -1,0 +1,178 @@
+/** Measuring analysers: the bound, the gate, the scores, and the command. */
+import { describe, expect, test } from 'bun:test'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createBuiltInAnalyzer } from '../../src/analyze/builtin/builtin.ts'
+import { blindSet } from '../../src/analyze/eval/blind-set.ts'
+import { lowerBound } from '../../src/analyze/eval/bound.rules.ts'
+import { evaluationOf, judge } from '../../src/analyze/eval/evaluate.ts'
+import { measuredOf } from '../../src/analyze/eval/figures.ts'
+import { type Item, ItemError, parseItems } from '../../src/analyze/eval/items.ts'
+import { outcomeFigures, precisionOf, score } from '../../src/analyze/eval/score.rules.ts'
+import figures from '../../src/analyze/figures.json'
+import { isShown, passesGate } from '../../src/analyze/gate.rules.ts'
+import type { Insight, Kind } from '../../src/analyze/insight.ts'
+import { UsageError } from '../../src/cli/command.ts'
+import { analyzeCommands } from '../../src/cli/commands/analyze.ts'
+import { textWorkHere } from '../support/text-work.ts'
+
+describe('the lower bound', () => {
+  test.each([
+    [10, 10, 0.79],
+    [15, 15, 0.86],
+    [19, 20, 0.82],
+    [46, 50, 0.85],
+    [0, 5, 0],
+    [0, 0, 0],
+  ])('of %d right of %d is %d', (right, all, bound) => {
+    expect(lowerBound(right, all)).toBeCloseTo(bound, 2)
+  })
+})
+
+describe('the gate', () => {
+  test.each([
+    [15, 0, true],
+    [10, 0, false],
+    [19, 1, true],
+    [17, 3, false],
+    [0, 0, false],
+    [850, 151, false],
+  ])('%d right and %d wrong: %p', (right, wrong, passes) => {
+    expect(passesGate([right, wrong])).toBe(passes)
+  })
+
+  test('findings of a model server have no shipped figures, so they are shown', () => {
+    expect(isShown('complaint', 'model', 'pl', 'feedback')).toBe(true)
+  })
+
+  test('a language without figures is hidden', () => {
+    expect(isShown('praise', 'sure', 'xx', 'feedback')).toBe(false)
+  })
+
+  test('every kind that is shown passes with its own figures', () => {
+    const measured: Readonly<Record<string, readonly number[]>> = figures.measured
+    for (const [key, [right = 0, wrong = 0]] of Object.entries(measured)) {
+      const [kind, tier, channel] = key.split('/')
+      if (channel === undefined || right + wrong < 15) continue
+      expect([key, isShown(kind as Kind, tier as 'sure', 'en', channel as 'feedback')]).toEqual([
+        key,
+        passesGate([right, wrong]),
+      ])
+    }
+  })
+})
+
+const item = (change: Partial<Item>): Item => ({
+  id: 'a',
+  channel: 'conversation',
+  language: 'en',
+  group: 'g',
+  said: [{ own: false, text: 'The app crashes.' }],
+  kinds: [],
+  outcome: 'unresolved',
+  sentiment: 'negative',
+  ...change,
+})
+const insight = (kinds: readonly Kind[], change: Partial<Insight> = {}): Insight => ({
+  language: 'en',
+  supported: true,
+  outcome: 'unclear',
+  sentiment: 'negative',
+  findings: kinds.map((kind) => ({
+    kind,
+    tier: 'sure',
+    confidence: 0.9,
+    rating: null,
+    index: 0,
+    from: 0,
+    to: 3,
+  })),
+  ...change,
+})
+
+describe('scores', () => {
+  test('count right, wrong and missed findings, and what a wrong one stood for', () => {
+    const judged = [
+      { item: item({ kinds: ['bug_report', 'complaint'] }), insight: insight(['bug_report', 'praise']) },
+      { item: item({ kinds: [] }), insight: insight(['praise']) },
+      { item: item({}), insight: insight(['praise'], { supported: false }) },
+    ]
+    const scores = score(judged, () => true)
+    expect(scores.all).toEqual({ right: 1, wrong: 2, missed: 1 })
+    expect(scores.kinds.praise).toEqual({ right: 0, wrong: 2, missed: 0 })
+    expect(scores.confusion.praise).toEqual({ bug_report: 1, complaint: 1, none: 1 })
+    expect(scores.unsupported).toBe(1)
+    expect([...scores.falsePraise]).toEqual([['g', 2]])
+    expect(outcomeFigures(scores)).toEqual({
+      right: 0,
+      all: 2,
+      unclear: 2,
+      clear: 2,
+      failed: 2,
+      failedCalledResolved: 0,
+    })
+    expect(score(judged, (kind) => kind !== 'praise').all).toEqual({ right: 1, wrong: 0, missed: 1 })
+  })
+
+  test('a file of items says which line is wrong, without its content', () => {
+    expect(parseItems(`${JSON.stringify(item({}))}\n\n`)).toHaveLength(1)
+    expect(() => parseItems('{"id": "secret"}')).toThrow(ItemError)
+    expect(() => parseItems('\nsecret')).toThrow('line 2 is not JSON')
+  })
+})
+
+describe('earshot analyze eval', () => {
+  const [command] = analyzeCommands
+  const folder = mkdtempSync(join(tmpdir(), 'earshot-eval-'))
+  const path = join(folder, 'items.jsonl')
+  const items = [
+    item({ kinds: ['bug_report'] }),
+    item({
+      id: 'b',
+      said: [{ own: false, text: 'Blue is a colour.' }],
+      kinds: ['praise'],
+      outcome: 'unclear',
+    }),
+  ]
+  writeFileSync(path, items.map((one) => JSON.stringify(one)).join('\n'))
+
+  const run = (rest: readonly string[], flags: Readonly<Record<string, string>> = {}) =>
+    command?.run({
+      env: {},
+      json: false,
+      rest,
+      arg: () => '',
+      flag: (name) => flags[name],
+      flags: () => [],
+      has: (name) => name in flags,
+    })
+
+  test('prints counts, and errors only on request', async () => {
+    const plain = await run([path])
+    expect(plain?.json).toMatchObject({ items: 2, found: { all: { right: 1, wrong: 0, missed: 1 } } })
+    expect(plain?.lines.join('\n')).not.toContain('missed praise')
+    const errors = await run([path], { errors: '' })
+    expect(errors?.lines.join('\n')).toContain('b: missed praise')
+  })
+
+  test('refuses a wrong number, engine or file', async () => {
+    for (const [rest, flags] of [
+      [[path], { 'min-precision': '2' }],
+      [[path], { engine: 'other' }],
+      [[path, path], {}],
+    ] as const) {
+      const outcome = await run(rest, flags)?.catch((error: unknown) => error)
+      expect(outcome).toBeInstanceOf(UsageError)
+    }
+  })
+})
+
+test('the figures of the gate are those of the blind set', async () => {
+  const items = blindSet()
+  const judged = await judge(items, createBuiltInAnalyzer(textWorkHere), new AbortController().signal)
+  const evaluation = evaluationOf(judged, 'builtin')
+  expect<object>(measuredOf(judged, evaluation.found)).toEqual(figures.measured)
+  expect(figures.items).toBe(items.length)
+  expect(precisionOf(evaluation.shown.all) ?? 1).toBeGreaterThanOrEqual(0.85)
+}, 120_000)

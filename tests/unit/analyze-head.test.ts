@@ -1,0 +1,113 @@
+/** The trained head of the built-in analyser: reproducible, optional, and of use. */
+import { describe, expect, test } from 'bun:test'
+import { readCorpus } from '../../scripts/train/corpus.ts'
+import { examplesOf } from '../../scripts/train/examples.ts'
+import { corpusHash, trainHead, weightsOf } from '../../scripts/train/head.ts'
+import { TRAINING } from '../../scripts/train/network.ts'
+import { createBuiltInAnalyzer } from '../../src/analyze/builtin/builtin.ts'
+import { loadEmbed, packVector } from '../../src/analyze/builtin/embed.ts'
+import weights from '../../src/analyze/builtin/head.json'
+import { loadHead } from '../../src/analyze/builtin/head.ts'
+import { createInsightDoers } from '../../src/analyze/builtin/jobs.ts'
+import type { Insight } from '../../src/analyze/insight.ts'
+import { textWorkHere } from '../support/text-work.ts'
+
+const analyzer = createBuiltInAnalyzer(textWorkHere)
+const { signal } = new AbortController()
+
+async function chat(...texts: readonly string[]): Promise<Insight> {
+  const said = texts.map((text, index) => ({ own: index % 2 === 1, text }))
+  const [insight] = await analyzer.analyze([{ channel: 'conversation', said }], signal)
+  return insight as Insight
+}
+
+describe('the weights', () => {
+  test('were trained with the clauses as they are', () => {
+    expect(weights.corpus).toBe(corpusHash(readCorpus()))
+  })
+
+  test('are the same after the same training', async () => {
+    const rows = readCorpus().filter((_, index) => index % 100 === 0)
+    const examples = await examplesOf(rows, await loadEmbed())
+    const training = { ...TRAINING, epochs: 2 }
+    const { thresholds } = loadHead()
+    const first = weightsOf(rows, trainHead(examples, training), thresholds, 0.1)
+    expect(weightsOf(rows, trainHead(examples, training), thresholds, 0.1)).toBe(first)
+    const other = trainHead(examples, { ...training, seed: 2 })
+    expect(weightsOf(rows, other, thresholds, 0.1)).not.toBe(first)
+  }, 60_000)
+})
+
+test('without embeddings the rules still work', async () => {
+  const doers = createInsightDoers(() => Promise.reject(new Error('no WebAssembly')))
+  const subjects = [
+    { channel: 'feedback', said: [{ own: false, text: 'The app crashes every day.' }] },
+  ] as const
+  const [insight] = await doers.insight({ subjects, tier: 'all' })
+  expect(insight?.findings).toMatchObject([{ kind: 'bug_report', tier: 'sure' }])
+})
+
+test('a vector has 512 signed bytes, and texts that mean the same are close', async () => {
+  const [a, b, c] = await textWorkHere.run(
+    'embed',
+    { texts: ['the app crashes', 'the program keeps crashing', 'where is my invoice?'] },
+    signal,
+  )
+  const vectorOf = (packed = '') => new Int8Array(Buffer.from(packed, 'base64'))
+  const likeness = (x: Int8Array, y: Int8Array) => x.reduce((sum, value, at) => sum + value * (y[at] ?? 0), 0)
+  expect(vectorOf(a)).toHaveLength(512)
+  expect(likeness(vectorOf(a), vectorOf(b))).toBeGreaterThan(likeness(vectorOf(a), vectorOf(c)) * 1.5)
+  expect(packVector(new Float32Array([1, -1, 0]))).toBe(Buffer.from([127, 129, 0]).toString('base64'))
+})
+
+/** Chats that failed. An earlier analyser called none unresolved and four of them positive. */
+const FAILED: readonly (readonly string[])[] = [
+  [
+    'The installer hangs in a loop',
+    'Delete the temp folder and run it again.',
+    'Thanks, but it still loops.',
+  ],
+  ['How do I stop the worker?', 'Run kill -9 on it.', "it's still running"],
+  ['My order is late', 'Your order is important to us!', 'Oh great, how helpful. Another week without it.'],
+  ['The export is empty', 'Please choose a period.', 'I did. Still empty.'],
+  ['Which region stores my data?', 'Frankfurt.', "That's wrong, my contract says Dublin."],
+  ['I was charged twice', 'Charges appear under Billing.', 'That does not help. I want to talk to a person.'],
+  ['How do I merge two contacts?', 'Contacts can be deleted.', 'That is not what I asked.'],
+  ['The upload fails with error 500', 'Try another browser.', 'Same error in Firefox.'],
+  ['talk to a human please', 'How can I help?', 'HUMAN'],
+  [
+    'How do I set up the webhook?',
+    'Configure the HMAC digest on the ingress.',
+    "I don't understand a word of that.",
+  ],
+  ['My password reset mail never arrives', 'Check your spam folder.', 'Nothing there either.'],
+  ['Does the free plan include SSO?', 'Yes.', "Your pricing page says it doesn't. Which one is true?"],
+  [
+    'Please cancel my subscription, the app is useless',
+    'I am sorry to hear that. Anything else?',
+    'No. You did not even cancel it.',
+  ],
+  ['Sync stops at 40 %', 'Sign out and in again.', 'Nice try, it stops at 40 % again'],
+  ['The printer is offline', 'Restart it.', 'Restarted it three times, no change'],
+]
+
+test('of chats that failed none is called positive or resolved, and most unresolved', async () => {
+  const insights = await Promise.all(FAILED.map((texts) => chat(...texts)))
+  const called = insights.map(({ outcome, sentiment }, index) => [FAILED[index]?.at(-1), outcome, sentiment])
+  expect(called.filter(([, , sentiment]) => sentiment === 'positive')).toEqual([])
+  expect(called.filter(([, outcome]) => outcome === 'resolved')).toEqual([])
+  expect(called.filter(([, outcome]) => outcome === 'unresolved').length).toBeGreaterThanOrEqual(12)
+}, 30_000)
+
+test('"but" without it, mockery and politeness are no praise', async () => {
+  for (const text of [
+    'Great update. Now nothing opens.',
+    'Perfect, thank you so much!',
+    'Wow, great, another outage 🙄',
+  ]) {
+    expect([
+      text,
+      (await chat('Hello, I have a question', 'Yes?', text)).findings.map(({ kind }) => kind),
+    ]).toEqual([text, expect.not.arrayContaining(['praise'])])
+  }
+})
