@@ -19,6 +19,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'coding-sessions': ['coding_session', 'coding_session_event', 'coding_session_upload'],
   feedback: ['feedback_record', 'feedback_source'],
+  findings: ['finding_verdict', 'insight_subject', 'kind_precision'],
   folders: ['folder', 'upload_batch'],
   identity: [
     'agent_secret',
@@ -34,7 +35,6 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'user_token',
     'user_token_refusal',
   ],
-  insight: ['finding_verdict', 'insight_subject', 'kind_precision'],
   media: ['media_garbage'],
   meetings: ['meeting_join'],
   metadata: ['metadata_field', 'metadata_record', 'metadata_source', 'metadata_value'],
@@ -59,6 +59,27 @@ interface Exception {
 }
 
 export const EXCEPTIONS: readonly Exception[] = [
+  ...[
+    'agent_application',
+    'agent_application_settings',
+    'agent_event',
+    'agent_session',
+    'feedback_record',
+    'person',
+    'recording',
+    'recording_participant',
+    'transcript_utterance',
+  ].map((table) => ({
+    table,
+    folder: 'findings',
+    reason: 'What customers said on every channel is analysed.',
+  })),
+  {
+    table: 'agent_signal',
+    folder: 'findings',
+    writes: true,
+    reason: 'A finding of any channel is a signal, so that lists and counts stand once.',
+  },
   ...[
     'agent_application',
     'agent_event',

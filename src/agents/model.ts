@@ -2,7 +2,9 @@
  * Wire shapes and limits of agent conversation ingestion (specification, "Agent conversation ingest request").
  * Schemas, code and documentation all use the limits of this file.
  */
+
 import { type Static, Type } from '@sinclair/typebox'
+import { KINDS } from '../analyze/insight.ts'
 import {
   count,
   described,
@@ -46,11 +48,11 @@ export const SIGNAL_SOURCES = ['explicit_feedback', 'qualitative_inference'] as 
 export type SignalSource = (typeof SIGNAL_SOURCES)[number]
 
 /** Kinds of signals that an analyser infers: what the reader of a response felt, got, lacked, or had to ask again. */
-export const FINDING_KINDS = ['user_sentiment', 'resolved', 'unresolved', 'repeated_question'] as const
-export type FindingKind = (typeof FINDING_KINDS)[number]
+/** Kinds of findings that older versions made. */
+const FORMER_KINDS = ['user_sentiment', 'resolved', 'unresolved', 'repeated_question'] as const
 
 /** Users give `message_feedback` explicitly. The other kinds are inferred. */
-export const SIGNAL_KINDS = ['message_feedback', ...FINDING_KINDS] as const
+export const SIGNAL_KINDS = ['message_feedback', ...KINDS, ...FORMER_KINDS] as const
 export type SignalKind = (typeof SIGNAL_KINDS)[number]
 
 /** A time range. Bounds are RFC 3339 texts in UTC with microseconds. */

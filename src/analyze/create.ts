@@ -1,17 +1,9 @@
-/** Creates the engines that the settings name. */
+/** Creates the summariser that the settings name. */
 import type { Config } from '../config.ts'
-import type { Analyzer } from './analyzer.ts'
-import { createLocalAnalyzer } from './local.ts'
-import { createOpenAiAnalyzer } from './openai.ts'
 import type { Summarizer } from './summarizer.ts'
 import { createLocalSummarizer } from './summarizer-local.ts'
 import { createOpenAiSummarizer } from './summarizer-openai.ts'
 import type { TextWork } from './text-work.ts'
-
-/** The configured server, or the built-in analyser. */
-export function createAnalyzer(config: Pick<Config, 'analyze'>, textWork: TextWork): Analyzer {
-  return config.analyze === null ? createLocalAnalyzer(textWork) : createOpenAiAnalyzer(config.analyze)
-}
 
 /** The configured server, or the built-in summariser. */
 export function createSummarizer(config: Pick<Config, 'analyze'>, textWork: TextWork): Summarizer {

@@ -2,10 +2,8 @@
  * Text jobs: all work on customers' text that takes more than a moment. They run in a child process (`text-process.ts`) that
  * can be killed, so a text that hangs a tool disturbs neither a worker thread nor other work.
  */
-import type { Exchange, Finding } from './analyzer.ts'
 import { createInsightDoers, type InsightJobs } from './builtin/jobs.ts'
 import { type DetectLanguage, loadLanguage } from './builtin/language.ts'
-import { findingsOf, loadScore, type Score } from './findings.ts'
 import { pickSentences } from './sentences.ts'
 import { splitAll } from './split.ts'
 
@@ -18,8 +16,6 @@ export interface Excerpts {
 
 /** Name, input and output of every job. All of it can be written as JSON. */
 export interface TextJobs extends InsightJobs {
-  /** Findings about each exchange. */
-  readonly findings: { readonly input: readonly Exchange[]; readonly output: readonly (readonly Finding[])[] }
   /** The most representative sentences of texts. */
   readonly excerpts: { readonly input: Excerpts; readonly output: readonly string[] }
   /** The language of each text as an ISO 639-1 code; null if it cannot be told. */
@@ -50,15 +46,9 @@ export class TextWorkError extends Error {
 type Doers = { readonly [J in TextJob]: (input: TextJobs[J]['input']) => Promise<TextJobs[J]['output']> }
 
 /** Runs the jobs in the calling process. Loads the language model with the first job that needs it. */
-export function createTextDoers(load: () => Promise<Score> = loadScore): Doers {
-  let loading: Promise<Score> | null = null
+export function createTextDoers(): Doers {
   let detecting: Promise<DetectLanguage> | null = null
   return {
-    async findings(exchanges) {
-      loading ??= load()
-      const score = await loading
-      return exchanges.map((exchange) => findingsOf(exchange, score))
-    },
     ...createInsightDoers(),
     async languages(texts) {
       detecting ??= loadLanguage()

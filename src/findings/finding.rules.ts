@@ -36,6 +36,7 @@ export function reconcile(
   verdicts: readonly Verdict[],
   found: readonly Found[],
   pass: Pass,
+  isShown: (found: Found) => boolean,
 ): { readonly write: readonly Kept[]; readonly remove: readonly string[] } {
   const held = new Set(
     verdicts.flatMap(({ kind, wasRight, meantKind }) =>
@@ -60,9 +61,6 @@ export function reconcile(
     (written.has(kind) || held.has(kind) || (pass === 'first' && tier !== 'sure'))
   return { write, remove: present.filter((one) => !stays(one)).map(({ id }) => id) }
 }
-
-/** What rules find is shown. The rest is shown once its kind is measured. */
-const isShown = ({ tier }: Found) => tier === 'sure'
 
 /** A finding as a row of signals. */
 export interface FindingRow {

@@ -7,34 +7,34 @@ import type { Channel } from '../insight/model.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { FindingRow, Present, Verdict } from './finding.rules.ts'
 
-/** Locks sessions, feedback records or recordings. @returns the ids of those that exist */
-export async function lockSources(
-  tx: Tx,
-  channel: Channel,
-  ids: readonly string[],
-): Promise<readonly string[]> {
-  const given = ids as string[]
-  const rows = await {
-    conversation: () => tx<{ id: string }[]>`
-      select id::text as id, organization_id
-      from agent_session
-      where id = any(${given}::uuid[])
-      order by agent_session.id
-      for no key update`,
-    feedback: () => tx<{ id: string }[]>`
-      select id::text as id, organization_id
-      from feedback_record
-      where id = any(${given}::text[]::bigint[])
-      order by feedback_record.id
-      for no key update`,
-    recording: () => tx<{ id: string }[]>`
-      select id::text as id, organization_id
-      from recording
-      where id = any(${given}::uuid[])
-      order by recording.id
-      for no key update`,
-  }[channel]()
-  return rows.map(({ id }) => id)
+/** Locks them until the transaction ends. @returns those that exist */
+export function lockSessions(tx: Tx, ids: readonly string[]) {
+  return tx<Scope[]>`
+    select id::text as id, organization_id as "organizationId"
+    from agent_session
+    where id = any(${ids as string[]}::text[]::uuid[])
+    order by agent_session.id
+    for no key update`
+}
+
+/** Locks them until the transaction ends. @returns those that exist */
+export function lockRecords(tx: Tx, ids: readonly string[]) {
+  return tx<Scope[]>`
+    select id::text as id, organization_id as "organizationId"
+    from feedback_record
+    where id = any(${ids as string[]}::text[]::bigint[])
+    order by feedback_record.id
+    for no key update`
+}
+
+/** Locks them until the transaction ends. @returns those that exist */
+export function lockRecordings(tx: Tx, ids: readonly string[]) {
+  return tx<Scope[]>`
+    select id::text as id, organization_id as "organizationId"
+    from recording
+    where id = any(${ids as string[]}::text[]::uuid[])
+    order by recording.id
+    for no key update`
 }
 
 const COLUMNS = {
@@ -51,7 +51,7 @@ export interface SubjectRow {
   readonly verdicts: readonly Verdict[]
 }
 
-interface Scope {
+export interface Scope {
   readonly id: string
   readonly organizationId: string
 }

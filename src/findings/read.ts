@@ -6,7 +6,7 @@ import { type Item, itemsOfFields, itemsOfSpeech, NEWEST } from './source.rules.
 import * as store from './source.store.ts'
 import type { Source } from './source.ts'
 
-/** The subjects that exist and may be analysed: conversations only where content is captured. */
+/** The subjects that exist. */
 export async function readSources(
   tx: Query,
   subjects: readonly { readonly channel: Channel; readonly id: string }[],
@@ -27,14 +27,12 @@ export async function readConversations(tx: Query, ids: readonly string[]): Prom
     store.readMessages(tx, ids, NEWEST),
   ])
   const bySession = Map.groupBy(messages, ({ sessionId }) => sessionId)
-  return sessions
-    .filter(({ captureContent }) => captureContent)
-    .map(({ captureContent: _, ...session }) =>
-      sourceOf(
-        { ...session, channel: 'conversation' },
-        once(bySession.get(session.id) ?? []).flatMap(itemsOfMessage),
-      ),
-    )
+  return sessions.map(({ captureContent: isCaptured, ...session }) =>
+    sourceOf(
+      { ...session, isCaptured, channel: 'conversation' },
+      isCaptured ? once(bySession.get(session.id) ?? []).flatMap(itemsOfMessage) : [],
+    ),
+  )
 }
 
 const once = (messages: readonly store.MessageRow[]) =>
@@ -67,7 +65,7 @@ async function readRecordings(tx: Query, ids: readonly string[]): Promise<readon
   )
 }
 
-const NO_AGENT = { applicationId: null, productArea: null, agentVersion: null }
+const NO_AGENT = { isCaptured: true, applicationId: null, productArea: null, agentVersion: null }
 
 const sourceOf = (source: Omit<Source, 'said' | 'places'>, items: readonly Item[]): Source => ({
   ...source,

@@ -1,4 +1,5 @@
 /** Stores what an analysis found, for the transaction that ends it. */
+import { isShown } from '../analyze/gate.rules.ts'
 import type { Analyzer, Insight } from '../analyze/insight.ts'
 import type { Channel } from '../insight/model.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
@@ -64,6 +65,12 @@ export async function saveInsights(
   return outdated
 }
 
+const LOCKS = {
+  conversation: store.lockSessions,
+  feedback: store.lockRecords,
+  recording: store.lockRecordings,
+}
+
 async function saveChannel(
   tx: Tx,
   options: SaveOptions,
@@ -72,15 +79,14 @@ async function saveChannel(
 ): Promise<readonly Source[]> {
   const sources = analyzed.map(({ source }) => source)
   const [locked, subjects, findings] = await Promise.all([
-    store.lockSources(
+    LOCKS[channel](
       tx,
-      channel,
       sources.map(({ id }) => id),
     ),
     store.readSubjects(tx, channel, sources),
     store.readFindings(tx, channel, sources),
   ])
-  const exists = new Set(locked)
+  const exists = new Set(locked.map(({ id }) => id))
   const subjectOf = new Map(subjects.map((subject) => [subject.id, subject]))
   const findingsOf = Map.groupBy(findings, ({ sourceId }) => sourceId)
   const isOutdated = ({ id, sourceVersion }: Source) =>
@@ -126,8 +132,14 @@ function changeOf(
     // The first pass follows every change, so it makes running full passes outdated.
     sourceVersion: Math.max(1, (known?.sourceVersion ?? 0) + (pass === 'first' ? 1 : 0)),
   }
-  if (isFailed) return { subject, remove: [], write: [] }
-  const { write, remove } = reconcile(present, known?.verdicts ?? [], insight?.findings ?? [], pass)
+  if (isFailed || !source.isCaptured) return { subject, remove: [], write: [] }
+  const { write, remove } = reconcile(
+    present,
+    known?.verdicts ?? [],
+    insight?.findings ?? [],
+    pass,
+    ({ kind, tier }) => isShown(kind, tier, language, channel),
+  )
   const rows = write.map((one) => ({ ...shared, ...rowOf(source, one), id: one.id ?? newId(), agentVersion }))
   return { subject, remove, write: rows }
 }

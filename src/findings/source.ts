@@ -28,6 +28,8 @@ export interface Source {
   readonly agentVersion: string | null
   /** Of its row in `insight_subject`; 0: it has none. */
   readonly sourceVersion: number
+  /** False: its content must not be analysed. Then nothing is read. */
+  readonly isCaptured: boolean
   /** In the order of time. */
   readonly said: readonly Said[]
   /** The place of each item of `said`. */

@@ -235,13 +235,12 @@ test('an analysis that read the conversation before is discarded', async () => {
   await sql`
     insert into agent_response (organization_id, application_id, session_id, external_event_id, sequence, revision, state)
     values (${organizationId}, ${applicationId}, ${sessionId}, 'a1', 1, 1, 'metered')`
-  const asked = (await readPending(sql, [sessionId], 10, true)).get(sessionId) ?? []
+  const asked = (await readPending(sql, [sessionId], 10)).get(sessionId) ?? []
   await erase(id)
   await transaction(sql, async (tx) => {
     const answered = asked.map((response) => ({ ...response, state: 'analyzed' as const }))
     expect([asked.length, (await closeResponses(tx, answered)).size]).toEqual([1, 0])
-    const [now] = (await readPending(tx, [sessionId], 10, true)).get(sessionId) ?? []
-    expect(now?.content).toBe('Hello [erased]')
+    expect((await readPending(tx, [sessionId], 10)).get(sessionId)).toHaveLength(1)
   })
 })
 

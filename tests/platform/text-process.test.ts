@@ -129,9 +129,13 @@ test('threads share the processes; the jobs of a thread end with it', async () =
 test('the real process does its jobs and ends with its parent', async () => {
   const real = createTextProcesses()
   processes.push(real)
-  const exchange = { eventId: 'a1', question: null, answer: 'So.', followUps: ['That does not work. 😀'] }
-  const findings = await real.run('findings', [exchange], signal)
-  expect(findings.flat().map(({ kind }) => kind)).toContain('unresolved')
+  const said = [{ own: false, text: 'The export does not work. 😀' }]
+  const [insight] = await real.run(
+    'insight',
+    { subjects: [{ channel: 'feedback', said }], tier: 'rules' },
+    signal,
+  )
+  expect(insight?.findings.map(({ kind }) => kind)).toContain('bug_report')
   const child = Bun.spawn([process.execPath, CLI, '__text-process'], { stdin: 'pipe', stdout: 'ignore' })
   child.stdin.end()
   expect(await child.exited).toBe(0)

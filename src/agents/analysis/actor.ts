@@ -123,7 +123,7 @@ async function conclude(
   const unchanged = new Map(
     concluded.filter(({ isUnchanged }) => isUnchanged).map(({ scope }) => [scope.sessionId, scope]),
   )
-  const results = analyzed.filter(({ source }) => unchanged.has(source.id))
+  const results = analyzed.filter(({ source }) => source.isCaptured && unchanged.has(source.id))
   await Promise.all([
     saveInsights(tx, { newId, version, pass: 'first' }, results),
     saveProcessingStatuses(tx, concluded),

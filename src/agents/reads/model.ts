@@ -28,9 +28,8 @@ const SignalKindWord = named(
   'SignalKind',
   oneOf(
     SIGNAL_KINDS,
-    'What the signal says. `message_feedback`: a user rated or commented on a response. `user_sentiment`: how the user ' +
-      'felt about a response. `resolved`: the response solved what was asked. `unresolved`: it did not. ' +
-      '`repeated_question`: the user had to ask the same thing again.',
+    'What the signal says. `message_feedback`: a user rated or commented on a response. The others are ' +
+      'inferred from what a customer said. `user_sentiment`, `resolved`, `unresolved` and `repeated_question` are of older versions.',
   ),
 )
 
