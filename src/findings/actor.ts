@@ -12,7 +12,7 @@ import type { Deps } from '../container.ts'
 import type { Channel } from '../insight/model.ts'
 import { insightMessages, toAnalyze } from '../messages/insight.ts'
 import { readSources } from './read.ts'
-import { analyzeSources, saveInsights } from './service.ts'
+import { analyzeSources, saveInsights } from './save.ts'
 
 type InsightDeps = Pick<Deps, 'newId' | 'textWork'>
 

@@ -5,7 +5,7 @@
 import type { Tier } from '../analyze/insight.ts'
 import type { Channel } from '../insight/model.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
-import type { FindingRow, Present, Verdict } from './finding.rules.ts'
+import type { FindingRow, Present, Verdict } from './reconcile.rules.ts'
 
 /** Locks them until the transaction ends. @returns those that exist */
 export function lockSessions(tx: Tx, ids: readonly string[]) {

@@ -4,7 +4,7 @@ import type { Analyzer, Insight } from '../analyze/insight.ts'
 import type { Channel } from '../insight/model.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
-import { type Pass, reconcile, rowOf } from './finding.rules.ts'
+import { type Pass, reconcile, rowOf } from './reconcile.rules.ts'
 import * as store from './findings.store.ts'
 import type { Source } from './source.ts'
 
