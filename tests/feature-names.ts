@@ -32,6 +32,7 @@ export const ORDINARY_WORDS: readonly OrdinaryWord[] = [
     path: 'src/platform/',
     reason: 'Media types, and the folder and signature of stored files.',
   },
+  { name: 'findings', path: 'src/platform/validation/', reason: 'What a validation found.' },
   { name: 'content', path: 'src/platform/', reason: 'Headers such as Content-Type, and bytes to store.' },
   { name: 'folder', path: 'src/platform/', reason: 'Folders of the file system.' },
   { name: 'folders', path: 'src/platform/', reason: 'Folders of the file system.' },

@@ -59,21 +59,13 @@ interface Exception {
 }
 
 export const EXCEPTIONS: readonly Exception[] = [
-  ...[
-    'agent_application',
-    'agent_application_settings',
-    'agent_event',
-    'agent_session',
-    'feedback_record',
-    'person',
-    'recording',
-    'recording_participant',
-    'transcript_utterance',
-  ].map((table) => ({
-    table,
-    folder: 'findings',
-    reason: 'What customers said on every channel is analysed.',
-  })),
+  ...['feedback_record', 'person', 'recording', 'recording_participant', 'transcript_utterance'].map(
+    (table) => ({
+      table,
+      folder: 'findings',
+      reason: 'What customers said on every channel is analysed.',
+    }),
+  ),
   {
     table: 'agent_signal',
     folder: 'findings',
@@ -131,6 +123,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: 'A project lists and associates only sessions that the caller may see.',
   },
   { table: 'folder', folder: 'recordings', reason: 'A recording is read with its visible folders.' },
+  {
+    table: 'insight_subject',
+    folder: 'agents',
+    reason: 'A session is read with its outcome.',
+  },
   {
     table: 'organization',
     folder: 'audit',

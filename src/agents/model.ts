@@ -2,7 +2,6 @@
  * Wire shapes and limits of agent conversation ingestion (specification, "Agent conversation ingest request").
  * Schemas, code and documentation all use the limits of this file.
  */
-
 import { type Static, Type } from '@sinclair/typebox'
 import { KINDS } from '../analyze/insight.ts'
 import {
@@ -47,9 +46,8 @@ export const BOUNDARIES = ['external', 'internal'] as const
 export const SIGNAL_SOURCES = ['explicit_feedback', 'qualitative_inference'] as const
 export type SignalSource = (typeof SIGNAL_SOURCES)[number]
 
-/** Kinds of signals that an analyser infers: what the reader of a response felt, got, lacked, or had to ask again. */
-/** Kinds of findings that older versions made. */
-const FORMER_KINDS = ['user_sentiment', 'resolved', 'unresolved', 'repeated_question'] as const
+/** Kinds that older versions inferred. They are no longer written. As filters they stand for the kinds that replaced them. */
+export const FORMER_KINDS = ['user_sentiment', 'resolved', 'unresolved', 'repeated_question'] as const
 
 /** Users give `message_feedback` explicitly. The other kinds are inferred. */
 export const SIGNAL_KINDS = ['message_feedback', ...KINDS, ...FORMER_KINDS] as const

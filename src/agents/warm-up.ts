@@ -8,8 +8,8 @@
 
 import { type LongTurn, NO_ORGANIZATION } from '../actors/types.ts'
 import { practiseTurn } from '../actors/warm-up.ts'
-import { createBuiltInAnalyzer } from '../analyze/builtin/builtin.ts'
-import type { Analyzer, Subject } from '../analyze/insight.ts'
+import { createAnalyzer } from '../analyze/create.ts'
+import type { Analyzer, Insight, Subject } from '../analyze/insight.ts'
 import type { Deps } from '../container.ts'
 import { analysisMessages } from '../messages/analysis.ts'
 import { sessionMessages } from '../messages/session.ts'
@@ -27,7 +27,7 @@ import { listSignals, listSignalsOfSession } from './reads/signals.store.ts'
 import { sessionActor } from './sessions/actor.ts'
 import { DEFAULT_SETTINGS } from './settings.ts'
 
-export interface WarmUpDeps extends Pick<Deps, 'sql' | 'reads' | 'newId' | 'textWork' | 'log'> {
+export interface WarmUpDeps extends Pick<Deps, 'sql' | 'reads' | 'newId' | 'config' | 'textWork' | 'log'> {
   /** Makes an organization in the caller's transaction. */
   createOrganization(name: string, query: Query): Promise<{ readonly id: string }>
 }
@@ -58,9 +58,9 @@ export function createWarmUp(deps: WarmUpDeps): WarmUp {
     },
     async turns() {
       await practise(deps, (tx, sessionId) => takeTurns(deps, tx, sessionId))
-      // The built-in analyser starts its process and loads what it needs.
-      const analyzer = createBuiltInAnalyzer(deps.textWork, 'rules')
-      await analyzer.analyze([SUBJECT], new AbortController().signal)
+      // The built-in analyser starts its process and loads its model. A configured analysis server gets no practice requests.
+      if (deps.config.analyze === null)
+        await createAnalyzer(deps.config, deps.textWork).analyze([SUBJECT], new AbortController().signal)
     },
   }
 }
@@ -146,7 +146,19 @@ async function practiseReads({ reads, newId }: WarmUpDeps): Promise<void> {
 }
 
 const NO_FILTER = { occurred: {}, created: {} }
-const FINDS_NOTHING: Analyzer = { name: NAME, version: '1', analyze: async () => [] }
+/** Makes the actor read what it reads for the built-in analyser. */
+const FINDS_NOTHING: Analyzer = {
+  name: NAME,
+  version: '',
+  analyze: async (subjects) => subjects.map(() => NO_INSIGHT),
+}
+const NO_INSIGHT: Insight = {
+  language: null,
+  supported: true,
+  outcome: null,
+  sentiment: 'neutral',
+  findings: [],
+}
 
 const SUBJECT: Subject = {
   channel: 'conversation',

@@ -7,7 +7,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { OpenAiError, type OpenAiServer, postToOpenAi } from '../platform/net/openai-compatible.ts'
-import { AnalyzerError } from './analyzer.ts'
+import { AnalyzerError } from './analyzer-error.ts'
 
 export interface ChatOptions extends OpenAiServer {
   readonly model: string
@@ -33,24 +33,31 @@ const Completion = Type.Object({
 
 /**
  * @param signal ends the request when aborted; the promise then rejects with its reason
+ * @param maxTokens most tokens of the answer. Absent: the limit of the server
  * @throws AnalyzerError if the server gives no usable answer
  */
 export async function askChat<S extends TSchema>(
   options: ChatOptions,
   question: Question<S>,
   signal: AbortSignal,
+  maxTokens?: number,
 ): Promise<Static<S>> {
-  const completion = parse(await post(options, bodyOf(options.model, question), signal))
+  const completion = parse(await post(options, bodyOf(options.model, question, maxTokens), signal))
   if (!Value.Check(Completion, completion)) throw unusable('no choice')
   const answer = parse(completion.choices[0]!.message.content)
   if (!Value.Check(question.answer, answer)) throw unusable('content that does not match the schema')
   return answer
 }
 
-function bodyOf(model: string, { name, instructions, data, answer }: Question<TSchema>): object {
+function bodyOf(
+  model: string,
+  { name, instructions, data, answer }: Question<TSchema>,
+  maxTokens: number | undefined,
+): object {
   return {
     model,
     temperature: 0,
+    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
     messages: [
       { role: 'system', content: instructions },
       { role: 'user', content: JSON.stringify(data) },

@@ -1,9 +1,17 @@
-/** Creates the summariser that the settings name. */
+/** Creates the engines that the settings name. */
 import type { Config } from '../config.ts'
+import { createBuiltInAnalyzer } from './builtin/builtin.ts'
+import type { Analyzer } from './insight.ts'
+import { createModelServerAnalyzer } from './model-server.ts'
 import type { Summarizer } from './summarizer.ts'
 import { createLocalSummarizer } from './summarizer-local.ts'
 import { createOpenAiSummarizer } from './summarizer-openai.ts'
 import type { TextWork } from './text-work.ts'
+
+/** The configured server, or the built-in analyser. */
+export function createAnalyzer(config: Pick<Config, 'analyze'>, textWork: TextWork): Analyzer {
+  return config.analyze === null ? createBuiltInAnalyzer(textWork) : createModelServerAnalyzer(config.analyze)
+}
 
 /** The configured server, or the built-in summariser. */
 export function createSummarizer(config: Pick<Config, 'analyze'>, textWork: TextWork): Summarizer {

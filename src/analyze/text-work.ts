@@ -45,7 +45,7 @@ export class TextWorkError extends Error {
 
 type Doers = { readonly [J in TextJob]: (input: TextJobs[J]['input']) => Promise<TextJobs[J]['output']> }
 
-/** Runs the jobs in the calling process. Loads the language model with the first job that needs it. */
+/** Runs the jobs in the calling process. Loads the detector of languages with the first job that needs it. */
 export function createTextDoers(): Doers {
   let detecting: Promise<DetectLanguage> | null = null
   return {

@@ -3,6 +3,12 @@
 /** UTF-16 code units of a message that an analyser reads. The beginning of a longer message is enough. */
 export const MAX_TEXT = 4_000
 
+/** Longest run without white space that a tokenizer receives, in UTF-16 code units. Few addresses are longer. */
+const MAX_RUN = 100
+
+/** Maximum length of a quotation in code points. */
+const MAX_QUOTE = 160
+
 /** Nesting depth to which message parts are read. */
 const MAX_DEPTH = 8
 
@@ -32,6 +38,22 @@ function collect(content: unknown, lines: string[], depth: number): void {
       return
     }
   }
+}
+
+/**
+ * A text that a tokenizer reads in linear time: cut to `MAX_TEXT`, with every run without white space cut to 100 code units and
+ * an ellipsis. Tokenizers try many patterns at every position of a run, which takes quadratic time.
+ */
+export function boundTokens(text: string): string {
+  return text
+    .slice(0, MAX_TEXT)
+    .replace(/\S+/g, (run) => (run.length > MAX_RUN ? `${run.slice(0, MAX_RUN)}…` : run))
+    .toWellFormed()
+}
+
+/** A quotation for storage and lists: one line, no control characters, at most 160 code points. */
+export function quote(text: string): string {
+  return abridge(text, MAX_QUOTE)
 }
 
 /** One line of at most `most` code points, without control characters. An ellipsis marks a cut. */

@@ -3,19 +3,11 @@
  * recording. So writes about one subject follow each other, and one that was deleted meanwhile gets nothing.
  */
 import type { Tier } from '../analyze/insight.ts'
-import type { Channel } from '../insight/model.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { FindingRow, Present, Verdict } from './reconcile.rules.ts'
+import type { Source } from './source.ts'
 
-/** Locks them until the transaction ends. @returns those that exist */
-export function lockSessions(tx: Tx, ids: readonly string[]) {
-  return tx<Scope[]>`
-    select id::text as id, organization_id as "organizationId"
-    from agent_session
-    where id = any(${ids as string[]}::text[]::uuid[])
-    order by agent_session.id
-    for no key update`
-}
+type Channel = Source['channel']
 
 /** Locks them until the transaction ends. @returns those that exist */
 export function lockRecords(tx: Tx, ids: readonly string[]) {
@@ -95,7 +87,6 @@ export interface NewSubject {
   readonly organizationId: string
   readonly channel: Channel
   readonly sourceId: string
-  readonly applicationId: string | null
   readonly occurredAt: string
   readonly language: string | null
   readonly state: 'pending' | 'analyzed' | 'failed' | 'not_supported'
@@ -111,16 +102,16 @@ export async function saveSubjects(tx: Query, rows: readonly NewSubject[]): Prom
   if (rows.length === 0) return
   await tx`
     insert into insight_subject (
-      id, organization_id, channel, session_id, feedback_record_id, recording_id, application_id, occurred_at, language, state,
+      id, organization_id, channel, feedback_record_id, recording_id, occurred_at, language, state,
       outcome, sentiment, analyzer_name, analyzer_version, source_version
     )
     select
-      r.id, r."organizationId", r.channel, case when r.channel = 'conversation' then r."sourceId"::uuid end,
+      r.id, r."organizationId", r.channel,
       case when r.channel = 'feedback' then r."sourceId"::bigint end, case when r.channel = 'recording' then r."sourceId"::uuid end,
-      r."applicationId", r."occurredAt", r.language, r.state, r.outcome, r.sentiment, r."analyzerName", r."analyzerVersion",
+      r."occurredAt", r.language, r.state, r.outcome, r.sentiment, r."analyzerName", r."analyzerVersion",
       r."sourceVersion"
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as r (
-      id uuid, "organizationId" uuid, channel text, "sourceId" text, "applicationId" uuid, "occurredAt" timestamptz, language text,
+      id uuid, "organizationId" uuid, channel text, "sourceId" text, "occurredAt" timestamptz, language text,
       state text, outcome text, sentiment text, "analyzerName" text, "analyzerVersion" text, "sourceVersion" int
     )
     on conflict (id) do update set
@@ -152,9 +143,7 @@ export interface NewFinding extends Omit<FindingRow, 'tier'> {
   readonly organizationId: string
   readonly channel: Channel
   readonly sourceId: string
-  readonly applicationId: string | null
   readonly language: string | null
-  readonly agentVersion: string | null
   readonly analyzerName: string
   readonly analyzerVersion: string
 }
@@ -164,30 +153,22 @@ export async function saveFindings(tx: Query, rows: readonly NewFinding[]): Prom
   if (rows.length === 0) return
   await tx`
     insert into agent_signal as g (
-      id, organization_id, channel, session_id, feedback_record_id, recording_id, application_id, source, kind, rating, comment,
-      external_event_id, target_event_external_id, sequence, revision, participant_external_id, occurred_at, person_id, confidence,
-      tier, field, start_sec, analyzer_name, analyzer_version, language, product_area, agent_version, shown
+      id, organization_id, channel, feedback_record_id, recording_id, source, kind, rating, comment, occurred_at, person_id, confidence,
+      tier, field, start_sec, analyzer_name, analyzer_version, language, shown
     )
     select
-      r.id, r."organizationId", r.channel, case when r.channel = 'conversation' then r."sourceId"::uuid end,
+      r.id, r."organizationId", r.channel,
       case when r.channel = 'feedback' then r."sourceId"::bigint end, case when r.channel = 'recording' then r."sourceId"::uuid end,
-      r."applicationId", 'qualitative_inference', r.kind, r.rating, r.comment, r."externalEventId", r."targetEventExternalId",
-      r.sequence, r.revision, r."participantExternalId", r."occurredAt", r."personId", r.confidence, r.tier, r.field, r."startSec",
-      r."analyzerName", r."analyzerVersion", r.language, r."productArea", r."agentVersion", r.shown
+      'qualitative_inference', r.kind, r.rating, r.comment, r."occurredAt", r."personId", r.confidence, r.tier, r.field, r."startSec",
+      r."analyzerName", r."analyzerVersion", r.language, r.shown
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as r (
-      id uuid, "organizationId" uuid, channel text, "sourceId" text, "applicationId" uuid, kind text, rating text, comment text,
-      "externalEventId" text, "targetEventExternalId" text, sequence int8, revision int8, "participantExternalId" text,
+      id uuid, "organizationId" uuid, channel text, "sourceId" text, kind text, rating text, comment text,
       "occurredAt" timestamptz, "personId" bigint, confidence real, tier text, field text, "startSec" double precision,
-      "analyzerName" text, "analyzerVersion" text, language text, "productArea" text, "agentVersion" text, shown boolean
+      "analyzerName" text, "analyzerVersion" text, language text, shown boolean
     )
     on conflict (id) do update set
       rating = excluded.rating,
       comment = excluded.comment,
-      external_event_id = excluded.external_event_id,
-      target_event_external_id = excluded.target_event_external_id,
-      sequence = excluded.sequence,
-      revision = excluded.revision,
-      participant_external_id = excluded.participant_external_id,
       occurred_at = excluded.occurred_at,
       person_id = excluded.person_id,
       confidence = excluded.confidence,
@@ -197,19 +178,15 @@ export async function saveFindings(tx: Query, rows: readonly NewFinding[]): Prom
       analyzer_name = excluded.analyzer_name,
       analyzer_version = excluded.analyzer_version,
       language = excluded.language,
-      product_area = excluded.product_area,
-      agent_version = excluded.agent_version,
       shown = excluded.shown,
       updated_at = now()
     where (
-      g.rating, g.comment, g.external_event_id, g.target_event_external_id, g.sequence, g.revision, g.participant_external_id,
-      g.occurred_at, g.person_id, g.confidence, g.tier, g.field, g.start_sec, g.analyzer_name, g.analyzer_version, g.language,
-      g.product_area, g.agent_version, g.shown
+      g.rating, g.comment, g.occurred_at, g.person_id, g.confidence, g.tier, g.field, g.start_sec, g.analyzer_name, g.analyzer_version, g.language,
+      g.shown
     ) is distinct from (
-      excluded.rating, excluded.comment, excluded.external_event_id, excluded.target_event_external_id, excluded.sequence,
-      excluded.revision, excluded.participant_external_id, excluded.occurred_at, excluded.person_id, excluded.confidence,
+      excluded.rating, excluded.comment, excluded.occurred_at, excluded.person_id, excluded.confidence,
       excluded.tier, excluded.field, excluded.start_sec, excluded.analyzer_name, excluded.analyzer_version, excluded.language,
-      excluded.product_area, excluded.agent_version, excluded.shown
+      excluded.shown
     )`
 }
 

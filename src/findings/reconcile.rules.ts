@@ -16,9 +16,6 @@ export interface Verdict {
   readonly meantKind: string | null
 }
 
-/** `first`: by rules, at once. `full`: by the whole analyser. */
-export type Pass = 'first' | 'full'
-
 export interface Kept extends Found {
   /** Null: it is new. */
   readonly id: string | null
@@ -29,13 +26,12 @@ export interface Kept extends Found {
  * The findings to write and the ids of those to delete.
  *
  * A finding of a kind that a person called wrong does not come back. One that a person called right, or gave this kind, stays although
- * the analyser does not find it. The first pass deletes nothing that only the full analyser can find.
+ * the analyser does not find it.
  */
 export function reconcile(
   present: readonly Present[],
   verdicts: readonly Verdict[],
   found: readonly Found[],
-  pass: Pass,
   isShown: (found: Found) => boolean,
 ): { readonly write: readonly Kept[]; readonly remove: readonly string[] } {
   const held = new Set(
@@ -56,9 +52,7 @@ export function reconcile(
     }))
   const written = new Set<string>(write.map(({ kind }) => kind))
   const stays = ({ kind, tier }: Present) =>
-    tier !== null &&
-    !refused.has(kind) &&
-    (written.has(kind) || held.has(kind) || (pass === 'first' && tier !== 'sure'))
+    tier !== null && !refused.has(kind) && (written.has(kind) || held.has(kind))
   return { write, remove: present.filter((one) => !stays(one)).map(({ id }) => id) }
 }
 
@@ -71,15 +65,9 @@ export interface FindingRow {
   /** The quotation: a slice of what is stored. */
   readonly comment: string
   readonly shown: boolean
-  readonly externalEventId: string | null
-  readonly targetEventExternalId: string | null
-  readonly sequence: number | null
-  readonly revision: number | null
-  readonly participantExternalId: string | null
   readonly field: string | null
   readonly startSec: number | null
   readonly personId: number | null
-  readonly productArea: string | null
   readonly occurredAt: string
 }
 
@@ -102,21 +90,9 @@ export function rowOf(
     rating,
     shown,
     comment: said.text.slice(from, end),
-    externalEventId: place.externalEventId ?? null,
-    targetEventExternalId: answerBefore(source, index),
-    sequence: place.sequence ?? null,
-    revision: place.revision ?? null,
-    participantExternalId: place.participantExternalId ?? null,
     field: place.field ?? null,
     startSec: utterance?.startSec ?? null,
     personId: place.personId ?? null,
-    productArea: place.productArea ?? source.productArea,
     occurredAt: place.occurredAt,
   }
-}
-
-/** The response that the customer spoke after. */
-function answerBefore({ said, places }: Source, index: number): string | null {
-  const answer = said.slice(0, index).findLastIndex(({ own }) => own)
-  return answer === -1 ? null : (places[answer]?.externalEventId ?? null)
 }

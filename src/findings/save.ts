@@ -1,15 +1,11 @@
 /** Stores what an analysis found, for the transaction that ends it. */
 import { isShown } from '../analyze/gate.rules.ts'
 import type { Analyzer, Insight } from '../analyze/insight.ts'
-import type { Channel } from '../insight/model.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
-import { type Pass, reconcile, rowOf } from './reconcile.rules.ts'
 import * as store from './findings.store.ts'
+import { reconcile, rowOf } from './reconcile.rules.ts'
 import type { Source } from './source.ts'
-
-export { readConversations } from './read.ts'
-export type { Source } from './source.ts'
 
 export type Version = Pick<Analyzer, 'name' | 'version'>
 
@@ -46,12 +42,11 @@ export async function analyzeSources(
 export interface SaveOptions {
   readonly newId: NewId
   readonly version: Version
-  readonly pass: Pass
 }
 
 /**
  * Replaces the findings of the sources. A finding keeps its id while its subject has the kind. Sources that were deleted meanwhile
- * get nothing. The full pass leaves out sources that changed since they were read.
+ * get nothing. Sources that changed since they were read are left out.
  * @returns the sources that changed meanwhile
  */
 export async function saveInsights(
@@ -65,16 +60,12 @@ export async function saveInsights(
   return outdated
 }
 
-const LOCKS = {
-  conversation: store.lockSessions,
-  feedback: store.lockRecords,
-  recording: store.lockRecordings,
-}
+const LOCKS = { feedback: store.lockRecords, recording: store.lockRecordings }
 
 async function saveChannel(
   tx: Tx,
   options: SaveOptions,
-  channel: Channel,
+  channel: Source['channel'],
   analyzed: readonly Analyzed[],
 ): Promise<readonly Source[]> {
   const sources = analyzed.map(({ source }) => source)
@@ -90,7 +81,7 @@ async function saveChannel(
   const subjectOf = new Map(subjects.map((subject) => [subject.id, subject]))
   const findingsOf = Map.groupBy(findings, ({ sourceId }) => sourceId)
   const isOutdated = ({ id, sourceVersion }: Source) =>
-    options.pass === 'full' && (subjectOf.get(id)?.sourceVersion ?? 0) !== sourceVersion
+    (subjectOf.get(id)?.sourceVersion ?? 0) !== sourceVersion
   const changes = analyzed
     .filter(({ source }) => exists.has(source.id) && !isOutdated(source))
     .map((one) => changeOf(options, one, subjectOf.get(one.source.id), findingsOf.get(one.source.id) ?? []))
@@ -113,41 +104,39 @@ async function saveChannel(
 }
 
 function changeOf(
-  { newId, version, pass }: SaveOptions,
+  { newId, version }: SaveOptions,
   { source, insight, isFailed = false }: Analyzed,
   known: store.SubjectRow | undefined,
   present: Parameters<typeof reconcile>[0],
 ) {
-  const { organizationId, channel, applicationId, occurredAt, agentVersion } = source
+  const { organizationId, channel, occurredAt } = source
   const language = insight?.language ?? null
   const analyzer = { analyzerName: version.name, analyzerVersion: version.version }
-  const shared = { organizationId, channel, sourceId: source.id, applicationId, language, ...analyzer }
+  const shared = { organizationId, channel, sourceId: source.id, language, ...analyzer }
   const subject: store.NewSubject = {
     ...shared,
     id: known?.subjectId ?? newId(),
     occurredAt,
-    state: stateOf(insight, pass, isFailed),
+    state: stateOf(insight, isFailed),
     outcome: insight?.outcome ?? null,
     sentiment: insight?.sentiment ?? null,
-    // The first pass follows every change, so it makes running full passes outdated.
-    sourceVersion: Math.max(1, (known?.sourceVersion ?? 0) + (pass === 'first' ? 1 : 0)),
+    sourceVersion: Math.max(1, known?.sourceVersion ?? 0),
   }
-  if (isFailed || !source.isCaptured) return { subject, remove: [], write: [] }
+  if (isFailed) return { subject, remove: [], write: [] }
   const { write, remove } = reconcile(
     present,
     known?.verdicts ?? [],
     insight?.findings ?? [],
-    pass,
     ({ kind, tier }) => isShown(kind, tier, language, channel),
   )
-  const rows = write.map((one) => ({ ...shared, ...rowOf(source, one), id: one.id ?? newId(), agentVersion }))
+  const rows = write.map((one) => ({ ...shared, ...rowOf(source, one), id: one.id ?? newId() }))
   return { subject, remove, write: rows }
 }
 
-function stateOf(insight: Insight | null, pass: Pass, isFailed: boolean): store.NewSubject['state'] {
+function stateOf(insight: Insight | null, isFailed: boolean): store.NewSubject['state'] {
   if (isFailed) return 'failed'
   if (insight?.supported === false) return 'not_supported'
-  return pass === 'first' ? 'pending' : 'analyzed'
+  return 'analyzed'
 }
 
 /** Removes the findings of a recording whose transcript is gone or changed, and makes running analyses of it outdated. */
@@ -159,7 +148,3 @@ export async function forgetFindings(tx: Query, organizationId: string, recordin
 /** Makes running analyses of a recording outdated, for the transaction that has the new transcript analysed. */
 export const outdateRecording = (tx: Query, organizationId: string, recordingId: string): Promise<void> =>
   store.outdate(tx, 'recording', { id: recordingId, organizationId })
-
-/** Makes running analyses of a session outdated, for the transaction that locks the session and changed what was said. */
-export const outdateSession = (tx: Query, organizationId: string, sessionId: string): Promise<void> =>
-  store.outdate(tx, 'conversation', { id: sessionId, organizationId })

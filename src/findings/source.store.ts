@@ -3,86 +3,8 @@ import type { Field } from '../feedback/model.ts'
 import type { Query } from '../platform/db/pool.ts'
 import type { Spoken } from './source.rules.ts'
 
-export interface SessionRow {
-  readonly id: string
-  readonly organizationId: string
-  readonly applicationId: string
-  readonly occurredAt: string
-  readonly productArea: string | null
-  readonly agentVersion: string | null
-  readonly sourceVersion: number
-  /** False where the application does not have content captured. */
-  readonly captureContent: boolean
-}
-
-export function readSessions(tx: Query, ids: readonly string[]) {
-  return tx<SessionRow[]>`
-    select
-      s.id, s.organization_id as "organizationId", s.application_id as "applicationId", s.created_at::text as "occurredAt",
-      s.context ->> 'productArea' as "productArea", s.agent_version as "agentVersion",
-      coalesce(i.source_version, 0) as "sourceVersion", (v.settings ->> 'captureContent')::boolean as "captureContent"
-    from agent_session s
-    join agent_application a on a.organization_id = s.organization_id and a.id = s.application_id
-    join agent_application_settings v
-      on v.organization_id = a.organization_id and v.application_id = a.id and v.version = a.settings_version
-    left join insight_subject i on i.organization_id = s.organization_id and i.session_id = s.id
-    where s.id = any(${ids as string[]}::uuid[])`
-}
-
-export interface MessageRow {
-  readonly sessionId: string
-  readonly externalEventId: string
-  readonly sequence: number
-  readonly revision: number
-  readonly own: boolean
-  readonly participantExternalId: string | null
-  readonly productArea: string | null
-  readonly occurredAt: string
-  readonly content: unknown
-}
-
-/** Longer texts are read to this length, and longer structures not at all. */
+/** Longer texts are read to this length. */
 const READ_CHARACTERS = 4_000
-const READ_BYTES = 65_536
-
-/** The first message of the customer and the newest `newest` messages of each session, in order of sequence. The first may come twice. */
-export function readMessages(tx: Query, ids: readonly string[], newest: number) {
-  return tx<MessageRow[]>`
-    select
-      s.id as "sessionId", e.external_event_id as "externalEventId", e.sequence, e.revision,
-      e.type = 'assistant_message' as own, e.body ->> 'participantExternalId' as "participantExternalId",
-      e.body -> 'context' ->> 'productArea' as "productArea", e.occurred_at::text as "occurredAt",
-      case
-        when jsonb_typeof(e.body -> 'content') = 'string' then to_jsonb(left(e.body ->> 'content', ${READ_CHARACTERS}::int))
-        when pg_column_size(e.body) < ${READ_BYTES}::int then e.body -> 'content'
-      end as content
-    from agent_session s
-    cross join lateral (
-      (
-        select f.*
-        from agent_event f
-        where f.organization_id = s.organization_id
-          and f.session_id = s.id
-          and f.sequence <= s.watermark
-          and f.type = 'user_message'
-          and f.final
-        order by f.sequence
-        limit 1
-      ) union all (
-        select n.*
-        from agent_event n
-        where n.organization_id = s.organization_id
-          and n.session_id = s.id
-          and n.sequence <= s.watermark
-          and n.final
-          and (n.type = 'user_message' or (n.type = 'assistant_message' and (n.body ->> 'visible')::boolean))
-        order by n.sequence desc
-        limit ${newest}
-      )
-    ) e
-    where s.id = any(${ids as string[]}::uuid[])
-    order by s.id, e.sequence`
-}
 
 export interface RecordRow {
   readonly id: number

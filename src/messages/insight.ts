@@ -1,29 +1,18 @@
-/** Messages to the actors that analyse what customers said. The key has the id of the session, the feedback record or the recording. */
+/** Messages to the actors that analyse feedback records and transcripts. The key has the id of the record or the recording. */
 import { Type } from '@sinclair/typebox'
 import { declareActor } from '../actors/declaration.ts'
 import type { NewMessage } from '../actors/types.ts'
-import type { Channel } from '../insight/model.ts'
 
 export const insightMessages = declareActor('insight', 'analysis', {
-  conversation: Type.Object({}),
   feedback: Type.Object({}),
   recording: Type.Object({}),
 })
 
-/** Time that an open conversation waits for more messages, to be analysed once. */
-const QUIET_MS = 5_000
-
-/** Has a subject analysed. @param isOpen true for a conversation that may go on */
+/** Has a feedback record or a transcript analysed. */
 export function toAnalyze(
   organizationId: string,
-  channel: Channel,
+  channel: 'feedback' | 'recording',
   id: string | number,
-  isOpen = false,
 ): NewMessage {
-  const delay = isOpen ? { delayMs: QUIET_MS } : {}
-  return {
-    ...insightMessages.message(String(id), channel, { organizationId, ...delay }),
-    // A conversation's version has risen before. So a turn that has read the former words sends its message again.
-    unlessWaiting: channel === 'conversation',
-  }
+  return insightMessages.message(String(id), channel, { organizationId })
 }

@@ -250,6 +250,9 @@ async function applyChange(
   const { assetUrl } = change
   if (assetUrl !== undefined && (await requestMedia(tx, { organizationId, recordingId: id }, assetUrl)))
     await outbox.send([recordingMessages.message(id, 'ingest_url', { organizationId })])
+  // What was said is searched by the time at which the recording began.
+  if (change.startedAt !== undefined)
+    await outbox.send([passageMessages.message(id, 'recording', { organizationId })])
   return readBack(deps, tx, viewer, id)
 }
 

@@ -87,7 +87,7 @@ export function rankMatches(tx: Query, wanted: Wanted, window: Window) {
   const { organizationId, query } = wanted
   return tx<RankedRow[]>`
     with newest as materialized (
-      select p.id, p.session_id, p.feedback_record_id, p.recording_id, p.is_customer, p.occurred_at
+      select p.ctid as place, p.id, p.session_id, p.feedback_record_id, p.recording_id, p.is_customer, p.occurred_at
       from search_passage p
       where p.document @@ ${query}::text::tsquery
         and (p.organization_id = ${organizationId}) is true
@@ -120,7 +120,8 @@ export function rankMatches(tx: Query, wanted: Wanted, window: Window) {
           * power(0.5::float8, least(greatest(extract(epoch from ${window.now}::text::timestamptz - v.occurred_at)::float8 / 86400, 0), 3650) / ${HALF_LIFE_DAYS}::float8)
         as score
       from (select * from visible limit ${window.ranked}) v
-      join search_passage p on p.id = v.id
+      -- The rows are where the same statement has just found them.
+      join search_passage p on p.ctid = v.place and p.id = v.id
     ), best as (
       select distinct on (subject) id, score
       from ranked

@@ -103,8 +103,12 @@ export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
       return inTurn(viewer.organizationId, async () => {
         try {
           const work = async (tx: Tx) => {
-            await store.prepareSearch(tx, statementMs)
-            return search(deps, tx, viewer, request, text)
+            // In one round trip.
+            const [, parsed] = await Promise.all([
+              store.prepareSearch(tx, statementMs),
+              store.parseQuery(tx, viewer.organizationId, text),
+            ])
+            return search(deps, tx, viewer, request, text, parsed)
           }
           return await transaction(deps.sql, work, 'read only')
         } catch (error) {
@@ -138,9 +142,10 @@ async function search(
   viewer: Viewer,
   request: SearchRequest,
   text: SearchText,
+  known: readonly ParsedQuery[],
 ): Promise<Results> {
   const { organizationId } = viewer
-  const parsed = (await store.parseQuery(tx, organizationId, text)).filter(({ query }) => query !== '')
+  const parsed = known.filter(({ query }) => query !== '')
   if (parsed.length === 0) return NOTHING
   const personId =
     request.personId === undefined ? undefined : await store.findPerson(tx, organizationId, request.personId)

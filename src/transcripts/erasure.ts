@@ -2,7 +2,7 @@
  * Erases a person from the transcripts of the recordings in which the person took part. The recording's actor then
  * rebuilds the search index and an automatic summary from the remaining text.
  */
-import { forgetFindings } from '../findings/service.ts'
+import { forgetFindings } from '../findings/save.ts'
 import { recordingMessages } from '../messages/recording.ts'
 import type { ErasureReach } from '../people/erasure.ts'
 import type { Json } from '../platform/db/pool.ts'

@@ -5,9 +5,9 @@
  * run repeatedly: it replaces what an earlier run left.
  */
 import type { LongHandler, LongTurn } from '../actors/types.ts'
-import { AnalyzerError } from '../analyze/analyzer.ts'
+import { AnalyzerError } from '../analyze/analyzer-error.ts'
 import type { Summarizer } from '../analyze/summarizer.ts'
-import { outdateRecording } from '../findings/service.ts'
+import { outdateRecording } from '../findings/save.ts'
 import { toAnalyze } from '../messages/insight.ts'
 import { passageMessages } from '../messages/passage.ts'
 import { findSummarized, saveSummary } from '../recordings/transcript.ts'

@@ -4,7 +4,7 @@
  * A transcript has no visibility of its own. The caller checks the visibility of its recording first.
  */
 
-import { forgetFindings } from '../findings/service.ts'
+import { forgetFindings } from '../findings/save.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { forgetSpeech } from '../search/forget.ts'
 import type { TranscriptType, Utterance } from './model.ts'

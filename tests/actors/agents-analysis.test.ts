@@ -1,9 +1,11 @@
-/** The first analysis of sessions with metered responses, from stored events to findings. */
+/** The analysis of metered responses, from stored events to qualitative signals. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
+import { AnalyzerError } from '../../src/analyze/analyzer-error.ts'
 import type { Analyzer, Subject } from '../../src/analyze/insight.ts'
+import { loadConfig } from '../../src/config.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import {
@@ -28,9 +30,9 @@ import { textWorkHere } from '../support/text-work.ts'
 
 let database: TestDatabase
 let application: TestApplication
-const deps = { newId, textWork: textWorkHere }
+const deps = { newId, config: loadConfig({}), textWork: textWorkHere }
 const ofSessions = sessionActor(deps)
-const builtIn = analysisActor(deps)
+const local = analysisActor(deps)
 
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -39,140 +41,151 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 /** Stores events in a new or known session and runs its actor. */
-async function processed(events: readonly TestEvent[], known?: string, owner = application): Promise<string> {
-  const id = known ?? (await createSession(database.sql, owner))
+async function processed(events: readonly TestEvent[], known?: string): Promise<string> {
+  const id = known ?? (await createSession(database.sql, application))
   await storeEvents(database.sql, id, events)
   await runSession(database.sql, ofSessions, id)
   return id
 }
-const analyse = (id: string, actor = builtIn) => runAnalysis(database.sql, actor, id)
+const analyse = (id: string, actor = local) => runAnalysis(database.sql, actor, id)
 const status = async (id: string) => (await sessionRow(database.sql, id)).processingStatus
 const kinds = async (id: string) =>
   (await signalRows(database.sql, id)).map(({ event, kind, rating }) => `${event} ${kind} ${rating}`)
 
-/** An analyser that does `meanwhile` and records each subject. */
-function scripted(meanwhile: (call: number) => Promise<void> | void) {
+/** An analyser that confirms the customer's last words, and records each request. `answer` runs first. */
+function scripted(answer: (subject: Subject, call: number) => Promise<void> | void) {
   const asked: Subject[] = []
   const analyzer: Analyzer = {
     name: 'scripted',
     version: '1',
-    async analyze(subjects) {
-      asked.push(...subjects)
-      await meanwhile(asked.length)
-      return subjects.map(() => ({
-        language: 'en',
-        supported: true,
-        outcome: 'unclear',
-        sentiment: 'neutral',
-        findings: [],
-      }))
+    async analyze([subject]) {
+      asked.push(subject!)
+      await answer(subject!, asked.length)
+      const index = subject!.said.findLastIndex(({ own }) => !own)
+      const finding = { kind: 'praise', tier: 'sure', confidence: 1, rating: 'positive' } as const
+      const findings = index < 0 ? [] : [{ ...finding, index, from: 0, to: 300 }]
+      return [{ language: 'en', supported: true, outcome: 'resolved', sentiment: 'positive', findings }]
     },
   }
-  return { asked, actor: analysisActor(deps, analyzer) }
+  return { asked, actor: analysisActor(deps, analyzer, false) }
+}
+const saidIn = ({ said }: Subject) => said.map(({ own, text }) => `${own ? 'agent' : 'customer'}: ${text}`)
+const subjectOf = async (id: string) => {
+  const rows = await database.sql`
+    select state, language, outcome, sentiment, analyzer_name as analyzer from insight_subject where session_id = ${id}`
+  return rows.map((row) => ({ ...row }))
 }
 
-test('a conversation gets findings with the words of the customer, and the session completes', async () => {
+test('a conversation gets findings and an outcome from the built-in analyser, and the session completes', async () => {
   const id = await processed([
     user(0, 'How do I export my invoices?'),
     assistant(1, 'Open the menu.'),
-    user(2, 'The export does not work.'),
+    user(2, 'The menu crashes, this is terrible.'),
     assistant(3, 'Use the button at the top.'),
-    user(4, 'Perfect, that worked!'),
+    user(4, 'Thank you, that worked!'),
     feedback(5, 'a3'),
   ])
   expect(await status(id)).toBe('processing')
   expect(await analyse(id)).toBe(1)
-  expect(await kinds(id)).toEqual(
-    expect.arrayContaining([
-      'u0 question null',
-      'u2 bug_report negative',
-      'u4 resolved_confirmation positive',
-      'f5 message_feedback positive',
-    ]),
-  )
-  const bug = (await signalRows(database.sql, id)).find(({ kind }) => kind === 'bug_report')
-  expect(bug).toMatchObject({
+  expect(await kinds(id)).toEqual([
+    'u0 question null',
+    'u2 bug_report negative',
+    'u2 complaint negative',
+    'u4 resolved_confirmation positive',
+    'f5 message_feedback positive',
+  ])
+  const signals = await signalRows(database.sql, id)
+  expect(signals.find(({ kind }) => kind === 'complaint')).toMatchObject({
     source: 'qualitative_inference',
     target: 'a1',
     participant: 'anna',
-    comment: 'The export does not work.',
   })
+  expect(await subjectOf(id)).toEqual([
+    { state: 'analyzed', language: 'en', outcome: 'resolved', sentiment: 'positive', analyzer: 'builtin' },
+  ])
   expect(await status(id)).toBe('completed')
 })
 
-test('the analyser gets the whole conversation, without messages that nobody reads', async () => {
+test('the analyser reads what the customer and the agent said, in order, without tool calls', async () => {
   const { asked, actor } = scripted(() => {})
   const id = await processed([
     user(0, 'first'),
-    user(1, 'second'),
-    assistant(2, 'one'),
-    { ...assistant(3), id: 't3', body: { content: [{ type: 'tool_use' }] } },
-    user(4, 'still'),
-    assistant(5, 'two'),
+    assistant(1, 'one'),
+    { ...assistant(2), id: 't2', body: { content: [{ type: 'tool_use' }] } },
+    { ...user(3), body: { content: [{ type: 'text', text: 'in parts' }] } },
+    { ...user(4, 'not finished'), final: false },
+    { ...user(5), type: 'tool_result' },
+    assistant(6, 'two'),
   ])
   await analyse(id, actor)
-  expect(asked[0]?.said.map(({ own, text }) => `${own ? '<' : '>'} ${text}`)).toEqual([
-    '> first',
-    '> second',
-    '< one',
-    '> still',
-    '< two',
-  ])
+  expect(asked.map(saidIn)).toEqual([['customer: first', 'agent: one', 'customer: in parts', 'agent: two']])
 })
 
-test('of a long conversation the first message and the newest 200 are read', async () => {
+test('of a long session the first 40 and the newest 160 messages are read', async () => {
   const { asked, actor } = scripted(() => {})
-  const id = await processed(
-    Array.from({ length: 150 }, (_, n) => [
-      user(2 * n, `u${2 * n}`),
-      assistant(2 * n + 1, `a${2 * n + 1}`),
-    ]).flat(),
-  )
-  await analyse(id, actor)
-  const texts = asked[0]?.said.map(({ text }) => text) ?? []
-  expect([texts.length, texts[0], texts[1], texts.at(-1)]).toEqual([201, 'u0', 'u100', 'a299'])
+  const events = Array.from({ length: 300 }, (_, n) => (n % 2 ? assistant(n, `m${n}`) : user(n, `m${n}`)))
+  await analyse(await processed(events), actor)
+  const numbers = asked[0]!.said.map(({ text }) => Number(text.slice(1)))
+  expect(numbers).toEqual(events.map((_, n) => n).filter((n) => n < 40 || n >= 140))
 })
 
-test('a later message of the customer has the conversation analysed again, without a new unit', async () => {
-  const id = await processed([user(0, 'Hello'), assistant(1)])
+test('a later message has the conversation analysed again, without a new unit', async () => {
+  const id = await processed([user(0, 'hello'), assistant(1)])
   await analyse(id)
   expect([await kinds(id), await status(id)]).toEqual([[], 'completed'])
-  await processed([user(2, 'The export does not work.')], id)
+  await processed([user(2, 'The app crashes when I save.')], id)
   expect(await status(id)).toBe('processing')
   await analyse(id)
-  expect(await kinds(id)).toContain('u2 bug_report negative')
+  expect(await kinds(id)).toEqual(['u2 bug_report negative'])
   expect(await ledger(database.sql, id)).toEqual(['a1'])
 })
 
-test('a finding keeps its id while the conversation has its kind, and goes with the words', async () => {
-  const id = await processed([user(0, 'Hello'), assistant(1), user(2, 'The export does not work.')])
+test('after a revision new findings replace the old ones, and a finding of the same kind keeps its id', async () => {
+  const id = await processed([user(0, 'Saving crashes.'), assistant(1), user(2, 'It is terrible.')])
   await analyse(id)
-  const [before] = (await signalRows(database.sql, id)).filter(({ kind }) => kind === 'bug_report')
-  await processed([{ ...user(2, 'The import does not work.'), revision: 2 }], id)
+  const before = await signalRows(database.sql, id)
+  expect(before.map(({ kind }) => kind)).toEqual(['bug_report', 'complaint'])
+  await processed([{ ...user(2, 'Thanks, that worked!'), revision: 2 }], id)
   await analyse(id)
-  const [after] = (await signalRows(database.sql, id)).filter(({ kind }) => kind === 'bug_report')
-  expect(after).toMatchObject({ id: before!.id, comment: 'The import does not work.', revision: 2 })
-  await processed([{ ...user(2, 'Good morning.'), revision: 3 }], id)
-  await analyse(id)
-  expect(await kinds(id)).toEqual([])
+  const after = await signalRows(database.sql, id)
+  expect(after.map(({ kind, revision }) => [kind, revision])).toEqual([
+    ['bug_report', 1],
+    ['resolved_confirmation', 2],
+  ])
+  expect(after[0]?.id).toBe(before[0]?.id)
+  expect(await ledger(database.sql, id)).toEqual(['a1'])
 })
 
-test('a conversation that changes while it is analysed is analysed again', async () => {
+test('findings of an older version are replaced', async () => {
+  const id = await processed([user(0, 'Saving crashes.'), assistant(1)])
+  await database.sql`
+    insert into agent_signal (id, organization_id, application_id, session_id, source, kind, external_event_id, sequence,
+      revision, occurred_at)
+    select ${newId()}, organization_id, application_id, id, 'qualitative_inference', 'unresolved', 'a1', 1, 1, now()
+    from agent_session where id = ${id}`
+  await analyse(id)
+  expect(await kinds(id)).toEqual(['u0 bug_report negative'])
+})
+
+test('a message that changes while it is analysed is not quoted, and is analysed again', async () => {
   let id = ''
-  const { asked, actor } = scripted(async (call) => {
-    if (call === 1) await processed([{ ...assistant(1, 'Newer.'), revision: 2 }], id)
+  const { asked, actor } = scripted(async (_, call) => {
+    if (call === 1) await processed([{ ...user(2, 'Newer.'), revision: 2 }], id)
   })
-  id = await processed([user(0), assistant(1, 'Older.'), assistant(2)])
-  expect(await analyse(id, actor)).toBeGreaterThan(1)
-  expect(asked.map(({ said }) => said[1]?.text).slice(0, 2)).toEqual(['Older.', 'Newer.'])
+  id = await processed([user(0), assistant(1), user(2, 'Older.')])
+  expect(await analyse(id, actor)).toBe(2)
+  expect(asked.map((subject) => saidIn(subject).at(-1))).toEqual(['customer: Older.', 'customer: Newer.'])
+  expect((await signalRows(database.sql, id)).map(({ comment, revision }) => [comment, revision])).toEqual([
+    ['Newer.', 2],
+  ])
   expect(await status(id)).toBe('completed')
 })
 
 test('the responses of a long session are closed page by page', async () => {
+  const { asked, actor } = scripted(() => {})
   const id = await processed(Array.from({ length: 120 }, (_, sequence) => assistant(sequence)))
-  expect(await analyse(id)).toBeGreaterThan(2)
-  const states = await responseStates(database.sql, id)
-  expect(states.filter((state) => state.endsWith(' analyzed'))).toHaveLength(120)
+  expect(await analyse(id, actor)).toBe(3)
+  expect(asked).toHaveLength(3)
   expect(await status(id)).toBe('completed')
 })
 
@@ -182,23 +195,19 @@ test('an open session that waits at a gap stays pending after all its processed 
   expect(await status(id)).toBe('pending')
 })
 
-test('a failure of the analyser fails the turn and writes nothing', async () => {
+test('a temporary failure of the analyser fails the turn and writes nothing', async () => {
   const { actor } = scripted(() => {
-    throw new Error('busy')
+    throw new AnalyzerError('busy', true)
   })
   const id = await processed([user(0), assistant(1)])
-  const outcome = await analyse(id, actor).then(
-    () => 'done',
-    (error: Error) => error.message,
-  )
-  expect(outcome).toBe('busy')
+  await expect(analyse(id, actor)).rejects.toThrow('busy')
   expect(await responseStates(database.sql, id)).toEqual(['a1 metered'])
   expect(await status(id)).toBe('processing')
 })
 
 test('giving up marks one page as failed, and the analysis of the rest goes on', async () => {
   const id = await processed(Array.from({ length: 60 }, (_, sequence) => assistant(sequence)))
-  expect(await giveUpAnalysis(database.sql, builtIn, id)).toMatchObject([
+  expect(await giveUpAnalysis(database.sql, local, id)).toMatchObject([
     { key: `analysis:${id}`, type: 'analyze' },
   ])
   const states = await responseStates(database.sql, id)
@@ -208,15 +217,18 @@ test('giving up marks one page as failed, and the analysis of the rest goes on',
   expect(await status(id)).toBe('failed')
 })
 
-test('where content is not captured, nothing is analysed', async () => {
-  const owner = await createApplication(database.sql)
-  const id = await processed([user(0, 'The export does not work.'), assistant(1)], undefined, owner)
-  await database.sql`
-    update agent_application_settings set settings = settings || '{"captureContent": false}'
-    where application_id = ${owner.applicationId}`
-  const { asked, actor } = scripted(() => {})
+test('a refused conversation fails at once, and a revision is analysed again', async () => {
+  const { actor } = scripted((_, call) => {
+    if (call === 1) throw new AnalyzerError('refused', false)
+  })
+  const id = await processed([user(0), assistant(1)])
   await analyse(id, actor)
-  expect([asked, await kinds(id)]).toEqual([[], []])
+  expect(await responseStates(database.sql, id)).toEqual(['a1 failed'])
+  expect(await status(id)).toBe('failed')
+  expect(await subjectOf(id)).toMatchObject([{ state: 'failed', outcome: null }])
+  await processed([{ ...assistant(1, 'Better.'), revision: 2 }], id)
+  await analyse(id, actor)
+  expect(await status(id)).toBe('completed')
 })
 
 test('a session that is deleted during its analysis leaves no rows', async () => {
@@ -227,5 +239,4 @@ test('a session that is deleted during its analysis leaves no rows', async () =>
   id = await processed([user(0), assistant(1)])
   await analyse(id, actor)
   expect(await signalRows(database.sql, id)).toEqual([])
-  expect(await database.sql`select from insight_subject where session_id = ${id}`).toHaveLength(0)
 })

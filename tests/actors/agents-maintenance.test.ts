@@ -117,6 +117,7 @@ test('deleting a session leaves only its units in the ledger', async () => {
     'agent_session',
     'agent_signal',
     'agent_usage',
+    'insight_subject',
   ])
   const before = await rowsOf(other)
   const deleted = await transaction(sql, (tx) => deleteSessions(tx, application.organizationId, [id]))

@@ -1,7 +1,7 @@
 /** After a transcript is complete, search finds it and a summary is made. Real workers, real HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type LongTurn, NO_ORGANIZATION } from '../../src/actors/types.ts'
-import { AnalyzerError } from '../../src/analyze/analyzer.ts'
+import { AnalyzerError } from '../../src/analyze/analyzer-error.ts'
 import type { Passage, Summarizer } from '../../src/analyze/summarizer.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'

@@ -122,7 +122,8 @@ async function converse(agent: Agent, isContentRedacted: boolean): Promise<reado
   ])
   expect(revisions.body.data).toHaveLength(2)
   const sources = new Set(signals.body.data.map(({ source }: { readonly source: string }) => source))
-  expect(sources).toEqual(new Set(isContentRedacted ? [EXPLICIT] : [EXPLICIT, 'qualitative_inference']))
+  expect(sources).toContain(EXPLICIT)
+  if (!isContentRedacted) expect(sources).toContain('qualitative_inference')
   return [...answers, session, signals, revisions]
 }
 

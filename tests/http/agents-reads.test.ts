@@ -54,6 +54,8 @@ test('a session has its ids, state, context and progress', async () => {
     context: { surface: 'widget', environment: 'staging' },
     environment: 'staging',
     participants,
+    outcome: null,
+    sentiment: null,
     processedThroughSequence: 4,
     gapsPermanentThrough: 3,
     createdAt: '2026-01-02T03:04:05.678Z',

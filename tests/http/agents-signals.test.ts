@@ -22,7 +22,7 @@ test('every signal filter narrows the list, alone and together', async () => {
   const negative = await application.signal(session, { rating: 'negative', ...at('2026-01-02T00:00:00Z') })
   const inferred = await application.signal(other, {
     source: 'qualitative_inference',
-    kind: 'user_sentiment',
+    kind: 'complaint',
     rating: 'negative',
     ...at('2026-01-03T00:00:00Z'),
   })
@@ -32,7 +32,7 @@ test('every signal filter narrows the list, alone and together', async () => {
   expect(await list('&source=qualitative_inference')).toEqual([inferred])
   expect(await list('&rating=positive')).toEqual([positive])
   expect(await list('&rating=negative')).toEqual([inferred, negative])
-  expect(await list('&kind=user_sentiment')).toEqual([inferred])
+  expect(await list('&kind=complaint')).toEqual([inferred])
   expect(await list(`&sessionId=${other.toUpperCase()}`)).toEqual([inferred])
   expect(await list('&createdAfter=2026-01-02T00:00:00Z')).toEqual([inferred, negative])
   expect(await list('&createdBefore=2026-01-02T00:00:00Z')).toEqual([positive])
@@ -66,6 +66,9 @@ test('a signal names its session, its event, its target and its comment', async 
     rating: 'positive',
     labels: ['accurate'],
     comment: 'Thanks',
+    confidence: null,
+    evidence: null,
+    analyzer: null,
     externalEventId: 'f1',
     targetEventExternalId: 'm2',
     sequence: 3,
@@ -133,7 +136,7 @@ test.each([
   'sessionId=x',
   'limit=101',
   'status=open',
-  'kind=resolved&kind=unresolved',
+  'kind=praise&kind=complaint',
   'kind=nope',
 ])('the list of signals refuses the query %s with 400', async (query) => {
   expect((await get(`${SIGNALS}?${query}`)).status).toBe(400)

@@ -132,11 +132,11 @@ describe('a session file', () => {
   })
 
   test.each([
-    ['hello\nworld\n', 'unsupported_session_format', {}],
-    ['{"a":1}\n'.repeat(500), 'unsupported_session_format', {}],
-    [`{"type":"progress","sessionId":"s"}\n`, 'coding_session_empty', {}],
-    ['{"kind":"dance"}\n', 'coding_session_empty', { format: 'normalized' }],
-  ])('%j fails: %s', async (text, errorCode, members) => {
+    ['plain text', 'hello\nworld\n', 'unsupported_session_format', {}],
+    ['lines of an unknown format', '{"a":1}\n'.repeat(500), 'unsupported_session_format', {}],
+    ['lines without a message', `{"type":"progress","sessionId":"s"}\n`, 'coding_session_empty', {}],
+    ['no known event', '{"kind":"dance"}\n', 'coding_session_empty', { format: 'normalized' }],
+  ])('with %s fails', async (_, text, errorCode, members) => {
     const upload = await uploadSessionFile(tenant.user, text, members)
     expect(upload).toMatchObject({ phase: 'failed', errorCode, session: null })
     const bound = await tenant.user.post(SESSIONS, { format: 'normalized', uploadId: upload.uploadId })

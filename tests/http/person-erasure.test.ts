@@ -1,8 +1,11 @@
 /** After a person is erased, no table names them and retries restore nothing. Erasure survives the end of its process. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createRuntime } from '../../src/actors/runtime.ts'
+import { readConversations } from '../../src/agents/analysis/conversation.store.ts'
+import { replaceFindings } from '../../src/agents/analysis/findings.store.ts'
 import { closeResponses, readPending } from '../../src/agents/analysis/store.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
+import { newId } from '../../src/platform/ids.ts'
 import {
   type Agent,
   assistantMessage,
@@ -226,7 +229,7 @@ test('an analysis that read the conversation before is discarded', async () => {
   const { organizationId, applicationId } = agent
   const sessionId = await insertSession(sql, organizationId, applicationId)
   const participants = JSON.stringify([{ externalId: 'z', email: EMAIL }])
-  await sql`update agent_session set participants = ${participants}::text::jsonb where id = ${sessionId}`
+  await sql`update agent_session set participants = ${participants}::text::jsonb, watermark = 1 where id = ${sessionId}`
   await sql`
     insert into agent_event (organization_id, session_id, external_event_id, sequence, revision, type, final, occurred_at,
       body, fingerprint, settings_version)
@@ -236,11 +239,33 @@ test('an analysis that read the conversation before is discarded', async () => {
     insert into agent_response (organization_id, application_id, session_id, external_event_id, sequence, revision, state)
     values (${organizationId}, ${applicationId}, ${sessionId}, 'a1', 1, 1, 'metered')`
   const asked = (await readPending(sql, [sessionId], 10)).get(sessionId) ?? []
+  const [message] = (await readConversations(sql, [sessionId])).get(sessionId) ?? []
   await erase(id)
   await transaction(sql, async (tx) => {
     const answered = asked.map((response) => ({ ...response, state: 'analyzed' as const }))
     expect([asked.length, (await closeResponses(tx, answered)).size]).toEqual([1, 0])
-    expect((await readPending(tx, [sessionId], 10)).get(sessionId)).toHaveLength(1)
+    const scope = { organizationId, applicationId, sessionId }
+    const finding = (bodyHash = '') => ({
+      kind: 'praise',
+      rating: 'positive',
+      comment: 'Hello Zephyrine',
+      confidence: 1,
+      tier: 'sure',
+      shown: true,
+      language: 'en',
+      analyzerName: 'builtin',
+      analyzerVersion: '1',
+      externalEventId: 'a1',
+      targetEventExternalId: null,
+      participantExternalId: null,
+      bodyHash,
+    })
+    await replaceFindings(tx, newId, [{ scope, rows: [finding(message?.bodyHash)] }])
+    expect(await tx`select 1 from agent_signal where session_id = ${sessionId}`).toEqual([] as never)
+    const [now] = (await readConversations(tx, [sessionId])).get(sessionId) ?? []
+    expect(now?.content).toBe('Hello [erased]')
+    await replaceFindings(tx, newId, [{ scope, rows: [finding(now?.bodyHash)] }])
+    expect(await tx`select 1 from agent_signal where session_id = ${sessionId}`).toHaveLength(1)
   })
 })
 

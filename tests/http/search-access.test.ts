@@ -137,6 +137,16 @@ test('a similar word is only found where the caller may see it', async () => {
   expect(await searchOf(outsider.client, 'gyroscpoe')).toMatchObject({ matches: 0, is_corrected: false })
 })
 
+test('an organization with the same mark before its words finds nothing of another one', async () => {
+  const other = server.as({ apiKey: stranger.apiKey })
+  await createRecord(other, await createSource(other), { fields: [field({ value: 'our kaleidoscope' })] })
+  await until(other, 'kaleidoscope', 1)
+  await server.database.sql`
+    update search_passage set document = search_document(${tenant.organizationId}, 'english', 'our kaleidoscope')
+    where organization_id = ${stranger.organizationId}`
+  expect(await searchOf(key, 'kaleidoscope')).toMatchObject({ matches: 0, data: [] })
+})
+
 describe('hidden matches', () => {
   test('leave room for visible ones, however many are newer', async () => {
     const [ada] = users as [(typeof users)[0]]

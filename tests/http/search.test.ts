@@ -261,6 +261,16 @@ describe('follows', () => {
     expect((await found(`${word} closed`)).data).toEqual([])
   })
 
+  test('the time of a recording, and its new transcript', async () => {
+    const word = unique()
+    const call = await createRecording(key, { transcript: [utterance(0, 1, 0, word)] })
+    await untilFound(word)
+    expect((await found(word, '&until=2021-01-01T00:00:00Z')).data).toEqual([])
+    const { status } = await key.patch(`${RECORDINGS}/${call.id}`, { startedAt: '2020-01-01T00:00:00Z' })
+    expect(status).toBe(200)
+    await untilFound(word, 1, '&until=2021-01-01T00:00:00Z')
+  })
+
   test('deleted feedback and recordings', async () => {
     const word = unique()
     const source = await createSource(key)

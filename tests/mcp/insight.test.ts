@@ -249,7 +249,7 @@ describe('get-insights', () => {
   test.each([
     [{ by: ['week'] }, [{ keys: { week: '2026-03-02' }, count: 3 }]],
     [{ by: ['kind'], filters: { rating: 'positive' } }, [{ keys: { kind: 'message_feedback' }, count: 1 }]],
-    [{ by: ['kind'], filters: { kind: 'resolved' } }, []],
+    [{ by: ['kind'], filters: { kind: 'praise' } }, []],
     [{ by: ['agentKey'], filters: { agentKey: 'restricted' } }, []],
     [
       { metric: 'sessions', by: ['agentKey', 'status'] },

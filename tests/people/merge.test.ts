@@ -202,6 +202,40 @@ test('a large merge answers at once, and the rest moves in the background', asyn
   }
 })
 
+test('a person who is erased while a merge moves is erased with all that is not moved yet', async () => {
+  const alone = await startTestServer()
+  try {
+    const own = await openAgent(alone)
+    const client = alone.as({ apiKey: own.tenant.apiKey })
+    const kept = await putPerson(client, { email: 'kept@example.com' })
+    const other = await putPerson(client, { email: 'other@example.com' })
+    const sourceId = await createSource(client)
+    const { sql } = alone.database
+    await sql`
+      insert into feedback_record (organization_id, feedback_source_id, person_id, display_ts, fields)
+      select ${own.organizationId}, ${sourceId}, ${other.id}, now(), '[]' from generate_series(1, 1500)`
+    expect((await client.post(`${PEOPLE}/${kept.id}/merge`, { personId: other.uuid })).status).toBe(200)
+    const timeline = await client.get(`${PEOPLE}/${kept.id}/timeline?limit=50`)
+    expect(timeline.body.data).toHaveLength(50)
+    expect((await client.delete(`${PEOPLE}/${other.uuid}`)).body.erased).toMatchObject({
+      feedbackRecords: 1_500,
+    })
+    expect((await sql`select from person`).count + (await sql`select from feedback_record`).count).toBe(0)
+    expect((await sql`select from person_alias`).count).toBe(0)
+    // The actor of the merge finds nothing to do.
+    const actors = alone.features.actors.filter(({ kind }) => kind === 'person_merge')
+    const runtime = createRuntime(alone.deps, actors, {})
+    await runtime.start()
+    await eventually(
+      async () => (await sql`select from actor_message where key like 'person_merge:%'`).count === 0,
+    )
+    await runtime.stop(5_000)
+    expect((await sql`select from actor_dead_letter`).count).toBe(0)
+  } finally {
+    await alone.stop()
+  }
+})
+
 test('merges in circles while everything arrives: one person is left, and nothing is lost', async () => {
   const people = [await person(), await person(), await person()]
   const [a, b, c] = people

@@ -77,6 +77,25 @@ test('quotes the person on every channel, with signals', async () => {
       ],
     },
   )
+  // Findings of other channels, one of them kept from lists.
+  const { sql } = server.database
+  for (const [name, shown] of [
+    ['complaint', true],
+    ['praise', false],
+  ] as const)
+    await sql`
+      insert into agent_signal (id, organization_id, source, kind, rating, comment, occurred_at, channel, feedback_record_id, shown)
+      values (${newId()}, ${agent.organizationId}, 'qualitative_inference', ${name}, 'negative', 'slow', '2026-01-01T00:00:00Z',
+        'feedback', ${record.id}, ${shown})`
+  for (const [kind, speaker] of [
+    ['complaint', grace.id],
+    ['question', null],
+  ])
+    await sql`
+      insert into agent_signal (id, organization_id, source, kind, rating, comment, occurred_at, channel, recording_id, start_sec,
+        person_id)
+      values (${newId()}, ${agent.organizationId}, 'qualitative_inference', ${kind}, 'negative', 'money back',
+        '2026-01-02T00:00:02Z', 'recording', ${recording.id}, 2, ${speaker})`
   const { body } = await eventually(async () => {
     const page = await pageOf(grace.uuid)
     return page.body.data.length === 3 && page
@@ -119,7 +138,7 @@ test('quotes the person on every channel, with signals', async () => {
         startSec: 2,
         path: `/v3/rest/recordings/${recording.id}`,
         said: [{ text: 'I want my money back.', messageId: null, startSec: 2, occurredAt: null }],
-        signals: [],
+        signals: [expect.objectContaining({ kind: 'complaint', comment: 'money back' })],
       },
       {
         channel: 'feedback',
@@ -130,7 +149,7 @@ test('quotes the person on every channel, with signals', async () => {
         startSec: null,
         path: `/v3/rest/feedback-sources/${sourceId}/records/${record.id}`,
         said: [{ text: 'The export is slow.', messageId: null, startSec: null, occurredAt: null }],
-        signals: [],
+        signals: [expect.objectContaining({ kind: 'complaint', comment: 'slow' })],
       },
     ],
     limit: 20,

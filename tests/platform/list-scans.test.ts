@@ -65,7 +65,7 @@ async function load(): Promise<void> {
     )
     select gen_random_uuid(), ${organizationId}, ${applicationId}, s.id,
       case when ${rare} then 'qualitative_inference' else 'explicit_feedback' end,
-      case when ${rare} then 'unresolved' else 'message_feedback' end,
+      case when ${rare} then 'complaint' else 'message_feedback' end,
       case when ${rare} then 'negative' else 'positive' end, 'e', 1, 1, at, at
     from ${moments}
     join agent_session s on s.organization_id = ${organizationId} and s.external_session_id = 'chat-' || n`
@@ -130,7 +130,7 @@ describe.each([
   [`${SESSIONS}?environment=staging&agentKey=busy`],
   [`${SESSIONS}?environment=staging&since=2026-01-01T00:00:00Z`],
   [`${SIGNALS}?source=qualitative_inference`],
-  [`${SIGNALS}?kind=unresolved`],
+  [`${SIGNALS}?kind=complaint`],
   [`${SIGNALS}?rating=negative&agentKey=busy`],
   [`${SIGNALS}?rating=negative&since=2026-01-01T00:00:00Z`],
   [`${RECORDINGS}?source=crm`],

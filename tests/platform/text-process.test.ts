@@ -129,12 +129,14 @@ test('threads share the processes; the jobs of a thread end with it', async () =
 test('the real process does its jobs and ends with its parent', async () => {
   const real = createTextProcesses()
   processes.push(real)
-  const said = [{ own: false, text: 'The export does not work. 😀' }]
-  const [insight] = await real.run(
-    'insight',
-    { subjects: [{ channel: 'feedback', said }], tier: 'rules' },
-    signal,
-  )
+  const subject = {
+    channel: 'conversation' as const,
+    said: [
+      { own: true, text: 'Use the menu.' },
+      { own: false, text: 'I did, and the app still crashes. 😀' },
+    ],
+  }
+  const [insight] = await real.run('insight', { subjects: [subject], tier: 'rules' }, signal)
   expect(insight?.findings.map(({ kind }) => kind)).toContain('bug_report')
   const child = Bun.spawn([process.execPath, CLI, '__text-process'], { stdin: 'pipe', stdout: 'ignore' })
   child.stdin.end()

@@ -171,7 +171,7 @@ export async function runAnalysis(sql: Sql, definition: ActorDefinition, session
       step: inTransaction,
       finish: inTransaction,
     })
-    if (!newMessages.some(({ key }) => key.startsWith('analysis:'))) return turns
+    if (newMessages.length === 0) return turns
   }
 }
 

@@ -1,7 +1,7 @@
 /** Summaries: the built-in summariser, and the one behind an OpenAI-compatible server against a real HTTP server. */
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { AnalyzerError } from '../../src/analyze/analyzer.ts'
+import { AnalyzerError } from '../../src/analyze/analyzer-error.ts'
 import { createSummarizer } from '../../src/analyze/create.ts'
 import { pickSentences } from '../../src/analyze/sentences.ts'
 import type { Passage } from '../../src/analyze/summarizer.ts'

@@ -4,6 +4,10 @@
  */
 import { describe, expect, test } from 'bun:test'
 import { join, resolve } from 'node:path'
+import {
+  conversationOf as conversationOfSession,
+  findingsOf as findingsOfSession,
+} from '../../src/agents/analysis/conversation.rules.ts'
 import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
 import { compileRedaction } from '../../src/agents/events/redaction.ts'
 import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
@@ -19,9 +23,11 @@ import { isQuestion } from '../../src/analyze/builtin/questions.rules.ts'
 import { readSubject, wordsOfCustomer } from '../../src/analyze/builtin/reading.rules.ts'
 import { contentOf, createRepeatDetector } from '../../src/analyze/builtin/repeats.rules.ts'
 import { KINDS } from '../../src/analyze/insight.ts'
+import { partsOf } from '../../src/analyze/parts.rules.ts'
+import { findQuotation } from '../../src/analyze/quotation.rules.ts'
 import { pickSentences } from '../../src/analyze/sentences.ts'
 import { splitAll, splitSentences } from '../../src/analyze/split.ts'
-import { abridge, MAX_TEXT, textOf } from '../../src/analyze/text.ts'
+import { abridge, boundTokens, MAX_TEXT, quote, textOf } from '../../src/analyze/text.ts'
 import { passageOf } from '../../src/assistant/passage.rules.ts'
 import { toSections } from '../../src/assistant/sections.rules.ts'
 import { termsOf } from '../../src/assistant/terms.rules.ts'
@@ -39,6 +45,7 @@ import { readPages } from '../../src/content/page.rules.ts'
 import { parseColumnMap, useOfColumn } from '../../src/feedback/mapping.rules.ts'
 import { createJudge } from '../../src/feedback/row.rules.ts'
 import { checkValue } from '../../src/feedback/rules.ts'
+import { resultOf } from '../../src/findings/finding.rules.ts'
 import { partOf } from '../../src/http/byte-range.ts'
 import { clientIp } from '../../src/http/client-ip.ts'
 import { integerId, moment } from '../../src/http/parameters.ts'
@@ -165,6 +172,35 @@ const everyKindOf = (text: string) =>
     KINDS.filter((kind) => hasKind(kind, clause, { channel: 'conversation', isAnswered: true }, [ENGLISH])),
   )
 
+/** Messages of a session. */
+const rowsOf = (text: string) =>
+  conversationOf(text).said.map(({ own, text: content }, sequence) => ({
+    sessionId: '',
+    externalEventId: `${sequence}`,
+    sequence,
+    own,
+    content,
+    participantExternalId: null,
+    bodyHash: '',
+  }))
+const BUILT_IN = { name: 'builtin', version: '1' }
+const QUOTED = {
+  kind: 'praise',
+  tier: 'sure',
+  confidence: 1,
+  rating: null,
+  index: 0,
+  from: 0,
+  to: MAX_TEXT,
+} as const
+const EVERYTHING = {
+  language: null,
+  supported: true,
+  outcome: null,
+  sentiment: 'neutral',
+  findings: [QUOTED],
+} as const
+
 const NO_COLUMNS = { externalId: null, email: null, timestamp: null, columns: new Map() }
 
 /** By file below `src`, then by function. */
@@ -212,6 +248,10 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       },
     },
   },
+  'analyze/parts.rules.ts': { partsOf: { length: 800_000, read: (text) => partsOf(conversationOf(text)) } },
+  'analyze/quotation.rules.ts': {
+    findQuotation: { length: MAX_TEXT, read: (text) => findQuotation(`${text}a`, text.slice(-400)) },
+  },
   'analyze/sentences.ts': {
     pickSentences: {
       length: MAX_TRANSCRIPT_CHARACTERS,
@@ -224,7 +264,20 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   },
   'analyze/text.ts': {
     textOf: { length: EVENT, read: (text) => textOf([{ text }, { parts: [text] }]) },
+    boundTokens: { length: EVENT, read: boundTokens },
+    quote: { length: MAX_UTTERANCE_CHARACTERS, read: quote },
     abridge: { length: 100_000, read: (text) => abridge(text, 600) },
+  },
+  'agents/analysis/conversation.rules.ts': {
+    conversationOf: { length: 640_000, read: (text) => conversationOfSession(rowsOf(text)) },
+    findingsOf: {
+      length: 640_000,
+      read: (text) =>
+        findingsOfSession(conversationOfSession(rowsOf(text)), resultOf(EVERYTHING, [text], BUILT_IN)),
+    },
+  },
+  'findings/finding.rules.ts': {
+    resultOf: { length: MAX_TEXT, read: (text) => resultOf(EVERYTHING, [text], BUILT_IN) },
   },
   'agents/events/fingerprint.ts': {
     prepareEvent: {
@@ -622,6 +675,8 @@ function attempt(read: () => unknown): void {
 
 /** Exported functions of files of rules that read no text, or only what was checked before, or hand it on to one that is here. */
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
+  'findings/reconcile.rules.ts': ['reconcile', 'rowOf'],
+  'findings/source.rules.ts': ['itemsOfFields', 'itemsOfSpeech'], // texts go through textOf
   'analyze/builtin/combine.rules.ts': ['combine', 'scoreOf'],
   'analyze/builtin/head.rules.ts': [
     'applyHead',

@@ -1,54 +1,72 @@
 /**
- * The actor that analyses a session as soon as it has metered responses: the first pass. It reads the bounded conversation, has it
- * analysed by rules outside of any transaction, and stores the findings. The full analysis follows in the background
- * (`src/findings/actor.ts`).
+ * The actor that analyses sessions. It reads a page of metered responses and the conversation around them, asks the analyser outside of
+ * any transaction, and stores the findings as signals and the outcome of the session.
  *
- * A turn closes one page of responses. If responses are left, or arrived in the meantime, the actor sends itself another message. It
- * decides this under the session's row lock. Every transaction that adds responses holds the same lock, so no response is missed.
+ * A turn handles one page of responses and looks at the whole conversation. If responses are left, or arrived in the meantime, the
+ * actor sends itself another message. It decides this under the session's row lock. Every transaction that adds responses holds the
+ * same lock, so no response is missed.
  *
- * Sessions share turns: one statement reads for all of them, and one transaction writes for all of them.
+ * With the built-in analyser sessions share turns: one statement reads for all of them, and one transaction writes for all of them. A
+ * model server takes one conversation at a time, so each session then has its own turn.
  */
 import { defineActor } from '../../actors/declaration.ts'
-import type { ActorDefinition, GroupTurn, LongTurn, Message, Send } from '../../actors/types.ts'
-import { createBuiltInAnalyzer } from '../../analyze/builtin/builtin.ts'
-import type { Analyzer } from '../../analyze/insight.ts'
+import type { ActorDefinition, GroupTurn, LongHandler, LongTurn, Message, Send } from '../../actors/types.ts'
+import { AnalyzerError } from '../../analyze/analyzer-error.ts'
+import { createAnalyzer } from '../../analyze/create.ts'
+import type { Analyzer, Insight } from '../../analyze/insight.ts'
 import type { Deps } from '../../container.ts'
-import { type Analyzed, analyzeSources, readConversations, saveInsights } from '../../findings/service.ts'
+import { type Result, resultOf } from '../../findings/finding.rules.ts'
+import { saveSessionResults } from '../../findings/service.ts'
 import { analysisMessages } from '../../messages/analysis.ts'
-import { toAnalyze } from '../../messages/insight.ts'
 import type { Tx } from '../../platform/db/pool.ts'
+import type { NewId } from '../../platform/ids.ts'
 import { lockSessions, saveProcessingStatuses } from '../sessions/progress.store.ts'
 import { analyzeMessage, isTerminal } from '../sessions/session.rules.ts'
 import { processingStatusOf } from '../sessions/turn.rules.ts'
+import { type Conversation, conversationOf, findingsOf } from './conversation.rules.ts'
+import { readConversations } from './conversation.store.ts'
+import { replaceFindings } from './findings.store.ts'
 import { closeResponses, type PendingResponse, readPending, readProcessingStates } from './store.ts'
 
 /** Responses that a turn reads of one session. */
 const PAGE = 50
-/** Responses of all sessions of a turn. */
+/** Responses of all sessions of a turn. It bounds the memory of a turn with many long sessions. */
 const PAGE_TOGETHER = 128
 
-type AnalysisDeps = Pick<Deps, 'newId' | 'textWork'>
+type AnalysisDeps = Pick<Deps, 'config' | 'newId' | 'textWork'>
 
-/** A page of a session's responses. */
+/** A page of a session's responses, and what was said in the session. */
 interface Page {
   readonly sessionId: string
   readonly pending: readonly PendingResponse[]
   /** True where there may be more responses. */
   readonly full: boolean
+  readonly conversation: Conversation
 }
 
-/** The actor that analyses sessions with metered responses. */
+interface Outcome {
+  readonly state: 'analyzed' | 'failed'
+  /** Null where the analyser refused the conversation. */
+  readonly result: Result | null
+}
+
+/** The actor that analyses sessions. `together`: the analyser takes many conversations at once. */
 export function analysisActor(
   deps: AnalysisDeps,
-  analyzer: Analyzer = createBuiltInAnalyzer(deps.textWork, 'rules'),
+  analyzer: Analyzer = createAnalyzer(deps.config, deps.textWork),
+  together = deps.config.analyze === null,
 ): ActorDefinition {
-  const together = (turn: GroupTurn) => analyze(deps, analyzer, turn)
-  const alone = (turn: LongTurn) =>
-    together({ ...partsOf(turn), messages: [turn.message], organizations: [turn.organization] })
+  const alone: LongHandler = (turn) =>
+    analyze(deps, analyzer, {
+      ...partsOf(turn),
+      messages: [turn.message],
+      organizations: [turn.organization],
+    })
+  const shared = (turn: GroupTurn) => analyze(deps, analyzer, turn)
   return defineActor(analysisMessages, {
     maxAttempts: 8,
     giveUp: (message, tx, send) => giveUp(deps, analyzer, message, tx, send),
-    handlers: { analyze: { together, alone } },
+    handlers: { analyze: together ? { together: shared, alone } : alone },
   })
 }
 
@@ -61,24 +79,63 @@ const partsOf = (turn: LongTurn): Omit<GroupTurn, 'messages' | 'organizations'> 
 
 async function analyze(deps: AnalysisDeps, analyzer: Analyzer, turn: GroupTurn): Promise<void> {
   const ids = turn.messages.map(({ id }) => id)
-  const { pages, sources } = await turn.read(async (tx) => ({
-    pages: await readPages(tx, ids),
-    sources: await readConversations(tx, ids),
-  }))
-  const analyzed = await analyzeSources(analyzer, sources, turn.signal)
-  await turn.finish((tx, send) => conclude(deps, analyzer, { tx, send }, pages, 'analyzed', analyzed))
+  const pages = await turn.read((tx) => readPages(tx, ids))
+  const outcomes = await ask(analyzer, pages, turn)
+  await turn.finish((tx, send) => conclude(deps.newId, analyzer, tx, send, pages, outcomes))
 }
 
 async function readPages(tx: Tx, ids: readonly string[]): Promise<readonly Page[]> {
   const size = Math.min(PAGE, Math.ceil(PAGE_TOGETHER / ids.length))
-  const found = await readPending(tx, ids, size)
+  const [found, spoken] = await Promise.all([readPending(tx, ids, size), readConversations(tx, ids)])
   return ids.map((sessionId) => {
     const pending = found.get(sessionId) ?? []
-    return { sessionId, pending, full: pending.length === size }
+    const conversation = conversationOf(spoken.get(sessionId) ?? [])
+    return { sessionId, pending, full: pending.length === size, conversation }
   })
 }
 
-/** Marks the page that could not be analysed as failed. The session keeps the findings that it has. */
+/** The outcome of each page. Where the analyser refuses the conversation, the outcome is `failed`. Other errors fail the turn. */
+async function ask(
+  analyzer: Analyzer,
+  pages: readonly Page[],
+  { log, signal, organizations }: GroupTurn,
+): Promise<readonly Outcome[]> {
+  try {
+    const insights = await insightsOf(analyzer, pages, organizations, signal)
+    return pages.map(({ conversation }, n) => {
+      const texts = conversation.subject.said.map(({ text }) => text)
+      return { state: 'analyzed', result: resultOf(insights[n]!, texts, analyzer) }
+    })
+  } catch (error) {
+    // With several sessions it is unknown which conversation was refused. Then each session gets a turn of its own.
+    if (pages.length > 1 || !(error instanceof AnalyzerError) || error.retryable) throw error
+    const responses = pages.reduce((sum, { pending }) => sum + pending.length, 0)
+    log.warn(
+      { analyzer: analyzer.name, err: error.message, responses },
+      'the analyser refused the conversation',
+    )
+    return pages.map(() => ({ state: 'failed', result: null }))
+  }
+}
+
+/** One request to the analyser for each organization. @returns insights in the order of the pages */
+async function insightsOf(
+  analyzer: Analyzer,
+  pages: readonly Page[],
+  organizations: GroupTurn['organizations'],
+  signal: AbortSignal,
+): Promise<readonly Insight[]> {
+  const insights: Insight[] = []
+  const numbers = Map.groupBy(pages.keys(), (n) => organizations[n])
+  for (const [organization, ns] of numbers) {
+    const subjects = ns.map((n) => pages[n]!.conversation.subject)
+    const found = await analyzer.analyze(subjects, signal, organization)
+    for (const [place, n] of ns.entries()) insights[n] = found[place]!
+  }
+  return insights
+}
+
+/** Marks the page that could not be analysed as failed. The analysis of the session's other responses goes on. */
 async function giveUp(
   deps: AnalysisDeps,
   analyzer: Analyzer,
@@ -86,56 +143,62 @@ async function giveUp(
   tx: Tx,
   send: Send,
 ): Promise<'handled'> {
-  await conclude(deps, analyzer, { tx, send }, await readPages(tx, [id]), 'failed', [])
+  const pages = await readPages(tx, [id])
+  await conclude(deps.newId, analyzer, tx, send, pages, [{ state: 'failed', result: null }])
   return 'handled'
 }
 
 /**
- * Stores the outcome of the responses that have not changed since they were read and the findings of sessions without such a change,
- * updates the processing status of the sessions, and sends a message where responses are left. A session whose responses changed is
- * analysed again, because they are metered again.
+ * Stores the outcomes, updates the processing status of the sessions, and sends a message where responses are left. A response that
+ * changed since it was read stays metered, so its session is analysed again. It takes two round trips. The statements of a trip are
+ * sent together and run in the order of the source text, under the locks of the first statement.
  */
 async function conclude(
-  { newId }: AnalysisDeps,
-  version: Analyzer,
-  { tx, send }: { readonly tx: Tx; readonly send: Send },
+  newId: NewId,
+  analyzer: Analyzer,
+  tx: Tx,
+  send: Send,
   pages: readonly Page[],
-  state: 'analyzed' | 'failed',
-  analyzed: readonly Analyzed[],
+  outcomes: readonly Outcome[],
 ): Promise<void> {
   const ids = pages.map(({ sessionId }) => sessionId)
-  const asked = pages.flatMap(({ pending }) => pending.map((response) => ({ ...response, state })))
-  const [sessions, closed, progress] = await Promise.all([
+  const asked = pages.flatMap(({ pending }, n) =>
+    pending.map((response) => ({ ...response, state: outcomes[n]!.state })),
+  )
+  const [sessions, , progress] = await Promise.all([
     lockSessions(tx, ids),
     closeResponses(tx, asked),
     readProcessingStates(tx, ids),
   ])
   const concluded = sessions.flatMap((scope) => {
-    const page = pages.find(({ sessionId }) => sessionId === scope.sessionId)
-    const counts = progress.get(scope.sessionId)
-    if (page === undefined || counts === undefined) return []
-    const { captureContent, sessionId } = scope
-    const isUnchanged = page.pending.length > 0 && closed.get(sessionId)?.size === page.pending.length
-    const processingStatus = processingStatusOf({ captureContent, ...counts })
+    const [n, counts] = [ids.indexOf(scope.sessionId), progress.get(scope.sessionId)]
+    const [page, outcome] = [pages[n], outcomes[n]]
+    if (page === undefined || outcome === undefined || counts === undefined) return []
+    const processingStatus = processingStatusOf({ captureContent: scope.captureContent, ...counts })
     const again = counts.metered > 0 ? [analyzeMessage(scope, page.full || isTerminal(scope.status))] : []
-    return [{ scope, processingStatus, again, isUnchanged }]
+    // Without a result there are no findings: those of an earlier analysis may quote what is no longer there.
+    const rows = outcome.result === null ? [] : findingsOf(page.conversation, outcome.result)
+    return [{ scope, processingStatus, rows, result: outcome.result ?? failure(analyzer), again }]
   })
-  const unchanged = new Map(
-    concluded.filter(({ isUnchanged }) => isUnchanged).map(({ scope }) => [scope.sessionId, scope]),
-  )
-  const results = analyzed.filter(({ source }) => source.isCaptured && unchanged.has(source.id))
+  const results = concluded.map(({ scope, result }) => {
+    const { organizationId, applicationId, sessionId, createdAt } = scope
+    const subject = { channel: 'conversation' as const, organizationId, applicationId, sessionId }
+    return { subject, occurredAt: createdAt, result }
+  })
   await Promise.all([
-    saveInsights(tx, { newId, version, pass: 'first' }, results),
+    replaceFindings(tx, newId, concluded),
+    saveSessionResults(tx, newId, results),
     saveProcessingStatuses(tx, concluded),
   ])
-  const full = results.map(({ source: { organizationId, id } }) =>
-    toFull(organizationId, id, unchanged.get(id)?.status),
-  )
-  await send([...concluded.flatMap(({ again }) => again), ...full])
+  await send(concluded.flatMap(({ again }) => again))
 }
 
-const toFull = (
-  organizationId: string,
-  sessionId: string,
-  status: 'open' | 'ended' | 'abandoned' | undefined,
-) => toAnalyze(organizationId, 'conversation', sessionId, status === 'open')
+function failure({ name, version }: Analyzer) {
+  return {
+    state: 'failed' as const,
+    language: null,
+    outcome: null,
+    sentiment: null,
+    analyzer: { name, version },
+  }
+}

@@ -1,6 +1,5 @@
 /**
- * The SQL of analysis: reads the responses that wait, and writes their outcomes. Every statement
- * takes any number of sessions, of any organizations.
+ * The SQL of responses that wait for analysis. Every statement takes any number of sessions, of any organizations.
  *
  * An outcome applies only to the version of the response that was read. A response that changed in the meantime stays `metered`
  * and is analysed again.
@@ -15,7 +14,10 @@ export interface PendingResponse {
   readonly version: number
 }
 
-/** Reads metered responses of the sessions in order of sequence, at most `limit` of each session. Deleted sessions have none. */
+/**
+ * Reads metered responses of the sessions in order of sequence, at most `limit` of each session. Deleted sessions have none. Each
+ * look-up starts at the session and uses an index with a limit.
+ */
 export async function readPending(
   tx: Query,
   sessionIds: readonly string[],

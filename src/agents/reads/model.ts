@@ -1,5 +1,7 @@
 /** Wire shapes of the routes that read: sessions, events, revisions and signals. */
+
 import { type Static, Type } from '@sinclair/typebox'
+import { OUTCOMES, SENTIMENTS } from '../../analyze/insight.ts'
 import { pageOf, pageQuery } from '../../http/paging.ts'
 import { momentParameter } from '../../http/parameters.ts'
 import {
@@ -28,8 +30,10 @@ const SignalKindWord = named(
   'SignalKind',
   oneOf(
     SIGNAL_KINDS,
-    'What the signal says. `message_feedback`: a user rated or commented on a response. The others are ' +
-      'inferred from what a customer said. `user_sentiment`, `resolved`, `unresolved` and `repeated_question` are of older versions.',
+    'What the signal says. `message_feedback`: a user rated or commented on a response. The other kinds are findings: ' +
+      'the customer reports a bug, asks for a feature, asks a question, complains, praises, is confused, wants a human, may ' +
+      'leave, says that an answer is wrong, has the same problem again, or confirms that it works. `user_sentiment`, ' +
+      '`resolved`, `unresolved` and `repeated_question` come from older versions and are no longer written.',
   ),
 )
 
@@ -61,6 +65,18 @@ const sessionMembers = {
   context: orNull(Context, 'Where in the product the session takes place; null where it was not said.'),
   environment: orNullText('Environment of the session; null where none was sent.'),
   participants: Type.Array(Participant, { description: 'Who takes part.' }),
+  outcome: orNull(
+    oneOf(
+      OUTCOMES,
+      '`resolved`: the customer’s matter is visibly settled; `unresolved`: it visibly stands open or failed; `unclear`: the ' +
+        'conversation does not say it.',
+    ),
+    'How the conversation ended, as the analysis reads it; null: not analysed, or in a language that is not.',
+  ),
+  sentiment: orNull(
+    oneOf(SENTIMENTS, 'Polite phrases alone are `neutral`.'),
+    'How the customer felt at the end; null as for `outcome`.',
+  ),
   processedThroughSequence: orNull(
     Type.Integer({ minimum: 0 }),
     'Every event up to this sequence has been processed; null: none yet.',
@@ -149,6 +165,24 @@ export const Signal = named(
     rating: orNull(oneOf(RATINGS), 'Whether it is good or bad; null where neither.'),
     labels: Type.Array(Type.String(), { description: 'Labels of the feedback.' }),
     comment: orNullText('What the user wrote, or what the signal was read from; null without any.'),
+    confidence: orNull(
+      Type.Number({ minimum: 0, maximum: 1 }),
+      'How sure the analyser is of a finding; null for explicit feedback.',
+    ),
+    evidence: orNull(
+      Type.Object({
+        quote: Type.String({ description: 'The customer’s own words.' }),
+        messageId: Type.String({ description: 'The `externalEventId` of the message that is quoted.' }),
+      }),
+      'What a finding is based on; null for explicit feedback.',
+    ),
+    analyzer: orNull(
+      Type.Object({
+        name: Type.String({ description: '`builtin`, or the model of the configured server.' }),
+        version: Type.String({ description: 'Its version.' }),
+      }),
+      'What made a finding; null for explicit feedback.',
+    ),
     externalEventId: Type.String({ description: 'The event that the signal was read from.' }),
     targetEventExternalId: orNullText('The assistant response that it is about; null where unknown.'),
     sequence: Type.Integer({

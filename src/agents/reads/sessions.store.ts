@@ -5,6 +5,7 @@
  * reader may not see is not found, exactly as one that does not exist.
  */
 
+import type { Outcome, Sentiment } from '../../analyze/insight.ts'
 import { type Scanned, scan, wholly } from '../../platform/db/bounded-scan.ts'
 import { asMicroseconds, behind, type Slice, type TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
@@ -39,6 +40,8 @@ export interface SessionRow {
   readonly context: Context | null
   readonly environment: string | null
   readonly participants: readonly Participant[]
+  readonly outcome: Outcome | null
+  readonly sentiment: Sentiment | null
   readonly watermark: number
   readonly gapsPermanentThrough: number | null
   readonly createdAt: Date
@@ -58,6 +61,8 @@ const sessionColumns = (sql: Query) => sql`
   s.context,
   s.environment,
   s.participants,
+  i.outcome,
+  i.sentiment,
   s.watermark,
   s.gaps_permanent_through as "gapsPermanentThrough",
   s.created_at as "createdAt",
@@ -79,6 +84,7 @@ export async function listSessions(
     select ${sessionColumns(sql)}
     from (${rows}) as s
     join agent_application a on a.id = s.application_id
+    left join insight_subject i on i.organization_id = s.organization_id and i.session_id = s.id
     order by s.created_at desc, s.id desc
     limit ${slice.limit + 1}`
   if (externalSessionId !== undefined)
@@ -163,6 +169,7 @@ export async function findSession(
     select ${sessionColumns(sql)}
     from agent_session s
     join agent_application a on a.id = s.application_id
+    left join insight_subject i on i.organization_id = s.organization_id and i.session_id = s.id
     where s.organization_id = ${reader.organizationId}
       and s.id = ${sessionId}
       and ${readable(sql, reader, 's.application_id')}`

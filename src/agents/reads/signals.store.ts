@@ -27,6 +27,10 @@ export interface SignalRow {
   readonly rating: Rating | null
   readonly labels: readonly string[]
   readonly comment: string | null
+  /** Null for explicit feedback, and for findings of older versions. */
+  readonly confidence: number | null
+  readonly evidence: { readonly quote: string; readonly messageId: string } | null
+  readonly analyzer: { readonly name: string; readonly version: string } | null
   readonly externalEventId: string
   readonly targetEventExternalId: string | null
   readonly sequence: number
@@ -44,13 +48,20 @@ const signalsOf = (sql: Query, signals: Fragment) => sql`
   select
     g.id,
     a.agent_key as "agentKey",
-    g.session_id as "sessionId",
+    s.id as "sessionId",
     s.external_session_id as "externalSessionId",
     g.source,
     g.kind,
     g.rating,
     g.labels,
     g.comment,
+    round(g.confidence::numeric, 2)::float8 as confidence,
+    case when g.analyzer_name is not null then
+      json_build_object('quote', g.comment, 'messageId', g.external_event_id)
+    end as evidence,
+    case when g.analyzer_name is not null then
+      json_build_object('name', g.analyzer_name, 'version', g.analyzer_version)
+    end as analyzer,
     g.external_event_id as "externalEventId",
     g.target_event_external_id as "targetEventExternalId",
     g.sequence,
@@ -150,7 +161,6 @@ export async function findSignal(
     ${signalsOf(sql, sql`agent_signal`)}
     where g.organization_id = ${reader.organizationId}
       and g.id = ${signalId}
-      and g.shown
       and ${readable(sql, reader, 'g.application_id')}`
   return row
 }

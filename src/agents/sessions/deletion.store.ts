@@ -7,12 +7,9 @@
 
 import { deleteActors } from '../../actors/mailbox.ts'
 import { analysisMessages } from '../../messages/analysis.ts'
-import { insightMessages } from '../../messages/insight.ts'
 import { passageMessages } from '../../messages/passage.ts'
 import { sessionMessages } from '../../messages/session.ts'
 import type { Query } from '../../platform/db/pool.ts'
-
-const ACTORS = [sessionMessages, analysisMessages, passageMessages, insightMessages]
 
 /**
  * Deletes sessions with their events, revisions, responses, signals, passages, messages and dead letters. The caller's
@@ -50,7 +47,7 @@ export async function deleteSessions(
   ])
   await deleteActors(
     tx,
-    found.flatMap((id) => ACTORS.map((one) => one.key(id))),
+    found.flatMap((id) => [sessionMessages.key(id), analysisMessages.key(id), passageMessages.key(id)]),
   )
   return found
 }

@@ -6,8 +6,6 @@
  * the revisions the erasure makes running analyses outdated, so a finding from the old text cannot come back.
  */
 import type { Send } from '../../actors/types.ts'
-import { outdateSession } from '../../findings/service.ts'
-import { toAnalyze } from '../../messages/insight.ts'
 import { reindexSession } from '../../messages/passage.ts'
 import type { ErasedPerson, ErasureReach, ErasureStep } from '../../people/erasure.ts'
 import { createEraser } from '../../people/erasure.ts'
@@ -135,11 +133,7 @@ async function proceed(
   // All events are erased now. Analyses that read them before are refused.
   if (next?.part === 'signals') {
     await store.refuseAnalyses(tx, scope)
-    await outdateSession(tx, scope.organizationId, scope.sessionId)
-    await send([
-      reindexSession(scope.organizationId, scope.sessionId),
-      toAnalyze(scope.organizationId, 'conversation', scope.sessionId),
-    ])
+    await send([reindexSession(scope.organizationId, scope.sessionId)])
   }
   return step({ ...state, current: next === null ? null : { ...current, ...next } }, counts)
 }

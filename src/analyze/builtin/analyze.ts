@@ -14,7 +14,7 @@ import { ngramsOf } from './features.rules.ts'
 import { findingsByRules } from './findings.rules.ts'
 import { applyHead, applyNetwork, applyNgrams, inputOf } from './head.rules.ts'
 import type { Head } from './head.ts'
-import { LANGUAGES, type Language } from './language.rules.ts'
+import { ANALYZED, LANGUAGES, type Language } from './language.rules.ts'
 import type { DetectLanguage } from './language.ts'
 import { judge } from './outcome.rules.ts'
 import { piecesOf } from './pieces.rules.ts'
@@ -38,17 +38,19 @@ export interface Scorer {
 
 /**
  * @param scorer null: rules only. With one, English is also read by the trained head
+ * @param analyzed languages; others are told apart and not analysed
  */
 export async function analyzeSubject(
   subject: Subject,
   detect: DetectLanguage,
   scorer: Scorer | null,
+  analyzed: ReadonlySet<string> = ANALYZED,
 ): Promise<Insight> {
   const reading = readSubject(subject)
   const words = wordsOfCustomer(reading)
   const language = detect(words)
   const known = LANGUAGES.find((one) => one === language)
-  if (language !== null && known === undefined)
+  if (language !== null && !analyzed.has(language))
     return { language, supported: false, outcome: null, sentiment: 'neutral', findings: [] }
   // A text whose language cannot be told is read in all of them.
   const byRules = findingsByRules(reading, known === undefined ? Object.values(CUES) : [CUES[known]])

@@ -1,8 +1,11 @@
 /** Tells short texts apart by frequent words, where a statistical detector is unreliable. Pure. */
 
-/** Languages that the built-in analyser knows. */
+/** Languages that it has rules for. */
 export const LANGUAGES = ['en', 'de', 'fr', 'es', 'pt', 'nl', 'ja'] as const
 export type Language = (typeof LANGUAGES)[number]
+
+/** Languages that it analyses. In the others the rules find too little, so "nothing found" would mislead. */
+export const ANALYZED: ReadonlySet<string> = new Set<Language>(['en'])
 
 const FREQUENT: Readonly<Record<Exclude<Language, 'ja'>, string>> = {
   en: "the a an is are was i you it and to of in my not don't can't how what does do with for on that this please but have has when where which there still your we thanks works it's i'm can be would no yes me working work broken again same got help need human",

@@ -75,7 +75,7 @@ export const TimelineEntryShape = named(
       description: 'The first passages of the person, at most 5, in their order.',
     }),
     signals: Type.Array(TimelineSignalShape, {
-      description: 'Signals of what the person said, at most 20, in the order of the conversation.',
+      description: 'Signals of what the person said, at most 20.',
     }),
   }),
 )

@@ -120,7 +120,8 @@ export function utterancesOf(
 }
 
 export interface TimelineSignal {
-  readonly sessionId: string
+  /** The session, the feedback record or the recording. */
+  readonly subject: string
   readonly id: string
   readonly source: string
   readonly kind: string
@@ -129,7 +130,7 @@ export interface TimelineSignal {
   readonly occurredAt: Date
 }
 
-/** Signals of what the person said. */
+/** Signals in these sessions of what the person said. */
 export function signalsOf(
   sql: Query,
   organizationId: string,
@@ -137,7 +138,7 @@ export function signalsOf(
   personIds: readonly number[],
 ) {
   return sql<TimelineSignal[]>`
-    select found.id as "sessionId", g.id, g.source, g.kind, g.rating, g.comment, g.occurred_at as "occurredAt"
+    select found.id as subject, g.id, g.source, g.kind, g.rating, g.comment, g.occurred_at as "occurredAt"
     from unnest(${sessionIds as string[]}::text[]::uuid[]) as found (id)
     cross join lateral (
       select g.*
@@ -149,9 +150,46 @@ export function signalsOf(
         order by g.sequence, g.id
         limit ${SEARCHED_SIGNALS}
       ) g
-      where g.person_id = any(${personIds as number[]}::bigint[])
+      where g.shown
+        and g.person_id = any(${personIds as number[]}::bigint[])
       order by g.sequence, g.id
       limit ${SIGNALS}
     ) g
     order by g.sequence, g.id`
+}
+
+/** Signals of feedback records, all of which the person gave. */
+export function signalsOfFeedback(sql: Query, organizationId: string, recordIds: readonly string[]) {
+  return sql<TimelineSignal[]>`
+    select found.id::text as subject, g.id, g.source, g.kind, g.rating, g.comment, g.occurred_at as "occurredAt"
+    from unnest(${recordIds as string[]}::text[]::bigint[]) as found (id)
+    cross join lateral (
+      select g.*
+      from (select * from agent_signal where feedback_record_id = found.id limit ${SEARCHED_SIGNALS}) g
+      where g.organization_id = ${organizationId}
+        and g.shown
+      limit ${SIGNALS}
+    ) g
+    order by g.kind, g.id`
+}
+
+/** Signals in recordings of what the person said. */
+export function signalsOfRecordings(
+  sql: Query,
+  organizationId: string,
+  recordingIds: readonly string[],
+  personIds: readonly number[],
+) {
+  return sql<TimelineSignal[]>`
+    select found.id::text as subject, g.id, g.source, g.kind, g.rating, g.comment, g.occurred_at as "occurredAt"
+    from unnest(${recordingIds as string[]}::text[]::uuid[]) as found (id)
+    cross join lateral (
+      select g.*
+      from (select * from agent_signal where recording_id = found.id limit ${SEARCHED_SIGNALS}) g
+      where g.organization_id = ${organizationId}
+        and g.shown
+        and g.person_id = any(${personIds as number[]}::bigint[])
+      limit ${SIGNALS}
+    ) g
+    order by g.start_sec, g.id`
 }

@@ -53,7 +53,7 @@ export interface TimelineEntry {
   readonly text: string | null
   readonly startSec: number | null
   readonly said: readonly Passage[]
-  readonly signals: readonly Omit<said.TimelineSignal, 'sessionId'>[]
+  readonly signals: readonly Omit<said.TimelineSignal, 'subject'>[]
 }
 
 export interface TimelinePage {
@@ -175,11 +175,13 @@ async function withPassages(
 ): Promise<readonly TimelineEntry[]> {
   const idsOf = (channel: Channel) => rows.filter((row) => row.channel === channel).map(({ id }) => id)
   const [records, sessions, recordings] = [idsOf('feedback'), idsOf('conversation'), idsOf('recording')]
-  const [texts, messages, utterances, signals] = await Promise.all([
+  const [texts, messages, utterances, ...signals] = await Promise.all([
     records.length === 0 ? [] : said.feedbackTexts(reads, organizationId, records),
     sessions.length === 0 ? [] : said.messagesOf(reads, organizationId, sessions, personIds),
     recordings.length === 0 ? [] : said.utterancesOf(reads, organizationId, recordings, personIds),
     sessions.length === 0 ? [] : said.signalsOf(reads, organizationId, sessions, personIds),
+    records.length === 0 ? [] : said.signalsOfFeedback(reads, organizationId, records),
+    recordings.length === 0 ? [] : said.signalsOfRecordings(reads, organizationId, recordings, personIds),
   ])
   const passages = new Map<string, readonly Passage[]>([
     ...texts.map(({ id, text }) => [`feedback ${id}`, passageOf(text ?? '')] as const),
@@ -191,9 +193,9 @@ async function withPassages(
         [`recording ${id}`, own.flatMap(({ text, startSec }) => passageOf(text, { startSec }))] as const,
     ),
   ])
-  const bySession = Map.groupBy(signals, ({ sessionId }) => sessionId)
+  const bySubject = Map.groupBy(signals.flat(), ({ subject }) => subject)
   return rows.map((row) =>
-    entryOf(row, passages.get(`${row.channel} ${row.id}`) ?? [], bySession.get(row.id) ?? []),
+    entryOf(row, passages.get(`${row.channel} ${row.id}`) ?? [], bySubject.get(row.id) ?? []),
   )
 }
 
@@ -219,6 +221,6 @@ function entryOf(
     text: first?.text ?? (summary === null ? null : excerptOf(summary, [], EXCERPT)),
     startSec: first?.startSec ?? null,
     said: passages,
-    signals: signals.map(({ sessionId: _, ...signal }) => signal),
+    signals: signals.map(({ subject: _, ...signal }) => signal),
   }
 }

@@ -1,4 +1,4 @@
-/** The failure of an analysis or summary by a model server. */
+/** The failure of an analyser or summariser that asks a server. */
 
 /** The message names the problem without content. `retryable`: a retry may succeed. */
 export class AnalyzerError extends Error {
