@@ -38,6 +38,7 @@ import findingIndexes from './migrations/0043_finding_indexes.sql' with { type: 
 import onePerson from './migrations/0045_one_person.sql' with { type: 'text' }
 import timelineIndexes from './migrations/0046_timeline_indexes.sql' with { type: 'text' }
 import searchPassage from './migrations/0047_search_passage.sql' with { type: 'text' }
+import searchDocument from './migrations/0048_search_document.sql' with { type: 'text' }
 import validatedFindings from './migrations/0054_validated_findings.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -79,5 +80,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 45, name: 'one_person', source: onePerson },
   { number: 46, name: 'timeline_indexes', source: timelineIndexes },
   { number: 47, name: 'search_passage', source: searchPassage },
+  { number: 48, name: 'search_document', source: searchDocument },
   { number: 54, name: 'validated_findings', source: validatedFindings },
 ]

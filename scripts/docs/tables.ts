@@ -48,7 +48,8 @@ export function commandTable(): string {
     '|---|---|',
     ...COMMANDS.map((command) => {
       const args = command.args.map((name) => ` <${name}>`).join('')
-      const rest = command.rest === undefined ? '' : ` <${command.rest}>…`
+      const argument = command.isRestOptional === true ? ` [${command.rest}]` : ` <${command.rest}>…`
+      const rest = command.rest === undefined ? '' : argument
       return `| \`earshot ${command.name}${args}${rest}\` | ${command.summary} |`
     }),
   ].join('\n')

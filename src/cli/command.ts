@@ -16,6 +16,8 @@ export interface Command {
   readonly args: readonly string[]
   /** Name of the last argument, which can be repeated. */
   readonly rest?: string
+  /** True if that argument may also be absent. */
+  readonly isRestOptional?: true
   readonly summary: string
   readonly flags: Readonly<Record<string, Flag>>
   /** Loads its modules when it runs, because every command reads the table. Null: nothing is left to print. */

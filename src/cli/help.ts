@@ -10,7 +10,8 @@ export const GLOBAL_FLAGS: Readonly<Record<string, Flag>> = {
 
 /** `org create <name>` */
 export function usage(command: Command): string {
-  const rest = command.rest === undefined ? [] : [`<${command.rest}>…`]
+  const argument = command.isRestOptional === true ? `[${command.rest}]` : `<${command.rest}>…`
+  const rest = command.rest === undefined ? [] : [argument]
   return [command.name, ...command.args.map((name) => `<${name}>`), ...rest].join(' ')
 }
 

@@ -85,7 +85,9 @@ function readInput(command: Command, argv: readonly string[], env: Environment):
   const { positionals, values } = parseStrictly(argv, flags)
   const given = positionals.slice(positionals.length === 0 ? 0 : command.name.split(' ').length)
   const rest = given.slice(command.args.length)
-  if (given.length < command.args.length || rest.length > 0 !== (command.rest !== undefined))
+  const isRestMissing = rest.length === 0 && command.rest !== undefined && command.isRestOptional !== true
+  const isTooMuch = rest.length > 0 && command.rest === undefined
+  if (given.length < command.args.length || isRestMissing || isTooMuch)
     throw new UsageError(`usage: earshot ${usage(command)}`)
   for (const [name, flag] of Object.entries(command.flags))
     if (flag.required && values[name] === undefined) throw new UsageError(`--${name} is missing`)

@@ -96,6 +96,28 @@ describe.each([["'common'"], ["'commo':*"], ["'common' <-> 'case'"], ["'export' 
   },
 )
 
+test.each([
+  "it's O'Neil 'quoted' a''b",
+  "http://a.b/c?d='e' x",
+  '',
+  'the of',
+  "\\ back\\slash 'x' - 'y",
+  "' ' '' a ' b",
+  "e-mail foo@bar.com /usr/local/x 1.5e-3 <b>'z'</b> ünïcode’s",
+])('each word of %j has the mark of the organization', async (text) => {
+  const { sql } = server.database
+  const id = tenant.organizationId
+  for (const configuration of ['english', 'simple']) {
+    const [row] = await sql<{ words: string[]; plain: string[] }[]>`
+      select tsvector_to_array(search_document(${id}, ${configuration}::text::regconfig, ${text})) as words,
+        tsvector_to_array(to_tsvector(${configuration}::text::regconfig, ${text})) as plain`
+    expect(row?.words.toSorted()).toEqual(
+      (row?.plain ?? []).map((word) => `${id.slice(-6)}${word}`).toSorted(),
+    )
+    expect(row?.words.length).toBe(row?.plain.length ?? -1)
+  }
+})
+
 describe('the background change', () => {
   test('indexes what was stored before, once, with progress', async () => {
     const { sql } = server.database

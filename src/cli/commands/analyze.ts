@@ -8,6 +8,7 @@ export const analyzeCommands: readonly Command[] = [
     name: 'analyze eval',
     args: [],
     rest: 'file',
+    isRestOptional: true,
     summary:
       'Measure an analyser with labelled items: the shipped ones, or a file with one JSON object a line',
     flags: {
