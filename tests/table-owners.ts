@@ -59,6 +59,19 @@ interface Exception {
 }
 
 export const EXCEPTIONS: readonly Exception[] = [
+  ...['feedback_record', 'person', 'recording', 'recording_participant', 'transcript_utterance'].map(
+    (table) => ({
+      table,
+      folder: 'findings',
+      reason: 'What customers said on every channel is analysed.',
+    }),
+  ),
+  {
+    table: 'agent_signal',
+    folder: 'findings',
+    writes: true,
+    reason: 'A finding of any channel is a signal, so that lists and counts stand once.',
+  },
   ...[
     'agent_application',
     'agent_event',

@@ -11,7 +11,7 @@ import type { Sql } from '../platform/db/pool.ts'
 import type { ReadRow } from './import.reader.ts'
 import * as store from './import.store.ts'
 import type { ImportRecord, Row } from './row.rules.ts'
-import { toSearch } from './rules.ts'
+import { toUnderstand } from './rules.ts'
 
 const BATCH_ROWS = 1000
 /** Bytes of the file that make one batch. */
@@ -107,7 +107,7 @@ async function writeBatch(
       fields,
     }))
     const recordIds = await store.insertRecords(tx, organizationId, sourceId, rows)
-    await outbox.send(toSearch(organizationId, recordIds))
+    await outbox.send(toUnderstand(organizationId, recordIds))
     return recordIds.length
   })
 }

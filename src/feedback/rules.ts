@@ -5,6 +5,7 @@
  */
 
 import type { NewMessage } from '../actors/types.ts'
+import { toAnalyze } from '../messages/insight.ts'
 import { passageMessages } from '../messages/passage.ts'
 import type { ErrorDetail } from '../platform/errors.ts'
 import { invalid } from '../platform/validation/json.ts'
@@ -98,13 +99,14 @@ export function orderOfRecords(filter: RecordFilter): 'createdMoment' | 'display
   return byDisplay && !byCreation ? 'displayMoment' : 'createdMoment'
 }
 
-/** Has new records made searchable. */
-export function toSearch(organizationId: string, recordIds: readonly number[]): readonly NewMessage[] {
+/** Has new records made searchable and analysed. */
+export function toUnderstand(organizationId: string, recordIds: readonly number[]): readonly NewMessage[] {
   if (recordIds.length === 0) return []
   return [
     passageMessages.message(organizationId, 'feedback', {
       organizationId,
       payload: { recordIds: [...recordIds] },
     }),
+    ...recordIds.map((id) => toAnalyze(organizationId, 'feedback', id)),
   ]
 }

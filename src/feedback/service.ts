@@ -16,7 +16,7 @@ import { AppError } from '../platform/errors.ts'
 import { validate } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
 import { API_TYPE, CreateRecord, type CreateSource } from './model.ts'
-import { personIdOf, type RecordFilter, recordDraft, toSearch } from './rules.ts'
+import { personIdOf, type RecordFilter, recordDraft, toUnderstand } from './rules.ts'
 import * as store from './store.ts'
 
 export type { CreatedRow, RecordRow, SourceRow, TimePosition } from './store.ts'
@@ -163,7 +163,7 @@ async function createRecord(
     const created = await unlessErased(() =>
       transactionWithOutbox({ sql, notifier }, async (tx, outbox) => {
         const row = await store.insertRecord(tx, organizationId, record)
-        if (row !== undefined) await outbox.send(toSearch(organizationId, [row.id]))
+        if (row !== undefined) await outbox.send(toUnderstand(organizationId, [row.id]))
         return row
       }),
     )

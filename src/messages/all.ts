@@ -4,6 +4,7 @@ import { analysisMessages } from './analysis.ts'
 import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
 import { formMessages } from './form.ts'
+import { insightMessages } from './insight.ts'
 import { meetingMessages } from './meeting.ts'
 import { passageMessages } from './passage.ts'
 import { personMergeMessages } from './person-merge.ts'
@@ -21,6 +22,7 @@ import {
 export const ACTOR_KINDS = kindsOf([
   sessionMessages,
   analysisMessages,
+  insightMessages,
   recordingMessages,
   transcriptionMessages,
   meetingMessages,

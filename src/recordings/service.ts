@@ -16,6 +16,7 @@ import type { Deps } from '../container.ts'
 import type { Folders, Viewer } from '../folders/service.ts'
 import { deleteDiscarded, discardMedia, requestMedia } from '../media/service.ts'
 import { discardMeeting } from '../meetings/discard.ts'
+import { insightMessages } from '../messages/insight.ts'
 import { passageMessages } from '../messages/passage.ts'
 import { recordingMessages } from '../messages/recording.ts'
 import { transcriptionMessages } from '../messages/transcription.ts'
@@ -140,7 +141,9 @@ export function createRecordings(deps: RecordingsDeps) {
         await store.deleteRecording(tx, viewer.organizationId, id)
         await deleteActors(
           tx,
-          [recordingMessages, transcriptionMessages, passageMessages].map((one) => one.key(id)),
+          [recordingMessages, transcriptionMessages, passageMessages, insightMessages].map((one) =>
+            one.key(id),
+          ),
         )
         await also?.(tx, id)
       })

@@ -2,6 +2,7 @@
  * Erases a person from the transcripts of the recordings in which the person took part. The recording's actor then
  * rebuilds the search index and an automatic summary from the remaining text.
  */
+import { forgetFindings } from '../findings/save.ts'
 import { recordingMessages } from '../messages/recording.ts'
 import type { ErasureReach } from '../people/erasure.ts'
 import type { Json } from '../platform/db/pool.ts'
@@ -35,6 +36,8 @@ export const transcriptErasure: ErasureReach = {
       return next === text ? [] : [{ ordinal, text: next }]
     })
     await writeSpoken(tx, organizationId, id, erased)
+    // Quotations of the former words go at once. The recording's actor has the words that are left analysed again.
+    if (erased.length > 0) await forgetFindings(tx, organizationId, id)
     const state = { place, after: rows.at(-1)?.ordinal ?? after, changed: changed || erased.length > 0 }
     const counts = { utterances: erased.length }
     if (rows.length === UTTERANCES) return { next: state as unknown as Json, counts }

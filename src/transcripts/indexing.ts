@@ -7,6 +7,8 @@
 import type { LongHandler, LongTurn } from '../actors/types.ts'
 import { AnalyzerError } from '../analyze/analyzer-error.ts'
 import type { Summarizer } from '../analyze/summarizer.ts'
+import { outdateRecording } from '../findings/save.ts'
+import { toAnalyze } from '../messages/insight.ts'
 import { passageMessages } from '../messages/passage.ts'
 import { findSummarized, saveSummary } from '../recordings/transcript.ts'
 import { indexTranscript } from './search.store.ts'
@@ -28,7 +30,11 @@ async function indexAndSummarize(summarizer: Summarizer, turn: LongTurn): Promis
     if (recording === null) return null
     await indexTranscript(tx, recording.organizationId, id)
     const { organizationId } = recording
-    await send([passageMessages.message(id, 'recording', { organizationId })])
+    await outdateRecording(tx, organizationId, id)
+    await send([
+      passageMessages.message(id, 'recording', { organizationId }),
+      toAnalyze(organizationId, 'recording', id),
+    ])
     const wanted = recording.summarySource !== 'api'
     const passages = wanted ? await readUtterances(tx, recording.organizationId, id) : []
     return { organizationId: recording.organizationId, wanted, passages }

@@ -3,6 +3,8 @@
  *
  * A transcript has no visibility of its own. The caller checks the visibility of its recording first.
  */
+
+import { forgetFindings } from '../findings/save.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import { forgetSpeech } from '../search/forget.ts'
 import type { TranscriptType, Utterance } from './model.ts'
@@ -56,6 +58,7 @@ export async function deleteTranscript(tx: Tx, organizationId: string, recording
   await Promise.all([
     store.deleteTranscript(tx, organizationId, recordingId),
     forgetSpeech(tx, organizationId, recordingId),
+    forgetFindings(tx, organizationId, recordingId),
   ])
 }
 

@@ -675,6 +675,8 @@ function attempt(read: () => unknown): void {
 
 /** Exported functions of files of rules that read no text, or only what was checked before, or hand it on to one that is here. */
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
+  'findings/reconcile.rules.ts': ['reconcile', 'rowOf'],
+  'findings/source.rules.ts': ['itemsOfFields', 'itemsOfSpeech'], // texts go through textOf
   'analyze/builtin/combine.rules.ts': ['combine', 'scoreOf'],
   'analyze/builtin/head.rules.ts': [
     'applyHead',
@@ -721,7 +723,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'coding-sessions/secrets.rules.ts': ['withDefaults'],
   'http/roles.rules.ts': ['includesRole', 'isRole'],
   'feedback/mapping.rules.ts': ['checkHeader', 'mergeMappings', 'parseMappingFile'],
-  'feedback/rules.ts': ['orderOfRecords', 'personIdOf', 'recordDraft', 'toSearch'],
+  'feedback/rules.ts': ['orderOfRecords', 'personIdOf', 'recordDraft', 'toUnderstand'],
   'media/deadline.rules.ts': ['deadlineMs'],
   'media/encode.rules.ts': [
     'encodeArguments',

@@ -1,6 +1,6 @@
 /** The SQL that reads signals. It checks the reader's access as `sessions.store.ts` does. */
 
-import { type Scanned, scan, wholly } from '../../platform/db/bounded-scan.ts'
+import { type Scanned, scan } from '../../platform/db/bounded-scan.ts'
 import { asMoment, type MomentSlice, type Slice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import type { Period, Rating, SignalKind, SignalSource } from '../model.ts'
@@ -76,10 +76,10 @@ const signalsOf = (sql: Query, signals: Fragment) => sql`
   join agent_session s on s.id = g.session_id
   join agent_application a on a.id = g.application_id`
 
-/** Conditions without an index; null where the filter has none of them. */
-function valueConditions(sql: Query, { source, rating, kind }: SignalFilter): Fragment | null {
-  if (source === undefined && rating === undefined && kind === undefined) return null
+/** Conditions without an index. Only signals of conversations, and findings that are precise enough to be shown. */
+function valueConditions(sql: Query, { source, rating, kind }: SignalFilter): Fragment {
   return sql`
+    and g.shown and g.session_id is not null
     ${source === undefined ? sql`` : sql`and g.source = ${source}`}
     ${rating === undefined ? sql`` : sql`and g.rating = ${rating}`}
     ${kind === undefined ? sql`` : sql`and g.kind = ${kind}`}`
@@ -112,13 +112,12 @@ export async function listSignals(
     order,
     agentKey: filter.agentKey,
     bounds: order === 'occurred_at' ? occurred : created,
-    conditions: isBoth ? sql`${values ?? sql``} ${occurred}` : values,
+    conditions: isBoth ? sql`${values} ${occurred}` : values,
   } as const
   const page = () => sql<SignalRow[]>`
     ${signalsOf(sql, sql`(${newest(sql, reader, way, slice)})`)}
     order by ${sql(`g.${order}`)} desc, g.id desc
     limit ${slice.limit + 1}`
-  if (way.conditions === null) return wholly(await page())
   return scan({
     limit: slice.limit,
     page,
@@ -144,7 +143,7 @@ export function listSignalsOfSession(
       and g.session_id = ${sessionId}
       and ${readable(sql, reader, 'g.application_id')}
       ${filter.agentKey === undefined ? sql`` : sql`and a.agent_key = ${filter.agentKey}`}
-      ${valueConditions(sql, filter) ?? sql``}
+      ${valueConditions(sql, filter)}
       ${within(sql, 'g.occurred_at', filter.occurred)}
       ${within(sql, 'g.created_at', filter.created)}
       ${after === null ? sql`` : sql`and (g.sequence, g.id) > (${after[0]}, ${after[1]}::uuid)`}

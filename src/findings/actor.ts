@@ -1,0 +1,59 @@
+/**
+ * The actor that analyses a feedback record or a transcript in the background. It reads what was said, asks the analyser outside of any
+ * transaction, and replaces the findings.
+ *
+ * A result counts only for the version that was read. If the subject changed meanwhile, the actor analyses it again.
+ */
+import { defineActor } from '../actors/declaration.ts'
+import type { ActorDefinition, GroupTurn, LongTurn, Message } from '../actors/types.ts'
+import { createAnalyzer } from '../analyze/create.ts'
+import type { Analyzer } from '../analyze/insight.ts'
+import type { Deps } from '../container.ts'
+import { insightMessages, toAnalyze } from '../messages/insight.ts'
+import { readSources } from './read.ts'
+import { analyzeSources, saveInsights } from './save.ts'
+import type { Source } from './source.ts'
+
+type InsightDeps = Pick<Deps, 'config' | 'newId' | 'textWork'>
+
+/** A model server takes one subject at a time, so each then has its own turn. */
+export function insightActor(
+  deps: InsightDeps,
+  analyzer: Analyzer = createAnalyzer(deps.config, deps.textWork),
+): ActorDefinition {
+  const together = (turn: GroupTurn) => analyze(deps, analyzer, turn)
+  const alone = (turn: LongTurn) => together(asGroup(turn))
+  const handler = deps.config.analyze === null ? { together, alone } : alone
+  return defineActor(insightMessages, {
+    maxAttempts: 8,
+    // The subject keeps the findings that it has.
+    async giveUp(message, tx) {
+      const sources = await readSources(tx, [subjectOf(message)])
+      const failed = sources.map((source) => ({ source, insight: null, isFailed: true }))
+      await saveInsights(tx, { newId: deps.newId, version: analyzer }, failed)
+      return 'handled'
+    },
+    handlers: { feedback: handler, recording: handler },
+  })
+}
+
+const asGroup = (turn: LongTurn): GroupTurn => ({
+  signal: turn.signal,
+  log: turn.log,
+  read: (work) => turn.read(work),
+  finish: (work) => turn.finish(work),
+  messages: [turn.message],
+  organizations: [turn.organization],
+})
+
+// The runtime has checked the type against the declaration.
+const subjectOf = ({ id, type }: Message) => ({ id, channel: type as Source['channel'] })
+
+async function analyze({ newId }: InsightDeps, analyzer: Analyzer, turn: GroupTurn): Promise<void> {
+  const sources = await turn.read((tx) => readSources(tx, turn.messages.map(subjectOf)))
+  const analyzed = await analyzeSources(analyzer, sources, turn.signal)
+  await turn.finish(async (tx, send) => {
+    const outdated = await saveInsights(tx, { newId, version: analyzer }, analyzed)
+    await send(outdated.map(({ organizationId, channel, id }) => toAnalyze(organizationId, channel, id)))
+  })
+}
