@@ -5,4 +5,6 @@ import { declareActor } from '../actors/declaration.ts'
 export const analysisMessages = declareActor('analysis', 'analysis', {
   /** Responses of the session are in state `metered`. */
   analyze: Type.Object({}),
+  /** The session was analysed by rules only. */
+  refine: Type.Object({}),
 })

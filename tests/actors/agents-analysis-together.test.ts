@@ -24,6 +24,7 @@ import {
   type TestEvent,
   user,
 } from '../support/agent-sessions.ts'
+import { rulesOnly } from '../support/analysis.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -76,10 +77,14 @@ const said = (text: string) => [user(0, 'hello'), assistant(1), user(2, text)]
 
 /** Sends one batch of wake-ups for the analysis of all sessions and waits until no message is left. */
 async function analyse(ids: readonly string[]): Promise<TestWorker> {
-  const worker = await startWorker(testDeps(database.url, null), [analysisActor(deps)], {
-    ...NO_SWEEP,
-    batchPatienceMs: 60_000, // the first job loads the language model
-  })
+  const worker = await startWorker(
+    testDeps(database.url, null),
+    [analysisActor(deps, rulesOnly(deps.textWork))],
+    {
+      ...NO_SWEEP,
+      batchPatienceMs: 60_000, // the first job loads the language model
+    },
+  )
   workers.push(worker)
   const newMessages = ids.map((id) => ({ key: `analysis:${id}` as ActorKey, type: 'analyze' }))
   worker.deps.notifier.notify(await send(database.sql, newMessages))

@@ -67,7 +67,7 @@ function scripted(answer: (subject: Subject, call: number) => Promise<void> | vo
       return [{ language: 'en', supported: true, outcome: 'resolved', sentiment: 'positive', findings }]
     },
   }
-  return { asked, actor: analysisActor(deps, analyzer, false) }
+  return { asked, actor: analysisActor(deps, { first: analyzer, second: null, together: false }) }
 }
 const saidIn = ({ said }: Subject) => said.map(({ own, text }) => `${own ? 'agent' : 'customer'}: ${text}`)
 const subjectOf = async (id: string) => {
@@ -154,6 +154,35 @@ test('after a revision new findings replace the old ones, and a finding of the s
   ])
   expect(after[0]?.id).toBe(before[0]?.id)
   expect(await ledger(database.sql, id)).toEqual(['a1'])
+})
+
+test('the second reading adds what the trained head finds, and a later first reading keeps it', async () => {
+  const finding = { confidence: 1, rating: null, index: 0, from: 0, to: 300 } as const
+  const insight = { language: 'en', supported: true, sentiment: 'neutral' } as const
+  const sure = { ...finding, kind: 'question', tier: 'sure' } as const
+  const likely = { ...finding, kind: 'confusion', tier: 'likely' } as const
+  const analyzerOf = (outcome: 'unclear' | 'unresolved', ...findings: (typeof sure | typeof likely)[]) => ({
+    name: 'scripted',
+    version: '1',
+    analyze: async () => [{ ...insight, outcome, findings }],
+  })
+  const readings = { first: analyzerOf('unclear', sure), second: analyzerOf('unresolved', sure, likely) }
+  const actor = analysisActor(deps, { ...readings, together: true })
+  const found = async () => (await signalRows(database.sql, id)).map(({ kind }) => kind)
+  const id = await processed([user(0, 'What is a token?'), assistant(1)])
+  await analyse(id, actor)
+  expect([await found(), await status(id)]).toEqual([['question'], 'completed'])
+  await runAnalysis(database.sql, actor, id, 'refine')
+  expect([await found(), (await subjectOf(id))[0]?.outcome]).toEqual([
+    ['confusion', 'question'],
+    'unresolved',
+  ])
+  await processed([user(2, 'Hello?')], id)
+  await analyse(id, actor)
+  expect(await found()).toEqual(['confusion', 'question'])
+  const sober = analysisActor(deps, { ...readings, second: analyzerOf('unclear'), together: true })
+  await runAnalysis(database.sql, sober, id, 'refine')
+  expect(await found()).toEqual([])
 })
 
 test('findings of an older version are replaced', async () => {

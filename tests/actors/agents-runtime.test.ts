@@ -21,6 +21,7 @@ import {
   type TestEvent,
   user,
 } from '../support/agent-sessions.ts'
+import { rulesOnly } from '../support/analysis.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -36,9 +37,13 @@ beforeAll(async () => {
   const config = loadConfig({ LOG_LEVEL: 'silent' })
   container = createContainer(config, { database: { url: database.url }, redis: null }, 'test')
   for (let worker = 0; worker < 2; worker++) {
-    const runtime = createRuntime(container, [sessionActor(container), analysisActor(container)], {
-      sweepMs: 200,
-    })
+    const runtime = createRuntime(
+      container,
+      [sessionActor(container), analysisActor(container, rulesOnly(container.textWork))],
+      {
+        sweepMs: 200,
+      },
+    )
     runtimes.push(runtime)
     await runtime.start()
   }

@@ -23,6 +23,7 @@ import {
   type SentEvent,
   userMessage,
 } from '../support/agents.ts'
+import { rulesOnly } from '../support/analysis.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
 
@@ -258,7 +259,7 @@ test('an analysis that waits for a turn sees the responses for which the turn le
   const analysisKey: ActorKey = `analysis:${sessionId}`
   await sendMessages(sql, [{ key: analysisKey, type: 'analyze' }])
   await agent.accept([assistantMessage(2)])
-  const actor = analysisActor(server.deps)
+  const actor = analysisActor(server.deps, rulesOnly(server.deps.textWork))
   const handler = actor.pool === 'short' ? undefined : actor.handlers.analyze
   if (typeof handler !== 'object') throw new Error('not a shared turn')
   const newMessages: string[] = []

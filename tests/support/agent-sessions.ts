@@ -154,8 +154,13 @@ export function runSession(sql: Sql, definition: ActorDefinition, sessionId: str
 }
 
 /** Runs analysis turns until one sends no message to itself. */
-export async function runAnalysis(sql: Sql, definition: ActorDefinition, sessionId: string): Promise<number> {
-  const handler = definition.pool === 'analysis' ? definition.handlers.analyze : undefined
+export async function runAnalysis(
+  sql: Sql,
+  definition: ActorDefinition,
+  sessionId: string,
+  type: 'analyze' | 'refine' = 'analyze',
+): Promise<number> {
+  const handler = definition.pool === 'analysis' ? definition.handlers[type] : undefined
   if (handler === undefined) throw new Error('not an analysis')
   const alone = typeof handler === 'function' ? handler : handler.alone
   for (let turns = 1; ; turns++) {
@@ -163,7 +168,7 @@ export async function runAnalysis(sql: Sql, definition: ActorDefinition, session
     const inTransaction: LongTurn['step'] = (work) =>
       transaction(sql, (tx) => work(tx, async (sent) => void newMessages.push(...sent)))
     await alone({
-      message: message(`analysis:${sessionId}`, 'analyze'),
+      message: message(`analysis:${sessionId}`, type),
       organization: NO_ORGANIZATION,
       signal: new AbortController().signal,
       log: createLog('silent', 'test'),
@@ -171,7 +176,7 @@ export async function runAnalysis(sql: Sql, definition: ActorDefinition, session
       step: inTransaction,
       finish: inTransaction,
     })
-    if (newMessages.length === 0) return turns
+    if (!newMessages.some((sent) => sent.type === 'analyze')) return turns
   }
 }
 

@@ -6,12 +6,24 @@
  * actor sends itself another message. It decides this under the session's row lock. Every transaction that adds responses holds the
  * same lock, so no response is missed.
  *
- * With the built-in analyser sessions share turns: one statement reads for all of them, and one transaction writes for all of them. A
- * model server takes one conversation at a time, so each session then has its own turn.
+ * With the built-in analyser sessions share turns: one statement reads for all of them, and one transaction writes for all of them. It
+ * reads twice. The first time it applies rules only, which take well below a millisecond, so that the session is `completed` soon. A few
+ * seconds later it also asks the trained head, which takes some ten milliseconds.
+ *
+ * A model server reads once. It takes one conversation at a time, so each session then has its own turn.
  */
 import { defineActor } from '../../actors/declaration.ts'
-import type { ActorDefinition, GroupTurn, LongHandler, LongTurn, Message, Send } from '../../actors/types.ts'
+import type {
+  ActorDefinition,
+  GroupTurn,
+  LongHandler,
+  LongTurn,
+  Message,
+  NewMessage,
+  Send,
+} from '../../actors/types.ts'
 import { AnalyzerError } from '../../analyze/analyzer-error.ts'
+import { createBuiltInAnalyzer } from '../../analyze/builtin/builtin.ts'
 import { createAnalyzer } from '../../analyze/create.ts'
 import type { Analyzer, Insight } from '../../analyze/insight.ts'
 import type { Deps } from '../../container.ts'
@@ -20,7 +32,7 @@ import { saveSessionResults } from '../../findings/service.ts'
 import { analysisMessages } from '../../messages/analysis.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import type { NewId } from '../../platform/ids.ts'
-import { lockSessions, saveProcessingStatuses } from '../sessions/progress.store.ts'
+import { type LockedSession, lockSessions, saveProcessingStatuses } from '../sessions/progress.store.ts'
 import { analyzeMessage, isTerminal } from '../sessions/session.rules.ts'
 import { processingStatusOf } from '../sessions/turn.rules.ts'
 import { type Conversation, conversationOf, findingsOf } from './conversation.rules.ts'
@@ -50,23 +62,42 @@ interface Outcome {
   readonly result: Result | null
 }
 
-/** The actor that analyses sessions. `together`: the analyser takes many conversations at once. */
-export function analysisActor(
-  deps: AnalysisDeps,
-  analyzer: Analyzer = createAnalyzer(deps.config, deps.textWork),
-  together = deps.config.analyze === null,
-): ActorDefinition {
-  const alone: LongHandler = (turn) =>
-    analyze(deps, analyzer, {
-      ...partsOf(turn),
-      messages: [turn.message],
-      organizations: [turn.organization],
-    })
-  const shared = (turn: GroupTurn) => analyze(deps, analyzer, turn)
+/** Time until the second reading. More messages often come within it, and a burst of sessions is `completed` first. */
+const REFINE_DELAY_MS = 5_000
+
+/** How sessions are analysed. */
+export interface Readings {
+  readonly first: Analyzer
+  /** Null: the first reading is complete. */
+  readonly second: Analyzer | null
+  /** True if an analyser takes many conversations at once. */
+  readonly together: boolean
+}
+
+function readingsOf({ config, textWork }: AnalysisDeps): Readings {
+  const complete = createAnalyzer(config, textWork)
+  if (config.analyze !== null) return { first: complete, second: null, together: false }
+  return { first: createBuiltInAnalyzer(textWork, 'rules'), second: complete, together: true }
+}
+
+/** The actor that analyses sessions. */
+export function analysisActor(deps: AnalysisDeps, readings: Readings = readingsOf(deps)): ActorDefinition {
+  const handlerOf = (work: (turn: GroupTurn) => Promise<void>) => {
+    const alone: LongHandler = (turn) =>
+      work({ ...partsOf(turn), messages: [turn.message], organizations: [turn.organization] })
+    return readings.together ? { together: work, alone } : alone
+  }
   return defineActor(analysisMessages, {
     maxAttempts: 8,
-    giveUp: (message, tx, send) => giveUp(deps, analyzer, message, tx, send),
-    handlers: { analyze: together ? { together: shared, alone } : alone },
+    giveUp: {
+      analyze: (message, tx, send) => giveUp(deps, readings, message, tx, send),
+      // The session keeps what the first reading found.
+      refine: async () => 'handled',
+    },
+    handlers: {
+      analyze: handlerOf((turn) => analyze(deps, readings, turn)),
+      refine: handlerOf((turn) => refine(deps, readings.second ?? readings.first, turn)),
+    },
   })
 }
 
@@ -77,11 +108,65 @@ const partsOf = (turn: LongTurn): Omit<GroupTurn, 'messages' | 'organizations'> 
   finish: (work) => turn.finish(work),
 })
 
-async function analyze(deps: AnalysisDeps, analyzer: Analyzer, turn: GroupTurn): Promise<void> {
+async function analyze(deps: AnalysisDeps, readings: Readings, turn: GroupTurn): Promise<void> {
   const ids = turn.messages.map(({ id }) => id)
   const pages = await turn.read((tx) => readPages(tx, ids))
-  const outcomes = await ask(analyzer, pages, turn)
-  await turn.finish((tx, send) => conclude(deps.newId, analyzer, tx, send, pages, outcomes))
+  const outcomes = await ask(readings.first, pages, turn)
+  await turn.finish((tx, send) => conclude(deps.newId, readings, tx, send, pages, outcomes))
+}
+
+/** The second reading. A message that changes meanwhile is not quoted; it has the session analysed again. */
+async function refine({ newId }: AnalysisDeps, analyzer: Analyzer, turn: GroupTurn): Promise<void> {
+  const ids = turn.messages.map(({ id }) => id)
+  const pages = await turn.read(async (tx) => {
+    const spoken = await readConversations(tx, ids)
+    return ids.map((sessionId) => ({ sessionId, conversation: conversationOf(spoken.get(sessionId) ?? []) }))
+  })
+  const insights = await insightsOf(analyzer, pages, turn.organizations, turn.signal)
+  await turn.finish(async (tx) => {
+    const sessions = await lockSessions(tx, ids)
+    const read = sessions.map((scope) => {
+      const n = ids.indexOf(scope.sessionId)
+      const { conversation } = pages[n]!
+      return { scope, conversation, result: toResult(insights[n]!, conversation, analyzer) }
+    })
+    await saveReadings(tx, newId, read, true)
+  })
+}
+
+/** What a session has after a reading. `result` is null if the analyser refused the conversation. */
+interface Reading {
+  readonly scope: LockedSession
+  readonly conversation: Conversation
+  readonly result: Result | null
+}
+
+async function saveReadings(
+  tx: Tx,
+  newId: NewId,
+  readings: readonly Reading[],
+  isComplete: boolean,
+  analyzer?: Analyzer,
+): Promise<void> {
+  // Without a result there are no findings: those of an earlier analysis may quote what is no longer there.
+  const parts = readings.map(({ scope, conversation, result }) => {
+    return { scope, rows: result === null ? [] : findingsOf(conversation, result) }
+  })
+  const results = readings.flatMap(({ scope, result }) => {
+    const { organizationId, applicationId, sessionId, createdAt } = scope
+    const subject = { channel: 'conversation' as const, organizationId, applicationId, sessionId }
+    const stored = result ?? (analyzer === undefined ? null : failure(analyzer))
+    return stored === null ? [] : [{ subject, occurredAt: createdAt, result: stored }]
+  })
+  await Promise.all([replaceFindings(tx, newId, parts, !isComplete), saveSessionResults(tx, newId, results)])
+}
+
+function toResult(insight: Insight, { subject }: Conversation, analyzer: Analyzer): Result {
+  return resultOf(
+    insight,
+    subject.said.map(({ text }) => text),
+    analyzer,
+  )
 }
 
 async function readPages(tx: Tx, ids: readonly string[]): Promise<readonly Page[]> {
@@ -103,8 +188,7 @@ async function ask(
   try {
     const insights = await insightsOf(analyzer, pages, organizations, signal)
     return pages.map(({ conversation }, n) => {
-      const texts = conversation.subject.said.map(({ text }) => text)
-      return { state: 'analyzed', result: resultOf(insights[n]!, texts, analyzer) }
+      return { state: 'analyzed', result: toResult(insights[n]!, conversation, analyzer) }
     })
   } catch (error) {
     // With several sessions it is unknown which conversation was refused. Then each session gets a turn of its own.
@@ -121,7 +205,7 @@ async function ask(
 /** One request to the analyser for each organization. @returns insights in the order of the pages */
 async function insightsOf(
   analyzer: Analyzer,
-  pages: readonly Page[],
+  pages: readonly Pick<Page, 'conversation'>[],
   organizations: GroupTurn['organizations'],
   signal: AbortSignal,
 ): Promise<readonly Insight[]> {
@@ -138,13 +222,13 @@ async function insightsOf(
 /** Marks the page that could not be analysed as failed. The analysis of the session's other responses goes on. */
 async function giveUp(
   deps: AnalysisDeps,
-  analyzer: Analyzer,
+  readings: Readings,
   { id }: Message,
   tx: Tx,
   send: Send,
 ): Promise<'handled'> {
   const pages = await readPages(tx, [id])
-  await conclude(deps.newId, analyzer, tx, send, pages, [{ state: 'failed', result: null }])
+  await conclude(deps.newId, readings, tx, send, pages, [{ state: 'failed', result: null }])
   return 'handled'
 }
 
@@ -155,7 +239,7 @@ async function giveUp(
  */
 async function conclude(
   newId: NewId,
-  analyzer: Analyzer,
+  { first, second }: Readings,
   tx: Tx,
   send: Send,
   pages: readonly Page[],
@@ -176,21 +260,22 @@ async function conclude(
     if (page === undefined || outcome === undefined || counts === undefined) return []
     const processingStatus = processingStatusOf({ captureContent: scope.captureContent, ...counts })
     const again = counts.metered > 0 ? [analyzeMessage(scope, page.full || isTerminal(scope.status))] : []
-    // Without a result there are no findings: those of an earlier analysis may quote what is no longer there.
-    const rows = outcome.result === null ? [] : findingsOf(page.conversation, outcome.result)
-    return [{ scope, processingStatus, rows, result: outcome.result ?? failure(analyzer), again }]
-  })
-  const results = concluded.map(({ scope, result }) => {
-    const { organizationId, applicationId, sessionId, createdAt } = scope
-    const subject = { channel: 'conversation' as const, organizationId, applicationId, sessionId }
-    return { subject, occurredAt: createdAt, result }
+    const { conversation } = page
+    return [{ scope, processingStatus, conversation, result: outcome.result, again }]
   })
   await Promise.all([
-    replaceFindings(tx, newId, concluded),
-    saveSessionResults(tx, newId, results),
+    saveReadings(tx, newId, concluded, second === null, first),
     saveProcessingStatuses(tx, concluded),
   ])
   await send(concluded.flatMap(({ again }) => again))
+  if (second === null) return
+  const analyzed = concluded.filter(({ result }) => result?.state === 'analyzed')
+  await send(analyzed.map(({ scope }) => refineMessage(scope)))
+}
+
+function refineMessage({ sessionId, organizationId }: LockedSession): NewMessage {
+  const options = { organizationId, delayMs: REFINE_DELAY_MS }
+  return { ...analysisMessages.message(sessionId, 'refine', options), unlessWaiting: true }
 }
 
 function failure({ name, version }: Analyzer) {

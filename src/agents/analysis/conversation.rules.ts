@@ -1,4 +1,5 @@
 /** From the messages of a session to what the analyser reads, and from its findings to signals of the messages. Pure. */
+import { isShown } from '../../analyze/gate.rules.ts'
 import type { Subject } from '../../analyze/insight.ts'
 import { textOf } from '../../analyze/text.ts'
 import type { Result } from '../../findings/finding.rules.ts'
@@ -36,7 +37,7 @@ export function findingsOf(
       {
         ...finding,
         comment: quote,
-        shown: true,
+        shown: isShown(finding.kind, finding.tier, language, 'conversation'),
         language,
         analyzerName: analyzer.name,
         analyzerVersion: analyzer.version,

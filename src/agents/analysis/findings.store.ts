@@ -26,11 +26,12 @@ export interface SessionFinding {
   readonly bodyHash: string
 }
 
-/** Replaces all findings of the sessions. */
+/** Replaces the findings of the sessions. `keepsLikely`: those of the trained head stay, because only rules were applied now. */
 export async function replaceFindings(
   tx: Query,
   newId: NewId,
   parts: readonly PerSession<SessionFinding>[],
+  keepsLikely = false,
 ): Promise<void> {
   if (parts.length === 0) return
   const { ns, rows } = numbered(parts)
@@ -55,10 +56,10 @@ export async function replaceFindings(
   // One statement: the parts of a statement see the table as it was before, so each row is deleted or updated, never both.
   await tx`
     with found as materialized (${found}), known as materialized (
-      select g.id, g.kind, s.session_id, row_number() over (partition by s.session_id, g.kind order by g.created_at, g.id) as place
+      select g.id, g.kind, g.tier, s.session_id, row_number() over (partition by s.session_id, g.kind order by g.created_at, g.id) as place
       from ${sessionTable(tx, scopesOf(parts))}
       cross join lateral (
-        select g.id, g.kind, g.created_at
+        select g.id, g.kind, g.tier, g.created_at
         from agent_signal g
         where g.organization_id = s.organization_id
           and g.session_id = s.session_id
@@ -84,7 +85,11 @@ export async function replaceFindings(
       using known k
       where g.organization_id = any(${scopesOf(parts).map(({ organizationId }) => organizationId)}::text[]::uuid[])
         and g.id = k.id
-        and (k.place > 1 or not exists (select from found f where f.session_id = k.session_id and f.kind = k.kind))
+        and (
+          k.place > 1
+          or not exists (select from found f where f.session_id = k.session_id and f.kind = k.kind)
+          and (k.tier is distinct from 'likely' or not ${keepsLikely})
+        )
     )
     insert into agent_signal (
       id, organization_id, application_id, session_id, channel, source, kind, rating, labels, comment, confidence, tier, shown,
