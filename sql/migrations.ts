@@ -40,6 +40,7 @@ import timelineIndexes from './migrations/0046_timeline_indexes.sql' with { type
 import searchPassage from './migrations/0047_search_passage.sql' with { type: 'text' }
 import searchDocument from './migrations/0048_search_document.sql' with { type: 'text' }
 import validatedFindings from './migrations/0054_validated_findings.sql' with { type: 'text' }
+import shownSignals from './migrations/0055_shown_signals.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -82,4 +83,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 47, name: 'search_passage', source: searchPassage },
   { number: 48, name: 'search_document', source: searchDocument },
   { number: 54, name: 'validated_findings', source: validatedFindings },
+  { number: 55, name: 'shown_signals', source: shownSignals },
 ]

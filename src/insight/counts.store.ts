@@ -46,6 +46,7 @@ export function countSignals(
       from agent_signal g
       where g.organization_id = ${organizationId}
         and g.application_id = application.id
+        and g.shown
         ${within(sql, 'g.occurred_at', period)}
       order by g.occurred_at desc, g.id desc
       limit ${COUNTED_ROWS + 1}

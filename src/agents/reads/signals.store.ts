@@ -161,6 +161,7 @@ export async function findSignal(
     ${signalsOf(sql, sql`agent_signal`)}
     where g.organization_id = ${reader.organizationId}
       and g.id = ${signalId}
+      and g.shown
       and ${readable(sql, reader, 'g.application_id')}`
   return row
 }
