@@ -195,7 +195,8 @@ test(
     expect(sent).toBeGreaterThanOrEqual(RUNS)
     // The bodies are neither all bad nor all good, or this test would say little.
     for (const operation of operations) {
-      if (operation.id === 'joinMeeting') continue
+      // A join needs a recorder, and a merge needs another person each time.
+      if (operation.id === 'joinMeeting' || operation.id === 'mergePeople') continue
       const seen = statuses.get(operation.id)
       expect([operation.id, seen?.has(operation.success.status), seen?.has(400)]).toEqual([
         operation.id,

@@ -156,7 +156,8 @@ async function stateOf(externalSessionId: string): Promise<State> {
   const id = session?.id ?? ''
   await eventually(async () => {
     const keys = [`session:${id}`, `analysis:${id}`]
-    const [waiting] = await sql`select 1 from actor_message where key = any(${keys}::text[])`
+    const [waiting] =
+      await sql`select 1 from actor_message where type <> 'refine' and key = any(${keys}::text[])`
     return waiting === undefined
   })
   const [row] = await sql<Pick<State, 'status' | 'processingStatus' | 'watermark'>[]>`

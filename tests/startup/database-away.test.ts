@@ -63,10 +63,12 @@ test('processes wait for the database and migrate it once, however often the con
   await eventually(() => waiting.every((service) => /Address/.test(service.output())))
   const rows = await database.sql`select number from schema_migration order by number`
   expect(rows.map(({ number }) => number)).toEqual(MIGRATIONS.map(({ number }) => number))
-  // An index is built outside of a transaction, so two processes may each apply some of the migrations; none is applied twice.
+  // An index is built outside of a transaction, so two processes may each apply some of the migrations; none is applied twice. A process
+  // whose connection breaks in between begins anew, and does not log what it had applied before.
   const logged = waiting.flatMap(linesOf).filter(({ msg }) => msg === 'database migrated')
   const applied = logged.flatMap((line) => line.applied as number[])
-  expect(applied.toSorted((a, b) => a - b)).toEqual(MIGRATIONS.map(({ number }) => number))
+  expect(applied.length).toBeGreaterThan(0)
+  expect(new Set(applied).size).toBe(applied.length)
   expect(await Promise.all(waiting.map((service) => service.kill()))).toEqual([0, 0, 0])
 })
 

@@ -171,15 +171,24 @@ export const Signal = named(
     ),
     evidence: orNull(
       Type.Object({
-        quote: Type.String({ description: 'The customer’s own words.' }),
-        messageId: Type.String({ description: 'The `externalEventId` of the message that is quoted.' }),
+        quote: Type.String({
+          description: 'The customer’s own words.',
+          examples: ['That is not what I asked.'],
+        }),
+        messageId: Type.String({
+          description: 'The `externalEventId` of the message that is quoted.',
+          examples: ['m3'],
+        }),
       }),
       'What a finding is based on; null for explicit feedback.',
     ),
     analyzer: orNull(
       Type.Object({
-        name: Type.String({ description: '`builtin`, or the model of the configured server.' }),
-        version: Type.String({ description: 'Its version.' }),
+        name: Type.String({
+          description: '`builtin`, or the model of the configured server.',
+          examples: ['builtin'],
+        }),
+        version: Type.String({ description: 'Its version.', examples: ['1'] }),
       }),
       'What made a finding; null for explicit feedback.',
     ),
