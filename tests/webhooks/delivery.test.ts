@@ -262,10 +262,10 @@ describe('a webhook is disabled', () => {
   })
 
   test('after days of nothing but failures, not by a failure between successes', async () => {
-    const impatient = await startSendingServer({}, { ...FAST, maxFailingSeconds: 2 })
+    const impatient = await startSendingServer({}, { ...FAST, maxFailingSeconds: 0.4 })
     try {
       const { client, cause } = await sender(impatient)
-      const receiver = receiving(({ attempt }) => new Response(null, { status: attempt < 3 ? 500 : 200 }))
+      const receiver = receiving(({ attempt }) => new Response(null, { status: attempt < 2 ? 500 : 200 }))
       const { id } = await createWebhook(client, { url: receiver.url })
       await cause(1)
       await eventually(async () => (await deliveriesOf(client, id, '&status=delivered')).length === 1)
