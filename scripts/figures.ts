@@ -2,23 +2,18 @@
 import { join } from 'node:path'
 import { createBuiltInAnalyzer } from '../src/analyze/builtin/builtin.ts'
 import { blindSet } from '../src/analyze/eval/blind-set.ts'
-import { judge } from '../src/analyze/eval/evaluate.ts'
-import { measuredOf } from '../src/analyze/eval/figures.ts'
-import { score } from '../src/analyze/eval/score.rules.ts'
+import { measure } from '../src/analyze/eval/figures.ts'
 import { createTextWorkHere } from '../src/analyze/text-work.ts'
 
 const FILE = join(import.meta.dir, '../src/analyze/figures.json')
 
 const items = blindSet()
-const analyzer = createBuiltInAnalyzer(createTextWorkHere())
-const judged = await judge(items, analyzer, new AbortController().signal)
-const measured = measuredOf(
-  judged,
-  score(judged, () => true),
-)
+const textWork = createTextWorkHere()
+const [first, second] = [createBuiltInAnalyzer(textWork, 'rules'), createBuiltInAnalyzer(textWork)]
+const measured = await measure(items, [first, second], new AbortController().signal)
 const lines = Object.entries(measured).map(
   ([key, counts]) => `    ${JSON.stringify(key)}: [${counts.join(', ')}]`,
 )
-const head = `{\n  "version": ${JSON.stringify(analyzer.version)},\n  "items": ${items.length},\n  "measured": {`
+const head = `{\n  "version": ${JSON.stringify(second.version)},\n  "items": ${items.length},\n  "measured": {`
 await Bun.write(FILE, `${head}${lines.length === 0 ? '' : `\n${lines.join(',\n')}\n  `}}\n}\n`)
 console.log(`${items.length} items, ${lines.length} figures`)

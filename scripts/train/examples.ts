@@ -13,6 +13,8 @@ export interface Example {
   readonly ngrams: Uint32Array
   /** For each kind 1 or 0. */
   readonly labels: Float32Array
+  /** For each kind how much the label counts; 0 if it is not known. Absent: 1. */
+  readonly weights?: Float32Array
 }
 
 const BATCH = 256
@@ -47,6 +49,6 @@ export async function examplesOf(
 }
 
 /** As stored vectors are, so that the last bits of another processor change nothing. */
-function rounded(vector: Float32Array = new Float32Array()): Float32Array {
+export function rounded(vector: Float32Array = new Float32Array()): Float32Array {
   return Float32Array.from(new Int8Array(Buffer.from(packVector(vector), 'base64')), (value) => value / 127)
 }

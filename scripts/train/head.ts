@@ -6,12 +6,11 @@ import {
   applyNgrams,
   type Layers,
   packMatrix,
-  type Thresholds,
 } from '../../src/analyze/builtin/head.rules.ts'
-import { KINDS, type Kind } from '../../src/analyze/insight.ts'
+import { KINDS } from '../../src/analyze/insight.ts'
 import type { Row } from './corpus.ts'
 import type { Example } from './examples.ts'
-import { averagePrecision, type Scored, thresholdFor } from './measure.ts'
+import { averagePrecision, type Scored } from './measure.ts'
 import { TRAINING, type Training, trainNetwork } from './network.ts'
 import { trainNgrams } from './ngrams.ts'
 import { createRandom, shuffled } from './random.ts'
@@ -25,7 +24,11 @@ export function trainHead(examples: readonly Example[], training: Training = TRA
   return { layers: trainNetwork(examples, training), ngrams: trainNgrams(examples) }
 }
 
-function scoreOf({ layers, ngrams }: TrainedHead, example: Example): Float32Array {
+/** How likely a piece has each kind. */
+export function scoreOf(
+  { layers, ngrams }: TrainedHead,
+  example: Pick<Example, 'input' | 'ngrams'>,
+): Float32Array {
   return applyHead(applyNetwork(layers, example.input), applyNgrams(ngrams, example.ngrams))
 }
 
@@ -59,31 +62,17 @@ export function curveLine(most: number, validated: readonly (readonly Scored[])[
   return `${most} clauses: ${mean.toFixed(3)} (${averages.map((value) => value.toFixed(2)).join(' ')})`
 }
 
-/** For each kind the score above which this part is right, but neither below `lowest` nor above `highest`. */
-export function thresholdsFor(
-  precision: number,
-  lowest: number,
-  highest: number,
-  validated: readonly (readonly Scored[])[],
-): Thresholds {
-  const entries = validated.map((scored, kind) => [
-    KINDS[kind],
-    Number(Math.min(highest, Math.max(lowest, thresholdFor(precision, scored))).toFixed(3)),
-  ])
-  return Object.fromEntries(entries) as Record<Kind, number>
-}
-
-/** The content of the weights file. The same rows give the same bytes. */
+/** The content of the weights file. The same text gives the same bytes. */
 export function weightsOf(
   rows: readonly Row[],
+  items: readonly unknown[],
   { layers, ngrams }: TrainedHead,
-  thresholds: Thresholds,
-  veto: number,
 ): string {
   const { inputs, hidden, first, firstBias, second, secondBias } = layers
   const content = {
-    corpus: corpusHash(rows),
+    corpus: corpusHash(rows, items),
     rows: rows.length,
+    items: items.length,
     inputs,
     hidden,
     first: packMatrix(first, 2),
@@ -91,13 +80,13 @@ export function weightsOf(
     second: packMatrix(second, 2),
     secondBias: packMatrix(secondBias, 2),
     ngrams: packMatrix(ngrams, 1),
-    thresholds,
-    veto,
   }
   return `${JSON.stringify(content, null, 2)}\n`
 }
 
-/** SHA-256 of the rows. */
-export function corpusHash(rows: readonly Row[]): string {
-  return createHash('sha256').update(JSON.stringify(rows)).digest('hex')
+/** SHA-256 of the labelled text. */
+export function corpusHash(rows: readonly Row[], items: readonly unknown[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify([rows, items]))
+    .digest('hex')
 }

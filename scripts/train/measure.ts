@@ -17,7 +17,7 @@ export function averagePrecision(scored: readonly Scored[]): number {
 
 /** The lowest score above which at least this part is right. 2 if there is none. */
 export function thresholdFor(precision: number, scored: readonly Scored[]): number {
-  const MIN_RIGHT = 20
+  const MIN_RIGHT = 10
   let right = 0
   let threshold = 2
   for (const [index, [score, isRight]] of scored.toSorted(([a], [b]) => b - a).entries()) {

@@ -74,7 +74,7 @@ function createPass(layers: Layers, parts: readonly Trained[], training: Trainin
   const units = new Float32Array(hidden)
   const slopes = new Float32Array(hidden)
   const masks = new Float32Array(hidden)
-  return ({ input, labels }: Example, batch: number) => {
+  return ({ input, labels, weights }: Example, batch: number) => {
     for (let at = 0; at < inputs; at++) {
       const value = input[at] as number
       seen[at] = value === 0 || random() < dropout / 2 ? 0 : value / (1 - dropout / 2)
@@ -100,7 +100,8 @@ function createPass(layers: Layers, parts: readonly Trained[], training: Trainin
         sum += (units[unit] as number) * (second[unit * OUTPUTS + kind] as number)
       }
       const label = labels[kind] as number
-      const slope = ((1 / (1 + Math.exp(-sum)) - label) * (label > 0 ? weightOfKind : 1)) / batch
+      const counts = (weights?.[kind] ?? 1) * (label > 0 ? weightOfKind : 1)
+      const slope = ((1 / (1 + Math.exp(-sum)) - label) * counts) / batch
       dSecondBias[kind] = (dSecondBias[kind] as number) + slope
       for (let unit = 0; unit < hidden; unit++) {
         const weight = unit * OUTPUTS + kind

@@ -23,7 +23,11 @@ export function trainNgrams(examples: readonly Example[]): Float32Array {
   return weights
 }
 
-function learn(weights: Float32Array, squares: Float32Array, { ngrams, labels }: Example): void {
+function learn(
+  weights: Float32Array,
+  squares: Float32Array,
+  { ngrams, labels, weights: counts }: Example,
+): void {
   const norm = 1 / Math.sqrt(ngrams.length || 1)
   const slopes = new Float64Array(OUTPUTS)
   for (let kind = 0; kind < OUTPUTS; kind++) {
@@ -32,7 +36,7 @@ function learn(weights: Float32Array, squares: Float32Array, { ngrams, labels }:
     const bias = NGRAM_SIZE * OUTPUTS + kind
     const label = labels[kind] as number
     const score = 1 / (1 + Math.exp(-(sum * norm + (weights[bias] as number))))
-    const slope = (score - label) * (label > 0 ? TRAINING.weightOfKind : 1)
+    const slope = (score - label) * (counts?.[kind] ?? 1) * (label > 0 ? TRAINING.weightOfKind : 1)
     weights[bias] = (weights[bias] as number) - TRAINING.rateOfBias * slope
     slopes[kind] = slope * norm
   }

@@ -1,5 +1,5 @@
 /** The built-in analyser, which runs in the text process. */
-import type { Insight, Subject } from '../insight.ts'
+import type { Found, Insight, Subject } from '../insight.ts'
 import { combine, type Scored } from './combine.rules.ts'
 import type { Cues } from './cues/cues.ts'
 import { DUTCH } from './cues/dutch.ts'
@@ -10,14 +10,16 @@ import { JAPANESE } from './cues/japanese.ts'
 import { PORTUGUESE } from './cues/portuguese.ts'
 import { SPANISH } from './cues/spanish.ts'
 import type { Embed } from './embed.ts'
+import { factsOf } from './facts.rules.ts'
 import { ngramsOf } from './features.rules.ts'
-import { findingsByRules } from './findings.rules.ts'
+import { type FoundByRule, findingsByRules } from './findings.rules.ts'
 import { applyHead, applyNetwork, applyNgrams, inputOf } from './head.rules.ts'
 import type { Head } from './head.ts'
+import { type Judge, likelyKinds, likelyOutcome, likelySentiment } from './judge.rules.ts'
 import { ANALYZED, LANGUAGES, type Language } from './language.rules.ts'
 import type { DetectLanguage } from './language.ts'
 import { judge } from './outcome.rules.ts'
-import { piecesOf } from './pieces.rules.ts'
+import { type Piece, piecesOf } from './pieces.rules.ts'
 import { type Reading, readSubject, wordsOfCustomer } from './reading.rules.ts'
 
 const CUES: Readonly<Record<Language, Cues>> = {
@@ -30,50 +32,86 @@ const CUES: Readonly<Record<Language, Cues>> = {
   ja: JAPANESE,
 }
 
-/** What the trained head needs. */
+/** What the second reading needs. */
 export interface Scorer {
   readonly embed: Embed
   readonly head: Head
+  readonly judge: Judge
 }
 
 /**
+ * The insight of each subject, in their order. The texts of all of them are embedded together, which takes about half the time.
  * @param scorer null: rules only. With one, English is also read by the trained head
  * @param analyzed languages; others are told apart and not analysed
  */
-export async function analyzeSubject(
-  subject: Subject,
+export async function analyzeSubjects(
+  subjects: readonly Subject[],
   detect: DetectLanguage,
   scorer: Scorer | null,
   analyzed: ReadonlySet<string> = ANALYZED,
-): Promise<Insight> {
+): Promise<readonly Insight[]> {
+  const read = subjects.map((subject) => readOne(subject, detect, analyzed))
+  if (scorer === null) return read.map(({ insight }) => insight)
+  const pieces = read.map(({ reading, isEnglish }) => (isEnglish ? piecesOf(reading, ENGLISH) : []))
+  const embeddings = await scorer.embed(pieces.flat().map(({ text }) => text))
+  let done = 0
+  return read.map((one, index) => {
+    const scored = (pieces[index] ?? []).map((piece) =>
+      scoredOf(piece, embeddings[done++] ?? new Float32Array(), scorer.head),
+    )
+    return one.isEnglish ? readAgain(one, scored, scorer.judge) : one.insight
+  })
+}
+
+/** A subject as the rules read it. */
+interface Read {
+  readonly reading: Reading
+  readonly byRules: readonly FoundByRule[]
+  /** True if the trained head may read it: only English that is analysed. */
+  readonly isEnglish: boolean
+  readonly insight: Insight
+}
+
+function readOne(subject: Subject, detect: DetectLanguage, analyzed: ReadonlySet<string>): Read {
   const reading = readSubject(subject)
   const words = wordsOfCustomer(reading)
   const language = detect(words)
   const known = LANGUAGES.find((one) => one === language)
-  if (language !== null && !analyzed.has(language))
-    return { language, supported: false, outcome: null, sentiment: 'neutral', findings: [] }
+  if (language !== null && !analyzed.has(language)) {
+    const insight = { language, supported: false, outcome: null, sentiment: 'neutral', findings: [] } as const
+    return { reading, byRules: [], isEnglish: false, insight }
+  }
   // A text whose language cannot be told is read in all of them.
   const byRules = findingsByRules(reading, known === undefined ? Object.values(CUES) : [CUES[known]])
-  const isEnglish = known === 'en' || (known === undefined && isPlainLatin(words))
-  const scored = scorer !== null && isEnglish ? await scoresOf(reading, scorer) : []
-  const findings =
-    scorer === null || !isEnglish ? byRules : combine(byRules, scored, subject.channel, scorer.head)
-  return { language, supported: true, ...judge(reading, findings, scored), findings }
+  const insight = { language, supported: true, ...judge(reading, byRules), findings: byRules.map(plain) }
+  return {
+    reading,
+    byRules,
+    isEnglish: known === 'en' || (known === undefined && isPlainLatin(words)),
+    insight,
+  }
 }
+
+const plain = ({ isCertain: _, ...found }: FoundByRule): Found => found
 
 /** English needs no letter with an accent. */
 function isPlainLatin(text: string): boolean {
   return !/[^\p{ASCII}\p{Extended_Pictographic}\p{P}\p{S}\s]/u.test(text)
 }
 
-async function scoresOf(reading: Reading, { embed, head }: Scorer): Promise<readonly Scored[]> {
-  const pieces = piecesOf(reading, ENGLISH)
-  const embeddings = await embed(pieces.map(({ text }) => text))
-  return pieces.map((piece, index) => ({
-    piece,
-    scores: applyHead(
-      applyNetwork(head.layers, inputOf(embeddings[index] ?? new Float32Array(), piece.form)),
-      applyNgrams(head.ngrams, ngramsOf(piece.text)),
-    ),
-  }))
+/** What the trained head says of a piece. */
+export function scoredOf(piece: Piece, embedding: Float32Array, head: Head): Scored {
+  const network = applyNetwork(head.layers, inputOf(embedding, piece.form))
+  return { piece, embedding, scores: applyHead(network, applyNgrams(head.ngrams, ngramsOf(piece.text))) }
+}
+
+function readAgain({ reading, byRules, insight }: Read, scored: readonly Scored[], trained: Judge): Insight {
+  const { channel } = reading
+  const facts = factsOf(reading, byRules, scored, insight)
+  return {
+    ...insight,
+    outcome: channel === 'feedback' ? null : likelyOutcome(trained, facts),
+    sentiment: likelySentiment(trained, facts),
+    findings: combine(byRules, scored, channel, likelyKinds(trained, facts), trained.thresholds),
+  }
 }

@@ -2,12 +2,13 @@
 import type { Channel } from '../../insight/model.ts'
 import { type Found, KINDS, type Kind, ratingOf } from '../insight.ts'
 import type { FoundByRule } from './findings.rules.ts'
-import type { Head } from './head.ts'
+import type { Thresholds } from './judge.rules.ts'
 import type { Piece } from './pieces.rules.ts'
 
 /** A piece and how likely it has each kind. */
 export interface Scored {
   readonly piece: Piece
+  readonly embedding: Float32Array
   readonly scores: Float32Array
 }
 
@@ -30,28 +31,28 @@ export function scoreOf({ scores }: Scored, kind: Kind): number {
   return scores[KINDS.indexOf(kind)] ?? 0
 }
 
-/** Of each kind the finding by rules if the head does not refute it, else the likeliest piece. */
+/**
+ * The kinds that the trained judge finds likely enough, each with the clause that rules found, else with the likeliest piece.
+ * @param likely how likely the whole subject has each kind, in the order of `KINDS`
+ */
 export function combine(
   byRules: readonly FoundByRule[],
   scored: readonly Scored[],
   channel: Channel,
-  { thresholds, veto }: Pick<Head, 'thresholds' | 'veto'>,
+  likely: Float32Array,
+  thresholds: Thresholds,
 ): readonly Found[] {
-  return KINDS.flatMap((kind) => {
+  return KINDS.flatMap((kind, at) => {
+    const confidence = likely[at] ?? 0
+    if (confidence < thresholds[kind]) return []
     const eligible = scored.filter((one) => mayHave(kind, one, scored, channel))
-    const best = likeliest(kind, eligible)
-    const score = best === null ? 0 : scoreOf(best, kind)
     const rule = byRules.find((found) => found.kind === kind)
-    if (rule?.isCertain === true) return [plain(rule, score)]
-    if (rule !== undefined && score >= veto && isEligible(rule, scored, eligible)) return [plain(rule, score)]
-    if (best === null || score < thresholds[kind]) return []
-    const { index, from, to } = best.piece
-    return [{ kind, tier: 'likely' as const, confidence: score, rating: ratingOf(kind), index, from, to }]
+    const place =
+      rule !== undefined && isEligible(rule, scored, eligible) ? rule : likeliest(kind, eligible)?.piece
+    if (place === undefined) return []
+    const { index, from, to } = place
+    return [{ kind, tier: 'likely' as const, confidence, rating: ratingOf(kind), index, from, to }]
   })
-}
-
-function plain({ isCertain: _, ...found }: FoundByRule, score: number): Found {
-  return { ...found, confidence: Math.max(score, found.confidence) }
 }
 
 /** True unless the head read the clause of the finding and it may not have the kind. */
@@ -60,7 +61,8 @@ function isEligible({ index, from }: Found, scored: readonly Scored[], eligible:
   return !scored.some(isHere) || eligible.some(isHere)
 }
 
-function mayHave(kind: Kind, one: Scored, scored: readonly Scored[], channel: Channel): boolean {
+/** False where the kind makes no sense, whatever the head says of the piece. */
+export function mayHave(kind: Kind, one: Scored, scored: readonly Scored[], channel: Channel): boolean {
   const { piece } = one
   if (ANSWERS.has(kind)) return piece.isAnswered && channel !== 'feedback' && !piece.isSarcastic
   if (kind === 'question') return NO_QUESTIONS.every((other) => scoreOf(one, other) < CLEAR)

@@ -3,7 +3,7 @@
  * logistic regression over its n-grams. The first knows what words mean, the second how people put them. Pure. `scripts/train.ts` makes the
  * weights out of `data/insight/clauses`.
  */
-import { KINDS, type Kind } from '../insight.ts'
+import { KINDS } from '../insight.ts'
 import { NGRAM_SIZE } from './features.rules.ts'
 
 /** Numbers of an embedding are about 0.04, those of the form 0 or 1. */
@@ -98,6 +98,3 @@ export function unpackMatrix({ unit, base64 }: PackedMatrix, bytes: 1 | 2): Floa
   const whole = bytes === 1 ? new Int8Array(packed) : new Int16Array(packed)
   return Float32Array.from(whole, (value) => value * unit)
 }
-
-/** From which value on a kind is found. */
-export type Thresholds = Readonly<Record<Kind, number>>

@@ -1,8 +1,9 @@
 /** The text jobs of the built-in analyser. */
 import type { Insight, Subject } from '../insight.ts'
-import { analyzeSubject, type Scorer } from './analyze.ts'
+import { analyzeSubjects, type Scorer } from './analyze.ts'
 import { type Embed, loadEmbed, packVector } from './embed.ts'
 import { loadHead } from './head.ts'
+import { loadJudge } from './judge.ts'
 import { type DetectLanguage, loadLanguage } from './language.ts'
 
 export interface InsightJobs {
@@ -34,7 +35,7 @@ export function createInsightDoers(load: () => Promise<Embed> = loadEmbed): Doer
   // Without the embeddings there are still the rules.
   const scorerOrNull = () => {
     scorer ??= embedder().then(
-      (loaded) => ({ embed: loaded, head: loadHead() }),
+      (loaded) => ({ embed: loaded, head: loadHead(), judge: loadJudge() }),
       () => null,
     )
     return scorer
@@ -44,9 +45,7 @@ export function createInsightDoers(load: () => Promise<Embed> = loadEmbed): Doer
       language ??= loadLanguage()
       const detect = await language
       const scorer = tier === 'all' ? await scorerOrNull() : null
-      const insights: Insight[] = []
-      for (const subject of subjects) insights.push(await analyzeSubject(subject, detect, scorer))
-      return insights
+      return analyzeSubjects(subjects, detect, scorer)
     },
     async embed({ texts }) {
       return (await (await embedder())(texts)).map(packVector)

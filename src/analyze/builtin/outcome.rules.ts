@@ -1,6 +1,5 @@
 /** The outcome of a conversation and the sentiment at its end, out of its findings. Pure. */
 import type { Found, Kind, Outcome, Sentiment } from '../insight.ts'
-import { type Scored, scoreOf } from './combine.rules.ts'
 import { NO_LUCK } from './cues/turns.ts'
 import type { Reading } from './reading.rules.ts'
 
@@ -21,44 +20,18 @@ const OPEN: ReadonlySet<Kind> = new Set([
 ])
 const PLEASED: ReadonlySet<Kind> = new Set(['praise', 'resolved_confirmation'])
 
-/**
- * From these scores on a piece of the last message counts for the outcome, or of any message for the sentiment. They are lower than for a
- * finding, because several kinds mean the same.
- */
-const CLEARLY_SOLVED = 0.4
-const CLEARLY_OPEN = 0.4
-const CLEARLY_PLEASED = 0.4
-
 /** Words with which a company does not help. */
-const REFUSAL =
+export const REFUSAL =
   /\b(?:can't|cannot|can not|unable to|not able to) (?:help|assist|answer|do that|process|find)|don't (?:have|know) (?:that|the answer|any information)|no (?:agents?|one) (?:is |are )?available/i
 
 /** Outcome (null for feedback) and sentiment. */
-export function judge(reading: Reading, findings: readonly Found[], scored: readonly Scored[]): Judgement {
+export function judge(reading: Reading, findings: readonly Found[]): Judgement {
   const open = lastOf(findings, OPEN)
   const pleased = lastOf(findings, PLEASED)
-  if (reading.channel === 'feedback') {
-    const sentiment = sentimentOfFeedback(findings, open, pleased)
-    return { outcome: null, sentiment: sentiment === 'neutral' ? sentimentByScores(scored) : sentiment }
-  }
+  if (reading.channel === 'feedback')
+    return { outcome: null, sentiment: sentimentOfFeedback(findings, open, pleased) }
   const judgement = judgeByFindings(reading, findings, open, pleased)
-  if (judgement.outcome !== 'unclear') return judgement
-  const closer = judgeByStance(reading, scored) ?? judgeByRefusal(reading, findings) ?? judgement
-  return closer.sentiment === 'neutral' && open === null
-    ? { ...closer, sentiment: sentimentByScores(scored) }
-    : closer
-}
-
-/** What the pieces say together where no finding says it. */
-function sentimentByScores(scored: readonly Scored[]): Sentiment {
-  const bad = highest(scored, OPEN)
-  const good = highest(scored, PLEASED)
-  if (bad >= CLEARLY_OPEN && bad > good) return 'negative'
-  return good >= CLEARLY_PLEASED && good > bad ? 'positive' : 'neutral'
-}
-
-function highest(scored: readonly Scored[], kinds: ReadonlySet<Kind>): number {
-  return Math.max(0, ...scored.flatMap((one) => [...kinds].map((kind) => scoreOf(one, kind))))
+  return judgement.outcome === 'unclear' ? (judgeByRefusal(reading, findings) ?? judgement) : judgement
 }
 
 function sentimentOfFeedback(
@@ -95,19 +68,6 @@ function judgeByFindings(
   return { outcome: onlyLeaves ? 'unclear' : 'unresolved', sentiment: 'negative' }
 }
 
-/** What the customer's last message says to the words of the company before it. Null if it says neither. */
-function judgeByStance({ messages }: Reading, scored: readonly Scored[]): Judgement | null {
-  const last = messages.at(-1)
-  if (last === undefined || last.reply === null || last.isPolite || last.isTask) return null
-  const mine = scored.filter(({ piece }) => piece.index === last.index)
-  const bad = highest(mine, OPEN)
-  const good = highest(mine, SOLVED)
-  if (good >= CLEARLY_SOLVED && good > bad) return { outcome: 'resolved', sentiment: 'positive' }
-  if (bad >= CLEARLY_OPEN && bad > good && bad > highest(mine, ASKED))
-    return { outcome: 'unresolved', sentiment: 'negative' }
-  return null
-}
-
 /** A question that the company did not answer stands open. */
 function judgeByRefusal({ endsWithReply, lastReply }: Reading, findings: readonly Found[]): Judgement | null {
   const isAsked = findings.some(({ kind }) => kind === 'question' || OPEN.has(kind))
@@ -115,9 +75,6 @@ function judgeByRefusal({ endsWithReply, lastReply }: Reading, findings: readonl
     ? { outcome: 'unresolved', sentiment: 'neutral' }
     : null
 }
-
-const SOLVED: ReadonlySet<Kind> = new Set(['resolved_confirmation'])
-const ASKED: ReadonlySet<Kind> = new Set(['question', 'feature_request'])
 
 function lastOf(findings: readonly Found[], kinds: ReadonlySet<Kind>): Found | null {
   return findings.reduce<Found | null>(
