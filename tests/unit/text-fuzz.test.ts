@@ -675,6 +675,7 @@ function attempt(read: () => unknown): void {
 
 /** Exported functions of files of rules that read no text, or only what was checked before, or hand it on to one that is here. */
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
+  'agents/reads/signals.rules.ts': ['isBounded', 'kindsMeant', 'orderOfSignals'],
   'findings/reconcile.rules.ts': ['reconcile', 'rowOf'],
   'findings/source.rules.ts': ['itemsOfFields', 'itemsOfSpeech'], // texts go through textOf
   'analyze/builtin/combine.rules.ts': ['combine', 'scoreOf'],
