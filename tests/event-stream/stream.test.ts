@@ -348,6 +348,19 @@ describe('costs', () => {
     })
   })
 
+  test('a process that stops ends its streams with a pause, and refuses new ones', async () => {
+    const second = await startTestServer({ beside: server })
+    const client = await openStream(second.baseUrl, { apiKey: tenant.apiKey })
+    await eventually(() => client.all[0]?.event === 'ready')
+    await second.features.eventStream.stop()
+    await client.ended
+    expect(client.retryMs()).toBeWithin(500, 4_001)
+    expect(client.text()).toEndWith('\n\n')
+    const refused = await second.as({ apiKey: tenant.apiKey }).get(STREAM)
+    expect(refused).toMatchObject({ status: 503, body: { code: 'streams_full' } })
+    await second.stop()
+  })
+
   test('HEAD answers without a stream', async () => {
     const answer = await key.send('HEAD', STREAM)
     expect(answer).toMatchObject({ status: 200, body: null })
