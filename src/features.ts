@@ -129,7 +129,7 @@ export function createFeatures(deps: Deps): Features {
   const codingSessions = createCodingSessions({ ...deps, ...reading, bindUpload: sessionUploads.bind })
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
-  const conversations = createConversations(deps)
+  const conversations = createConversations({ ...deps, folders })
   const search = createSearch({ ...deps, folders, conversations })
   const insight = createInsight({ ...deps, folders, conversations })
   const movers = [moveRecordsOf, moveParticipationsOf, ...movePeopleOfSessions]

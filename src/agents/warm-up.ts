@@ -138,10 +138,10 @@ async function takeTurns(deps: WarmUpDeps, tx: Tx, sessionId: string): Promise<v
 }
 
 async function practiseReads({ reads, newId }: WarmUpDeps): Promise<void> {
-  const reader = { organizationId: newId(), userId: null }
+  const access = { reader: { organizationId: newId(), userId: null }, visibleRecording: reads`true` }
   await Promise.all([
-    listSignals(reads, reader, NO_FILTER, { after: null, limit: 1 }),
-    listSignalsOfSession(reads, reader, newId(), NO_FILTER, { after: null, limit: 1 }),
+    listSignals(reads, access, NO_FILTER, { after: null, limit: 1 }),
+    listSignalsOfSession(reads, access, newId(), NO_FILTER, { after: null, limit: 1 }),
   ])
 }
 

@@ -671,6 +671,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'findings/reconcile.rules.ts': ['reconcile'],
   // Texts go through textOf and resultOf.
   'findings/source.rules.ts': ['draftsOf', 'itemsOfFields', 'itemsOfSpeech', 'resultOfSource'],
+  'agents/reads/signals.rules.ts': ['isBounded', 'kindsMeant', 'orderOfSignals'],
   'analyze/builtin/combine.rules.ts': ['combine', 'scoreOf'],
   'analyze/builtin/head.rules.ts': [
     'applyHead',
