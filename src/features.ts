@@ -5,6 +5,7 @@
 import type { ActorDefinition, MaintenanceTask } from './actors/types.ts'
 import { administrationOperations } from './administration/routes.ts'
 import { analysisActor } from './agents/analysis/actor.ts'
+import { rereadingActor } from './agents/analysis/rereading.ts'
 import { applicationOperations } from './agents/applications/routes.ts'
 import { type Applications, createApplications } from './agents/applications/service.ts'
 import { ingestOperations } from './agents/ingest/routes.ts'
@@ -37,7 +38,7 @@ import { eventStreamOperations } from './event-stream/routes.ts'
 import { createEventStream, type EventStream } from './event-stream/service.ts'
 import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, eraseRecordsOf, moveRecordsOf } from './feedback/service.ts'
-import { insightActor } from './findings/actor.ts'
+import { insightActor, insightAgainActor } from './findings/actor.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import { createAuthenticate } from './http/auth.ts'
@@ -192,7 +193,9 @@ export function createFeatures(deps: Deps): Features {
     actors: [
       sessionActor(deps),
       analysisActor(deps),
+      rereadingActor(deps),
       insightActor(deps),
+      insightAgainActor(deps),
       passageActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
