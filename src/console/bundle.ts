@@ -24,7 +24,6 @@ export async function bundleConsole(): Promise<ConsoleFiles> {
     splitting: true,
     minify: true,
     naming: { entry: '[name]-[hash].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
-    define: { 'process.env.NODE_ENV': '"production"' },
   })
   if (!result.success) throw new Error(`the console could not be bundled: ${result.logs.join('\n')}`)
   const files: Record<string, string> = {}

@@ -49,10 +49,14 @@ export interface Pages<T> {
   readonly more: (() => void) | null
 }
 
-/** A list that grows page by page. Starts anew when `key` changes. */
+/**
+ * A list that grows page by page. Starts anew when `key` changes.
+ * @param round when it rises, a list of one page is loaded again; a longer one stays as it is, because somebody reads it
+ */
 export function usePages<T>(
   key: string,
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<ListPage<T>>,
+  round = 0,
 ): Pages<T> {
   const [pages, setPages] = useState<readonly ListPage<T>[]>([])
   const [cursor, setCursor] = useState<{ readonly key: string; readonly at: string | undefined }>({
@@ -60,7 +64,8 @@ export function usePages<T>(
     at: undefined,
   })
   const at = cursor.key === key ? cursor.at : undefined
-  const page = useLoaded(`${key} ${at ?? ''}`, (signal) => load(at, signal))
+  const fresh = at === undefined ? round : 0
+  const page = useLoaded(`${key} ${at ?? ''} ${fresh}`, (signal) => load(at, signal))
   const newest = page.state === 'ready' ? page.data : null
   useEffect(() => {
     if (newest !== null) setPages((before) => (at === undefined ? [newest] : [...before, newest]))

@@ -1,6 +1,7 @@
 /** The list of recordings, newest first. */
 import { pageOf, useFilters } from '../address.ts'
 import { api, contentOf } from '../api.ts'
+import { useLive } from '../live.ts'
 import { usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
 import { Empty } from '../parts/notes.tsx'
@@ -13,20 +14,23 @@ export function Calls() {
   const filters = useFilters()
   const q = filters.get('q')
   const status = STATUSES.find((one) => one === filters.get('transcript_status'))
-  const pages = usePages(filters.key, (cursor, signal) =>
-    contentOf(
-      api.GET('/v3/rest/recordings', {
-        params: {
-          query: {
-            limit: 50,
-            ...(cursor === undefined ? {} : { cursor }),
-            ...(q === '' ? {} : { q }),
-            ...(status === undefined ? {} : { transcript_status: status }),
+  const pages = usePages(
+    filters.key,
+    (cursor, signal) =>
+      contentOf(
+        api.GET('/v3/rest/recordings', {
+          params: {
+            query: {
+              limit: 50,
+              ...(cursor === undefined ? {} : { cursor }),
+              ...(q === '' ? {} : { q }),
+              ...(status === undefined ? {} : { transcript_status: status }),
+            },
           },
-        },
-        signal,
-      }),
-    ),
+          signal,
+        }),
+      ),
+    useLive('calls'),
   )
   return (
     <>

@@ -1,6 +1,7 @@
 /** The list of conversations, newest activity first. */
 import { pageOf, useFilters } from '../address.ts'
 import { api, contentOf, PREFIX, type Schemas } from '../api.ts'
+import { useLive } from '../live.ts'
 import { usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
 import { Empty } from '../parts/notes.tsx'
@@ -28,20 +29,23 @@ export function Conversations() {
   const filters = useFilters()
   const status = filters.get('status')
   const environment = filters.get('environment')
-  const pages = usePages(filters.key, (cursor, signal) =>
-    contentOf(
-      api.GET('/v3/rest/agent-conversations/sessions', {
-        params: {
-          query: {
-            limit: 50,
-            ...(cursor === undefined ? {} : { cursor }),
-            ...(status === 'open' || status === 'ended' ? { status } : {}),
-            ...(environment === '' ? {} : { environment }),
+  const pages = usePages(
+    filters.key,
+    (cursor, signal) =>
+      contentOf(
+        api.GET('/v3/rest/agent-conversations/sessions', {
+          params: {
+            query: {
+              limit: 50,
+              ...(cursor === undefined ? {} : { cursor }),
+              ...(status === 'open' || status === 'ended' ? { status } : {}),
+              ...(environment === '' ? {} : { environment }),
+            },
           },
-        },
-        signal,
-      }),
-    ),
+          signal,
+        }),
+      ),
+    useLive('conversations'),
   )
   return (
     <>

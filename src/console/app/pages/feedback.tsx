@@ -1,6 +1,7 @@
 /** Feedback records of one source at a time, newest first. */
 import { pageOf, useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
+import { useLive } from '../live.ts'
 import { useLoaded, usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
 import { Empty, ErrorNote, Loading } from '../parts/notes.tsx'
@@ -57,16 +58,19 @@ export function Feedback() {
 }
 
 function Records({ sourceId }: { readonly sourceId: number }) {
-  const pages = usePages(String(sourceId), (cursor, signal) =>
-    contentOf(
-      api.GET('/v3/rest/feedback-sources/{feedbackSourceId}/records', {
-        params: {
-          path: { feedbackSourceId: sourceId },
-          query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) },
-        },
-        signal,
-      }),
-    ),
+  const pages = usePages(
+    String(sourceId),
+    (cursor, signal) =>
+      contentOf(
+        api.GET('/v3/rest/feedback-sources/{feedbackSourceId}/records', {
+          params: {
+            path: { feedbackSourceId: sourceId },
+            query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) },
+          },
+          signal,
+        }),
+      ),
+    useLive('feedback'),
   )
   return (
     <List

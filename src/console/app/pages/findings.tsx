@@ -1,6 +1,7 @@
 /** Findings as quotations, newest first. A finding can be called right or wrong. */
 import { useFilters } from '../address.ts'
 import { api, contentOf } from '../api.ts'
+import { useLive } from '../live.ts'
 import { usePages } from '../load.ts'
 import { Empty, ErrorNote, Loading } from '../parts/notes.tsx'
 import { placeOfSignal, Quotation } from '../parts/quotation.tsx'
@@ -31,22 +32,25 @@ export function Findings() {
   const kind = oneOf(KINDS, filters.get('kind'))
   const rating = oneOf(RATINGS, filters.get('rating'))
   const since = filters.get('since')
-  const pages = usePages(filters.key, (cursor, signal) =>
-    contentOf(
-      api.GET('/v3/rest/signals', {
-        params: {
-          query: {
-            limit: 50,
-            source: 'qualitative_inference',
-            ...(cursor === undefined ? {} : { cursor }),
-            ...(kind === undefined ? {} : { kind }),
-            ...(rating === undefined ? {} : { rating }),
-            ...(since === '' ? {} : { since }),
+  const pages = usePages(
+    filters.key,
+    (cursor, signal) =>
+      contentOf(
+        api.GET('/v3/rest/signals', {
+          params: {
+            query: {
+              limit: 50,
+              source: 'qualitative_inference',
+              ...(cursor === undefined ? {} : { cursor }),
+              ...(kind === undefined ? {} : { kind }),
+              ...(rating === undefined ? {} : { rating }),
+              ...(since === '' ? {} : { since }),
+            },
           },
-        },
-        signal,
-      }),
-    ),
+          signal,
+        }),
+      ),
+    useLive('findings'),
   )
   return (
     <>

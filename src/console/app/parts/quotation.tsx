@@ -27,11 +27,17 @@ export function Quotation({ quote, href, where, at, kind, tone }: Place) {
 }
 
 export function placeOfSignal(signal: Schemas['Signal']): Place {
-  const { evidence, comment, kind, rating, occurredAt, sessionId, agentKey } = signal
+  const { channel, evidence, comment, kind, rating, occurredAt, agentKey } = signal
+  const id = signal.sessionId ?? signal.recordingId ?? String(signal.recordId ?? '')
+  const { href, where } = placeOf(channel, id, {
+    source: signal.feedbackSourceId,
+    startSec: evidence?.startSec ?? null,
+    messageId: evidence?.messageId ?? null,
+  })
   return {
     quote: evidence?.quote ?? comment ?? '',
-    href: `${pageOf(`/conversations/${sessionId}`)}#message-${encodeURIComponent(evidence?.messageId ?? signal.externalEventId)}`,
-    where: agentKey,
+    href,
+    where: agentKey === null ? where : `${where} with ${agentKey}`,
     at: occurredAt,
     kind,
     tone: rating,
