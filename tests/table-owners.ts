@@ -67,6 +67,16 @@ export const EXCEPTIONS: readonly Exception[] = [
     }),
   ),
   {
+    table: 'agent_session',
+    folder: 'findings',
+    reason: 'Sessions of the time before there was an analysis are entered for it.',
+  },
+  {
+    table: 'organization',
+    folder: 'findings',
+    reason: 'Organizations take turns in what another analyser has read.',
+  },
+  {
     table: 'agent_signal',
     folder: 'findings',
     writes: true,
