@@ -5,6 +5,7 @@
 import type { ActorDefinition, MaintenanceTask } from './actors/types.ts'
 import { administrationOperations } from './administration/routes.ts'
 import { analysisActor } from './agents/analysis/actor.ts'
+import { rereadingActor } from './agents/analysis/rereading.ts'
 import { applicationOperations } from './agents/applications/routes.ts'
 import { type Applications, createApplications } from './agents/applications/service.ts'
 import { ingestOperations } from './agents/ingest/routes.ts'
@@ -34,7 +35,7 @@ import { dataChangeMaintenance } from './data-changes.ts'
 import { discoveryOperation } from './discovery/routes.ts'
 import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, eraseRecordsOf, moveRecordsOf } from './feedback/service.ts'
-import { insightActor } from './findings/actor.ts'
+import { insightActor, insightAgainActor } from './findings/actor.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
@@ -130,7 +131,7 @@ export function createFeatures(deps: Deps): Features {
   const codingSessions = createCodingSessions({ ...deps, ...reading, bindUpload: sessionUploads.bind })
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
-  const conversations = createConversations(deps)
+  const conversations = createConversations({ ...deps, folders })
   const search = createSearch({ ...deps, folders, conversations })
   const insight = createInsight({ ...deps, folders, conversations })
   const movers = [moveRecordsOf, moveParticipationsOf, ...movePeopleOfSessions]
@@ -186,7 +187,9 @@ export function createFeatures(deps: Deps): Features {
     actors: [
       sessionActor(deps),
       analysisActor(deps),
+      rereadingActor(deps),
       insightActor(deps),
+      insightAgainActor(deps),
       passageActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),

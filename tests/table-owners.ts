@@ -115,6 +115,16 @@ export const EXCEPTIONS: readonly Exception[] = [
     folder: 'insight',
     reason: 'Counts of an organization that was deleted meanwhile are dropped.',
   },
+  ...['feedback_record', 'person', 'person_alias', 'recording'].map((table) => ({
+    table,
+    folder: 'agents',
+    reason: 'The list of signals spans every channel, with the conditions of access of its owner.',
+  })),
+  {
+    table: 'insight_subject',
+    folder: 'recordings',
+    reason: 'A recording is read with its outcome.',
+  },
   {
     table: 'actor_message',
     folder: 'agents',

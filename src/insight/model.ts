@@ -38,6 +38,7 @@ export interface Period {
 }
 
 export interface CountFilters {
+  /** A kind of an older version also selects those that replaced it. */
   readonly kind?: string | undefined
   readonly rating?: string | undefined
   readonly productArea?: string | undefined

@@ -21,9 +21,6 @@ const NEVER_NULL_THERE = [
   ['src/recordings/transcript.store.ts', 'contentType'], // only media that are ready
   ['src/recordings/transcript.store.ts', 'isAudio'],
   ['src/recordings/transcript.store.ts', 'objectKey'],
-  ...['externalEventId', 'sequence', 'revision'].map(
-    (column) => ['src/agents/reads/signals.store.ts', column] as const, // only signals of conversations
-  ),
   ['src/agents/sessions/erasure.store.ts', 'sequence'],
 ] as const
 

@@ -5,6 +5,8 @@
  * commits meanwhile is seen wholly or not at all. What the caller may not see is left out: conversations by their application. Recordings
  * in private folders of others are subtracted, because there are few of them and folders change.
  */
+import type { SignalKind } from '../../agents/model.ts'
+import { kindsMeant } from '../../agents/reads/signals.rules.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import type { CountRequest, Key } from '../model.ts'
 import type { Fragment } from '../period.store.ts'
@@ -89,7 +91,7 @@ function conditions(tx: Tx, { organizationId, applications }: CountAccess, reque
     value === undefined ? tx`` : tx`and ${tx(column)} = ${value}`
   return tx`
     (c.channel <> 'conversation' or c.application_id = any(array(${applications})))
-    ${is('c.kind', kind)}
+    ${kind === undefined ? tx`` : tx`and c.kind = any(${kindsMeant(kind as SignalKind) as string[]}::text[])`}
     ${is('c.rating', rating)}
     ${is('c.product_area', productArea)}
     ${is('c.agent_version', agentVersion)}
