@@ -18,6 +18,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent_usage',
   ],
   'coding-sessions': ['coding_session', 'coding_session_event', 'coding_session_upload'],
+  'event-stream': ['event_stream', 'event_stream_entry'],
   feedback: ['feedback_record', 'feedback_source'],
   findings: ['finding_verdict', 'insight_subject', 'kind_precision'],
   folders: ['folder', 'upload_batch'],
@@ -139,6 +140,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     table: 'coding_session',
     folder: 'projects',
     reason: 'A project lists and associates only sessions that the caller may see.',
+  },
+  {
+    table: 'recording',
+    folder: 'event-stream',
+    reason: 'An event about a recording is sent only to clients that see the recording.',
   },
   { table: 'folder', folder: 'recordings', reason: 'A recording is read with its visible folders.' },
   {
