@@ -30,13 +30,7 @@ export function daysOf({ since, until }: Period, now: Date): Days {
   ])
 }
 
-export const lengthOf = ({ from, to }: Days): number => (Date.parse(to) - Date.parse(from)) / DAY_MS
-
-/** The days before, as many. */
-export const daysBefore = (days: Days): Days => ({
-  from: dayOf(Date.parse(days.from) - lengthOf(days) * DAY_MS),
-  to: days.from,
-})
+const lengthOf = ({ from, to }: Days): number => (Date.parse(to) - Date.parse(from)) / DAY_MS
 
 export const startOf = (day: string): string => `${day}T00:00:00.000Z`
 
