@@ -33,18 +33,24 @@ import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
 import { dataChangeMaintenance } from './data-changes.ts'
 import { discoveryOperation } from './discovery/routes.ts'
+import { eventStreamMaintenance } from './event-stream/maintenance.ts'
+import { eventStreamOperations } from './event-stream/routes.ts'
+import { createEventStream, type EventStream } from './event-stream/service.ts'
 import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, eraseRecordsOf, moveRecordsOf } from './feedback/service.ts'
 import { insightActor, insightAgainActor } from './findings/actor.ts'
 import { reanalysisMaintenance } from './findings/reanalysis.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
+import { createAuthenticate } from './http/auth.ts'
 import type { Operation } from './http/operation.ts'
 import type { WebsiteOperation } from './http/website-operation.ts'
 import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { countMaintenance } from './insight/counts/fold.ts'
+import { insightOperations } from './insight/routes.ts'
 import { createInsight } from './insight/service.ts'
 import { timelineOperations } from './insight/timeline/routes.ts'
 import { createTimeline } from './insight/timeline/service.ts'
@@ -105,6 +111,8 @@ export interface Features {
   /** Receives the bytes of uploads. Stop it before the HTTP server. */
   readonly uploadReceiver: UploadReceiver
   readonly playback: Playback
+  /** Open streams of changes. Stop it before the HTTP server. */
+  readonly eventStream: EventStream
   /** Reads of users for the audit log. Close it after the HTTP server. */
   readonly readLog: ReadLog
   readonly operations: readonly Operation[]
@@ -133,6 +141,7 @@ export function createFeatures(deps: Deps): Features {
   const conversations = createConversations({ ...deps, folders })
   const search = createSearch({ ...deps, folders, conversations })
   const insight = createInsight({ ...deps, folders, conversations })
+  const eventStream = createEventStream({ ...deps, folders, conversations })
   const movers = [moveRecordsOf, moveParticipationsOf, ...movePeopleOfSessions]
   const directory = createDirectory({
     ...deps,
@@ -149,6 +158,7 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
+    eventStream,
     readLog: createReadLog(deps),
     tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight, search, timeline }),
     operations: [
@@ -171,7 +181,9 @@ export function createFeatures(deps: Deps): Features {
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...timelineOperations(timeline),
+      ...insightOperations(insight),
       ...searchOperations(search),
+      ...eventStreamOperations(eventStream, readmission(deps, identity)),
       ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
       ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
@@ -216,10 +228,12 @@ export function createFeatures(deps: Deps): Features {
       ...signInMaintenance(deps),
       ...agentMaintenance(deps),
       ...reanalysisMaintenance(deps),
+      ...countMaintenance(deps),
       ...mediaMaintenance(deps),
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
       ...webhookMaintenance(deps),
+      ...eventStreamMaintenance(deps),
       ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
@@ -232,6 +246,13 @@ function redactionOf(applications: Applications) {
     const newest = await applications.list(organizationId, undefined, { after: null, limit: 100 })
     return newest.map(({ settings }) => settings)
   }
+}
+
+/** Authenticates the request of an open stream again. Its failures do not count against the limit of new requests. */
+function readmission({ config }: Deps, identity: Identity) {
+  const authenticate = createAuthenticate({ config, identity, countFailure: async () => ({}) })
+  return (request: Request, operation: Pick<Operation, 'access'>) =>
+    authenticate(request, operation, () => null)
 }
 
 function websiteOperations(deps: Deps, content: Content): readonly WebsiteOperation[] {
