@@ -76,6 +76,10 @@ import { createSearch } from './search/service.ts'
 import { signInActor } from './sign-in/actor.ts'
 import { sessionOperations } from './sign-in/routes.ts'
 import { createSignIn, type SignIn, signInMaintenance } from './sign-in/service.ts'
+import { themesActor } from './themes/actor.ts'
+import { themeMaintenance } from './themes/feed.ts'
+import { themeOperations } from './themes/routes.ts'
+import { createThemes } from './themes/service.ts'
 import { transcriptionActor } from './transcribe/actor.ts'
 import { transcriptErasure } from './transcripts/erasure.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
@@ -170,6 +174,7 @@ export function createFeatures(deps: Deps): Features {
       ...peopleOperations(directory),
       ...timelineOperations(timeline),
       ...searchOperations(search),
+      ...themeOperations(createThemes({ ...deps, folders, conversations })),
       ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
       ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
@@ -185,6 +190,7 @@ export function createFeatures(deps: Deps): Features {
       analysisActor(deps),
       insightActor(deps),
       passageActor(deps),
+      themesActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
       meetingActor(deps),
@@ -215,6 +221,7 @@ export function createFeatures(deps: Deps): Features {
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
       ...webhookMaintenance(deps),
+      ...themeMaintenance(deps),
       ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
