@@ -6,6 +6,7 @@ import { ADMINISTRATION_ERRORS } from './administration/errors.ts'
 import { AGENT_ERRORS } from './agents/errors.ts'
 import { CODING_SESSION_ERRORS } from './coding-sessions/errors.ts'
 import { CONTENT_ERRORS } from './content/errors.ts'
+import { EVENT_STREAM_ERRORS } from './event-stream/errors.ts'
 import { FEEDBACK_ERRORS } from './feedback/errors.ts'
 import { FOLDER_ERRORS } from './folders/errors.ts'
 import { IDENTITY_ERRORS } from './identity/errors.ts'
@@ -35,6 +36,7 @@ const DECLARED: DeclaredErrors = {
   agents: AGENT_ERRORS,
   codingSessions: CODING_SESSION_ERRORS,
   content: CONTENT_ERRORS,
+  eventStream: EVENT_STREAM_ERRORS,
   feedback: FEEDBACK_ERRORS,
   folders: FOLDER_ERRORS,
   identity: IDENTITY_ERRORS,

@@ -5,6 +5,7 @@
 import type { ActorDefinition, MaintenanceTask } from './actors/types.ts'
 import { administrationOperations } from './administration/routes.ts'
 import { analysisActor } from './agents/analysis/actor.ts'
+import { rereadingActor } from './agents/analysis/rereading.ts'
 import { applicationOperations } from './agents/applications/routes.ts'
 import { type Applications, createApplications } from './agents/applications/service.ts'
 import { ingestOperations } from './agents/ingest/routes.ts'
@@ -32,11 +33,15 @@ import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
 import { dataChangeMaintenance } from './data-changes.ts'
 import { discoveryOperation } from './discovery/routes.ts'
+import { eventStreamMaintenance } from './event-stream/maintenance.ts'
+import { eventStreamOperations } from './event-stream/routes.ts'
+import { createEventStream, type EventStream } from './event-stream/service.ts'
 import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, eraseRecordsOf, moveRecordsOf } from './feedback/service.ts'
-import { insightActor } from './findings/actor.ts'
+import { insightActor, insightAgainActor } from './findings/actor.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
+import { createAuthenticate } from './http/auth.ts'
 import type { Operation } from './http/operation.ts'
 import type { WebsiteOperation } from './http/website-operation.ts'
 import { identityMaintenance } from './identity/maintenance.ts'
@@ -107,6 +112,8 @@ export interface Features {
   /** Receives the bytes of uploads. Stop it before the HTTP server. */
   readonly uploadReceiver: UploadReceiver
   readonly playback: Playback
+  /** Open streams of changes. Stop it before the HTTP server. */
+  readonly eventStream: EventStream
   /** Reads of users for the audit log. Close it after the HTTP server. */
   readonly readLog: ReadLog
   readonly operations: readonly Operation[]
@@ -132,9 +139,10 @@ export function createFeatures(deps: Deps): Features {
   const codingSessions = createCodingSessions({ ...deps, ...reading, bindUpload: sessionUploads.bind })
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
-  const conversations = createConversations(deps)
+  const conversations = createConversations({ ...deps, folders })
   const search = createSearch({ ...deps, folders, conversations })
   const insight = createInsight({ ...deps, folders, conversations })
+  const eventStream = createEventStream({ ...deps, folders, conversations })
   const movers = [moveRecordsOf, moveParticipationsOf, ...movePeopleOfSessions]
   const directory = createDirectory({
     ...deps,
@@ -151,6 +159,7 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
+    eventStream,
     readLog: createReadLog(deps),
     tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight, search, timeline }),
     operations: [
@@ -175,6 +184,7 @@ export function createFeatures(deps: Deps): Features {
       ...timelineOperations(timeline),
       ...searchOperations(search),
       ...themeOperations(createThemes({ ...deps, folders, conversations })),
+      ...eventStreamOperations(eventStream, readmission(deps, identity)),
       ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
       ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
@@ -188,7 +198,9 @@ export function createFeatures(deps: Deps): Features {
     actors: [
       sessionActor(deps),
       analysisActor(deps),
+      rereadingActor(deps),
       insightActor(deps),
+      insightAgainActor(deps),
       passageActor(deps),
       themesActor(deps),
       recordingActor(deps),
@@ -222,6 +234,7 @@ export function createFeatures(deps: Deps): Features {
       ...uploadMaintenance(deps),
       ...webhookMaintenance(deps),
       ...themeMaintenance(deps),
+      ...eventStreamMaintenance(deps),
       ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
@@ -234,6 +247,13 @@ function redactionOf(applications: Applications) {
     const newest = await applications.list(organizationId, undefined, { after: null, limit: 100 })
     return newest.map(({ settings }) => settings)
   }
+}
+
+/** Authenticates the request of an open stream again. Its failures do not count against the limit of new requests. */
+function readmission({ config }: Deps, identity: Identity) {
+  const authenticate = createAuthenticate({ config, identity, countFailure: async () => ({}) })
+  return (request: Request, operation: Pick<Operation, 'access'>) =>
+    authenticate(request, operation, () => null)
 }
 
 function websiteOperations(deps: Deps, content: Content): readonly WebsiteOperation[] {

@@ -18,6 +18,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent_usage',
   ],
   'coding-sessions': ['coding_session', 'coding_session_event', 'coding_session_upload'],
+  'event-stream': ['event_stream', 'event_stream_entry'],
   feedback: ['feedback_record', 'feedback_source'],
   findings: ['finding_verdict', 'insight_subject', 'kind_precision'],
   folders: ['folder', 'upload_batch'],
@@ -118,6 +119,16 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason:
       'Counts and timelines read what every channel has heard, with the conditions of access of its owner.',
   })),
+  ...['feedback_record', 'person', 'person_alias', 'recording'].map((table) => ({
+    table,
+    folder: 'agents',
+    reason: 'The list of signals spans every channel, with the conditions of access of its owner.',
+  })),
+  {
+    table: 'insight_subject',
+    folder: 'recordings',
+    reason: 'A recording is read with its outcome.',
+  },
   {
     table: 'actor_message',
     folder: 'agents',
@@ -132,6 +143,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     table: 'coding_session',
     folder: 'projects',
     reason: 'A project lists and associates only sessions that the caller may see.',
+  },
+  {
+    table: 'recording',
+    folder: 'event-stream',
+    reason: 'An event about a recording is sent only to clients that see the recording.',
   },
   { table: 'folder', folder: 'recordings', reason: 'A recording is read with its visible folders.' },
   {

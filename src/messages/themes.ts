@@ -4,7 +4,7 @@ import { declareActor } from '../actors/declaration.ts'
 
 const id = Type.String({ format: 'uuid' })
 
-export const themesMessages = declareActor('themes', 'analysis', {
+export const themesMessages = declareActor('themes', 'background', {
   /** Findings of subjects are new or changed. */
   assign: Type.Object({}),
   /** Findings were deleted. */

@@ -1,8 +1,9 @@
 /**
- * The types of events with the shape of their data. The triggers of `sql/migrations/0031_webhooks.sql` write the data; a test compares
- * both. The OpenAPI document shows these shapes as `webhooks`.
+ * The types of events with the shape of their data. The triggers of `sql/migrations/0031_webhooks.sql` and of later ones write the data; a
+ * test compares both. The OpenAPI document shows these shapes as `webhooks`.
  */
 import { type TSchema, Type } from '@sinclair/typebox'
+import { Signal } from '../agents/reads/model.ts'
 import { moment, named, oneOf, orNull, uuid } from '../platform/validation/schema.ts'
 
 const text = (description: string) => Type.String({ description })
@@ -35,23 +36,19 @@ const Feedback = named(
   }),
 )
 
-const Signal = named(
+const { labels, comment, evidence, ...ofSignal } = Signal.properties
+
+const WebhookSignal = named(
   'WebhookSignal',
   Type.Object({
-    id: uuid('Id of the signal.'),
-    applicationId: uuid('Id of the agent application.'),
-    sessionId: uuid('Id of the session.'),
-    source: oneOf(['explicit_feedback', 'qualitative_inference'], 'Where the signal comes from.'),
-    kind: text('Kind of the signal.'),
-    rating: orNull(oneOf(['positive', 'negative']), 'The rating.'),
-    labels: Type.Optional(Type.Array(Type.String(), { description: 'Labels of the feedback.' })),
-    comment: Type.Optional(maybeText('Comment of the user, or the reason of the analyser.')),
-    externalEventId: text('The event that the signal was read from.'),
-    targetEventExternalId: maybeText('The response that the signal is about.'),
-    participantExternalId: maybeText('The user who spoke.'),
-    sequence: Type.Integer({ description: 'Sequence of the event.' }),
-    revision: Type.Integer({ description: 'Revision of the event.' }),
-    occurredAt: at('When the event happened'),
+    ...ofSignal,
+    labels: Type.Optional(labels),
+    comment: Type.Optional(comment),
+    evidence: Type.Optional(evidence),
+    applicationId: orNull(
+      uuid('Id of the agent application.'),
+      'Id of the agent application. Of a conversation; null for the other channels.',
+    ),
     path: path('the signal'),
     omitted,
   }),
@@ -145,8 +142,11 @@ interface EventType {
 /** Types that are sent. */
 export const EVENT_TYPES = {
   'feedback_record.created': { summary: 'A feedback record was stored', data: Feedback },
-  'signal.created': { summary: 'A signal was found in a conversation', data: Signal },
-  'signal.updated': { summary: 'A signal was changed by a revision or a new analysis', data: Signal },
+  'signal.created': { summary: 'A signal was found, or is shown from now on', data: WebhookSignal },
+  'signal.updated': {
+    summary: 'A signal was changed by a revision, a new analysis or a correction',
+    data: WebhookSignal,
+  },
   'agent_session.ended': { summary: 'A session ended', data: Session },
   'agent_session.abandoned': { summary: 'A session was abandoned', data: Session },
   'agent_session.processed': {

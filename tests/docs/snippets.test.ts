@@ -32,6 +32,7 @@ const COUNTS = {
   'docs/search.md': { run: 1, notRun: 0 },
   'docs/self-hosting.md': { run: 1, notRun: 4 },
   'docs/sign-in.md': { run: 2, notRun: 1 },
+  'docs/stream.md': { run: 1, notRun: 1 },
   'docs/transcription.md': { run: 2, notRun: 1 },
   'docs/uploads.md': { run: 2, notRun: 2 },
   'docs/users-and-tokens.md': { run: 1, notRun: 0 },

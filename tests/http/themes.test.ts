@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
 import { wakeThemes } from '../../src/themes/feed.ts'
 import { QUICK } from '../support/actors.ts'
-import { openAgent, userMessage } from '../support/agents.ts'
+import { openAgent } from '../support/agents.ts'
+import { insertSession, insertSignal } from '../support/agents-http.ts'
 import { eventually } from '../support/eventually.ts'
 import { createFolder, createRecording, utterance } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
@@ -211,9 +212,12 @@ describe('access', () => {
     const owner = await server.createUser(tenant.organizationId, 'analyst')
     const settings = { conversationAccess: { type: 'restricted' as const, userIds: [owner.userId] } }
     const agent = await openAgent(server, { tenant, settings })
-    const { sessionId } = await agent.accept([userMessage(1, { content: RESET[0]! })], {
-      participants: [{ externalId: 'p', email: 'grace@example.com' }],
-    })
+    // Not analysed, so that no analysis replaces the findings below.
+    const sessionId = await insertSession(sql, tenant.organizationId, agent.applicationId)
+    const grace = (await key.put('/v3/rest/people', { email: 'grace@example.com' })).body
+    await sql`
+      insert into agent_session_person (organization_id, session_id, participant_external_id, person_id, sole, occurred_at)
+      values (${tenant.organizationId}, ${sessionId}, 'p', ${grace.id}, true, now())`
     const ownFolder = await createFolder(server.as(owner), false)
     const call = await createRecording(key, {
       transcript: [utterance(0, 5, 0, RESET[1]!)],
@@ -230,11 +234,18 @@ describe('access', () => {
     await sql`delete from agent_signal where organization_id = ${tenant.organizationId}`
     const [people] =
       await sql`select min(id) as id from person where organization_id = ${tenant.organizationId} and email = 'heidi@example.com'`
-    await sql`
-      insert into agent_signal (id, organization_id, application_id, session_id, source, kind, rating, comment, external_event_id,
-        participant_external_id, sequence, revision, occurred_at, tier, language)
-      values (${newId()}, ${tenant.organizationId}, ${agent.applicationId}, ${sessionId}, 'qualitative_inference', 'wrong_answer', 'negative',
-        ${RESET[0]!}, 'u1', 'p', 1, 1, now(), 'sure', 'en')`
+    await insertSignal(
+      sql,
+      { organizationId: tenant.organizationId, applicationId: agent.applicationId, sessionId },
+      {
+        source: 'qualitative_inference',
+        kind: 'wrong_answer',
+        comment: RESET[0]!,
+        participant_external_id: 'p',
+        tier: 'sure',
+        language: 'en',
+      },
+    )
     await sql`
       insert into agent_signal (id, organization_id, recording_id, channel, source, kind, rating, comment, occurred_at, tier, start_sec, language, person_id)
       values (${newId()}, ${tenant.organizationId}, ${call.id}, 'recording', 'qualitative_inference', 'complaint', 'negative', ${RESET[1]!}, now(), 'sure', 0, 'en', ${people?.id})`

@@ -37,7 +37,7 @@ export async function startAgents() {
 /** An organization with its key, two administrators and an analyst. */
 async function createOrganization(identity: Identity, name: string) {
   const { id } = await identity.createOrganization(name)
-  const key: Credential = await identity.createApiKey(id, 'test')
+  const key = (await identity.createApiKey(id, 'test')) as Credential
   const user = async (who: string, role: Role) => {
     const created = await identity.createUser(id, {
       email: `${who}@${name}.example`,

@@ -115,6 +115,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     ...tenants(features),
     as: (credential) => clientOf(baseUrl, credential),
     async stop() {
+      await features.eventStream.stop()
       await app.stop(true)
       await features.readLog.close()
       await runtime?.stop(STOP_BUDGET_MS)
