@@ -44,6 +44,7 @@ import shownSignals from './migrations/0055_shown_signals.sql' with { type: 'tex
 import signalChannels from './migrations/0057_signal_channels.sql' with { type: 'text' }
 import themes from './migrations/0058_themes.sql' with { type: 'text' }
 import themeFeed from './migrations/0059_theme_feed.sql' with { type: 'text' }
+import insightCounts from './migrations/0060_insight_counts.sql' with { type: 'text' }
 import eventStream from './migrations/0062_event_stream.sql' with { type: 'text' }
 import signalListIndexes from './migrations/0064_signal_list_indexes.sql' with { type: 'text' }
 
@@ -92,6 +93,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 57, name: 'signal_channels', source: signalChannels },
   { number: 58, name: 'themes', source: themes },
   { number: 59, name: 'theme_feed', source: themeFeed },
+  { number: 60, name: 'insight_counts', source: insightCounts },
   { number: 62, name: 'event_stream', source: eventStream },
   { number: 64, name: 'signal_list_indexes', source: signalListIndexes },
 ]

@@ -10,6 +10,7 @@ import { EVENT_STREAM_ERRORS } from './event-stream/errors.ts'
 import { FEEDBACK_ERRORS } from './feedback/errors.ts'
 import { FOLDER_ERRORS } from './folders/errors.ts'
 import { IDENTITY_ERRORS } from './identity/errors.ts'
+import { INSIGHT_ERRORS } from './insight/errors.ts'
 import { MCP_ERRORS } from './mcp/errors.ts'
 import { MEDIA_ERRORS } from './media/errors.ts'
 import { MEETING_ERRORS } from './meetings/errors.ts'
@@ -40,6 +41,7 @@ const DECLARED: DeclaredErrors = {
   feedback: FEEDBACK_ERRORS,
   folders: FOLDER_ERRORS,
   identity: IDENTITY_ERRORS,
+  insight: INSIGHT_ERRORS,
   mcp: MCP_ERRORS,
   media: MEDIA_ERRORS,
   meetings: MEETING_ERRORS,

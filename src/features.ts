@@ -48,6 +48,8 @@ import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { countMaintenance } from './insight/counts/fold.ts'
+import { insightOperations } from './insight/routes.ts'
 import { createInsight } from './insight/service.ts'
 import { timelineOperations } from './insight/timeline/routes.ts'
 import { createTimeline } from './insight/timeline/service.ts'
@@ -182,6 +184,7 @@ export function createFeatures(deps: Deps): Features {
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...timelineOperations(timeline),
+      ...insightOperations(insight),
       ...searchOperations(search),
       ...themeOperations(createThemes({ ...deps, folders, conversations })),
       ...eventStreamOperations(eventStream, readmission(deps, identity)),
@@ -229,6 +232,7 @@ export function createFeatures(deps: Deps): Features {
       ...auditMaintenance(deps),
       ...signInMaintenance(deps),
       ...agentMaintenance(deps),
+      ...countMaintenance(deps),
       ...mediaMaintenance(deps),
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),

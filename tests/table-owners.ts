@@ -22,6 +22,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   feedback: ['feedback_record', 'feedback_source'],
   findings: ['finding_verdict', 'insight_subject', 'kind_precision'],
   folders: ['folder', 'upload_batch'],
+  insight: ['insight_count', 'insight_count_change', 'insight_dimension'],
   identity: [
     'agent_secret',
     'api_key',
@@ -105,12 +106,8 @@ export const EXCEPTIONS: readonly Exception[] = [
   ...[
     'agent_application',
     'agent_event',
-    'agent_session',
     'agent_session_person',
-    'agent_signal',
-    'feedback_record',
     'feedback_source',
-    'recording',
     'recording_participant',
     'transcript_utterance',
   ].map((table) => ({
@@ -119,6 +116,17 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason:
       'Counts and timelines read what every channel has heard, with the conditions of access of its owner.',
   })),
+  ...['agent_session', 'agent_signal', 'feedback_record', 'insight_subject', 'recording'].map((table) => ({
+    table,
+    folder: 'insight',
+    writes: true as const,
+    reason: 'Owns the column `counted`, and counts the rows, with the conditions of access of their owner.',
+  })),
+  {
+    table: 'organization',
+    folder: 'insight',
+    reason: 'Counts of an organization that was deleted meanwhile are dropped.',
+  },
   ...['feedback_record', 'person', 'person_alias', 'recording'].map((table) => ({
     table,
     folder: 'agents',
