@@ -4,6 +4,7 @@ import type { Channel } from '../insight/model.ts'
 import { marginOf, SCAN_ROWS } from '../platform/db/bounded-scan.ts'
 import { asMicroseconds } from '../platform/db/keyset.ts'
 import type { Query } from '../platform/db/pool.ts'
+import { EARLIER_WEEKS, RECENT_DAYS } from './trend.rules.ts'
 
 export type Fragment = PendingQuery<Row[]>
 
@@ -60,7 +61,7 @@ function themeColumns(sql: Query, organizationId: string, days: Days, today: str
     )`
   return sql`
     t.id, t.title, t.title_by as "titleBy", t.pinned, t.hidden, t.merged_into as "mergedInto", ${counted} as count,
-    ${within(7, 0)} as recent, ${within(35, 7)} as earlier,
+    ${within(RECENT_DAYS, 0)} as recent, ${within(RECENT_DAYS + 7 * EARLIER_WEEKS, RECENT_DAYS)} as earlier,
     t.first_at as "firstAt", t.last_at as "lastAt", t.created_at as "createdAt"`
 }
 

@@ -173,6 +173,17 @@ describe('changing', () => {
     expect(await actionsOf(tenant)).toEqual(['theme.merged', 'theme.split'])
   })
 
+  test('split: an organization has at most 1,000 themes', async () => {
+    const { client, themes, tenant } = await openThemes()
+    await server.database.sql`
+      insert into theme (id, organization_id, title, centroid)
+      select gen_random_uuid(), ${tenant.organizationId}, 'other', ${Buffer.alloc(2_048)}
+      from generate_series(1, 998)`
+    const itemIds = (await itemsOf(client, themes[0].id)).slice(0, 2).map(({ id }: { id: number }) => id)
+    const refused = await client.post(`${THEMES}/${themes[0].id}/split`, { itemIds })
+    expect([refused.status, refused.body.code]).toEqual([409, 'too_many_themes'])
+  })
+
   test('a moved item stays, and one without a theme is not linked again', async () => {
     const { client, themes, tenant } = await openThemes()
     const [a, b] = themes
