@@ -7,6 +7,7 @@ import { COUNT_CHANGES } from './insight/counts/backfill.ts'
 import { type DataChange, runDataChange } from './platform/db/data-change.ts'
 import { participantTimeChange } from './recordings/participants.ts'
 import { SEARCH_CHANGES } from './search/backfill.ts'
+import { themesChange } from './themes/feed.ts'
 
 /** A feature exports its change from its store. A change stays here until every supported older version has run it. */
 const DATA_CHANGES: readonly DataChange[] = [
@@ -14,6 +15,7 @@ const DATA_CHANGES: readonly DataChange[] = [
   participantTimeChange,
   ...SEARCH_CHANGES,
   ...INSIGHT_CHANGES,
+  themesChange,
   ...COUNT_CHANGES,
 ]
 
