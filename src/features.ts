@@ -39,6 +39,7 @@ import { createEventStream, type EventStream } from './event-stream/service.ts'
 import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, eraseRecordsOf, moveRecordsOf } from './feedback/service.ts'
 import { insightActor, insightAgainActor } from './findings/actor.ts'
+import { reanalysisMaintenance } from './findings/reanalysis.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import { createAuthenticate } from './http/auth.ts'
@@ -48,6 +49,8 @@ import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { countMaintenance } from './insight/counts/fold.ts'
+import { insightOperations } from './insight/routes.ts'
 import { createInsight } from './insight/service.ts'
 import { timelineOperations } from './insight/timeline/routes.ts'
 import { createTimeline } from './insight/timeline/service.ts'
@@ -81,6 +84,10 @@ import { createSearch } from './search/service.ts'
 import { signInActor } from './sign-in/actor.ts'
 import { sessionOperations } from './sign-in/routes.ts'
 import { createSignIn, type SignIn, signInMaintenance } from './sign-in/service.ts'
+import { themesActor } from './themes/actor.ts'
+import { themeMaintenance } from './themes/feed.ts'
+import { themeOperations } from './themes/routes.ts'
+import { createThemes } from './themes/service.ts'
 import { transcriptionActor } from './transcribe/actor.ts'
 import { transcriptErasure } from './transcripts/erasure.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
@@ -178,7 +185,9 @@ export function createFeatures(deps: Deps): Features {
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...timelineOperations(timeline),
+      ...insightOperations(insight),
       ...searchOperations(search),
+      ...themeOperations(createThemes({ ...deps, folders, conversations })),
       ...eventStreamOperations(eventStream, readmission(deps, identity)),
       ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
@@ -197,6 +206,7 @@ export function createFeatures(deps: Deps): Features {
       insightActor(deps),
       insightAgainActor(deps),
       passageActor(deps),
+      themesActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
       meetingActor(deps),
@@ -223,10 +233,13 @@ export function createFeatures(deps: Deps): Features {
       ...auditMaintenance(deps),
       ...signInMaintenance(deps),
       ...agentMaintenance(deps),
+      ...reanalysisMaintenance(deps),
+      ...countMaintenance(deps),
       ...mediaMaintenance(deps),
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
       ...webhookMaintenance(deps),
+      ...themeMaintenance(deps),
       ...eventStreamMaintenance(deps),
       ...toolsMaintenance(deps),
     ],

@@ -34,6 +34,10 @@ export const CHANGES = [
   'recording.deleted',
   'folder.deleted',
   'coding_session.deleted',
+  'theme.updated',
+  'theme.merged',
+  'theme.split',
+  'theme_item.moved',
   'webhook.created',
   'webhook.updated',
   'webhook.deleted',
@@ -54,6 +58,8 @@ export const READS = [
   'coding_session.read',
   'coding_session.listed',
   'search.listed',
+  'theme.listed',
+  'theme.read',
   'audit.listed',
 ] as const
 
