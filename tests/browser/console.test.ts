@@ -93,7 +93,7 @@ test('search finds passages of every channel, marks them and leads to their plac
   await page.getByRole('link', { name: 'Quarterly call' }).click()
   await page.getByRole('heading', { name: 'Quarterly call' }).waitFor()
   expect(page.url()).toContain(`/calls/${recordingId}`)
-  await page.getByText('The invoices are late').waitFor()
+  await page.locator('.transcript').getByText('The invoices are late').waitFor()
 })
 
 test('what arrives while the list is open appears', async () => {
@@ -125,6 +125,7 @@ const RUN_AXE = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', '
 
 const PAGES = [
   '',
+  '/themes',
   '/findings',
   '/conversations',
   '/calls',

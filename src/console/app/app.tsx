@@ -15,6 +15,8 @@ import { Overview } from './pages/overview.tsx'
 import { People } from './pages/people.tsx'
 import { Person } from './pages/person.tsx'
 import { Search } from './pages/search.tsx'
+import { Theme } from './pages/theme.tsx'
+import { Themes } from './pages/themes.tsx'
 import { Frame } from './parts/frame.tsx'
 import { ErrorNote } from './parts/notes.tsx'
 import { openSession } from './session.ts'
@@ -47,6 +49,8 @@ export function App() {
             <Route path={`${BASE}/feedback/:source/:id`} component={FeedbackRecord} />
             <Route path={`${BASE}/people`} component={People} />
             <Route path={`${BASE}/people/:id`} component={Person} />
+            <Route path={`${BASE}/themes`} component={Themes} />
+            <Route path={`${BASE}/themes/:id`} component={Theme} />
             <Route path={`${BASE}/search`} component={Search} />
             <Route path={`${BASE}/health`} component={Health} />
             <Route default component={NotFound} />

@@ -55,3 +55,9 @@ export function clock(seconds: number): string {
   const two = (value: number) => String(value).padStart(2, '0')
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`
 }
+
+const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
+
+/** A date without a time, such as `2026-01-02`. */
+export const dateOf = (day: string): string =>
+  day === '' ? '' : DATE.format(new Date(`${day.slice(0, 10)}T00:00:00Z`))

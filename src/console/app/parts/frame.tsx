@@ -10,6 +10,7 @@ import { chooseOrganization, signOut } from '../session.ts'
 
 const PAGES = [
   ['', 'Overview'],
+  ['/themes', 'Themes'],
   ['/findings', 'Findings'],
   ['/conversations', 'Conversations'],
   ['/calls', 'Calls'],
