@@ -43,6 +43,7 @@ import validatedFindings from './migrations/0054_validated_findings.sql' with { 
 import shownSignals from './migrations/0055_shown_signals.sql' with { type: 'text' }
 import signalChannels from './migrations/0057_signal_channels.sql' with { type: 'text' }
 import signalListIndexes from './migrations/0064_signal_list_indexes.sql' with { type: 'text' }
+import foundKind from './migrations/0065_found_kind.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -88,4 +89,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 55, name: 'shown_signals', source: shownSignals },
   { number: 57, name: 'signal_channels', source: signalChannels },
   { number: 64, name: 'signal_list_indexes', source: signalListIndexes },
+  { number: 65, name: 'found_kind', source: foundKind },
 ]

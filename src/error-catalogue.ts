@@ -7,6 +7,7 @@ import { AGENT_ERRORS } from './agents/errors.ts'
 import { CODING_SESSION_ERRORS } from './coding-sessions/errors.ts'
 import { CONTENT_ERRORS } from './content/errors.ts'
 import { FEEDBACK_ERRORS } from './feedback/errors.ts'
+import { FINDING_ERRORS } from './findings/errors.ts'
 import { FOLDER_ERRORS } from './folders/errors.ts'
 import { IDENTITY_ERRORS } from './identity/errors.ts'
 import { MCP_ERRORS } from './mcp/errors.ts'
@@ -35,6 +36,7 @@ const DECLARED: DeclaredErrors = {
   codingSessions: CODING_SESSION_ERRORS,
   content: CONTENT_ERRORS,
   feedback: FEEDBACK_ERRORS,
+  findings: FINDING_ERRORS,
   folders: FOLDER_ERRORS,
   identity: IDENTITY_ERRORS,
   mcp: MCP_ERRORS,

@@ -16,6 +16,7 @@ import { sessionErasure } from './agents/sessions/erasure.ts'
 import { agentMaintenance } from './agents/sessions/maintenance.ts'
 import { movePeopleOfSessions } from './agents/sessions/people.ts'
 import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
+import { createAnalyzer } from './analyze/create.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
 import { auditMaintenance } from './audit/maintenance.ts'
@@ -35,6 +36,9 @@ import { discoveryOperation } from './discovery/routes.ts'
 import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, eraseRecordsOf, moveRecordsOf } from './feedback/service.ts'
 import { insightActor } from './findings/actor.ts'
+import { findingGateActor } from './findings/gate.ts'
+import { verdictOperations } from './findings/verdict-routes.ts'
+import { createVerdicts } from './findings/verdicts.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import type { Operation } from './http/operation.ts'
@@ -129,6 +133,11 @@ export function createFeatures(deps: Deps): Features {
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const conversations = createConversations({ ...deps, folders })
+  const verdicts = createVerdicts({
+    ...deps,
+    conversations,
+    analyzer: createAnalyzer(deps.config, deps.textWork),
+  })
   const search = createSearch({ ...deps, folders, conversations })
   const insight = createInsight({ ...deps, folders, conversations })
   const movers = [moveRecordsOf, moveParticipationsOf, ...movePeopleOfSessions]
@@ -152,6 +161,7 @@ export function createFeatures(deps: Deps): Features {
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(conversations),
+      ...verdictOperations(verdicts),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
       ...administrationOperations(deps, identity),
@@ -184,6 +194,7 @@ export function createFeatures(deps: Deps): Features {
       sessionActor(deps),
       analysisActor(deps),
       insightActor(deps),
+      findingGateActor(),
       passageActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),

@@ -3,6 +3,7 @@ import { kindsOf } from '../actors/declaration.ts'
 import { analysisMessages } from './analysis.ts'
 import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
+import { findingGateMessages } from './finding-gate.ts'
 import { formMessages } from './form.ts'
 import { insightMessages } from './insight.ts'
 import { meetingMessages } from './meeting.ts'
@@ -23,6 +24,7 @@ export const ACTOR_KINDS = kindsOf([
   sessionMessages,
   analysisMessages,
   insightMessages,
+  findingGateMessages,
   recordingMessages,
   transcriptionMessages,
   meetingMessages,

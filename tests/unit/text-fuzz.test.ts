@@ -675,7 +675,8 @@ function attempt(read: () => unknown): void {
 
 /** Exported functions of files of rules that read no text, or only what was checked before, or hand it on to one that is here. */
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
-  'agents/reads/signals.rules.ts': ['isBounded', 'kindsMeant', 'orderOfSignals'],
+  'agents/reads/signals.rules.ts': ['isBounded', 'kindsMeant', 'orderOfSignals', 'signalResource'],
+  'findings/verdict.rules.ts': ['decide', 'deltasOf'],
   'findings/reconcile.rules.ts': ['reconcile', 'rowOf'],
   'findings/source.rules.ts': ['itemsOfFields', 'itemsOfSpeech'], // texts go through textOf
   'analyze/builtin/combine.rules.ts': ['combine', 'scoreOf'],
@@ -690,7 +691,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'analyze/builtin/outcome.rules.ts': ['judge'],
   'analyze/eval/bound.rules.ts': ['lowerBound'],
   'analyze/eval/score.rules.ts': ['outcomeFigures', 'precisionOf', 'recallOf', 'score'],
-  'analyze/gate.rules.ts': ['isShown', 'passesGate'],
+  'analyze/gate.rules.ts': ['gateOf', 'isShown', 'passesGate'],
   'assets/rules.ts': ['keepsUrl'],
   'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
   'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'idsOf', 'isPerson'],
