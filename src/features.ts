@@ -5,6 +5,7 @@
 import type { ActorDefinition, MaintenanceTask } from './actors/types.ts'
 import { administrationOperations } from './administration/routes.ts'
 import { analysisActor } from './agents/analysis/actor.ts'
+import { rereadingActor } from './agents/analysis/rereading.ts'
 import { applicationOperations } from './agents/applications/routes.ts'
 import { type Applications, createApplications } from './agents/applications/service.ts'
 import { ingestOperations } from './agents/ingest/routes.ts'
@@ -33,20 +34,26 @@ import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
 import { dataChangeMaintenance } from './data-changes.ts'
 import { discoveryOperation } from './discovery/routes.ts'
+import { eventStreamMaintenance } from './event-stream/maintenance.ts'
+import { eventStreamOperations } from './event-stream/routes.ts'
+import { createEventStream, type EventStream } from './event-stream/service.ts'
 import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, eraseRecordsOf, moveRecordsOf } from './feedback/service.ts'
-import { insightActor } from './findings/actor.ts'
+import { insightActor, insightAgainActor } from './findings/actor.ts'
 import { findingGateActor } from './findings/gate.ts'
 import { verdictOperations } from './findings/verdict-routes.ts'
 import { createVerdicts } from './findings/verdicts.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
+import { createAuthenticate } from './http/auth.ts'
 import type { Operation } from './http/operation.ts'
 import type { WebsiteOperation } from './http/website-operation.ts'
 import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { countMaintenance } from './insight/counts/fold.ts'
+import { insightOperations } from './insight/routes.ts'
 import { createInsight } from './insight/service.ts'
 import { timelineOperations } from './insight/timeline/routes.ts'
 import { createTimeline } from './insight/timeline/service.ts'
@@ -107,6 +114,8 @@ export interface Features {
   /** Receives the bytes of uploads. Stop it before the HTTP server. */
   readonly uploadReceiver: UploadReceiver
   readonly playback: Playback
+  /** Open streams of changes. Stop it before the HTTP server. */
+  readonly eventStream: EventStream
   /** Reads of users for the audit log. Close it after the HTTP server. */
   readonly readLog: ReadLog
   readonly operations: readonly Operation[]
@@ -140,6 +149,7 @@ export function createFeatures(deps: Deps): Features {
   })
   const search = createSearch({ ...deps, folders, conversations })
   const insight = createInsight({ ...deps, folders, conversations })
+  const eventStream = createEventStream({ ...deps, folders, conversations })
   const movers = [moveRecordsOf, moveParticipationsOf, ...movePeopleOfSessions]
   const directory = createDirectory({
     ...deps,
@@ -156,6 +166,7 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
+    eventStream,
     readLog: createReadLog(deps),
     tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight, search, timeline }),
     operations: [
@@ -179,7 +190,9 @@ export function createFeatures(deps: Deps): Features {
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...timelineOperations(timeline),
+      ...insightOperations(insight),
       ...searchOperations(search),
+      ...eventStreamOperations(eventStream, readmission(deps, identity)),
       ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
       ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
@@ -193,8 +206,10 @@ export function createFeatures(deps: Deps): Features {
     actors: [
       sessionActor(deps),
       analysisActor(deps),
+      rereadingActor(deps),
       insightActor(deps),
       findingGateActor(),
+      insightAgainActor(deps),
       passageActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
@@ -222,10 +237,12 @@ export function createFeatures(deps: Deps): Features {
       ...auditMaintenance(deps),
       ...signInMaintenance(deps),
       ...agentMaintenance(deps),
+      ...countMaintenance(deps),
       ...mediaMaintenance(deps),
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
       ...webhookMaintenance(deps),
+      ...eventStreamMaintenance(deps),
       ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
@@ -238,6 +255,13 @@ function redactionOf(applications: Applications) {
     const newest = await applications.list(organizationId, undefined, { after: null, limit: 100 })
     return newest.map(({ settings }) => settings)
   }
+}
+
+/** Authenticates the request of an open stream again. Its failures do not count against the limit of new requests. */
+function readmission({ config }: Deps, identity: Identity) {
+  const authenticate = createAuthenticate({ config, identity, countFailure: async () => ({}) })
+  return (request: Request, operation: Pick<Operation, 'access'>) =>
+    authenticate(request, operation, () => null)
 }
 
 function websiteOperations(deps: Deps, content: Content): readonly WebsiteOperation[] {

@@ -18,9 +18,11 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent_usage',
   ],
   'coding-sessions': ['coding_session', 'coding_session_event', 'coding_session_upload'],
+  'event-stream': ['event_stream', 'event_stream_entry'],
   feedback: ['feedback_record', 'feedback_source'],
   findings: ['finding_verdict', 'insight_subject', 'kind_precision'],
   folders: ['folder', 'upload_batch'],
+  insight: ['insight_count', 'insight_count_change', 'insight_dimension'],
   identity: [
     'agent_secret',
     'api_key',
@@ -93,12 +95,8 @@ export const EXCEPTIONS: readonly Exception[] = [
   ...[
     'agent_application',
     'agent_event',
-    'agent_session',
     'agent_session_person',
-    'agent_signal',
-    'feedback_record',
     'feedback_source',
-    'recording',
     'recording_participant',
     'transcript_utterance',
   ].map((table) => ({
@@ -107,6 +105,17 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason:
       'Counts and timelines read what every channel has heard, with the conditions of access of its owner.',
   })),
+  ...['agent_session', 'agent_signal', 'feedback_record', 'insight_subject', 'recording'].map((table) => ({
+    table,
+    folder: 'insight',
+    writes: true as const,
+    reason: 'Owns the column `counted`, and counts the rows, with the conditions of access of their owner.',
+  })),
+  {
+    table: 'organization',
+    folder: 'insight',
+    reason: 'Counts of an organization that was deleted meanwhile are dropped.',
+  },
   ...['feedback_record', 'person', 'person_alias', 'recording'].map((table) => ({
     table,
     folder: 'agents',
@@ -136,6 +145,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     table: 'coding_session',
     folder: 'projects',
     reason: 'A project lists and associates only sessions that the caller may see.',
+  },
+  {
+    table: 'recording',
+    folder: 'event-stream',
+    reason: 'An event about a recording is sent only to clients that see the recording.',
   },
   { table: 'folder', folder: 'recordings', reason: 'A recording is read with its visible folders.' },
   {

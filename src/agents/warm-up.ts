@@ -120,7 +120,7 @@ async function takeTurns(deps: WarmUpDeps, tx: Tx, sessionId: string): Promise<v
     if (typeof handler !== 'object') throw new Error(`no handler for ${message.type}`)
     await handler.visit([{ key: message.key, id: message.id, messages: [message] }], tx, send)
   })
-  const analysis = analysisActor(deps, { first: FINDS_NOTHING, second: null, together: true })
+  const analysis = analysisActor(deps, { first: FINDS_NOTHING, isComplete: true, together: true })
   const key = analysisMessages.key(sessionId)
   const turn: LongTurn = {
     message: { key, id: sessionId, seq: 1, type: 'analyze', payload: {}, attempts: 0 },

@@ -13,6 +13,13 @@ export function createAnalyzer(config: Pick<Config, 'analyze'>, textWork: TextWo
   return config.analyze === null ? createBuiltInAnalyzer(textWork) : createModelServerAnalyzer(config.analyze)
 }
 
+/** The same for work that nobody waits for. The built-in analyser then has a text process of its own, at a low priority. */
+export function createBackgroundAnalyzer(config: Pick<Config, 'analyze'>, textWork: TextWork): Analyzer {
+  return config.analyze === null
+    ? createBuiltInAnalyzer(textWork, 'all', 'insight_again')
+    : createModelServerAnalyzer(config.analyze)
+}
+
 /** The configured server, or the built-in summariser. */
 export function createSummarizer(config: Pick<Config, 'analyze'>, textWork: TextWork): Summarizer {
   return config.analyze === null

@@ -1,11 +1,11 @@
 /** Every actor of the service. A feature that adds an actor adds its declaration here. */
 import { kindsOf } from '../actors/declaration.ts'
-import { analysisMessages } from './analysis.ts'
+import { analysisMessages, rereadingMessages } from './analysis.ts'
 import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
 import { findingGateMessages } from './finding-gate.ts'
 import { formMessages } from './form.ts'
-import { insightMessages } from './insight.ts'
+import { insightAgainMessages, insightMessages } from './insight.ts'
 import { meetingMessages } from './meeting.ts'
 import { passageMessages } from './passage.ts'
 import { personMergeMessages } from './person-merge.ts'
@@ -23,8 +23,10 @@ import {
 export const ACTOR_KINDS = kindsOf([
   sessionMessages,
   analysisMessages,
+  rereadingMessages,
   insightMessages,
   findingGateMessages,
+  insightAgainMessages,
   recordingMessages,
   transcriptionMessages,
   meetingMessages,

@@ -5,6 +5,7 @@ import { type LongTurn, type NewMessage, NO_ORGANIZATION } from '../../src/actor
 import { gateOf, isShown, passesGate } from '../../src/analyze/gate.rules.ts'
 import { KINDS, TIERS } from '../../src/analyze/insight.ts'
 import { findingGateActor, readGates } from '../../src/findings/gate.ts'
+import { type Reading, saveReadings } from '../../src/findings/save.ts'
 import { decide, deltasOf } from '../../src/findings/verdict.rules.ts'
 import { CHANNELS } from '../../src/insight/model.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
@@ -189,4 +190,35 @@ test('stored findings follow in bounded portions, over several turns, and judged
   expect(await follow('churn_risk', 1_000)).toBe(1)
   expect(await shown()).toEqual([])
   expect(others).toHaveLength(7)
+})
+
+test('an analysis shows what the organization’s own verdicts allow', async () => {
+  const { sql } = database
+  await count('repeated_problem', 'likely', 15, 0)
+  const analyse = async (organization: string) => {
+    const { recordId } = await insertRecord(sql, organization)
+    const reading: Reading = {
+      subject: {
+        channel: 'feedback',
+        id: String(recordId),
+        organizationId: organization,
+        occurredAt: '2026-01-02T03:04:05Z',
+      },
+      analyzer: ANALYZER,
+      ...{ state: 'analyzed', language: 'en', outcome: null, sentiment: null },
+      drafts: [
+        {
+          ...{ kind: 'repeated_problem', rating: 'negative', tier: 'likely', confidence: 0.9 },
+          ...{ comment: 'Again.', occurredAt: '2026-01-02T03:04:05Z', field: 'answer' },
+        },
+      ],
+      keepsLikely: false,
+      outdatesOthers: false,
+    }
+    await transaction(sql, (tx) => saveReadings(tx, newId, new Map(), [reading]))
+    const [row] = await sql`select shown from agent_signal where feedback_record_id = ${recordId}`
+    return row!.shown
+  }
+  expect(await analyse(organizationId)).toBe(true)
+  expect(await analyse(neighbour)).toBe(false)
 })

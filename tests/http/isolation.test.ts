@@ -254,7 +254,11 @@ describe('every operation', () => {
 
   test('that lists shows nothing of another organization, whatever the filter', async () => {
     const values = new Set(Object.values(foreign).filter((value) => value.length === 36))
-    for (const operation of operations.filter((o) => o.method === 'GET' && !o.path.includes('{'))) {
+    // A stream has no end; tests/event-stream/stream.test.ts covers it.
+    const lists = operations.filter(
+      ({ id, method, path }) => method === 'GET' && !path.includes('{') && id !== 'stream',
+    )
+    for (const operation of lists) {
       const parameters = Object.keys(operation.query?.properties ?? {})
       const filters = [
         '',
