@@ -26,6 +26,7 @@ import {
 import { PROJECT_ERRORS } from './projects/errors.ts'
 import { RECORDING_ERRORS } from './recordings/errors.ts'
 import { SEARCH_ERRORS } from './search/errors.ts'
+import { THEME_ERRORS } from './themes/errors.ts'
 import { TRANSCRIPT_ERRORS } from './transcripts/errors.ts'
 import { UPLOAD_ERRORS } from './uploads/errors.ts'
 import { WEBHOOK_ERRORS } from './webhooks/errors.ts'
@@ -51,6 +52,7 @@ const DECLARED: DeclaredErrors = {
   projects: PROJECT_ERRORS,
   recordings: RECORDING_ERRORS,
   search: SEARCH_ERRORS,
+  themes: THEME_ERRORS,
   transcripts: TRANSCRIPT_ERRORS,
   uploads: UPLOAD_ERRORS,
   webhooks: WEBHOOK_ERRORS,

@@ -41,6 +41,7 @@ import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, eraseRecordsOf, moveRecordsOf } from './feedback/service.ts'
 import { insightActor, insightAgainActor } from './findings/actor.ts'
 import { findingGateActor } from './findings/gate.ts'
+import { reanalysisMaintenance } from './findings/reanalysis.ts'
 import { verdictOperations } from './findings/verdict-routes.ts'
 import { createVerdicts } from './findings/verdicts.ts'
 import { folderOperations } from './folders/routes.ts'
@@ -87,6 +88,10 @@ import { createSearch } from './search/service.ts'
 import { signInActor } from './sign-in/actor.ts'
 import { sessionOperations } from './sign-in/routes.ts'
 import { createSignIn, type SignIn, signInMaintenance } from './sign-in/service.ts'
+import { themesActor } from './themes/actor.ts'
+import { themeMaintenance } from './themes/feed.ts'
+import { themeOperations } from './themes/routes.ts'
+import { createThemes } from './themes/service.ts'
 import { transcriptionActor } from './transcribe/actor.ts'
 import { transcriptErasure } from './transcripts/erasure.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
@@ -192,6 +197,7 @@ export function createFeatures(deps: Deps): Features {
       ...timelineOperations(timeline),
       ...insightOperations(insight),
       ...searchOperations(search),
+      ...themeOperations(createThemes({ ...deps, folders, conversations })),
       ...eventStreamOperations(eventStream, readmission(deps, identity)),
       ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
@@ -211,6 +217,7 @@ export function createFeatures(deps: Deps): Features {
       findingGateActor(),
       insightAgainActor(deps),
       passageActor(deps),
+      themesActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
       meetingActor(deps),
@@ -237,11 +244,13 @@ export function createFeatures(deps: Deps): Features {
       ...auditMaintenance(deps),
       ...signInMaintenance(deps),
       ...agentMaintenance(deps),
+      ...reanalysisMaintenance(deps),
       ...countMaintenance(deps),
       ...mediaMaintenance(deps),
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
       ...webhookMaintenance(deps),
+      ...themeMaintenance(deps),
       ...eventStreamMaintenance(deps),
       ...toolsMaintenance(deps),
     ],

@@ -35,6 +35,10 @@ export const CHANGES = [
   'signal.judged',
   'folder.deleted',
   'coding_session.deleted',
+  'theme.updated',
+  'theme.merged',
+  'theme.split',
+  'theme_item.moved',
   'webhook.created',
   'webhook.updated',
   'webhook.deleted',
@@ -55,6 +59,8 @@ export const READS = [
   'coding_session.read',
   'coding_session.listed',
   'search.listed',
+  'theme.listed',
+  'theme.read',
   'audit.listed',
 ] as const
 

@@ -12,6 +12,7 @@ import { personMergeMessages } from './person-merge.ts'
 import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
 import { signInMessages } from './sign-in.ts'
+import { themesMessages } from './themes.ts'
 import { transcriptionMessages } from './transcription.ts'
 import {
   webhookDeliveryMessages,
@@ -33,6 +34,7 @@ export const ACTOR_KINDS = kindsOf([
   formMessages,
   erasureMessages,
   passageMessages,
+  themesMessages,
   personMergeMessages,
   webhookMessages,
   webhookDeliveryMessages,
