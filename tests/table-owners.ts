@@ -143,11 +143,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: 'The list of signals spans every channel, with the conditions of access of its owner.',
   })),
   {
-    table: 'agent_session',
-    folder: 'findings',
-    reason: 'Whatever changes findings locks the session, the record or the recording first.',
-  },
-  {
     table: 'insight_subject',
     folder: 'recordings',
     reason: 'A recording is read with its outcome.',
