@@ -5,6 +5,7 @@
 import type { ActorDefinition, MaintenanceTask } from './actors/types.ts'
 import { administrationOperations } from './administration/routes.ts'
 import { analysisActor } from './agents/analysis/actor.ts'
+import { rereadingActor } from './agents/analysis/rereading.ts'
 import { applicationOperations } from './agents/applications/routes.ts'
 import { type Applications, createApplications } from './agents/applications/service.ts'
 import { ingestOperations } from './agents/ingest/routes.ts'
@@ -16,6 +17,7 @@ import { sessionErasure } from './agents/sessions/erasure.ts'
 import { agentMaintenance } from './agents/sessions/maintenance.ts'
 import { movePeopleOfSessions } from './agents/sessions/people.ts'
 import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
+import { createAnalyzer } from './analyze/create.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
 import { auditMaintenance } from './audit/maintenance.ts'
@@ -32,17 +34,27 @@ import { contentOperations } from './content/routes.ts'
 import { type Content, createContent } from './content/service.ts'
 import { dataChangeMaintenance } from './data-changes.ts'
 import { discoveryOperation } from './discovery/routes.ts'
+import { eventStreamMaintenance } from './event-stream/maintenance.ts'
+import { eventStreamOperations } from './event-stream/routes.ts'
+import { createEventStream, type EventStream } from './event-stream/service.ts'
 import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, eraseRecordsOf, moveRecordsOf } from './feedback/service.ts'
-import { insightActor } from './findings/actor.ts'
+import { insightActor, insightAgainActor } from './findings/actor.ts'
+import { findingGateActor } from './findings/gate.ts'
+import { reanalysisMaintenance } from './findings/reanalysis.ts'
+import { verdictOperations } from './findings/verdict-routes.ts'
+import { createVerdicts } from './findings/verdicts.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
+import { createAuthenticate } from './http/auth.ts'
 import type { Operation } from './http/operation.ts'
 import type { WebsiteOperation } from './http/website-operation.ts'
 import { identityMaintenance } from './identity/maintenance.ts'
 import { createMembers } from './identity/members.ts'
 import { memberOperations } from './identity/routes.ts'
 import { createIdentity, type Identity } from './identity/service.ts'
+import { countMaintenance } from './insight/counts/fold.ts'
+import { insightOperations } from './insight/routes.ts'
 import { createInsight } from './insight/service.ts'
 import { timelineOperations } from './insight/timeline/routes.ts'
 import { createTimeline } from './insight/timeline/service.ts'
@@ -76,6 +88,10 @@ import { createSearch } from './search/service.ts'
 import { signInActor } from './sign-in/actor.ts'
 import { sessionOperations } from './sign-in/routes.ts'
 import { createSignIn, type SignIn, signInMaintenance } from './sign-in/service.ts'
+import { themesActor } from './themes/actor.ts'
+import { themeMaintenance } from './themes/feed.ts'
+import { themeOperations } from './themes/routes.ts'
+import { createThemes } from './themes/service.ts'
 import { transcriptionActor } from './transcribe/actor.ts'
 import { transcriptErasure } from './transcripts/erasure.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
@@ -103,6 +119,8 @@ export interface Features {
   /** Receives the bytes of uploads. Stop it before the HTTP server. */
   readonly uploadReceiver: UploadReceiver
   readonly playback: Playback
+  /** Open streams of changes. Stop it before the HTTP server. */
+  readonly eventStream: EventStream
   /** Reads of users for the audit log. Close it after the HTTP server. */
   readonly readLog: ReadLog
   readonly operations: readonly Operation[]
@@ -128,9 +146,15 @@ export function createFeatures(deps: Deps): Features {
   const codingSessions = createCodingSessions({ ...deps, ...reading, bindUpload: sessionUploads.bind })
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
-  const conversations = createConversations(deps)
+  const conversations = createConversations({ ...deps, folders })
+  const verdicts = createVerdicts({
+    ...deps,
+    conversations,
+    analyzer: createAnalyzer(deps.config, deps.textWork),
+  })
   const search = createSearch({ ...deps, folders, conversations })
   const insight = createInsight({ ...deps, folders, conversations })
+  const eventStream = createEventStream({ ...deps, folders, conversations })
   const movers = [moveRecordsOf, moveParticipationsOf, ...movePeopleOfSessions]
   const directory = createDirectory({
     ...deps,
@@ -147,11 +171,13 @@ export function createFeatures(deps: Deps): Features {
     folders,
     uploadReceiver,
     playback,
+    eventStream,
     readLog: createReadLog(deps),
     tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight, search, timeline }),
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(conversations),
+      ...verdictOperations(verdicts),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
       ...administrationOperations(deps, identity),
@@ -169,7 +195,10 @@ export function createFeatures(deps: Deps): Features {
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
       ...peopleOperations(directory),
       ...timelineOperations(timeline),
+      ...insightOperations(insight),
       ...searchOperations(search),
+      ...themeOperations(createThemes({ ...deps, folders, conversations })),
+      ...eventStreamOperations(eventStream, readmission(deps, identity)),
       ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
       ...codingSessionOperations(codingSessions, sessionUploads, deps.config),
@@ -183,8 +212,12 @@ export function createFeatures(deps: Deps): Features {
     actors: [
       sessionActor(deps),
       analysisActor(deps),
+      rereadingActor(deps),
       insightActor(deps),
+      findingGateActor(),
+      insightAgainActor(deps),
       passageActor(deps),
+      themesActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
       meetingActor(deps),
@@ -211,10 +244,14 @@ export function createFeatures(deps: Deps): Features {
       ...auditMaintenance(deps),
       ...signInMaintenance(deps),
       ...agentMaintenance(deps),
+      ...reanalysisMaintenance(deps),
+      ...countMaintenance(deps),
       ...mediaMaintenance(deps),
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
       ...webhookMaintenance(deps),
+      ...themeMaintenance(deps),
+      ...eventStreamMaintenance(deps),
       ...toolsMaintenance(deps),
     ],
     warmUp: createWarmUp({ ...deps, createOrganization: identity.createOrganization }),
@@ -227,6 +264,13 @@ function redactionOf(applications: Applications) {
     const newest = await applications.list(organizationId, undefined, { after: null, limit: 100 })
     return newest.map(({ settings }) => settings)
   }
+}
+
+/** Authenticates the request of an open stream again. Its failures do not count against the limit of new requests. */
+function readmission({ config }: Deps, identity: Identity) {
+  const authenticate = createAuthenticate({ config, identity, countFailure: async () => ({}) })
+  return (request: Request, operation: Pick<Operation, 'access'>) =>
+    authenticate(request, operation, () => null)
 }
 
 function websiteOperations(deps: Deps, content: Content): readonly WebsiteOperation[] {

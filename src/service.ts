@@ -146,6 +146,7 @@ function listen(
     // Uploads may take hours. Received bytes are stored; clients resume with another process, or later.
     await features.uploadReceiver.stop()
     await features.tools.stop()
+    await features.eventStream.stop()
     await server.stop()
     await features.readLog.close()
   })

@@ -18,9 +18,11 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'agent_usage',
   ],
   'coding-sessions': ['coding_session', 'coding_session_event', 'coding_session_upload'],
+  'event-stream': ['event_stream', 'event_stream_entry'],
   feedback: ['feedback_record', 'feedback_source'],
   findings: ['finding_verdict', 'insight_subject', 'kind_precision'],
   folders: ['folder', 'upload_batch'],
+  insight: ['insight_count', 'insight_count_change', 'insight_dimension'],
   identity: [
     'agent_secret',
     'api_key',
@@ -45,6 +47,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   recordings: ['recording', 'recording_folder', 'recording_participant'],
   search: ['search_configuration', 'search_passage'],
   'sign-in': ['sign_in_request'],
+  themes: ['theme', 'theme_change', 'theme_day', 'theme_item', 'theme_progress', 'theme_term'],
   transcripts: ['transcript_search', 'transcript_utterance'],
   uploads: ['upload', 'upload_garbage', 'upload_part'],
   webhooks: ['webhook', 'webhook_attempt', 'webhook_delivery', 'webhook_event', 'webhook_stream'],
@@ -59,6 +62,16 @@ interface Exception {
 }
 
 export const EXCEPTIONS: readonly Exception[] = [
+  ...['agent_session_person', 'agent_signal', 'feedback_record', 'person', 'recording'].map((table) => ({
+    table,
+    folder: 'themes',
+    reason: 'Items of themes are quotations of findings, with who said them, that the caller may see.',
+  })),
+  {
+    table: 'organization',
+    folder: 'themes',
+    reason: 'Themes of an organization that was deleted meanwhile are not made.',
+  },
   ...['feedback_record', 'person', 'recording', 'recording_participant', 'transcript_utterance'].map(
     (table) => ({
       table,
@@ -66,6 +79,16 @@ export const EXCEPTIONS: readonly Exception[] = [
       reason: 'What customers said on every channel is analysed.',
     }),
   ),
+  {
+    table: 'agent_session',
+    folder: 'findings',
+    reason: 'Sessions of the time before there was an analysis are entered for it.',
+  },
+  {
+    table: 'organization',
+    folder: 'findings',
+    reason: 'Organizations take turns in what another analyser has read.',
+  },
   {
     table: 'agent_signal',
     folder: 'findings',
@@ -93,12 +116,8 @@ export const EXCEPTIONS: readonly Exception[] = [
   ...[
     'agent_application',
     'agent_event',
-    'agent_session',
     'agent_session_person',
-    'agent_signal',
-    'feedback_record',
     'feedback_source',
-    'recording',
     'recording_participant',
     'transcript_utterance',
   ].map((table) => ({
@@ -107,6 +126,27 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason:
       'Counts and timelines read what every channel has heard, with the conditions of access of its owner.',
   })),
+  ...['agent_session', 'agent_signal', 'feedback_record', 'insight_subject', 'recording'].map((table) => ({
+    table,
+    folder: 'insight',
+    writes: true as const,
+    reason: 'Owns the column `counted`, and counts the rows, with the conditions of access of their owner.',
+  })),
+  {
+    table: 'organization',
+    folder: 'insight',
+    reason: 'Counts of an organization that was deleted meanwhile are dropped.',
+  },
+  ...['feedback_record', 'person', 'person_alias', 'recording'].map((table) => ({
+    table,
+    folder: 'agents',
+    reason: 'The list of signals spans every channel, with the conditions of access of its owner.',
+  })),
+  {
+    table: 'insight_subject',
+    folder: 'recordings',
+    reason: 'A recording is read with its outcome.',
+  },
   {
     table: 'actor_message',
     folder: 'agents',
@@ -121,6 +161,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     table: 'coding_session',
     folder: 'projects',
     reason: 'A project lists and associates only sessions that the caller may see.',
+  },
+  {
+    table: 'recording',
+    folder: 'event-stream',
+    reason: 'An event about a recording is sent only to clients that see the recording.',
   },
   { table: 'folder', folder: 'recordings', reason: 'A recording is read with its visible folders.' },
   {

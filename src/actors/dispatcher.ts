@@ -59,7 +59,7 @@ export class Dispatcher {
   constructor(private readonly context: Context) {
     const { batchSlots, batchKeys, aloneSlots, longSlots, mediaSlots, groupSlots, groupKeys } =
       context.options
-    const { outboundSlots, outboundShare } = context.options
+    const { outboundSlots, outboundShare, backgroundSlots } = context.options
     const short = { pool: 'short', guests: 0 } as const
     this.#together = new Lane({ ...short, places: batchSlots, width: batchKeys }, (keys, handover) =>
       runTogether(context, keys, handover),
@@ -78,12 +78,14 @@ export class Dispatcher {
       long: long('long', longSlots),
       media: long('media', mediaSlots),
       analysis: long('analysis', longSlots),
+      background: long('background', backgroundSlots),
       outbound: long('outbound', outboundSlots, { guests: outboundSlots / 2, most: outboundShare }),
     }
     for (const definition of context.definitions.values()) {
       const { pool } = definition
       if (pool === 'short' || !isGrouped(definition)) continue
-      const shape = { pool, places: groupSlots, guests: GUESTS, width: groupKeys }
+      const places = pool === 'background' ? backgroundSlots : groupSlots
+      const shape = { pool, places, guests: GUESTS, width: groupKeys }
       this.#grouped.set(pool, new Lane(shape, (keys, handover) => runGroup(context, keys, handover)))
     }
     const { values } = Object

@@ -33,6 +33,8 @@ export interface RuntimeOptions {
   readonly outboundShare: number
   /** Simultaneous shared long turns. */
   readonly groupSlots: number
+  /** Simultaneous turns of the pool `background`, and as many shared ones. */
+  readonly backgroundSlots: number
   /** The most actors in one shared long turn. */
   readonly groupKeys: number
   /** How long a worker lets wake-ups gather after it has read several at once. It bounds what a busy worker adds to the latency. */
@@ -65,6 +67,7 @@ export const DEFAULT_OPTIONS: RuntimeOptions = {
   outboundSlots: 96,
   outboundShare: 12,
   groupSlots: 2,
+  backgroundSlots: 1,
   groupKeys: 32,
   gatherMs: 100,
   fairShare: 200,
@@ -81,6 +84,7 @@ export function connectionsNeeded(options: RuntimeOptions): number {
     2 * options.longSlots +
     options.mediaSlots +
     options.groupSlots +
+    2 * options.backgroundSlots +
     2
   )
 }

@@ -120,7 +120,7 @@ async function takeTurns(deps: WarmUpDeps, tx: Tx, sessionId: string): Promise<v
     if (typeof handler !== 'object') throw new Error(`no handler for ${message.type}`)
     await handler.visit([{ key: message.key, id: message.id, messages: [message] }], tx, send)
   })
-  const analysis = analysisActor(deps, { first: FINDS_NOTHING, second: null, together: true })
+  const analysis = analysisActor(deps, { first: FINDS_NOTHING, isComplete: true, together: true })
   const key = analysisMessages.key(sessionId)
   const turn: LongTurn = {
     message: { key, id: sessionId, seq: 1, type: 'analyze', payload: {}, attempts: 0 },
@@ -138,10 +138,10 @@ async function takeTurns(deps: WarmUpDeps, tx: Tx, sessionId: string): Promise<v
 }
 
 async function practiseReads({ reads, newId }: WarmUpDeps): Promise<void> {
-  const reader = { organizationId: newId(), userId: null }
+  const access = { reader: { organizationId: newId(), userId: null }, visibleRecording: reads`true` }
   await Promise.all([
-    listSignals(reads, reader, NO_FILTER, { after: null, limit: 1 }),
-    listSignalsOfSession(reads, reader, newId(), NO_FILTER, { after: null, limit: 1 }),
+    listSignals(reads, access, NO_FILTER, { after: null, limit: 1 }),
+    listSignalsOfSession(reads, access, newId(), NO_FILTER, { after: null, limit: 1 }),
   ])
 }
 

@@ -6,9 +6,13 @@
  * process; the next job gets a new process. Organizations take turns, and no organization has both processes. A job of
  * another organization therefore waits for one job at most, even if that job hangs.
  *
+ * Work that nobody waits for (`insight_again`) has a process of its own, at a low priority. It delays no other job, and it alone holds
+ * the trained head in memory while sessions are read for the second time.
+ *
  * It is a process because a running regular expression cannot be stopped in a thread. The process ends when its standard input
  * closes, which happens when this process dies.
  */
+import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { NO_ORGANIZATION } from '../actors/types.ts'
 import { createFairPlaces } from '../platform/concurrency/fair-places.ts'
@@ -44,6 +48,9 @@ const DEFAULTS: TextProcessesOptions = {
   idleMs: 60_000,
 }
 
+/** Niceness of POSIX, from 0 (usual) to 19. */
+const LOW_PRIORITY = 10
+
 /** The child does not inherit the environment of this process, which contains credentials. */
 const ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 
@@ -52,6 +59,7 @@ export function createTextProcesses(options: Partial<TextProcessesOptions> = {})
   const all = { ...DEFAULTS, ...options }
   const processes = Array.from({ length: all.processes }, () => new Place(all))
   const places = createFairPlaces(processes)
+  const background = createFairPlaces([new Place(all, LOW_PRIORITY)])
   const closing = new AbortController()
   return {
     async run<J extends TextJob>(
@@ -62,7 +70,8 @@ export function createTextProcesses(options: Partial<TextProcessesOptions> = {})
     ) {
       const line = JSON.stringify({ job, input })
       const until = AbortSignal.any([signal, closing.signal])
-      const done = places.run(organization, (place) => place.ask(line, until))
+      const among = job === 'insight_again' ? background : places
+      const done = among.run(organization, (place) => place.ask(line, until))
       // A waiting job also ends at once.
       return (await orAborted(done, until)) as TextJobs[J]['output']
     },
@@ -90,7 +99,10 @@ class Place {
   #child: Child | null = null
   #idle: Timer | null = null
 
-  constructor(private readonly options: TextProcessesOptions) {}
+  constructor(
+    private readonly options: TextProcessesOptions,
+    private readonly priority = 0,
+  ) {}
 
   /** One job at a time. */
   async ask(line: string, signal: AbortSignal): Promise<unknown> {
@@ -118,7 +130,7 @@ class Place {
   }
 
   #start(): Child {
-    const child = startChild(this.options.command)
+    const child = startChild(this.options.command, this.priority)
     this.#child = child
     void child.exited.then(() => {
       if (this.#child === child) this.#child = null
@@ -132,6 +144,13 @@ class Place {
   }
 }
 
+/** Where the system refuses it, the process has the usual priority. */
+function lower(pid: number, priority: number): void {
+  try {
+    setPriority(pid, priority)
+  } catch {}
+}
+
 interface Child {
   /** One at a time. @throws TextWorkError if the process ends before it answers */
   ask(line: string): Promise<Answer>
@@ -139,7 +158,7 @@ interface Child {
   readonly exited: Promise<unknown>
 }
 
-function startChild(command: readonly string[]): Child {
+function startChild(command: readonly string[], priority: number): Child {
   const child = Bun.spawn([...command], {
     cwd: '/',
     env: ENVIRONMENT,
@@ -148,6 +167,7 @@ function startChild(command: readonly string[]): Child {
     stderr: 'ignore',
   })
   child.unref()
+  if (priority !== 0) lower(child.pid, priority)
   const answers = linesOf(child.stdout)
   return {
     async ask(line) {

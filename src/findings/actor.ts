@@ -6,12 +6,13 @@
  */
 import { defineActor } from '../actors/declaration.ts'
 import type { ActorDefinition, GroupTurn, LongTurn, Message } from '../actors/types.ts'
-import { createAnalyzer } from '../analyze/create.ts'
+import { createAnalyzer, createBackgroundAnalyzer } from '../analyze/create.ts'
 import type { Analyzer } from '../analyze/insight.ts'
 import type { Deps } from '../container.ts'
-import { insightMessages, toAnalyze } from '../messages/insight.ts'
+import { insightAgainMessages, insightMessages, toAnalyze } from '../messages/insight.ts'
+import { analyzeSources, saveInsights } from './analysis.ts'
+import { markRead } from './findings.store.ts'
 import { readSources } from './read.ts'
-import { analyzeSources, saveInsights } from './save.ts'
 import type { Source } from './source.ts'
 
 type InsightDeps = Pick<Deps, 'config' | 'newId' | 'textWork'>
@@ -21,9 +22,7 @@ export function insightActor(
   deps: InsightDeps,
   analyzer: Analyzer = createAnalyzer(deps.config, deps.textWork),
 ): ActorDefinition {
-  const together = (turn: GroupTurn) => analyze(deps, analyzer, turn)
-  const alone = (turn: LongTurn) => together(asGroup(turn))
-  const handler = deps.config.analyze === null ? { together, alone } : alone
+  const handler = handlerOf(deps, analyzer)
   return defineActor(insightMessages, {
     maxAttempts: 8,
     // The subject keeps the findings that it has.
@@ -37,6 +36,28 @@ export function insightActor(
   })
 }
 
+/** Analyses what an older analyser has read, or none. Nobody waits for it. */
+export function insightAgainActor(
+  deps: InsightDeps,
+  analyzer: Analyzer = createBackgroundAnalyzer(deps.config, deps.textWork),
+): ActorDefinition {
+  const handler = handlerOf(deps, analyzer)
+  return defineActor(insightAgainMessages, {
+    maxAttempts: 6,
+    async giveUp({ id, type }, tx) {
+      await markRead(tx, channelOf(type), id, analyzer)
+      return 'handled'
+    },
+    handlers: { feedback: handler, recording: handler },
+  })
+}
+
+function handlerOf(deps: InsightDeps, analyzer: Analyzer) {
+  const together = (turn: GroupTurn) => analyze(deps, analyzer, turn)
+  const alone = (turn: LongTurn) => together(asGroup(turn))
+  return deps.config.analyze === null ? { together, alone } : alone
+}
+
 const asGroup = (turn: LongTurn): GroupTurn => ({
   signal: turn.signal,
   log: turn.log,
@@ -47,7 +68,8 @@ const asGroup = (turn: LongTurn): GroupTurn => ({
 })
 
 // The runtime has checked the type against the declaration.
-const subjectOf = ({ id, type }: Message) => ({ id, channel: type as Source['channel'] })
+const channelOf = (type: string) => type as Source['channel']
+const subjectOf = ({ id, type }: Message) => ({ id, channel: channelOf(type) })
 
 async function analyze({ newId }: InsightDeps, analyzer: Analyzer, turn: GroupTurn): Promise<void> {
   const sources = await turn.read((tx) => readSources(tx, turn.messages.map(subjectOf)))

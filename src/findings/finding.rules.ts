@@ -1,40 +1,70 @@
 /** From what an analyser found to the findings that are stored. Pure. */
 import type { Analyzer, Found, Insight, Outcome, Sentiment, Tier } from '../analyze/insight.ts'
 
-/** A finding as it is stored: a signal of source `qualitative_inference`. */
-export interface NewFinding {
-  readonly kind: Found['kind']
-  readonly rating: Found['rating']
-  readonly tier: Tier
-  readonly confidence: number
+export type Version = Pick<Analyzer, 'name' | 'version'>
+
+/** A finding with its quotation, before its place is known. */
+export interface Quoted extends Pick<Found, 'kind' | 'rating' | 'tier' | 'confidence'> {
   /** A slice of the customer's own text. */
   readonly quote: string
-  /** Number of the message, field or utterance that is quoted. */
+  /** Number of the message, field or turn that is quoted. */
   readonly index: number
+  /** Where the quotation starts in it, in UTF-16 code units. */
+  readonly from: number
 }
 
-/** The result of one analysis of a subject, as it is stored. */
+/** The result of one analysis of a subject. */
 export interface Result {
   readonly state: 'analyzed' | 'not_supported'
   readonly language: string | null
   readonly outcome: Outcome | null
   readonly sentiment: Sentiment | null
-  readonly analyzer: Pick<Analyzer, 'name' | 'version'>
-  readonly findings: readonly NewFinding[]
+  readonly analyzer: Version
+  readonly findings: readonly Quoted[]
+}
+
+/** A finding as a row of signals of source `qualitative_inference`. What its channel does not have is absent. */
+export interface Draft {
+  readonly kind: Found['kind']
+  readonly rating: Found['rating']
+  readonly tier: Tier
+  readonly confidence: number
+  /** The quotation. */
+  readonly comment: string
+  /** RFC 3339 text. */
+  readonly occurredAt: string
+  readonly personId?: number | null
+  /** Name of the feedback field. */
+  readonly field?: string | null
+  /** Of the utterance, in seconds from the start of the recording. */
+  readonly startSec?: number | null
+  /** The message of the conversation. */
+  readonly externalEventId?: string
+  readonly sequence?: number
+  readonly revision?: number
+  /** The last response before the message. */
+  readonly targetEventExternalId?: string | null
+  readonly participantExternalId?: string | null
+  readonly productArea?: string | null
+  readonly agentVersion?: string | null
 }
 
 /** Maximum length of a quotation in UTF-16 code units. Longer ones are cut. */
 const MAX_QUOTE = 300
 
-/** `texts`: what was analysed, in its order. A finding without words is left out. */
+/**
+ * `texts`: what was analysed, in its order. A finding without words is left out.
+ * @param endOf where a quotation that starts at `from` must end at the latest
+ */
 export function resultOf(
   insight: Insight,
   texts: readonly string[],
-  { name, version }: Pick<Analyzer, 'name' | 'version'>,
+  { name, version }: Version,
+  endOf: (index: number, from: number) => number = () => Number.POSITIVE_INFINITY,
 ): Result {
   const findings = insight.findings.flatMap(({ from, to, index, kind, rating, tier, confidence }) => {
-    const quote = quotationOf(texts[index] ?? '', from, to)
-    return quote === '' ? [] : [{ kind, rating, tier, confidence, quote, index }]
+    const quote = quotationOf(texts[index] ?? '', from, Math.min(to, endOf(index, from)))
+    return quote === '' ? [] : [{ kind, rating, tier, confidence, quote, index, from }]
   })
   return {
     state: insight.supported ? 'analyzed' : 'not_supported',

@@ -1,6 +1,6 @@
 /** Which findings a subject has after an analysis, by what it had and by what people said about them. Pure. */
-import type { Found, Kind, Tier } from '../analyze/insight.ts'
-import type { Source } from './source.ts'
+import type { Tier } from '../analyze/insight.ts'
+import type { Draft } from './finding.rules.ts'
 
 /** A stored finding. `tier` is null for one of an older version. */
 export interface Present {
@@ -16,10 +16,16 @@ export interface Verdict {
   readonly meantKind: string | null
 }
 
-export interface Kept extends Found {
+export interface Kept extends Draft {
   /** Null: it is new. */
   readonly id: string | null
   readonly shown: boolean
+}
+
+export interface ReconcileOptions {
+  readonly isShown: (draft: Draft) => boolean
+  /** Findings of the trained head stay, because only rules were applied now. */
+  readonly keepsLikely: boolean
 }
 
 /**
@@ -31,8 +37,8 @@ export interface Kept extends Found {
 export function reconcile(
   present: readonly Present[],
   verdicts: readonly Verdict[],
-  found: readonly Found[],
-  isShown: (found: Found) => boolean,
+  drafts: readonly Draft[],
+  { isShown, keepsLikely }: ReconcileOptions,
 ): { readonly write: readonly Kept[]; readonly remove: readonly string[] } {
   const held = new Set(
     verdicts.flatMap(({ kind, wasRight, meantKind }) =>
@@ -43,7 +49,7 @@ export function reconcile(
     verdicts.filter(({ kind, wasRight }) => !wasRight && !held.has(kind)).map(({ kind }) => kind),
   )
   const byKind = new Map(present.filter(({ tier }) => tier !== null).map((one) => [one.kind, one]))
-  const write = found
+  const write = drafts
     .filter(({ kind }) => !refused.has(kind))
     .map((one) => ({
       ...one,
@@ -51,48 +57,9 @@ export function reconcile(
       shown: held.has(one.kind) || isShown(one),
     }))
   const written = new Set<string>(write.map(({ kind }) => kind))
-  const stays = ({ kind, tier }: Present) =>
-    tier !== null && !refused.has(kind) && (written.has(kind) || held.has(kind))
-  return { write, remove: present.filter((one) => !stays(one)).map(({ id }) => id) }
-}
-
-/** A finding as a row of signals. */
-export interface FindingRow {
-  readonly kind: Kind
-  readonly tier: Tier
-  readonly confidence: number
-  readonly rating: 'positive' | 'negative' | null
-  /** The quotation: a slice of what is stored. */
-  readonly comment: string
-  readonly shown: boolean
-  readonly field: string | null
-  readonly startSec: number | null
-  readonly personId: number | null
-  readonly occurredAt: string
-}
-
-/** The row of a finding, with the place of its quotation. A quotation stays within one utterance. */
-export function rowOf(
-  source: Source,
-  { kind, tier, confidence, rating, index, from, to, shown }: Kept,
-): FindingRow {
-  const [said, place] = [source.said[index], source.places[index]]
-  if (said === undefined || place === undefined)
-    throw new Error('a finding is about a text that was not read')
-  const starts = place.utterances ?? []
-  const utterance = starts.findLast((one) => one.from <= from)
-  const next = starts.find((one) => one.from > from)
-  const end = next === undefined ? to : Math.min(to, next.from - 1)
-  return {
-    kind,
-    tier,
-    confidence,
-    rating,
-    shown,
-    comment: said.text.slice(from, end),
-    field: place.field ?? null,
-    startSec: utterance?.startSec ?? null,
-    personId: place.personId ?? null,
-    occurredAt: place.occurredAt,
+  const stays = ({ kind, tier }: Present) => {
+    if (tier === null || refused.has(kind)) return false
+    return written.has(kind) || held.has(kind) || (keepsLikely && tier === 'likely')
   }
+  return { write, remove: present.filter((one) => !stays(one)).map(({ id }) => id) }
 }

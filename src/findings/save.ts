@@ -1,95 +1,62 @@
-/** Stores what an analysis found, for the transaction that ends it. */
-import { isShown } from '../analyze/gate.rules.ts'
-import type { Analyzer, Insight } from '../analyze/insight.ts'
-import type { Query, Tx } from '../platform/db/pool.ts'
+/** The one writer of findings, for all channels: stores what an analysis found, in the transaction that ends it. */
+import type { Outcome, Sentiment } from '../analyze/insight.ts'
+import type { Channel } from '../insight/model.ts'
+import type { Query } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
+import type { Draft, Version } from './finding.rules.ts'
 import * as store from './findings.store.ts'
-import { reconcile, rowOf } from './reconcile.rules.ts'
-import type { Source } from './source.ts'
+import { readGates, type Shows } from './gate.ts'
+import { type ReconcileOptions, reconcile } from './reconcile.rules.ts'
 
-export type Version = Pick<Analyzer, 'name' | 'version'>
-
-/** What was read and what was found. */
-export interface Analyzed {
-  readonly source: Source
-  /** Null: nobody said anything, or the analyser refused. */
-  readonly insight: Insight | null
-  readonly isFailed?: boolean
+/** The session, feedback record or recording that was analysed. */
+export interface SubjectRef {
+  readonly channel: Channel
+  readonly id: string
+  readonly organizationId: string
+  /** Of a session. */
+  readonly applicationId?: string
+  /** RFC 3339 text. */
+  readonly occurredAt: string
 }
+
+/** What one analysis says about a subject. */
+export interface Reading {
+  readonly subject: SubjectRef
+  readonly analyzer: Version
+  readonly state: 'analyzed' | 'failed' | 'not_supported'
+  readonly language: string | null
+  readonly outcome: Outcome | null
+  readonly sentiment: Sentiment | null
+  /** Null: the findings stay as they are. */
+  readonly drafts: readonly Draft[] | null
+  /** Findings of the trained head stay, because only rules were applied. */
+  readonly keepsLikely: boolean
+  /** True if it makes analyses that run now outdated. */
+  readonly outdatesOthers: boolean
+}
+
+export const NEVER_ANALYSED: store.Stored = { subjectId: null, sourceVersion: 0, verdicts: [], findings: [] }
 
 /**
- * The insights of the sources, in their order. An organization's subjects travel together. Null where nobody said anything.
- * @throws AnalyzerError, TextWorkError as the analyser
+ * Replaces the findings of subjects. A finding keeps its id while its subject has the kind. Verdicts hold.
+ * @param stored what `readStored` read in this transaction, after the locks of what was analysed
  */
-export async function analyzeSources(
-  analyzer: Analyzer,
-  sources: readonly Source[],
-  signal: AbortSignal,
-): Promise<readonly Analyzed[]> {
-  const spoken = sources.filter(({ said }) => said.some(({ own }) => !own))
-  const insights = new Map<Source, Insight>()
-  for (const [organization, some] of Map.groupBy(spoken, ({ organizationId }) => organizationId)) {
-    const subjects = some.map(({ channel, said }) => ({ channel, said }))
-    const found = await analyzer.analyze(subjects, signal, organization)
-    for (const [index, source] of some.entries()) {
-      const insight = found[index]
-      if (insight !== undefined) insights.set(source, insight)
-    }
-  }
-  return sources.map((source) => ({ source, insight: insights.get(source) ?? null }))
-}
-
-export interface SaveOptions {
-  readonly newId: NewId
-  readonly version: Version
-}
-
-/**
- * Replaces the findings of the sources. A finding keeps its id while its subject has the kind. Sources that were deleted meanwhile
- * get nothing. Sources that changed since they were read are left out.
- * @returns the sources that changed meanwhile
- */
-export async function saveInsights(
-  tx: Tx,
-  options: SaveOptions,
-  analyzed: readonly Analyzed[],
-): Promise<readonly Source[]> {
-  const outdated: Source[] = []
-  for (const [channel, some] of Map.groupBy(analyzed, ({ source }) => source.channel))
-    outdated.push(...(await saveChannel(tx, options, channel, some)))
-  return outdated
-}
-
-const LOCKS = { feedback: store.lockRecords, recording: store.lockRecordings }
-
-async function saveChannel(
-  tx: Tx,
-  options: SaveOptions,
-  channel: Source['channel'],
-  analyzed: readonly Analyzed[],
-): Promise<readonly Source[]> {
-  const sources = analyzed.map(({ source }) => source)
-  const [locked, subjects, findings] = await Promise.all([
-    LOCKS[channel](
-      tx,
-      sources.map(({ id }) => id),
-    ),
-    store.readSubjects(tx, channel, sources),
-    store.readFindings(tx, channel, sources),
-  ])
-  const exists = new Set(locked.map(({ id }) => id))
-  const subjectOf = new Map(subjects.map((subject) => [subject.id, subject]))
-  const findingsOf = Map.groupBy(findings, ({ sourceId }) => sourceId)
-  const isOutdated = ({ id, sourceVersion }: Source) =>
-    (subjectOf.get(id)?.sourceVersion ?? 0) !== sourceVersion
-  const changes = analyzed
-    .filter(({ source }) => exists.has(source.id) && !isOutdated(source))
-    .map((one) => changeOf(options, one, subjectOf.get(one.source.id), findingsOf.get(one.source.id) ?? []))
+export async function saveReadings(
+  tx: Query,
+  newId: NewId,
+  stored: ReadonlyMap<string, store.Stored>,
+  readings: readonly Reading[],
+): Promise<void> {
+  const shows = await gatesOf(tx, readings)
+  const changes = readings.map((reading) =>
+    changeOf(newId, reading, shows, stored.get(reading.subject.id) ?? NEVER_ANALYSED),
+  )
   await Promise.all([
     store.saveSubjects(
       tx,
       changes.map(({ subject }) => subject),
     ),
+    // Before the insertions, because a subject has one finding of each kind.
     store.deleteFindings(
       tx,
       changes.map(({ subject }) => subject.organizationId),
@@ -100,51 +67,48 @@ async function saveChannel(
       changes.flatMap(({ write }) => write),
     ),
   ])
-  return sources.filter((source) => exists.has(source.id) && isOutdated(source))
 }
 
-function changeOf(
-  { newId, version }: SaveOptions,
-  { source, insight, isFailed = false }: Analyzed,
-  known: store.SubjectRow | undefined,
-  present: Parameters<typeof reconcile>[0],
-) {
-  const { organizationId, channel, occurredAt } = source
-  const language = insight?.language ?? null
-  const analyzer = { analyzerName: version.name, analyzerVersion: version.version }
-  const shared = { organizationId, channel, sourceId: source.id, language, ...analyzer }
-  const subject: store.NewSubject = {
-    ...shared,
-    id: known?.subjectId ?? newId(),
-    occurredAt,
-    state: stateOf(insight, isFailed),
-    outcome: insight?.outcome ?? null,
-    sentiment: insight?.sentiment ?? null,
-    sourceVersion: Math.max(1, known?.sourceVersion ?? 0),
+/** What the organizations of the readings see. Readings of one transaction are of one analyser. */
+async function gatesOf(tx: Query, readings: readonly Reading[]): Promise<Shows> {
+  const found = readings.filter(({ drafts }) => drafts !== null && drafts.length > 0)
+  const [first] = found
+  if (first === undefined) return () => false
+  const organizations = found.map(({ subject }) => subject.organizationId)
+  return readGates(tx, organizations, first.analyzer)
+}
+
+function changeOf(newId: NewId, reading: Reading, shows: Shows, known: store.Stored) {
+  const { subject, analyzer, state, language, outcome, sentiment, drafts, keepsLikely } = reading
+  const { id, organizationId, channel, applicationId = null, occurredAt } = subject
+  const shared = {
+    organizationId,
+    channel,
+    sourceId: id,
+    applicationId,
+    language,
+    analyzerName: analyzer.name,
+    analyzerVersion: analyzer.version,
   }
-  if (isFailed) return { subject, remove: [], write: [] }
-  const { write, remove } = reconcile(
-    present,
-    known?.verdicts ?? [],
-    insight?.findings ?? [],
-    ({ kind, tier }) => isShown(kind, tier, language, channel),
-  )
-  const rows = write.map((one) => ({ ...shared, ...rowOf(source, one), id: one.id ?? newId() }))
-  return { subject, remove, write: rows }
-}
-
-function stateOf(insight: Insight | null, isFailed: boolean): store.NewSubject['state'] {
-  if (isFailed) return 'failed'
-  if (insight?.supported === false) return 'not_supported'
-  return 'analyzed'
+  const sourceVersion = Math.max(1, known.sourceVersion + Number(reading.outdatesOthers))
+  const row: store.SubjectRow = {
+    ...shared,
+    ...{ id: known.subjectId ?? newId(), occurredAt, state, outcome, sentiment, sourceVersion },
+  }
+  if (drafts === null) return { subject: row, remove: [], write: [] }
+  const isShown: ReconcileOptions['isShown'] = ({ kind, tier }) =>
+    shows(organizationId, kind, tier, language, channel)
+  const options = { isShown, keepsLikely }
+  const { write, remove } = reconcile(known.findings, known.verdicts, drafts, options)
+  return { subject: row, remove, write: write.map((one) => ({ ...shared, ...one, id: one.id ?? newId() })) }
 }
 
 /** Removes the findings of a recording whose transcript is gone or changed, and makes running analyses of it outdated. */
 export async function forgetFindings(tx: Query, organizationId: string, recordingId: string): Promise<void> {
-  await store.outdate(tx, 'recording', { id: recordingId, organizationId })
+  await store.outdate(tx, organizationId, recordingId)
   await store.deleteFindingsOf(tx, organizationId, recordingId)
 }
 
 /** Makes running analyses of a recording outdated, for the transaction that has the new transcript analysed. */
 export const outdateRecording = (tx: Query, organizationId: string, recordingId: string): Promise<void> =>
-  store.outdate(tx, 'recording', { id: recordingId, organizationId })
+  store.outdate(tx, organizationId, recordingId)

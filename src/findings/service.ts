@@ -1,15 +1,20 @@
-/** Results of analyses for other features, which store the findings of their own objects as signals. */
+/** The writer of findings, for features that store the findings of their own objects. */
 import type { Query } from '../platform/db/pool.ts'
-import type { NewId } from '../platform/ids.ts'
-import * as store from './subjects.store.ts'
+import type { Version } from './finding.rules.ts'
+import * as store from './findings.store.ts'
 
-export type { Analyzed } from './subjects.store.ts'
+export type { Stored } from './findings.store.ts'
+export { NEVER_ANALYSED, type Reading, saveReadings } from './save.ts'
 
-/** Stores outcomes of sessions in the transaction that locks them. A later result of a session replaces the earlier one. */
-export function saveSessionResults(
+/** What is stored of sessions, by id, for `saveReadings`. To be read behind the sessions' row locks. */
+export function readSessionFindings(
   tx: Query,
-  newId: NewId,
-  results: readonly (store.Analyzed & { readonly subject: { readonly channel: 'conversation' } })[],
-): Promise<void> {
-  return store.saveResults(tx, newId, 'conversation', results)
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, store.Stored>> {
+  return store.readStored(tx, 'conversation', ids)
+}
+
+/** The analyser has given up on a session that is locked. The session keeps what it has until there is another analyser. */
+export function giveUpSession(tx: Query, id: string, analyzer: Version): Promise<void> {
+  return store.markRead(tx, 'conversation', id, analyzer)
 }

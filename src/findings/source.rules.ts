@@ -1,8 +1,9 @@
 /** Bounds what is analysed, and joins utterances into turns. Pure. */
-import type { Said } from '../analyze/insight.ts'
+import type { Insight, Said } from '../analyze/insight.ts'
 import { MAX_TEXT, textOf } from '../analyze/text.ts'
 import type { Field } from '../feedback/model.ts'
-import type { Place } from './source.ts'
+import { type Draft, type Quoted, type Result, resultOf, type Version } from './finding.rules.ts'
+import type { Place, Source } from './source.ts'
 
 /** Messages or turns of a subject that are read beside the first: the newest. */
 export const NEWEST = 200
@@ -61,4 +62,24 @@ export function itemsOfSpeech(utterances: readonly Spoken[]): readonly Item[] {
     said: { own, text },
     place: { utterances: starts, personId, occurredAt },
   }))
+}
+
+/** A quotation stays within one utterance. */
+export function resultOfSource(insight: Insight, { said, places }: Source, analyzer: Version): Result {
+  const texts = said.map(({ text }) => text)
+  return resultOf(insight, texts, analyzer, (index, from) => {
+    const next = places[index]?.utterances?.find((one) => one.from > from)
+    return next === undefined ? Number.POSITIVE_INFINITY : next.from - 1
+  })
+}
+
+/** The findings of a feedback record or a recording, with the places of their quotations. */
+export function draftsOf({ places }: Source, findings: readonly Quoted[]): readonly Draft[] {
+  return findings.flatMap(({ index, from, quote, ...finding }) => {
+    const place = places[index]
+    if (place === undefined) return []
+    const { field = null, personId = null, occurredAt } = place
+    const startSec = place.utterances?.findLast((one) => one.from <= from)?.startSec ?? null
+    return [{ ...finding, comment: quote, field, startSec, personId, occurredAt }]
+  })
 }

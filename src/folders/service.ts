@@ -79,6 +79,7 @@ export function createFolders({ sql, reads, newId }: FoldersDeps) {
 
     /** SQL condition: the viewer sees the recording with the alias `r`. For statements of other features. */
     visibleRecording: store.visibleRecording,
+    hiddenRecordings: store.hiddenRecordings,
 
     /** @throws AppError 404 `recording_not_found` */
     async assertVisible(query: Query, viewer: store.Viewer, recordingId: string): Promise<void> {

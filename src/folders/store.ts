@@ -41,6 +41,20 @@ export const visibleRecording = (sql: Query, viewer: Viewer) => sql`
     true
   )`
 
+/** Ids of the recordings that are only in folders that the viewer does not see, as a query. It starts at the private folders. */
+export const hiddenRecordings = (sql: Query, viewer: Viewer) => sql`
+  select hiding.recording_id
+  from folder private
+  join recording_folder hiding on hiding.folder_id = private.id
+  where private.organization_id = ${viewer.organizationId}
+    and private.owner_user_id is not null
+    and not exists (
+      select
+      from recording_folder rf
+      join folder f on f.id = rf.folder_id
+      where rf.recording_id = hiding.recording_id and ${visibleFolder(sql, viewer)}
+    )`
+
 export type FolderRow = Folder & { readonly createdMicroseconds: number }
 
 const folderColumns = (sql: Query) => sql`

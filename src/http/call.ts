@@ -46,6 +46,11 @@ export function toResponse(
       status,
       headers: { ...headers, 'content-type': `${text.mediaType}; charset=utf-8` },
     })
+  if (reply.stream !== undefined)
+    return new Response(reply.stream.content, {
+      status,
+      headers: { ...headers, 'content-type': reply.stream.mediaType },
+    })
   if (body === undefined) return new Response(null, { status, headers })
   return textResponse(request, JSON.stringify(body), {
     status,

@@ -55,6 +55,8 @@ export interface Reply {
   readonly body?: unknown
   /** Alternative to `body`: text to send unchanged. */
   readonly text?: { readonly mediaType: string; readonly content: string }
+  /** Alternative to `body`: bytes to send as they come. */
+  readonly stream?: { readonly mediaType: string; readonly content: ReadableStream<Uint8Array> }
   readonly headers?: Readonly<Record<string, string>>
 }
 

@@ -2,18 +2,31 @@
 export const CHANNELS = ['recording', 'feedback', 'conversation'] as const
 export type Channel = (typeof CHANNELS)[number]
 
-export const METRICS = ['signals', 'sessions', 'feedback', 'recordings'] as const
+export const METRICS = ['signals', 'sessions', 'feedback', 'recordings', 'outcomes'] as const
 export type Metric = (typeof METRICS)[number]
 
-export const KEYS = ['day', 'week', 'kind', 'rating', 'agentKey', 'status', 'source'] as const
+export const KEYS = [
+  'day',
+  'week',
+  'kind',
+  'rating',
+  'productArea',
+  'agentVersion',
+  'outcome',
+  'channel',
+  'agentKey',
+  'status',
+  'source',
+] as const
 export type Key = (typeof KEYS)[number]
 
 /** By what each metric can be counted. */
 export const KEYS_OF: Readonly<Record<Metric, readonly Key[]>> = {
-  signals: ['day', 'week', 'kind', 'rating', 'agentKey'],
-  sessions: ['day', 'week', 'status', 'agentKey'],
-  feedback: ['day', 'week', 'source'],
-  recordings: ['day', 'week', 'source'],
+  signals: ['day', 'week', 'kind', 'rating', 'productArea', 'agentVersion', 'channel', 'agentKey'],
+  sessions: ['day', 'week', 'status', 'productArea', 'agentVersion', 'channel', 'agentKey'],
+  feedback: ['day', 'week', 'source', 'channel'],
+  recordings: ['day', 'week', 'source', 'channel'],
+  outcomes: ['day', 'week', 'outcome', 'productArea', 'agentVersion', 'channel', 'agentKey'],
 }
 
 /** Bounds in UTC with microseconds. */
@@ -24,7 +37,34 @@ export interface Period {
   readonly until?: string | undefined
 }
 
+export interface CountFilters {
+  /** A kind of an older version also selects those that replaced it. */
+  readonly kind?: string | undefined
+  readonly rating?: string | undefined
+  readonly productArea?: string | undefined
+  readonly agentVersion?: string | undefined
+  readonly outcome?: string | undefined
+  readonly channel?: Channel | undefined
+  readonly agentKey?: string | undefined
+}
+
+export interface CountRequest extends Period, CountFilters {
+  readonly metric: Metric
+  readonly by: readonly Key[]
+}
+
 export interface Count {
   readonly keys: Readonly<Partial<Record<Key, string | null>>>
   readonly count: number
+}
+
+export interface Counts {
+  /** The first day in UTC. */
+  readonly since: string
+  /** The day after the last. */
+  readonly until: string
+  readonly data: readonly Count[]
+  readonly total: number
+  /** False while rows of older versions are not counted yet, and if there are more groups than are shown. */
+  readonly complete: boolean
 }

@@ -1,111 +1,124 @@
 /**
- * What customers said, over every channel: counts. What one person said is in `timeline`.
+ * What customers said, over every channel: counts and summaries. What one person said is in `timeline`.
  *
- * Nothing has an index of its own for it yet. Each question reads a bounded number of rows, by existing indexes, and the answer says
- * where it stopped. Questions share a few places in turns, so those of one organization do not delay those of another. The same rules
- * of access hold as in the lists: of recordings by their folders, of conversations by their application.
+ * Counts are kept up to date by triggers (migration 0060), so a question reads a few rows a day, however much was said. Questions share a few
+ * places in turns, so those of one organization do not delay those of another. The same rules of access hold as in the lists: of recordings
+ * by their folders, of conversations by their application.
  */
 import type { Conversations } from '../agents/reads/service.ts'
 import type { Deps } from '../container.ts'
-import type { Folders } from '../folders/service.ts'
-import type { UserPrincipal } from '../identity/authentication.ts'
+import type { Folders, Viewer } from '../folders/service.ts'
 import { createFairPlaces } from '../platform/concurrency/fair-places.ts'
-import { invalid } from '../platform/validation/json.ts'
-import * as counts from './counts.store.ts'
-import { type Count, KEYS_OF, type Key, type Metric, type Period } from './model.ts'
-import type { Fragment } from './period.store.ts'
+import { isFinished } from '../platform/db/data-change.ts'
+import type { Tx } from '../platform/db/pool.ts'
+import { errorCode } from '../platform/db/sqlstate.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { AppError } from '../platform/errors.ts'
+import { changeOf } from './counts/backfill.ts'
+import { assertCountable, type Days, daysOf, startOf } from './counts/counts.rules.ts'
+import * as store from './counts/counts.store.ts'
+import type { Count, CountRequest, Counts, Key } from './model.ts'
 
 export type Insight = ReturnType<typeof createInsight>
 
-export interface InsightDeps extends Pick<Deps, 'reads' | 'clock'> {
-  readonly folders: Pick<Folders, 'visibleRecording'>
+export interface InsightDeps extends Pick<Deps, 'sql' | 'clock'> {
+  readonly folders: Pick<Folders, 'hiddenRecordings'>
   readonly conversations: Pick<Conversations, 'readableApplications'>
 }
 
 /** Questions that one process answers at a time. */
 const PLACES = [1, 2, 3]
-const DAY_MS = 86_400_000
-const DEFAULT_DAYS = 30
-const MAX_DAYS = 366
+/** Questions of one organization that may wait. */
+const MAX_WAITING = 30
+const STATEMENT_MS = 5_000
 
-export interface CountRequest extends Period {
-  readonly metric: Metric
-  readonly by: readonly Key[]
-  readonly kind?: string | undefined
-  readonly rating?: string | undefined
-  readonly agentKey?: string | undefined
-}
-
-export function createInsight(deps: InsightDeps) {
-  const { reads, clock } = deps
+/** @param statementMs time limit of each statement */
+export function createInsight(deps: InsightDeps, statementMs = STATEMENT_MS) {
   const places = createFairPlaces(PLACES)
-  const applicationsOf = ({ organizationId, userId }: UserPrincipal, agentKey?: string) =>
-    deps.conversations.readableApplications(reads, { organizationId, userId }, agentKey)
+  const waiting = new Map<string, number>()
+
+  async function inTurn<T>(organizationId: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const others = waiting.get(organizationId) ?? 0
+    if (others >= MAX_WAITING)
+      throw new AppError(
+        'insights_busy',
+        'Too many counts of the organization are running. Try again in a moment.',
+      )
+    waiting.set(organizationId, others + 1)
+    try {
+      return await places.run(organizationId, () => readOnly(work))
+    } finally {
+      const left = (waiting.get(organizationId) ?? 1) - 1
+      if (left === 0) waiting.delete(organizationId)
+      else waiting.set(organizationId, left)
+    }
+  }
+
+  async function readOnly<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    try {
+      return await transaction(
+        deps.sql,
+        async (tx) => {
+          await store.prepareCounts(tx, statementMs)
+          return work(tx)
+        },
+        'read only',
+      )
+    } catch (error) {
+      if (errorCode(error) !== '57014') throw error
+      const message = 'The count took too long. Use a shorter period, or do not ask for areas and versions.'
+      throw new AppError('insights_timed_out', message, { cause: error })
+    }
+  }
 
   return {
     /** @throws AppError 400 */
-    checkCounts: (request: CountRequest): void => void periodOf(request, clock.now()),
+    checkCounts(request: CountRequest): void {
+      assertCountable(request)
+      daysOf(request, deps.clock.now())
+    },
 
-    /** @throws AppError 400 */
-    async counts(user: UserPrincipal, request: CountRequest) {
-      const period = periodOf(request, clock.now())
-      const rows = await places.run(user.organizationId, async () =>
-        countRows(deps, user, { ...request, ...period }, applicationsOf),
-      )
-      const total = rows[0]?.total ?? 0
-      const complete = total <= counts.COUNTED_ROWS && rows.length < counts.MAX_GROUPS
-      return { ...period, data: rows.map((row) => countOf(request.by, row)), total, complete }
+    /** @throws AppError 400; 503 `insights_busy`, `insights_timed_out` */
+    async counts(viewer: Viewer, request: CountRequest): Promise<Counts> {
+      assertCountable(request)
+      const days = daysOf(request, deps.clock.now())
+      return inTurn(viewer.organizationId, (tx) => count(deps, tx, viewer, request, days))
     },
   }
 }
 
-/** @throws AppError 400 */
-function periodOf(
-  { metric, by, since, until }: CountRequest,
-  now: Date,
-): Required<{ since: string; until: string }> {
-  const unfit = by.find((key) => !KEYS_OF[metric].includes(key))
-  if (unfit !== undefined || new Set(by).size < by.length)
-    throw invalid([
-      {
-        path: 'by',
-        code: 'contradiction',
-        message: `must be one or two different ones of ${KEYS_OF[metric].join(', ')} for ${metric}`,
-      },
-    ])
-  const end = until ?? new Date(now.getTime() + 1).toISOString()
-  const start = since ?? new Date(Date.parse(end) - DEFAULT_DAYS * DAY_MS).toISOString()
-  const days = (Date.parse(end) - Date.parse(start)) / DAY_MS
-  if (days <= 0 || days > MAX_DAYS)
-    throw invalid([
-      { path: 'since', code: 'range', message: `must be before until, by at most ${MAX_DAYS} days` },
-    ])
-  return { since: start, until: end }
-}
-
-function countRows(
-  { reads, folders }: InsightDeps,
-  user: UserPrincipal,
-  { metric, by, kind, rating, agentKey, ...period }: CountRequest,
-  applicationsOf: (user: UserPrincipal, agentKey?: string) => Fragment,
-): PromiseLike<readonly counts.CountRow[]> {
-  const { organizationId } = user
-  const grouping = { first: by[0] ?? 'day', second: by[1] ?? null }
-  switch (metric) {
-    case 'signals': {
-      const filter = { grouping, kind, rating }
-      return counts.countSignals(reads, organizationId, applicationsOf(user, agentKey), period, filter)
-    }
-    case 'sessions':
-      return counts.countSessions(reads, organizationId, applicationsOf(user, agentKey), period, grouping)
-    case 'feedback':
-      return counts.countFeedback(reads, organizationId, period, grouping)
-    case 'recordings':
-      return counts.countRecordings(reads, folders.visibleRecording(reads, user), period, grouping)
+async function count(
+  deps: InsightDeps,
+  tx: Tx,
+  viewer: Viewer,
+  request: CountRequest,
+  days: Days,
+): Promise<Counts> {
+  const [rows, isCounted] = await Promise.all([
+    store.countRows(tx, accessOf(deps, tx, viewer), request, days),
+    isFinished(tx, changeOf(request.metric)),
+  ])
+  return {
+    since: startOf(days.from),
+    until: startOf(days.to),
+    data: rows.map((row) => countOf(request.by, row)),
+    total: rows[0]?.total ?? 0,
+    complete: isCounted && (rows[0]?.groups ?? 0) <= store.MAX_GROUPS,
   }
 }
 
-function countOf([first = 'day', second]: readonly Key[], row: counts.CountRow): Count {
+/** What the caller may see. */
+function accessOf({ conversations, folders }: InsightDeps, tx: Tx, viewer: Viewer): store.CountAccess {
+  const { organizationId } = viewer
+  const userId = viewer.kind === 'user' ? viewer.userId : null
+  return {
+    organizationId,
+    applications: conversations.readableApplications(tx, { organizationId, userId }, undefined),
+    hiddenRecordings: folders.hiddenRecordings(tx, viewer),
+  }
+}
+
+function countOf([first = 'day', second]: readonly Key[], row: store.CountRow): Count {
   const keys = { [first]: row.first, ...(second === undefined ? {} : { [second]: row.second }) }
   return { keys, count: row.count }
 }

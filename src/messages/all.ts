@@ -1,16 +1,18 @@
 /** Every actor of the service. A feature that adds an actor adds its declaration here. */
 import { kindsOf } from '../actors/declaration.ts'
-import { analysisMessages } from './analysis.ts'
+import { analysisMessages, rereadingMessages } from './analysis.ts'
 import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
+import { findingGateMessages } from './finding-gate.ts'
 import { formMessages } from './form.ts'
-import { insightMessages } from './insight.ts'
+import { insightAgainMessages, insightMessages } from './insight.ts'
 import { meetingMessages } from './meeting.ts'
 import { passageMessages } from './passage.ts'
 import { personMergeMessages } from './person-merge.ts'
 import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
 import { signInMessages } from './sign-in.ts'
+import { themesMessages } from './themes.ts'
 import { transcriptionMessages } from './transcription.ts'
 import {
   webhookDeliveryMessages,
@@ -22,13 +24,17 @@ import {
 export const ACTOR_KINDS = kindsOf([
   sessionMessages,
   analysisMessages,
+  rereadingMessages,
   insightMessages,
+  findingGateMessages,
+  insightAgainMessages,
   recordingMessages,
   transcriptionMessages,
   meetingMessages,
   formMessages,
   erasureMessages,
   passageMessages,
+  themesMessages,
   personMergeMessages,
   webhookMessages,
   webhookDeliveryMessages,

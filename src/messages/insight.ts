@@ -8,6 +8,12 @@ export const insightMessages = declareActor('insight', 'analysis', {
   recording: Type.Object({}),
 })
 
+/** The same in the background: what an older analyser has read, or none. */
+export const insightAgainMessages = declareActor('insight_again', 'background', {
+  feedback: Type.Object({}),
+  recording: Type.Object({}),
+})
+
 /** Has a feedback record or a transcript analysed. */
 export function toAnalyze(
   organizationId: string,

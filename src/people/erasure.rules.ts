@@ -91,7 +91,7 @@ function namePattern(name: string): string {
 }
 
 function literal(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 }
 
 function eraseValue(text: (value: string) => string, value: unknown): unknown {

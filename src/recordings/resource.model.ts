@@ -1,5 +1,6 @@
 /** Response shapes of recordings: single in camelCase, in lists in snake_case (specification, "Recordings"). */
 import { type Static, Type } from '@sinclair/typebox'
+import { OUTCOMES, SENTIMENTS } from '../analyze/insight.ts'
 import { positionedPageOf, positionQuery } from '../http/paging.ts'
 import { momentParameter } from '../http/parameters.ts'
 import { Meeting } from '../meetings/model.ts'
@@ -120,6 +121,18 @@ export const Recording = named(
     meeting: orNull(
       Meeting,
       'The meeting that a recorder joins for this recording; null for other recordings.',
+    ),
+    outcome: orNull(
+      oneOf(
+        OUTCOMES,
+        '`resolved`: the customer’s matter is visibly settled; `unresolved`: it visibly stands open or failed; `unclear`: the ' +
+          'transcript does not say it.',
+      ),
+      'How the conversation ended, as the analysis reads it; null: not analysed, or in a language that is not.',
+    ),
+    sentiment: orNull(
+      oneOf(SENTIMENTS, 'Polite phrases alone are `neutral`.'),
+      'How the customer felt at the end; null as for `outcome`.',
     ),
     participants: Type.Array(Participant, { description: 'The speakers, in the order of `speaker`.' }),
     record: orNull(

@@ -255,6 +255,8 @@ function resourceOf({ metadata, ...row }: Found, urls: PlayerUrls | null) {
             joinedAt: row.meetingJoinedAt,
             endedAt: row.meetingEndedAt,
           },
+    outcome: row.outcome,
+    sentiment: row.sentiment,
     participants: row.participants,
     record: metadata.canonical,
     metadata: metadata.all,

@@ -5,6 +5,7 @@
  * the same transaction are read back without it.
  */
 import type { PendingQuery, Row } from 'postgres'
+import type { Outcome, Sentiment } from '../analyze/insight.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { AssetStatus, TranscriptSource, TranscriptStatus } from './model.ts'
 
@@ -117,6 +118,8 @@ export interface RecordingRow {
   readonly meetingStatus: string | null
   readonly meetingJoinedAt: Date | null
   readonly meetingEndedAt: Date | null
+  readonly outcome: Outcome | null
+  readonly sentiment: Sentiment | null
   readonly folderIds: readonly string[]
   readonly participants: readonly {
     readonly speaker: number
@@ -145,7 +148,7 @@ export async function findRecording(
       r.asset_waveform_key as "assetWaveformKey", r.asset_poster_key as "assetPosterKey",
       r.transcript_status as "transcriptStatus", r.transcript_source as "transcriptSource",
       m.platform as "meetingPlatform", m.status as "meetingStatus", m.joined_at as "meetingJoinedAt",
-      m.ended_at as "meetingEndedAt",
+      m.ended_at as "meetingEndedAt", i.outcome, i.sentiment,
       array(
         select f.id
         from recording_folder rf
@@ -173,6 +176,7 @@ export async function findRecording(
     from recording r
     left join meeting_join m on m.recording_id = r.id
       and m.organization_id = r.organization_id
+    left join insight_subject i on i.organization_id = r.organization_id and i.recording_id = r.id
     where ${visible}
       and r.id = ${recordingId}`
   return row

@@ -6,7 +6,7 @@ export interface EventData {
   /** Null only within the transaction that writes the event. */
   readonly seq: number | null
   readonly data: Readonly<Record<string, unknown>>
-  /** The event is about a feedback record that was deleted. */
+  /** The event is about a feedback record that was deleted, or about a finding in one. */
   readonly isOrphaned: boolean
 }
 
@@ -23,11 +23,17 @@ export async function lastEvent(tx: Tx, organizationId: string): Promise<number>
 export function readEventData(tx: Tx, organizationId: string, last: number, after: number, limit: number) {
   return tx<EventData[]>`
     select e.id, e.seq, e.data,
-      e.type = 'feedback_record.created' and not exists (
+      o.record_id is not null and not exists (
         select from feedback_record r
-        where r.organization_id = e.organization_id and r.id = (e.data ->> 'id')::bigint
+        where r.organization_id = e.organization_id and r.id = o.record_id
       ) as "isOrphaned"
     from webhook_event e
+    cross join lateral (
+      select case
+        when e.type = 'feedback_record.created' then (e.data ->> 'id')::bigint
+        when e.type like 'signal.%' then (e.data ->> 'recordId')::bigint
+      end as record_id
+    ) o
     where e.organization_id = ${organizationId} and e.seq > ${after} and e.seq <= ${last}
     order by e.seq
     limit ${limit}`

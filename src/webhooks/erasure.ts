@@ -1,6 +1,6 @@
 /**
- * Erases a person from the events of webhooks: names and addresses wherever they stand, and the fields of feedback records that are
- * gone. Receivers keep what they received.
+ * Erases a person from the events of webhooks: names and addresses wherever they stand, and what was said in feedback records
+ * that are gone. Receivers keep what they received.
  */
 import type { ErasureReach } from '../people/erasure.ts'
 import { lastEvent, readEventData, writeEventData } from './erasure.store.ts'
@@ -24,13 +24,20 @@ export const webhookErasure: ErasureReach = {
     const last = 'last' in start ? start.last : await lastEvent(tx, organizationId)
     const rows = await readEventData(tx, organizationId, last, start.after, EVENTS)
     const erased = rows.flatMap(({ id, data, isOrphaned }) => {
-      const { fields, ...rest } = data
-      const kept = isOrphaned && fields !== undefined ? { ...rest, omitted: ['fields'] } : data
-      const next = eraser.value(kept)
+      const next = eraser.value(isOrphaned ? withoutWords(data) : data)
       return Bun.deepEquals(next, data) ? [] : [{ id, data: next }]
     })
     await writeEventData(tx, organizationId, erased)
     const after = rows.at(-1)?.seq ?? last
     return { next: rows.length === EVENTS ? { after, last } : null, counts: {} }
   },
+}
+
+const WORDS: ReadonlySet<string> = new Set(['fields', 'comment', 'evidence'])
+
+function withoutWords(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const present = Object.keys(data).filter((name) => WORDS.has(name))
+  if (present.length === 0) return data
+  const kept = Object.entries(data).filter(([name]) => !WORDS.has(name))
+  return { ...Object.fromEntries(kept), omitted: present }
 }

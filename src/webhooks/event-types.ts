@@ -1,8 +1,9 @@
 /**
- * The types of events with the shape of their data. The triggers of `sql/migrations/0031_webhooks.sql` write the data; a test compares
- * both. The OpenAPI document shows these shapes as `webhooks`.
+ * The types of events with the shape of their data. The triggers of `sql/migrations/0031_webhooks.sql` and of later ones write the data; a
+ * test compares both. The OpenAPI document shows these shapes as `webhooks`.
  */
 import { type TSchema, Type } from '@sinclair/typebox'
+import { Signal } from '../agents/reads/model.ts'
 import { moment, named, oneOf, orNull, uuid } from '../platform/validation/schema.ts'
 
 const text = (description: string) => Type.String({ description })
@@ -35,23 +36,19 @@ const Feedback = named(
   }),
 )
 
-const Signal = named(
+const { labels, comment, evidence, ...ofSignal } = Signal.properties
+
+const WebhookSignal = named(
   'WebhookSignal',
   Type.Object({
-    id: uuid('Id of the signal.'),
-    applicationId: uuid('Id of the agent application.'),
-    sessionId: uuid('Id of the session.'),
-    source: oneOf(['explicit_feedback', 'qualitative_inference'], 'Where the signal comes from.'),
-    kind: text('Kind of the signal.'),
-    rating: orNull(oneOf(['positive', 'negative']), 'The rating.'),
-    labels: Type.Optional(Type.Array(Type.String(), { description: 'Labels of the feedback.' })),
-    comment: Type.Optional(maybeText('Comment of the user, or the reason of the analyser.')),
-    externalEventId: text('The event that the signal was read from.'),
-    targetEventExternalId: maybeText('The response that the signal is about.'),
-    participantExternalId: maybeText('The user who spoke.'),
-    sequence: Type.Integer({ description: 'Sequence of the event.' }),
-    revision: Type.Integer({ description: 'Revision of the event.' }),
-    occurredAt: at('When the event happened'),
+    ...ofSignal,
+    labels: Type.Optional(labels),
+    comment: Type.Optional(comment),
+    evidence: Type.Optional(evidence),
+    applicationId: orNull(
+      uuid('Id of the agent application.'),
+      'Id of the agent application. Of a conversation; null for the other channels.',
+    ),
     path: path('the signal'),
     omitted,
   }),
@@ -121,6 +118,20 @@ const Upload = named(
   }),
 )
 
+const Theme = named(
+  'WebhookTheme',
+  Type.Object({
+    id: uuid('Id of the theme.'),
+    title: text('What its items have in common.'),
+    count: Type.Integer({ description: 'Items of the theme.' }),
+    pinned: Type.Boolean({ description: 'Whether the theme is pinned.' }),
+    hidden: Type.Boolean({ description: 'Whether the theme is hidden.' }),
+    mergedInto: orNull(uuid('Id of the theme that it became a part of.'), 'Null: it was not merged.'),
+    createdAt: at('When the theme was created'),
+    path: path('the theme'),
+  }),
+)
+
 const Ping = named('WebhookPing', Type.Object({ webhookId: uuid('Id of the webhook.') }))
 
 interface EventType {
@@ -131,8 +142,11 @@ interface EventType {
 /** Types that are sent. */
 export const EVENT_TYPES = {
   'feedback_record.created': { summary: 'A feedback record was stored', data: Feedback },
-  'signal.created': { summary: 'A signal was found in a conversation', data: Signal },
-  'signal.updated': { summary: 'A signal was changed by a revision or a new analysis', data: Signal },
+  'signal.created': { summary: 'A signal was found, or is shown from now on', data: WebhookSignal },
+  'signal.updated': {
+    summary: 'A signal was changed by a revision, a new analysis or a correction',
+    data: WebhookSignal,
+  },
   'agent_session.ended': { summary: 'A session ended', data: Session },
   'agent_session.abandoned': { summary: 'A session was abandoned', data: Session },
   'agent_session.processed': {
@@ -151,11 +165,13 @@ export const EVENT_TYPES = {
   'upload.ready': { summary: 'The media of an upload can be played', data: Upload },
   'upload.failed': { summary: 'An upload failed', data: Upload },
   'upload.cancelled': { summary: 'An upload was cancelled', data: Upload },
+  'theme.created': { summary: 'A theme was created', data: Theme },
+  'theme.changed': {
+    summary: 'A theme got another title, was pinned, hidden or merged, or no longer is',
+    data: Theme,
+  },
   ping: { summary: 'A test that was asked for', data: Ping },
 } as const satisfies Readonly<Record<string, EventType>>
-
-/** Types that may be subscribed to already and that nothing sends yet: there are no themes. */
-export const RESERVED_TYPES = ['theme.created', 'theme.changed'] as const
 
 export const ALL_TYPES = '*'
 
@@ -163,5 +179,4 @@ export const ALL_TYPES = '*'
 export const SUBSCRIBABLE = [
   ALL_TYPES,
   ...(Object.keys(EVENT_TYPES) as (keyof typeof EVENT_TYPES)[]).filter((type) => type !== 'ping'),
-  ...RESERVED_TYPES,
 ] as const

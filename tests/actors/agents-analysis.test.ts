@@ -1,6 +1,7 @@
 /** The analysis of metered responses, from stored events to qualitative signals. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
+import { rereadingActor } from '../../src/agents/analysis/rereading.ts'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
 import { AnalyzerError } from '../../src/analyze/analyzer-error.ts'
@@ -17,6 +18,7 @@ import {
   ledger,
   responseStates,
   runAnalysis,
+  runLongTurn,
   runSession,
   sessionRow,
   signalRows,
@@ -67,7 +69,7 @@ function scripted(answer: (subject: Subject, call: number) => Promise<void> | vo
       return [{ language: 'en', supported: true, outcome: 'resolved', sentiment: 'positive', findings }]
     },
   }
-  return { asked, actor: analysisActor(deps, { first: analyzer, second: null, together: false }) }
+  return { asked, actor: analysisActor(deps, { first: analyzer, isComplete: true, together: false }) }
 }
 const saidIn = ({ said }: Subject) => said.map(({ own, text }) => `${own ? 'agent' : 'customer'}: ${text}`)
 const subjectOf = async (id: string) => {
@@ -166,13 +168,13 @@ test('the second reading adds what the trained head finds, and a later first rea
     version: '1',
     analyze: async () => [{ ...insight, outcome, findings }],
   })
-  const readings = { first: analyzerOf('unclear', sure), second: analyzerOf('unresolved', sure, likely) }
-  const actor = analysisActor(deps, { ...readings, together: true })
+  const actor = analysisActor(deps, { first: analyzerOf('unclear', sure), isComplete: false, together: true })
+  const second = rereadingActor(deps, analyzerOf('unresolved', sure, likely))
   const found = async () => (await signalRows(database.sql, id)).map(({ kind }) => kind)
   const id = await processed([user(0, 'What is a token?'), assistant(1)])
   await analyse(id, actor)
   expect([await found(), await status(id)]).toEqual([['question'], 'completed'])
-  await runAnalysis(database.sql, actor, id, 'refine')
+  await runAnalysis(database.sql, second, id, 'conversation')
   expect([await found(), (await subjectOf(id))[0]?.outcome]).toEqual([
     ['confusion', 'question'],
     'unresolved',
@@ -180,9 +182,90 @@ test('the second reading adds what the trained head finds, and a later first rea
   await processed([user(2, 'Hello?')], id)
   await analyse(id, actor)
   expect(await found()).toEqual(['confusion', 'question'])
-  const sober = analysisActor(deps, { ...readings, second: analyzerOf('unclear'), together: true })
-  await runAnalysis(database.sql, sober, id, 'refine')
+  await runAnalysis(database.sql, rereadingActor(deps, analyzerOf('unclear')), id, 'conversation')
   expect(await found()).toEqual([])
+})
+
+/** What a person said about a finding of the session. */
+async function judge(id: string, kind: string, wasRight: boolean, meantKind: string | null = null) {
+  await database.sql`
+    insert into finding_verdict (id, organization_id, subject_id, kind, was_right, meant_kind, analyzer_name, analyzer_version, tier)
+    select ${newId()}, organization_id, id, ${kind}, ${wasRight}, ${meantKind}, analyzer_name, analyzer_version, 'sure'
+    from insight_subject where session_id = ${id}`
+}
+
+test('verdicts hold for a conversation: a wrong finding does not come back, and a right or corrected one stays', async () => {
+  const id = await processed([
+    user(0, 'Saving crashes.'),
+    assistant(1),
+    user(2, 'This is terrible. How do I export my invoices?'),
+  ])
+  await analyse(id)
+  const before = await signalRows(database.sql, id)
+  expect(before.map(({ kind }) => kind)).toEqual(['bug_report', 'complaint', 'question'])
+  await judge(id, 'bug_report', true)
+  await judge(id, 'complaint', false)
+  await judge(id, 'question', false, 'feature_request')
+  await database.sql`
+    update agent_signal set kind = 'feature_request' where session_id = ${id} and kind = 'question'`
+  await processed([{ ...user(0, 'Saving fails at times, this is terrible.'), revision: 2 }], id)
+  await analyse(id)
+  await runAnalysis(database.sql, rereadingActor(deps), id, 'conversation')
+  await processed([{ ...user(0, 'Hello.'), revision: 3 }], id)
+  await analyse(id)
+  const idOf = (kind: string) => before.find((one) => one.kind === kind)?.id
+  expect((await signalRows(database.sql, id)).map(({ id, kind }) => [id, kind]).toSorted()).toEqual(
+    [
+      [idOf('bug_report'), 'bug_report'],
+      [idOf('question'), 'feature_request'],
+    ].toSorted() as never,
+  )
+})
+
+test('a finding names the part of the product and the version of the agent', async () => {
+  const id = await processed([user(0, 'Saving crashes.'), assistant(1)])
+  await database.sql`
+    update agent_session set agent_version = 'support-7', context = '{"productArea": "billing"}' where id = ${id}`
+  await analyse(id)
+  const rows = await database.sql`
+    select product_area as area, agent_version as version from agent_signal where session_id = ${id}`
+  expect([...rows]).toEqual([{ area: 'billing', version: 'support-7' }])
+})
+
+test('a customer who writes three times and gets no answer is analysed, and the conversation is unresolved', async () => {
+  const id = await createSession(database.sql, application)
+  await storeEvents(database.sql, id, [
+    user(0, 'The export crashes.'),
+    user(1, 'The export still crashes.'),
+    user(2, 'Hello? Nobody answers, it still crashes.'),
+  ])
+  const { newMessages: sent } = await runSession(database.sql, ofSessions, id)
+  expect(sent.filter(({ key }) => !key.startsWith('passage:'))).toMatchObject([
+    { key: `rereading:${id}`, type: 'conversation', delayMs: 30_000, unlessWaiting: true },
+  ])
+  await runAnalysis(database.sql, rereadingActor(deps), id, 'conversation')
+  expect(await subjectOf(id)).toMatchObject([{ state: 'analyzed', outcome: 'unresolved' }])
+  expect(await kinds(id)).toContain('u0 bug_report negative')
+  expect(await status(id)).toBe('completed')
+})
+
+test('a second reading that was overtaken by a first one is dropped, and the session is read once more', async () => {
+  const id = await processed([user(0, 'Saving crashes.'), assistant(1)])
+  await analyse(id)
+  const insight = { language: 'en', supported: true, sentiment: 'neutral', outcome: 'resolved' } as const
+  const slow: Analyzer = {
+    name: 'slow',
+    version: '1',
+    async analyze() {
+      await processed([user(2, 'It is terrible.')], id)
+      await analyse(id)
+      return [{ ...insight, findings: [] }]
+    },
+  }
+  const { sent } = await runLongTurn(database.sql, rereadingActor(deps, slow), id, 'conversation')
+  expect(sent).toMatchObject([{ key: `rereading:${id}`, type: 'conversation', unlessWaiting: false }])
+  expect(await kinds(id)).toEqual(['u0 bug_report negative', 'u2 complaint negative'])
+  expect(await subjectOf(id)).toMatchObject([{ analyzer: 'builtin' }])
 })
 
 test('findings of an older version are replaced', async () => {

@@ -58,6 +58,13 @@ test('a signal names its session, its event, its target and its comment', async 
   const { body } = await get(`${SIGNALS}/${id}`)
   expect(body).toEqual({
     id,
+    channel: 'conversation',
+    recordId: null,
+    feedbackSourceId: null,
+    recordingId: null,
+    productArea: null,
+    agentVersion: null,
+    personId: null,
     agentKey: application.agentKey,
     sessionId,
     externalSessionId: 'chat-9',

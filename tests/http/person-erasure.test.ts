@@ -1,9 +1,12 @@
 /** After a person is erased, no table names them and retries restore nothing. Erasure survives the end of its process. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { createRuntime } from '../../src/actors/runtime.ts'
+import { type Conversation, conversationOf } from '../../src/agents/analysis/conversation.rules.ts'
 import { readConversations } from '../../src/agents/analysis/conversation.store.ts'
-import { replaceFindings } from '../../src/agents/analysis/findings.store.ts'
+import { readPresent, saveSessions } from '../../src/agents/analysis/readings.ts'
 import { closeResponses, readPending } from '../../src/agents/analysis/store.ts'
+import { lockSessions } from '../../src/agents/sessions/progress.store.ts'
+import type { Query } from '../../src/platform/db/pool.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import {
@@ -239,35 +242,37 @@ test('an analysis that read the conversation before is discarded', async () => {
     insert into agent_response (organization_id, application_id, session_id, external_event_id, sequence, revision, state)
     values (${organizationId}, ${applicationId}, ${sessionId}, 'a1', 1, 1, 'metered')`
   const asked = (await readPending(sql, [sessionId], 10)).get(sessionId) ?? []
-  const [message] = (await readConversations(sql, [sessionId])).get(sessionId) ?? []
+  const read = async (tx: Query) =>
+    conversationOf((await readConversations(tx, [sessionId])).get(sessionId) ?? [])
+  const conversation = await read(sql)
   await erase(id)
   await transaction(sql, async (tx) => {
     const answered = asked.map((response) => ({ ...response, state: 'analyzed' as const }))
     expect([asked.length, (await closeResponses(tx, answered)).size]).toEqual([1, 0])
-    const scope = { organizationId, applicationId, sessionId }
-    const finding = (bodyHash = '') => ({
-      kind: 'praise',
-      rating: 'positive',
-      comment: 'Hello Zephyrine',
-      confidence: 1,
-      tier: 'sure',
-      shown: true,
-      language: 'en',
-      analyzerName: 'builtin',
-      analyzerVersion: '1',
-      externalEventId: 'a1',
-      targetEventExternalId: null,
-      participantExternalId: null,
-      bodyHash,
-    })
-    await replaceFindings(tx, newId, [{ scope, rows: [finding(message?.bodyHash)] }])
+    const [scope] = await lockSessions(tx, [sessionId])
+    const save = async (conversation: Conversation) => {
+      const reads = [{ sessionId, conversation, result: PRAISE, scope: scope! }]
+      const options = { newId, analyzer: PRAISE.analyzer, keepsLikely: false, outdatesOthers: true }
+      await saveSessions(tx, options, await readPresent(tx, reads), reads)
+    }
+    await save(conversation)
     expect(await tx`select 1 from agent_signal where session_id = ${sessionId}`).toEqual([] as never)
-    const [now] = (await readConversations(tx, [sessionId])).get(sessionId) ?? []
-    expect(now?.content).toBe('Hello [erased]')
-    await replaceFindings(tx, newId, [{ scope, rows: [finding(now?.bodyHash)] }])
+    const now = await read(tx)
+    expect(now.subject.said).toEqual([{ own: true, text: 'Hello [erased]' }])
+    await save(now)
     expect(await tx`select 1 from agent_signal where session_id = ${sessionId}`).toHaveLength(1)
   })
 })
+
+const FINDING = { kind: 'praise', rating: 'positive', tier: 'sure', confidence: 1 } as const
+const PRAISE = {
+  state: 'analyzed',
+  language: 'en',
+  outcome: null,
+  sentiment: 'neutral',
+  analyzer: { name: 'builtin', version: '1' },
+  findings: [{ ...FINDING, quote: 'Hello', index: 0, from: 0 }],
+} as const
 
 test('an interrupted erasure resumes and completes once', async () => {
   const alone = await startTestServer()

@@ -233,8 +233,8 @@ describe('get-insights', () => {
   test('counts signals by day and rating, of conversations that the user may see', async () => {
     expect(await counts(ada, { by: ['day', 'rating'] })).toEqual({
       metric: 'signals',
-      since: expect.stringMatching(/^2026-03-01T12:00:00/),
-      until: expect.stringMatching(/^2026-03-31T12:00:00/),
+      since: '2026-03-01T00:00:00.000Z',
+      until: '2026-04-01T00:00:00.000Z',
       data: [
         { keys: { day: '2026-03-06', rating: 'positive' }, count: 1 },
         { keys: { day: '2026-03-04', rating: 'negative' }, count: 2 },
@@ -256,13 +256,17 @@ describe('get-insights', () => {
       [{ keys: { agentKey: 'open', status: 'open' }, count: 1 }],
     ],
     [{ metric: 'feedback', by: ['source'] }, [{ keys: { source: 'Help desk' }, count: 1 }]],
-    [{ metric: 'signals', by: ['day'], until: AT(5) }, [{ keys: { day: '2026-03-04' }, count: 2 }]],
+    [
+      { metric: 'signals', by: ['channel', 'day'], until: AT(5) },
+      [{ keys: { channel: 'conversation', day: '2026-03-04' }, count: 2 }],
+    ],
   ])('%j is %j', async (args, data) => {
     expect((await counts(ada, args)).data).toEqual(data)
   })
 
   test('counts the recordings that the user may see, by default of the last 30 days', async () => {
-    const recent = { metric: 'recordings', by: ['source'], since: undefined, until: undefined }
+    const recent = { metric: 'recordings', by: ['source'] }
+    expect((await counts(ada, { ...recent, since: undefined, until: undefined })).data).toEqual([])
     expect((await counts(ada, recent)).data).toEqual([{ keys: { source: 'api' }, count: 1 }])
     const sources = (await counts(bob, recent)).data.map(({ count }: { count: number }) => count)
     expect(sources.reduce((sum: number, count: number) => sum + count, 0)).toBe(2)

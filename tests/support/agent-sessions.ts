@@ -153,31 +153,42 @@ export function runSession(sql: Sql, definition: ActorDefinition, sessionId: str
   return runSessions(sql, definition, [sessionId], type)
 }
 
-/** Runs analysis turns until one sends no message to itself. */
+/** Runs analysis turns until one sends no message to itself. @returns the number of turns */
 export async function runAnalysis(
   sql: Sql,
   definition: ActorDefinition,
   sessionId: string,
-  type: 'analyze' | 'refine' = 'analyze',
+  type: 'analyze' | 'conversation' = 'analyze',
 ): Promise<number> {
-  const handler = definition.pool === 'analysis' ? definition.handlers[type] : undefined
-  if (handler === undefined) throw new Error('not an analysis')
-  const alone = typeof handler === 'function' ? handler : handler.alone
   for (let turns = 1; ; turns++) {
-    const newMessages: NewMessage[] = []
-    const inTransaction: LongTurn['step'] = (work) =>
-      transaction(sql, (tx) => work(tx, async (sent) => void newMessages.push(...sent)))
-    await alone({
-      message: message(`analysis:${sessionId}`, type),
-      organization: NO_ORGANIZATION,
-      signal: new AbortController().signal,
-      log: createLog('silent', 'test'),
-      read: (work) => transaction(sql, work, 'read only'),
-      step: inTransaction,
-      finish: inTransaction,
-    })
-    if (!newMessages.some((sent) => sent.type === 'analyze')) return turns
+    const { sent } = await runLongTurn(sql, definition, sessionId, type)
+    if (!sent.some((one) => one.type === 'analyze')) return turns
   }
+}
+
+/** Runs one long turn of the actor of this id. @returns the messages that it sent */
+export async function runLongTurn(
+  sql: Sql,
+  definition: ActorDefinition,
+  id: string,
+  type: string,
+): Promise<{ readonly sent: readonly NewMessage[] }> {
+  const handler = definition.pool === 'short' ? undefined : definition.handlers[type]
+  if (handler === undefined) throw new Error('not a long turn')
+  const alone = typeof handler === 'function' ? handler : handler.alone
+  const sent: NewMessage[] = []
+  const inTransaction: LongTurn['step'] = (work) =>
+    transaction(sql, (tx) => work(tx, async (some) => void sent.push(...some)))
+  await alone({
+    message: message(`${definition.kind}:${id}`, type),
+    organization: NO_ORGANIZATION,
+    signal: new AbortController().signal,
+    log: createLog('silent', 'test'),
+    read: (work) => transaction(sql, work, 'read only'),
+    step: inTransaction,
+    finish: inTransaction,
+  })
+  return { sent }
 }
 
 /** Gives up an analysis, as the runtime does after the last attempt. */

@@ -6,12 +6,12 @@ import type { Role } from '../../src/http/roles.rules.ts'
 import type { Identity } from '../../src/identity/service.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { type Answer, type Credential, clientOf, startTestServer } from './server.ts'
+import { type Answer, type Credential, clientOf, startTestServer, type TestServerOptions } from './server.ts'
 
 export type Agents = Awaited<ReturnType<typeof startAgents>>
 
-export async function startAgents() {
-  const server = await startTestServer()
+export async function startAgents(options: TestServerOptions = {}) {
+  const server = await startTestServer(options)
   const { identity, applications } = server.features
   return {
     sql: server.database.sql,
@@ -30,6 +30,12 @@ export async function startAgents() {
             }
       return clientOf(server.baseUrl, caller).send(method, path, init)
     },
+    /** The analyser that runs, as the API names it. */
+    async precision(): Promise<{ readonly name: string; readonly version: string }> {
+      const { id } = await createOrganization(identity, crypto.randomUUID())
+      const key: Credential = await identity.createApiKey(id, 'test')
+      return (await clientOf(server.baseUrl, key).get('/v3/rest/insights/precision')).body.analyzer
+    },
     stop: () => server.stop(),
   }
 }
@@ -37,7 +43,7 @@ export async function startAgents() {
 /** An organization with its key, two administrators and an analyst. */
 async function createOrganization(identity: Identity, name: string) {
   const { id } = await identity.createOrganization(name)
-  const key: Credential = await identity.createApiKey(id, 'test')
+  const key = (await identity.createApiKey(id, 'test')) as Credential
   const user = async (who: string, role: Role) => {
     const created = await identity.createUser(id, {
       email: `${who}@${name}.example`,

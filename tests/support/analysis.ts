@@ -5,5 +5,5 @@ import type { TextWork } from '../../src/analyze/text-work.ts'
 
 /** One reading, by rules. The second one starts only after a delay. */
 export function rulesOnly(textWork: TextWork): Readings {
-  return { first: createBuiltInAnalyzer(textWork, 'rules'), second: null, together: true }
+  return { first: createBuiltInAnalyzer(textWork, 'rules'), isComplete: true, together: true }
 }

@@ -33,6 +33,7 @@ export async function loadBurst(sql: Sql, owner: BurstOwner, amount: number): Pr
     await loadConversations(tx as unknown as Sql, owner, amount)
     await loadRecordings(tx as unknown as Sql, owner, amount)
     await loadFeedback(tx as unknown as Sql, owner, amount)
+    await loadFindings(tx as unknown as Sql, owner, amount)
   })
 }
 
@@ -135,5 +136,29 @@ async function loadFeedback(sql: Sql, owner: BurstOwner, amount: number): Promis
   await sql`
     insert into metadata_field (id, organization_id, source_id, name, type, created_at)
     select gen_random_uuid(), ${organizationId}, ${metadataSourceId}, 'Field ' || n, 'string', at
+    from ${moments(sql, amount)}`
+}
+
+/** A finding in each feedback record and each recording. Every third of them is shown. */
+async function loadFindings(sql: Sql, { organizationId }: BurstOwner, amount: number): Promise<void> {
+  const shared = sql`
+    'qualitative_inference', 'complaint', case n % 2 when 0 then 'positive' else 'negative' end, 'It is bad.', 'sure', 'builtin', '1'`
+  await sql`
+    insert into agent_signal (
+      id, organization_id, channel, feedback_record_id, person_id, source, kind, rating, comment, tier, analyzer_name,
+      analyzer_version, occurred_at, created_at, shown
+    )
+    select pg_temp.burst_id(${organizationId}, 'finding', n), ${organizationId}, 'feedback', r.id, r.person_id, ${shared}, at, at,
+      n % 3 = 0
+    from ${moments(sql, amount)}
+    join feedback_record r on r.organization_id = ${organizationId} and r.external_id = 'ticket-' || n
+    on conflict do nothing`
+  await sql`
+    insert into agent_signal (
+      id, organization_id, channel, recording_id, source, kind, rating, comment, tier, analyzer_name, analyzer_version, occurred_at,
+      created_at, shown
+    )
+    select pg_temp.burst_id(${organizationId}, 'call finding', n), ${organizationId}, 'recording',
+      pg_temp.burst_id(${organizationId}, 'recording', n), ${shared}, at, at, n % 3 = 0
     from ${moments(sql, amount)}`
 }

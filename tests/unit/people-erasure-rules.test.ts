@@ -31,10 +31,17 @@ describe('a text', () => {
     ['철수', '철수가 말했다', '[erased]가 말했다'],
     ['O’Brien (x+)', 'by o’brien (X+)!', 'by [erased]!'],
     ['Jan de Vries', 'De Vries, de: Jan', 'De [erased], de: [erased]'],
+    ['Jean-Luc', 'Jean-Luc, jean-luc2', '[erased], jean-luc2'],
     ['A', 'A plan by A', 'A plan by A'],
     ['Zoë', 'Zoë_Zoë2', '[erased]_Zoë2'],
   ])('with the name %j: %j becomes %j', (firstName, text, erased) => {
     expect(createEraser(termsOf({ email: null, firstName, lastName: null })).text(text)).toBe(erased)
+  })
+
+  test('an address with every character that an address may have is found', () => {
+    const email = "a-b.c+d!#$%&'*/=?^_`{|}~e@x-y.example"
+    const eraser = createEraser(termsOf({ email, firstName: null, lastName: null }))
+    expect(eraser.text(`to ${email}, please`)).toBe('to [erased], please')
   })
 
   test('is unchanged for a person without name and address', () => {

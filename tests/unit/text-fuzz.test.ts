@@ -4,10 +4,7 @@
  */
 import { describe, expect, test } from 'bun:test'
 import { join, resolve } from 'node:path'
-import {
-  conversationOf as conversationOfSession,
-  findingsOf as findingsOfSession,
-} from '../../src/agents/analysis/conversation.rules.ts'
+import { conversationOf as conversationOfSession } from '../../src/agents/analysis/conversation.rules.ts'
 import { prepareEvent } from '../../src/agents/events/fingerprint.ts'
 import { compileRedaction } from '../../src/agents/events/redaction.ts'
 import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
@@ -270,11 +267,6 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   },
   'agents/analysis/conversation.rules.ts': {
     conversationOf: { length: 640_000, read: (text) => conversationOfSession(rowsOf(text)) },
-    findingsOf: {
-      length: 640_000,
-      read: (text) =>
-        findingsOfSession(conversationOfSession(rowsOf(text)), resultOf(EVERYTHING, [text], BUILT_IN)),
-    },
   },
   'findings/finding.rules.ts': {
     resultOf: { length: MAX_TEXT, read: (text) => resultOf(EVERYTHING, [text], BUILT_IN) },
@@ -675,8 +667,12 @@ function attempt(read: () => unknown): void {
 
 /** Exported functions of files of rules that read no text, or only what was checked before, or hand it on to one that is here. */
 const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
-  'findings/reconcile.rules.ts': ['reconcile', 'rowOf'],
-  'findings/source.rules.ts': ['itemsOfFields', 'itemsOfSpeech'], // texts go through textOf
+  'agents/analysis/conversation.rules.ts': ['draftsOf', 'quotedMessages'],
+  'findings/reconcile.rules.ts': ['reconcile'],
+  // Texts go through textOf and resultOf.
+  'findings/source.rules.ts': ['draftsOf', 'itemsOfFields', 'itemsOfSpeech', 'resultOfSource'],
+  'agents/reads/signals.rules.ts': ['isBounded', 'kindsMeant', 'orderOfSignals', 'signalResource'],
+  'findings/verdict.rules.ts': ['decide', 'deltasOf'],
   'analyze/builtin/combine.rules.ts': ['combine', 'scoreOf'],
   'analyze/builtin/head.rules.ts': [
     'applyHead',
@@ -689,7 +685,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'analyze/builtin/outcome.rules.ts': ['judge'],
   'analyze/eval/bound.rules.ts': ['lowerBound'],
   'analyze/eval/score.rules.ts': ['outcomeFigures', 'precisionOf', 'recallOf', 'score'],
-  'analyze/gate.rules.ts': ['isShown', 'passesGate'],
+  'analyze/gate.rules.ts': ['gateOf', 'isShown', 'passesGate'],
   'assets/rules.ts': ['keepsUrl'],
   'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
   'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'idsOf', 'isPerson'],

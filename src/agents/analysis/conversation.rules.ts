@@ -1,10 +1,9 @@
 /** From the messages of a session to what the analyser reads, and from its findings to signals of the messages. Pure. */
-import { isShown } from '../../analyze/gate.rules.ts'
 import type { Subject } from '../../analyze/insight.ts'
 import { textOf } from '../../analyze/text.ts'
-import type { Result } from '../../findings/finding.rules.ts'
+import type { Draft, Result } from '../../findings/finding.rules.ts'
 import type { SpokenRow } from './conversation.store.ts'
-import type { SessionFinding } from './findings.store.ts'
+import type { QuotedMessage, QuotePlace } from './quotes.store.ts'
 
 /** The messages that have words, and the same as the subject of an analysis. */
 export interface Conversation {
@@ -25,26 +24,36 @@ export function conversationOf(rows: readonly SpokenRow[]): Conversation {
   }
 }
 
-/** Each finding names the quoted message, its speaker, and the last response before it. */
-export function findingsOf(
+/** The messages that the findings quote, each once. */
+export function quotedMessages(
   { messages }: Conversation,
-  { findings, language, analyzer }: Result,
-): readonly SessionFinding[] {
-  return findings.flatMap(({ index, quote, ...finding }) => {
+  findings: Result['findings'],
+): readonly QuotedMessage[] {
+  const quoted = new Set(findings.map(({ index }) => index))
+  return messages.filter((_, index) => quoted.has(index))
+}
+
+/**
+ * Each finding names the quoted message, its speaker, and the last response before it. A finding whose message has changed is left out.
+ * @param places the messages that have not changed
+ */
+export function draftsOf(
+  { messages }: Conversation,
+  findings: Result['findings'],
+  places: readonly QuotePlace[],
+): readonly Draft[] {
+  const placeOf = new Map(places.map((place) => [place.externalEventId, place]))
+  return findings.flatMap(({ index, quote, kind, rating, tier, confidence }) => {
     const message = messages[index]
-    if (message === undefined) return []
+    const place = placeOf.get(message?.externalEventId ?? '')
+    if (message === undefined || place === undefined) return []
+    const { externalEventId, sequence, revision, occurredAt, productArea, agentVersion } = place
     return [
       {
-        ...finding,
-        comment: quote,
-        shown: isShown(finding.kind, finding.tier, language, 'conversation'),
-        language,
-        analyzerName: analyzer.name,
-        analyzerVersion: analyzer.version,
-        externalEventId: message.externalEventId,
+        ...{ kind, rating, tier, confidence, comment: quote },
+        ...{ externalEventId, sequence, revision, occurredAt, productArea, agentVersion },
         targetEventExternalId: messages.slice(0, index).findLast(({ own }) => own)?.externalEventId ?? null,
         participantExternalId: message.participantExternalId,
-        bodyHash: message.bodyHash,
       },
     ]
   })

@@ -4,6 +4,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { OUTCOMES, SENTIMENTS } from '../../analyze/insight.ts'
 import { pageOf, pageQuery } from '../../http/paging.ts'
 import { momentParameter } from '../../http/parameters.ts'
+import { CHANNELS } from '../../insight/model.ts'
 import {
   createdAt,
   described,
@@ -37,11 +38,16 @@ const SignalKindWord = named(
   ),
 )
 
+const ChannelWord = oneOf(
+  CHANNELS,
+  'Where it was said: in a recording, a feedback record, or a conversation with an agent.',
+)
+
 const SignalSourceWord = named(
   'SignalSource',
   oneOf(
     SIGNAL_SOURCES,
-    '`explicit_feedback`: a user gave feedback; `qualitative_inference`: it was read out of the conversation.',
+    '`explicit_feedback`: a user gave feedback on a response; `qualitative_inference`: a finding, read out of what was said.',
   ),
 )
 
@@ -153,13 +159,25 @@ export const SessionWithEvents = named(
   }),
 )
 
+const OF_CONVERSATION = 'Of a conversation; null for the other channels.'
+
 export const Signal = named(
   'Signal',
   Type.Object({
     id: uuid('Id of the signal.'),
-    agentKey: Type.String({ description: 'Key of the application.' }),
-    sessionId: uuid('Id of the session.'),
-    externalSessionId: Type.String({ description: 'The caller’s id of the session.' }),
+    channel: ChannelWord,
+    agentKey: orNullText('Key of the application. Of a conversation; null for the other channels.'),
+    sessionId: orNull(uuid('Id of the session.'), `Id of the session. ${OF_CONVERSATION}`),
+    externalSessionId: orNullText(`The caller’s id of the session. ${OF_CONVERSATION}`),
+    recordId: orNull(
+      Type.Integer({ minimum: 1 }),
+      'Id of the feedback record. Of feedback; null for the other channels.',
+    ),
+    feedbackSourceId: orNull(
+      Type.Integer({ minimum: 1 }),
+      'Id of the source of the feedback record. Of feedback; null for the other channels.',
+    ),
+    recordingId: orNull(uuid('Id of the recording.'), 'Id of the recording; null for the other channels.'),
     source: SignalSourceWord,
     kind: SignalKindWord,
     rating: orNull(oneOf(RATINGS), 'Whether it is good or bad; null where neither.'),
@@ -175,10 +193,29 @@ export const Signal = named(
           description: 'The customer’s own words.',
           examples: ['That is not what I asked.'],
         }),
-        messageId: Type.String({
-          description: 'The `externalEventId` of the message that is quoted.',
-          examples: ['m3'],
-        }),
+        messageId: Type.Optional(
+          Type.String({
+            description: 'Of a conversation: the `externalEventId` of the message that is quoted.',
+            examples: ['m3'],
+          }),
+        ),
+        recordId: Type.Optional(
+          Type.Integer({ minimum: 1, description: 'Of feedback: id of the record.', examples: [7] }),
+        ),
+        field: Type.Optional(
+          Type.String({
+            description: 'Of feedback: name of the field that is quoted.',
+            examples: ['answer'],
+          }),
+        ),
+        recordingId: Type.Optional(uuid('Of a recording: its id.')),
+        startSec: Type.Optional(
+          Type.Number({
+            minimum: 0,
+            description: 'Of a recording: start of the utterance that is quoted, in seconds.',
+            examples: [12.5],
+          }),
+        ),
       }),
       'What a finding is based on; null for explicit feedback.',
     ),
@@ -192,18 +229,26 @@ export const Signal = named(
       }),
       'What made a finding; null for explicit feedback.',
     ),
-    externalEventId: Type.String({ description: 'The event that the signal was read from.' }),
+    externalEventId: orNullText(`The event that the signal was read from. ${OF_CONVERSATION}`),
     targetEventExternalId: orNullText('The assistant response that it is about; null where unknown.'),
-    sequence: Type.Integer({
-      minimum: 0,
-      description: 'Sequence of the event that the signal was read from.',
-    }),
-    revision: Type.Integer({
-      minimum: 1,
-      description: 'Revision of the event that the signal was read from.',
-    }),
+    sequence: orNull(
+      Type.Integer({ minimum: 0 }),
+      `Sequence of the event that the signal was read from. ${OF_CONVERSATION}`,
+    ),
+    revision: orNull(
+      Type.Integer({ minimum: 1 }),
+      `Revision of the event that the signal was read from. ${OF_CONVERSATION}`,
+    ),
     participantExternalId: orNullText('The participant whose signal it is; null where unknown.'),
-    occurredAt: moment('When the event happened, in UTC.'),
+    productArea: orNullText(
+      'Part of the product, as the context of the conversation says; null where unknown.',
+    ),
+    agentVersion: orNullText('Version of the agent; null where unknown.'),
+    personId: orNull(
+      uuid('The `uuid` of the person.'),
+      'The `uuid` of the person who said it; null if unknown.',
+    ),
+    occurredAt: moment('When it was said, in UTC.'),
     createdAt,
     updatedAt,
   }),
@@ -237,8 +282,38 @@ export const SessionQuery = Type.Object({
 export const SignalQuery = Type.Object({
   source: Type.Optional(described(SignalSourceWord, 'Signals of this source.')),
   rating: Type.Optional(oneOf(RATINGS, 'Signals with this rating.')),
-  kind: Type.Optional(described(SignalKindWord, 'Signals of this kind.')),
+  kind: Type.Optional(
+    described(
+      SignalKindWord,
+      'Signals of this kind. A kind of an older version also selects the kinds that replaced it.',
+    ),
+  ),
+  channel: Type.Optional(described(ChannelWord, 'Signals of this channel. Default: all.')),
   agentKey,
+  productArea: Type.Optional(Type.String({ description: 'Of this part of the product, by case.' })),
+  agentVersion: Type.Optional(Type.String({ description: 'Of this version of the agent, by case.' })),
+  personId: Type.Optional(
+    Type.String({
+      pattern:
+        '^(?:[1-9][0-9]{0,15}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$',
+      words: 'the `id` or the `uuid` of a person',
+      description: 'What this person said: `id` or `uuid` of the person. Then in the order of `occurredAt`.',
+    }),
+  ),
+  recordId: Type.Optional(
+    Type.String({
+      pattern: '^[1-9][0-9]{0,14}$',
+      words: 'the id of a feedback record',
+      description: 'Signals of one feedback record.',
+    }),
+  ),
+  recordingId: Type.Optional(uuid('Signals of one recording.')),
+  shown: Type.Optional(
+    oneOf(
+      ['true', 'false'],
+      '`false`: instead, findings that are not precise enough to be shown, so that somebody can judge them. Default: `true`.',
+    ),
+  ),
   sessionId: Type.Optional(uuid('Signals of one session, then in the order of `sequence`.')),
   ...signalPeriods,
   ...pageQuery(100, 20),

@@ -1,6 +1,6 @@
 /** The operations that read stored conversations and signals. They parse requests, call the service and shape the answers. */
 
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { recorded } from '../../audit/change.ts'
 import { noContent, type Operation, ok, operation } from '../../http/operation.ts'
 import { keyset, pageOf, toPage } from '../../http/paging.ts'
@@ -19,7 +19,8 @@ import {
 } from './model.ts'
 import type { Conversations } from './service.ts'
 import type { EventRow, RevisionRow, SessionRow } from './sessions.store.ts'
-import { orderOfSignals, type SignalRow } from './signals.store.ts'
+import type { SignalRow } from './signal.ts'
+import { orderOfSignals, type SignalFilter, signalResource } from './signals.rules.ts'
 import type { Reader } from './visible.store.ts'
 
 const SESSIONS = '/v3/rest/agent-conversations/sessions'
@@ -185,34 +186,29 @@ function signalOperations(conversations: Conversations): readonly Operation[] {
       tag: 'Signals',
       summary: 'List signals',
       description:
-        'What conversations say: feedback given explicitly (`explicit_feedback`) and signals read out of the ' +
-        `conversation (\`qualitative_inference\`). Newest first, by \`createdAt\`; by \`occurredAt\` where only \`since\` or \`until\` bounds the list; with \`sessionId\` in the order of \`sequence\`. ${ACCESS_NOTE}`,
+        'Feedback that was given explicitly on responses of an agent (`explicit_feedback`), and findings in conversations, feedback ' +
+        'records and recordings (`qualitative_inference`). Findings of a kind that is not precise enough are left out. Newest first, by ' +
+        '`createdAt`; by `occurredAt` where only `since` or `until` bounds the list, and with `personId`; with `sessionId` in the order of ' +
+        `\`sequence\`. ${ACCESS_NOTE} A caller sees the findings of the recordings that the caller sees.`,
       access: 'organizationOrUser',
       role: 'viewer',
       query: SignalQuery,
       success: { status: 200, description: 'A page of signals', schema: pageOf(Signal) },
       async handler({ principal, query }) {
-        const { limit, cursor, since, until, createdAfter, createdBefore, sessionId, ...rest } = query()
-        const filter = {
-          ...rest,
-          occurred: { since: moment('since', since), until: moment('until', until) },
-          created: {
-            since: moment('createdAfter', createdAfter),
-            until: moment('createdBefore', createdBefore),
-          },
-        }
-        const reader = readerOf(principal)
+        const { limit, cursor, sessionId, ...asked } = query()
+        const filter = filterOf(asked)
         if (sessionId === undefined) {
           const moments = orderOfSignals(filter)
           const order = signalOrders[moments]
           const slice = { after: order.decode(cursor), limit }
-          const { rows, end } = await conversations.signals(reader, filter, slice)
+          const { rows, end } = await conversations.signals(principal, filter, slice)
           const next = (row: SignalRow) => order.encode([row[moments], row.id])
-          return ok(toPage(rows, limit, next, signal, end && order.encode(end)))
+          return ok(toPage(rows, limit, next, signalResource, end && order.encode(end)))
         }
         const slice = { after: sessionSignalOrder.decode(cursor), limit }
-        const rows = await conversations.signalsOfSession(reader, sessionId, filter, slice)
-        return ok(toPage(rows, limit, (row) => sessionSignalOrder.encode([row.sequence, row.id]), signal))
+        const rows = await conversations.signalsOfSession(principal, sessionId, filter, slice)
+        const next = (row: SignalRow) => sessionSignalOrder.encode([row.sequence ?? 0, row.id])
+        return ok(toPage(rows, limit, next, signalResource))
       },
     }),
     operation({
@@ -222,19 +218,16 @@ function signalOperations(conversations: Conversations): readonly Operation[] {
       params: { signalId: uuidOf('signal') },
       tag: 'Signals',
       summary: 'Read a signal',
-      description: ACCESS_NOTE,
+      description: `${ACCESS_NOTE} A caller sees the findings of the recordings that the caller sees.`,
       access: 'organizationOrUser',
       role: 'viewer',
       query: Type.Object({}),
       success: { status: 200, description: 'The signal', schema: Signal },
       errors: ['agent_signal_not_found'],
       async handler({ principal, id, query }) {
-        const found = await conversations.signal(
-          readerOf(principal),
-          id('signalId', 'agent_signal_not_found'),
-        )
+        const found = await conversations.signal(principal, id('signalId', 'agent_signal_not_found'))
         query()
-        return ok(signal(found))
+        return ok(signalResource(found))
       },
     }),
   ]
@@ -252,6 +245,22 @@ function revision({ body, createdAt, replacedAt, ...row }: RevisionRow) {
   return { ...row, ...body, createdAt, replacedAt }
 }
 
-function signal({ createdMoment: _, occurredMoment: __, ...row }: SignalRow) {
-  return row
+type Asked = Omit<Static<typeof SignalQuery>, 'limit' | 'cursor' | 'sessionId'>
+
+function filterOf({
+  since,
+  until,
+  createdAfter,
+  createdBefore,
+  recordId,
+  shown,
+  ...rest
+}: Asked): SignalFilter {
+  return {
+    ...rest,
+    occurred: { since: moment('since', since), until: moment('until', until) },
+    created: { since: moment('createdAfter', createdAfter), until: moment('createdBefore', createdBefore) },
+    recordId: recordId === undefined ? undefined : Number(recordId),
+    shown: shown !== 'false',
+  }
 }

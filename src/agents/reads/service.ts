@@ -4,6 +4,7 @@
  * Sessions that the reader may not see (of another organization, or of an application with restricted conversation access) do not
  * exist for the reader: they are in no list, and their ids are 404.
  */
+import type { Folders, Viewer } from '../../folders/service.ts'
 import type { Alongside } from '../../platform/db/alongside.ts'
 import type { MomentSlice, Slice, TimeSlice } from '../../platform/db/keyset.ts'
 import type { Query, Sql } from '../../platform/db/pool.ts'
@@ -12,19 +13,30 @@ import { AppError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/observability/log.ts'
 import { deleteSessions } from '../sessions/deletion.store.ts'
 import { findSession, listEvents, listRevisions, listSessions, type SessionFilter } from './sessions.store.ts'
-import { findSignal, listSignals, listSignalsOfSession, type SignalFilter } from './signals.store.ts'
+import { type SignalFilter, type SignalResource, signalResource } from './signals.rules.ts'
+import * as store from './signals.store.ts'
 import { type Reader, readableApplications } from './visible.store.ts'
 
 export interface ConversationsDeps {
   readonly sql: Sql
   readonly reads: Query
   readonly log: Log
+  readonly folders: Pick<Folders, 'visibleRecording'>
 }
+
+export type { StoredFinding } from './signal.ts'
 
 export type Conversations = ReturnType<typeof createConversations>
 
 /** Lists return at most `limit + 1` rows. Row `limit + 1`, or the end of a scan (bounded-scan.ts), shows that there is another page. */
-export function createConversations({ sql, reads, log }: ConversationsDeps) {
+export function createConversations({ sql, reads, log, folders }: ConversationsDeps) {
+  const access = (viewer: Viewer, query: Query = reads): store.SignalAccess => ({
+    reader: {
+      organizationId: viewer.organizationId,
+      userId: viewer.kind === 'user' ? viewer.userId : null,
+    },
+    visibleRecording: folders.visibleRecording(query, viewer),
+  })
   return {
     /** A query of the ids of the applications whose conversations the reader may see. For statements of other features. */
     readableApplications,
@@ -69,23 +81,33 @@ export function createConversations({ sql, reads, log }: ConversationsDeps) {
       )
     },
 
-    /** Newest first. */
-    signals: (reader: Reader, filter: SignalFilter, slice: MomentSlice) =>
-      listSignals(reads, reader, filter, slice),
+    /** Signals of every channel, newest first. */
+    signals: (viewer: Viewer, filter: SignalFilter, slice: MomentSlice) =>
+      store.listSignals(reads, access(viewer), filter, slice),
 
     /** The signals of a session in the order of its events. */
     signalsOfSession: (
-      reader: Reader,
+      viewer: Viewer,
       sessionId: string,
       filter: SignalFilter,
       slice: Slice<readonly [sequence: number, id: string]>,
-    ) => listSignalsOfSession(reads, reader, sessionId, filter, slice),
+    ) => store.listSignalsOfSession(reads, access(viewer), sessionId, filter, slice),
 
     /** @throws AppError 404 */
-    async signal(reader: Reader, signalId: string) {
-      const signal = await findSignal(reads, reader, signalId)
+    async signal(viewer: Viewer, signalId: string) {
+      const signal = await store.findSignal(reads, access(viewer), signalId)
       if (signal === undefined) throw new AppError('agent_signal_not_found', 'There is no such signal.')
       return signal
+    },
+
+    /** A finding that the viewer may see, also one that is hidden. For the transaction that corrects it. */
+    finding: (query: Query, viewer: Viewer, signalId: string) =>
+      store.findFinding(query, access(viewer, query), signalId),
+
+    /** A signal as it is listed; null if it is not. */
+    async shownSignal(query: Query, viewer: Viewer, signalId: string): Promise<SignalResource | null> {
+      const row = await store.findSignal(query, access(viewer, query), signalId)
+      return row === undefined ? null : signalResource(row)
     },
   }
 }

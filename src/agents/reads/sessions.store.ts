@@ -12,6 +12,7 @@ import type { Query } from '../../platform/db/pool.ts'
 import type { Context, Participant, Period, ProcessingStatus, SessionStatus } from '../model.ts'
 import type { EventBody } from './model.ts'
 import {
+  conversationsOf,
   endOfScan,
   type Fragment,
   newest,
@@ -100,17 +101,17 @@ export async function listSessions(
     table: 'agent_session',
     alias: 's',
     order: 'created_at',
-    agentKey,
     bounds,
     conditions,
   } as const
-  const rows = () => page(newest(sql, reader, way, slice))
+  const sources = [conversationsOf(sql, reader, 's', agentKey)]
+  const rows = () => page(newest(sql, sources, way, slice))
   if (conditions === null) return wholly(await rows())
   return scan({
     limit: slice.limit,
     page: rows,
     async end() {
-      const end = await endOfScan(sql, reader, way, slice)
+      const end = await endOfScan(sql, sources, way, slice)
       return end && [end.microseconds, end.id]
     },
     placeOf: (row) => [row.createdMicroseconds, row.id],

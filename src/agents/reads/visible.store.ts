@@ -51,28 +51,64 @@ export interface Scan {
   readonly table: 'agent_session' | 'agent_signal'
   readonly alias: string
   readonly order: 'created_at' | 'occurred_at'
-  /** Restricts the rows to the application with this key. */
-  readonly agentKey: string | undefined
   /** Bounds of `order` on the alias, each beginning with `and`. The index serves them. */
   readonly bounds: Fragment
   /** Conditions on the alias without an index, each beginning with `and`; null: none. They need a bounded scan (bounded-scan.ts). */
   readonly conditions: Fragment | null
 }
 
+/** Rows for which an index has the order of the list. */
+export interface Source {
+  /** A query of ids, with the column `id`: the rows of each are a list of their own. Null: the rows are one list. */
+  readonly each: Fragment | null
+  /** The condition on the alias that the index serves. With `each` it compares with `source.id`. */
+  readonly owner: Fragment
+  /** Conditions without an index for these rows only, each beginning with `and`. They need `conditions` of the scan. */
+  readonly conditions?: Fragment
+}
+
 /**
- * The newest rows that the reader may see, as a query of whole rows in descending order of `order` and `id`.
+ * The conversations that the reader may see, of one application or of all.
  *
- * For the key of an organization the query follows the organization's index. For a user, or for one application, it reads a page from
- * each application's index and merges the pages. So it never steps over rows that the reader may not see.
+ * For the key of an organization it is the organization's index. For a user, or for one application, it is a page from each application's
+ * index. So a list never steps over rows that the reader may not see.
  */
-export function newest(sql: Query, reader: Reader, scan: Scan, { after, limit }: MomentSlice): Fragment {
+export function conversationsOf(
+  sql: Query,
+  reader: Reader,
+  alias: string,
+  agentKey: string | undefined,
+): Source {
+  if (reader.userId === null && agentKey === undefined)
+    return { each: null, owner: sql`${sql(`${alias}.organization_id`)} = ${reader.organizationId}` }
+  return eachApplication(sql, reader, alias, agentKey)
+}
+
+/** The same, always by application. */
+export const eachApplication = (
+  sql: Query,
+  reader: Reader,
+  alias: string,
+  agentKey: string | undefined,
+): Source => ({
+  each: readableApplications(sql, reader, agentKey),
+  owner: sql`${sql(`${alias}.application_id`)} = source.id`,
+})
+
+/** The newest rows of the sources, as a query of whole rows in descending order of `order` and `id`. */
+export function newest(
+  sql: Query,
+  sources: readonly Source[],
+  scan: Scan,
+  { after, limit }: MomentSlice,
+): Fragment {
   const { table, alias, conditions } = scan
   const page = (source: Fragment) => sql`
     select ${sql(alias)}.*
     ${source}
     ${orderOf(sql, scan)}
     limit ${limit + 1}`
-  const rowsOf = (owner: Fragment, share: Fragment) => {
+  const rowsOf = ({ owner, conditions: own }: Source, share: Fragment) => {
     const rows = sql`
       from ${sql(table)} ${sql(alias)}
       where ${passed(sql, scan, owner, after)}`
@@ -85,9 +121,10 @@ export function newest(sql: Query, reader: Reader, scan: Scan, { after, limit }:
         limit ${marginOf(sql, share)}
       ) as ${sql(alias)}
       where true
-        ${conditions}`)
+        ${conditions}
+        ${own ?? sql``}`)
   }
-  return merged(sql, reader, scan, rowsOf, page)
+  return merged(sql, sources, scan, rowsOf, page)
 }
 
 export interface EndOfScan {
@@ -99,7 +136,7 @@ export interface EndOfScan {
 /** The position where a scan of `newest` with conditions ends; null where it reaches the end of the list. */
 export async function endOfScan(
   sql: Query,
-  reader: Reader,
+  sources: readonly Source[],
   scan: Scan,
   { after }: MomentSlice,
 ): Promise<EndOfScan | null> {
@@ -108,14 +145,14 @@ export async function endOfScan(
     select ${sql(alias)}.id, ${sql(`${alias}.${order}`)}
     ${source}
     ${orderOf(sql, scan)}`
-  const endOf = (owner: Fragment, share: Fragment) => sql`
+  const endOf = ({ owner }: Source, share: Fragment) => sql`
     ${last(sql`
       from ${sql(table)} ${sql(alias)}
       where ${passed(sql, scan, owner, after)}`)}
     limit 1
     offset ${share}`
-  // Of several applications the newest end counts, because after it some rows were not examined.
-  const ends = merged(sql, reader, scan, endOf, last)
+  // Of several lists the newest end counts, because after it some rows were not examined.
+  const ends = merged(sql, sources, scan, endOf, last)
   const [row] = await sql<EndOfScan[]>`
     select
       ${asMoment(sql, `${alias}.${order}`)} as moment,
@@ -139,23 +176,29 @@ const passed = (
   ${bounds}
   ${behind(sql, `${alias}.${order}`, `${alias}.id`, after)}`
 
-/** The rows of the organization, or the merged rows of each application that the reader may see. */
+/** The rows of all sources, which share `SCAN_ROWS`. */
 function merged(
   sql: Query,
-  reader: Reader,
-  { alias, agentKey }: Scan,
-  rowsOf: (owner: Fragment, share: Fragment) => Fragment,
+  sources: readonly Source[],
+  { alias }: Scan,
+  rowsOf: (source: Source, share: Fragment) => Fragment,
   merge: (source: Fragment) => Fragment,
 ): Fragment {
-  if (reader.userId === null && agentKey === undefined)
-    return rowsOf(sql`${sql(`${alias}.organization_id`)} = ${reader.organizationId}`, sql`${SCAN_ROWS}::int`)
-  const applications = readableApplications(sql, reader, agentKey)
-  const share = sql`(select ${SCAN_ROWS}::int / greatest(count(*), 1) from (${applications}) as sharing)`
-  return merge(sql`
-    from (${applications}) as application
-    cross join lateral (
-      ${rowsOf(sql`${sql(`${alias}.application_id`)} = application.id`, share)}
-    ) as ${sql(alias)}`)
+  const rows = Math.floor(SCAN_ROWS / Math.max(1, sources.length))
+  const lists = sources.map((source) => {
+    const { each } = source
+    if (each === null) return rowsOf(source, sql`${rows}::int`)
+    const share = sql`(select ${rows}::int / greatest(count(*), 1) from (${each}) as sharing)`
+    return merge(sql`
+      from (${each}) as source
+      cross join lateral (
+        ${rowsOf(source, share)}
+      ) as ${sql(alias)}`)
+  })
+  const [first = sql``, ...others] = lists
+  if (others.length === 0) return first
+  const all = others.reduce((some, list) => sql`${some} union all (${list})`, sql`(${first})`)
+  return merge(sql`from (${all}) as ${sql(alias)}`)
 }
 
 /** The conditions of a period on a timestamptz column. */

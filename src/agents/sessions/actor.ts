@@ -18,6 +18,7 @@ import type {
   Visit,
 } from '../../actors/types.ts'
 import type { Deps } from '../../container.ts'
+import { toReread } from '../../messages/analysis.ts'
 import { passageMessages } from '../../messages/passage.ts'
 import { sessionMessages } from '../../messages/session.ts'
 import { createPeople, type People } from '../../people/service.ts'
@@ -30,6 +31,7 @@ import {
   type LockedSession,
   lockSession,
   lockSessions,
+  type OpenResponses,
   readWaiting,
   type SessionProgress,
   saveProcessingStatuses,
@@ -48,6 +50,9 @@ const PAGE = 1_000
 const PAGE_TOGETHER = 4_000
 
 type ActorDeps = Pick<Deps, 'newId'>
+
+/** Time that an open session has for an answer, before its conversation is analysed without one. */
+const UNANSWERED_DELAY_MS = 30_000
 
 /** Time until the next turn of a session whose people are being merged or erased. */
 const PEOPLE_DELAY_MS = 1_000
@@ -111,9 +116,11 @@ async function advanceSessions(
     tx,
     turns.map(({ scope }) => scope),
   )
-  const metered = await apply(deps, tx, plans, linked)
+  const open = await apply(deps, tx, plans, linked)
+  const isMetered = ({ scope }: TurnPlan) => (open.get(scope.sessionId)?.metered ?? 0) > 0
   // A waiting message has not been read yet, because its turn locks the session first.
-  await send(plans.filter(({ scope }) => metered.has(scope.sessionId)).map(toMessage))
+  await send(plans.filter(isMetered).map(toMessage))
+  await send(plans.filter((plan) => isUnanswered(plan, open)).map(toRereading))
   await send(plans.filter(({ scope }) => linked.later.has(scope.sessionId)).map(toNextLook))
   await send(plans.flatMap(toSearch))
   return new Set(plans.filter(({ again }) => again).map(({ scope }) => sessionMessages.key(scope.sessionId)))
@@ -152,13 +159,13 @@ function stepOf({ scope, next, page }: SessionTurn, gapsPermanentThrough: number
   return advance({ watermark: scope.watermark, terminal, gapsPermanentThrough, next, hasMore })
 }
 
-/** Writes the effects of the events and the progress of the sessions. @returns the ids of sessions with responses to analyse */
+/** Writes the effects of the events and the progress of the sessions. @returns the responses of each session that are open */
 async function apply(
   deps: ActorDeps,
   tx: Tx,
   plans: readonly TurnPlan[],
   linked: Linked,
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlyMap<string, OpenResponses>> {
   const parts = <T>(rowsOf: (plan: TurnPlan) => readonly T[]): readonly PerSession<T>[] =>
     plans.map((plan) => ({ scope: plan.scope, rows: rowsOf(plan) })).filter(({ rows }) => rows.length > 0)
   const signals = parts(({ effects }) => effects.signals)
@@ -178,14 +185,14 @@ async function apply(
     deleteLateEvents(tx, late),
     grantCredits(tx, scopesOf(plans.filter(({ byCredits }) => byCredits))),
   ]
-  const [metered] = await Promise.all([
+  const [open] = await Promise.all([
     saveProgress(
       tx,
       plans.map((plan) => toSave(plan, linked)),
     ),
     ...written,
   ])
-  return metered
+  return open
 }
 
 function responsesOf({ effects, byCredits }: TurnPlan) {
@@ -211,6 +218,22 @@ function toNextLook({ scope: { sessionId, organizationId } }: TurnPlan): NewMess
 
 function toMessage({ scope }: TurnPlan): NewMessage {
   return { ...analyzeMessage(scope, isTerminal(scope.status)), unlessWaiting: true }
+}
+
+/** True where the customer said something that no response leads to the analysis of. Responses that wait for credits will. */
+function isUnanswered(
+  { scope, step, lateEvents }: TurnPlan,
+  open: ReadonlyMap<string, OpenResponses>,
+): boolean {
+  const { metered = 0, blocked = 0 } = open.get(scope.sessionId) ?? {}
+  if (metered > 0 || blocked > 0) return false
+  return [...lateEvents, ...step.process].some(
+    ({ type, final, captured }) => type === 'user_message' && final && captured,
+  )
+}
+
+function toRereading({ scope: { organizationId, sessionId, status } }: TurnPlan): NewMessage {
+  return toReread(organizationId, sessionId, isTerminal(status) ? 0 : UNANSWERED_DELAY_MS)
 }
 
 /** Has the messages that this turn processed made searchable. A late event may have become invisible. */

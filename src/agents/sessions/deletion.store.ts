@@ -6,7 +6,7 @@
  */
 
 import { deleteActors } from '../../actors/mailbox.ts'
-import { analysisMessages } from '../../messages/analysis.ts'
+import { analysisMessages, rereadingMessages } from '../../messages/analysis.ts'
 import { passageMessages } from '../../messages/passage.ts'
 import { sessionMessages } from '../../messages/session.ts'
 import type { Query } from '../../platform/db/pool.ts'
@@ -47,7 +47,9 @@ export async function deleteSessions(
   ])
   await deleteActors(
     tx,
-    found.flatMap((id) => [sessionMessages.key(id), analysisMessages.key(id), passageMessages.key(id)]),
+    found.flatMap((id) =>
+      [sessionMessages, analysisMessages, rereadingMessages, passageMessages].map((actor) => actor.key(id)),
+    ),
   )
   return found
 }

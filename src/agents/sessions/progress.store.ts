@@ -191,18 +191,23 @@ export interface SessionProgress {
   readonly linked: boolean
 }
 
+export interface OpenResponses {
+  readonly metered: number
+  readonly blocked: number
+}
+
 /**
  * Writes the progress of sessions, and the processing status that follows from the counts of their open responses.
  * Writes every row, even without a change: a guarded write that waits for the row recognises by the new row version that the turn has
  * taken its message.
- * @returns the ids of the sessions with responses to analyse
+ * @returns the number of responses of each session that wait for analysis (`metered`) and for credits (`blocked`)
  */
 export async function saveProgress(
   tx: Query,
   sessions: readonly SessionProgress[],
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlyMap<string, OpenResponses>> {
   const statuses = (of: keyof StatusByCount) => sessions.map((one) => one.statuses[of])
-  const rows = await tx<{ id: string; metered: number }[]>`
+  const rows = await tx<(OpenResponses & { id: string })[]>`
     update agent_session a set
       watermark = w.watermark,
       gaps_permanent_through = w.gaps_permanent_through,
@@ -234,8 +239,8 @@ export async function saveProgress(
     ) using (n)
     ${responseCounts(tx)}
     where a.organization_id = s.organization_id and a.id = s.session_id
-    returning a.id, c.metered`
-  return new Set(rows.filter(({ metered }) => metered > 0).map(({ id }) => id))
+    returning a.id, c.metered, c.blocked`
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** Writes the processing status of sessions. */

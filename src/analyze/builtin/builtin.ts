@@ -6,15 +6,22 @@ import { NAME, VERSION } from './version.ts'
 /** UTF-16 code units of one job, so that jobs of other organizations run in between. One larger subject runs alone. */
 const MAX_JOB = 32_000
 
-/** @param tier `rules` takes well below a millisecond a subject; `all` also uses the trained head */
-export function createBuiltInAnalyzer(textWork: TextWork, tier: 'rules' | 'all' = 'all'): Analyzer {
+/**
+ * @param tier `rules` takes well below a millisecond a subject; `all` also uses the trained head
+ * @param name `insight_again`: nobody waits for it
+ */
+export function createBuiltInAnalyzer(
+  textWork: TextWork,
+  tier: 'rules' | 'all' = 'all',
+  name: 'insight' | 'insight_again' = 'insight',
+): Analyzer {
   return {
     name: NAME,
     version: VERSION,
     async analyze(subjects, signal, organization) {
       const insights: Insight[] = []
       for (const job of inJobs(subjects)) {
-        insights.push(...(await textWork.run('insight', { subjects: job, tier }, signal, organization)))
+        insights.push(...(await textWork.run(name, { subjects: job, tier }, signal, organization)))
       }
       return insights
     },

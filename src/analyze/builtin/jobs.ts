@@ -12,6 +12,8 @@ export interface InsightJobs {
     readonly input: { readonly subjects: readonly Subject[]; readonly tier: 'rules' | 'all' }
     readonly output: readonly Insight[]
   }
+  /** The same, for work that nobody waits for. */
+  readonly insight_again: InsightJobs['insight']
   /** A vector of 512 signed bytes for each text, in base64. English only. */
   readonly embed: {
     readonly input: { readonly texts: readonly string[] }
@@ -40,13 +42,15 @@ export function createInsightDoers(load: () => Promise<Embed> = loadEmbed): Doer
     )
     return scorer
   }
+  const insight: Doers['insight'] = async ({ subjects, tier }) => {
+    language ??= loadLanguage()
+    const detect = await language
+    const scorer = tier === 'all' ? await scorerOrNull() : null
+    return analyzeSubjects(subjects, detect, scorer)
+  }
   return {
-    async insight({ subjects, tier }) {
-      language ??= loadLanguage()
-      const detect = await language
-      const scorer = tier === 'all' ? await scorerOrNull() : null
-      return analyzeSubjects(subjects, detect, scorer)
-    },
+    insight,
+    insight_again: insight,
     async embed({ texts }) {
       return (await (await embedder())(texts)).map(packVector)
     },

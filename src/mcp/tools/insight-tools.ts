@@ -1,11 +1,11 @@
 /** The tools that read what customers said. */
 import { Type } from '@sinclair/typebox'
 import { RATINGS, SIGNAL_KINDS } from '../../agents/model.ts'
+import { OUTCOMES } from '../../analyze/insight.ts'
 import { moment } from '../../http/parameters.ts'
 import { CHANNELS, KEYS, METRICS } from '../../insight/model.ts'
 import type { Insight } from '../../insight/service.ts'
 import { pathOf } from '../../insight/timeline/page.rules.ts'
-import { invalid } from '../../platform/validation/json.ts'
 import { moment as momentSchema, oneOf, orNull, text } from '../../platform/validation/schema.ts'
 import { toText } from '../../search/highlight.rules.ts'
 import { MAX_QUERY } from '../../search/query.rules.ts'
@@ -13,6 +13,8 @@ import type { Search } from '../../search/service.ts'
 import { type Tool, tool } from './tool.ts'
 
 const MAX_QUOTATIONS = 20
+/** What a coding agent can read. */
+const MAX_GROUPS = 500
 
 const since = Type.Optional(
   momentSchema('From this time on: RFC 3339 with offset, such as 2026-01-02T00:00:00Z.'),
@@ -101,10 +103,10 @@ const getInsights = (insight: Insight) =>
     name: 'get-insights',
     title: 'Count what customers said',
     description:
-      'Counts by one or two keys. `signals`: ratings and findings from conversations with agents, by day, week, kind, rating or agentKey. ' +
-      '`sessions`: these conversations, by day, week, status or agentKey. `feedback`: records, by day, week or source. `recordings`: by ' +
-      'day, week or source. The period is at most 366 days, by default the last 30. At most 50,000 of the newest rows are counted; ' +
-      '`complete` tells whether that was all.',
+      'Counts by one or two keys. `signals`: ratings and findings from every channel, by day, week, kind, rating, productArea, agentVersion, ' +
+      'channel or agentKey. `sessions`: conversations with agents, by day, week, status, productArea, agentVersion or agentKey. `outcomes` of ' +
+      'conversations and recordings: by outcome, day, week, productArea, agentVersion, channel or agentKey. `feedback`: records, by day, week ' +
+      'or source. `recordings`: by day, week or source. The period has whole days in UTC: at most 366, by default the last 30.',
     changes: false,
     idempotent: true,
     input: Type.Object(
@@ -122,7 +124,11 @@ const getInsights = (insight: Insight) =>
             {
               kind: Type.Optional(oneOf(SIGNAL_KINDS, 'Only signals of this kind.')),
               rating: Type.Optional(oneOf(RATINGS, 'Only signals with this rating.')),
-              agentKey: Type.Optional(text('Only signals and sessions of this agent.', { maxLength: 512 })),
+              productArea: Type.Optional(text('Only of this area of the product.', { maxLength: 512 })),
+              agentVersion: Type.Optional(text('Only of this version of the agent.', { maxLength: 512 })),
+              outcome: Type.Optional(oneOf(OUTCOMES, 'Only this outcome.')),
+              channel: Type.Optional(oneOf(CHANNELS, 'Only this channel.')),
+              agentKey: Type.Optional(text('Only of this agent.', { maxLength: 512 })),
             },
             { additionalProperties: false },
           ),
@@ -132,8 +138,8 @@ const getInsights = (insight: Insight) =>
     ),
     output: Type.Object({
       metric: oneOf(METRICS, 'What was counted.'),
-      since: Type.String({ format: 'date-time', description: 'The period begins here.' }),
-      until: Type.String({ format: 'date-time', description: 'The period ends before this.' }),
+      since: Type.String({ format: 'date-time', description: 'The first day begins here.' }),
+      until: Type.String({ format: 'date-time', description: 'The last day ends here.' }),
       data: Type.Array(
         Type.Object({
           keys: Type.Object(
@@ -144,25 +150,22 @@ const getInsights = (insight: Insight) =>
         }),
       ),
       total: Type.Integer({ minimum: 0, description: 'Everything that was counted.' }),
-      complete: Type.Boolean({ description: 'Whether everything in the period was counted and is shown.' }),
+      complete: Type.Boolean({
+        description: `False if there are more than ${MAX_GROUPS} groups, and while old rows are still being counted.`,
+      }),
     }),
     async prepare(user, { metric = 'signals', by, filters = {}, ...input }) {
-      assertFilters(metric, filters)
       const request = { metric, by, ...filters, ...periodOf(input) }
       insight.checkCounts(request)
-      return { run: async () => ({ metric, ...(await insight.counts(user, request)) }) }
+      return {
+        async run() {
+          const { data, ...counts } = await insight.counts(user, request)
+          const isCut = data.length > MAX_GROUPS
+          return { metric, ...counts, data: data.slice(0, MAX_GROUPS), complete: counts.complete && !isCut }
+        },
+      }
     },
   })
-
-function assertFilters(metric: string, { kind, rating, agentKey }: Readonly<Record<string, unknown>>): void {
-  const isUnfit =
-    (metric !== 'signals' && (kind !== undefined || rating !== undefined)) ||
-    (metric !== 'signals' && metric !== 'sessions' && agentKey !== undefined)
-  if (isUnfit)
-    throw invalid([
-      { path: 'filters', code: 'contradiction', message: `has a filter that does not apply to ${metric}` },
-    ])
-}
 
 function periodOf({ since: from, until: to }: { readonly since?: string; readonly until?: string }) {
   return { since: moment('since', from), until: moment('until', to) }

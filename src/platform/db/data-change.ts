@@ -80,7 +80,8 @@ export function unfinishedDataChanges(query: Query): Promise<readonly DataChange
     order by started_at, name`
 }
 
-async function isFinished(sql: Sql, name: string): Promise<boolean> {
+/** @returns false also if the change has not begun */
+export async function isFinished(sql: Query, name: string): Promise<boolean> {
   const rows = await sql`select 1 from data_change where name = ${name} and finished_at is not null`
   return rows.length > 0
 }

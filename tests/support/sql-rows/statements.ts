@@ -21,6 +21,7 @@ const HANGS_MS = 2_000
 const FRAGMENTS: Readonly<Record<string, string>> = {
   among: 'select id as recording_id from recording',
   applications: 'select id from agent_application',
+  each: 'select id from agent_application',
   except: '',
   bounds: '',
 }

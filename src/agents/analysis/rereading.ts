@@ -1,0 +1,97 @@
+/**
+ * The actor that reads whole sessions in the background, by everything that the analyser has: a few seconds after the first reading,
+ * where the agent does not answer, and where an older analyser has read the session, or none.
+ *
+ * It runs beside the actor `analysis`. A first reading that was stored meanwhile is the newer one, so the result is dropped then. If
+ * the session had a turn meanwhile, it is read once more.
+ */
+import { defineActor } from '../../actors/declaration.ts'
+import type { ActorDefinition, GroupTurn, LongHandler } from '../../actors/types.ts'
+import { createBackgroundAnalyzer } from '../../analyze/create.ts'
+import type { Analyzer } from '../../analyze/insight.ts'
+import type { Deps } from '../../container.ts'
+import { giveUpSession } from '../../findings/service.ts'
+import { rereadingMessages, toReread } from '../../messages/analysis.ts'
+import { lockSessions } from '../sessions/progress.store.ts'
+import { asGroup } from './actor.ts'
+import { type Conversation, conversationOf } from './conversation.rules.ts'
+import { readConversations } from './conversation.store.ts'
+import { readPresent, resultsOf, saveSessions, storedOf } from './readings.ts'
+import { readVersions, type SessionVersion } from './rereading.store.ts'
+
+type RereadingDeps = Pick<Deps, 'config' | 'newId' | 'textWork'>
+
+/** Time until a session that changed while it was read is read once more. */
+const CHANGED_DELAY_MS = 5_000
+
+/** @param analyzer absent: as configured */
+export function rereadingActor(
+  deps: RereadingDeps,
+  analyzer: Analyzer = createBackgroundAnalyzer(deps.config, deps.textWork),
+): ActorDefinition {
+  const together = (turn: GroupTurn) => reread(deps, analyzer, turn)
+  const alone: LongHandler = (turn) => together(asGroup(turn))
+  return defineActor(rereadingMessages, {
+    maxAttempts: 6,
+    // The session keeps what it has.
+    async giveUp({ id }, tx) {
+      await lockSessions(tx, [id])
+      await giveUpSession(tx, id, analyzer)
+      return 'handled'
+    },
+    handlers: { conversation: deps.config.analyze === null ? { together, alone } : alone },
+  })
+}
+
+/** A message that changes meanwhile is not quoted. */
+async function reread(deps: RereadingDeps, analyzer: Analyzer, turn: GroupTurn): Promise<void> {
+  const ids = turn.messages.map(({ id }) => id)
+  const { versions, conversations } = await turn.read(async (tx) => {
+    // The versions first, so that they are never the newer ones.
+    const [versions, spoken] = await Promise.all([readVersions(tx, ids), readConversations(tx, ids)])
+    return { versions, conversations: ids.map((id) => conversationOf(spoken.get(id) ?? [])) }
+  })
+  const [only, version] = [conversations[0], versions.get(ids[0] ?? '')]
+  // A model server has read all of it in the first reading.
+  if (deps.config.analyze !== null && only !== undefined && isAnswered(only, version, analyzer))
+    return turn.finish(async () => {})
+  const results = await resultsOf(analyzer, conversations, turn.organizations, turn.signal)
+  const reads = ids.map((sessionId, n) => {
+    return { sessionId, conversation: conversations[n]!, result: results[n]! }
+  })
+  await turn.finish(async (tx, send) => {
+    const [sessions, now, present] = await Promise.all([
+      lockSessions(tx, ids),
+      readVersions(tx, ids),
+      readPresent(tx, reads),
+    ])
+    const read = sessions.map((scope) => ({ ...reads[ids.indexOf(scope.sessionId)]!, scope }))
+    const current = read.filter(
+      ({ sessionId }) =>
+        storedOf(present, sessionId).sourceVersion === versions.get(sessionId)?.sourceVersion,
+    )
+    const options = { newId: deps.newId, analyzer, keepsLikely: false, outdatesOthers: false }
+    await saveSessions(tx, options, present, current)
+    const changed = read.filter(
+      (one) =>
+        !current.includes(one) || versions.get(one.sessionId)?.turnedAt !== now.get(one.sessionId)?.turnedAt,
+    )
+    await send(changed.map(({ scope }) => again(scope.organizationId, scope.sessionId)))
+  })
+}
+
+/** The agent had the last word, so an analysis came with it. */
+function isAnswered(
+  { messages }: Conversation,
+  version: SessionVersion | undefined,
+  { name, version: present }: Analyzer,
+): boolean {
+  const isRead = version?.analyzerName === name && version.analyzerVersion === present
+  return isRead && messages.at(-1)?.own === true
+}
+
+/** The message that is being handled still waits. */
+const again = (organizationId: string, sessionId: string) => ({
+  ...toReread(organizationId, sessionId, CHANGED_DELAY_MS),
+  unlessWaiting: false,
+})

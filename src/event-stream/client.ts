@@ -1,0 +1,79 @@
+/** Sends one client its events, from where it begins until it is gone, may no longer read, or reads too slowly. */
+import type { Clock } from '../platform/clock.ts'
+import { type Change, changeText, heartbeatText, retryText, startText } from './event.rules.ts'
+import type { Feed } from './feeds.ts'
+import type { StartType } from './model.ts'
+import type { Outlet } from './outlet.ts'
+
+const HEARTBEAT_MS = 15_000
+/** Numbers that one page covers. */
+const PAGE = 500
+
+export interface ClientDeps {
+  readonly clock: Clock
+  readonly heartbeatMs?: number | undefined
+  /** Ends the stream of a caller whose credential is no longer good. */
+  readonly isAdmitted: () => Promise<boolean>
+  /** The changes that the caller may see now. At most `upTo - after`. */
+  readonly read: (feed: Feed, after: number, upTo: number) => Promise<readonly Change[]>
+}
+
+export interface ClientStart {
+  readonly start: StartType | 'resume'
+  readonly position: number
+}
+
+/** Why the stream ended. `gone`: the client, or this process, ended it. */
+export type End = 'gone' | 'refused' | 'closed'
+
+/** Resolves at the end of the stream. The caller closes the outlet. @throws SlowClient; errors of `read` */
+export async function sendChanges(
+  { clock, heartbeatMs = HEARTBEAT_MS, isAdmitted, read }: ClientDeps,
+  feed: Feed,
+  outlet: Outlet,
+  from: ClientStart,
+): Promise<End> {
+  const { generation } = feed
+  let { position } = from
+  const begin = async (type: StartType) => {
+    position = Math.max(position, feed.lastSeq)
+    await outlet.write(startText(type, generation, position, clock.now()))
+  }
+  if (from.start !== 'resume') await begin(from.start)
+  for (;;) {
+    const { changed } = feed
+    if (outlet.ended.aborted) return 'gone'
+    if (!feed.isOpen) return 'closed'
+    if (position < feed.lostSeq) await begin('reset')
+    else if (position < feed.lastSeq) {
+      if (!(await isAdmitted())) return 'refused'
+      const upTo = Math.min(feed.lastSeq, position + PAGE)
+      const changes = await read(feed, position, upTo)
+      // Entries that were deleted before they were read.
+      if (position < feed.lostSeq) continue
+      position = upTo
+      if (changes.length > 0) await outlet.write(changes.map((one) => changeText(generation, one)).join(''))
+    } else if (await isQuiet(changed, outlet.ended, heartbeatMs)) {
+      if (!(await isAdmitted())) return 'refused'
+      await outlet.write(heartbeatText(generation, position))
+    }
+  }
+}
+
+/** Waits for news, the end or the time of a heartbeat. @returns true for the last */
+async function isQuiet(changed: Promise<void>, ended: AbortSignal, ms: number): Promise<boolean> {
+  const first = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => first.resolve(true), ms)
+  const end = () => first.resolve(false)
+  ended.addEventListener('abort', end)
+  void changed.then(end)
+  try {
+    return await first.promise
+  } finally {
+    clearTimeout(timer)
+    ended.removeEventListener('abort', end)
+  }
+}
+
+/** What a client reads first: proxies then pass the answer on. */
+export const opening = (retryMs: number): string => `: earshot\n${retryText(retryMs)}`

@@ -1,0 +1,24 @@
+/** Counts what was stored before there were counts: background changes with progress in `earshot doctor`. */
+import type { DataChange } from '../../platform/db/data-change.ts'
+import type { Metric } from '../model.ts'
+import { countRowsOf } from './backfill.store.ts'
+
+const TABLE_OF = {
+  signals: 'agent_signal',
+  sessions: 'agent_session',
+  feedback: 'feedback_record',
+  recordings: 'recording',
+  outcomes: 'insight_subject',
+} as const satisfies Record<Metric, string>
+
+const ROWS_PER_STEP = 500
+
+export const changeOf = (metric: Metric): string => `count_${metric}`
+
+export const COUNT_CHANGES: readonly DataChange[] = Object.entries(TABLE_OF).map(([metric, table]) => ({
+  name: changeOf(metric as Metric),
+  table,
+  key: 'id',
+  rowsPerStep: ROWS_PER_STEP,
+  change: (tx, keys) => countRowsOf(tx, table, keys),
+}))

@@ -1,0 +1,88 @@
+/** What can be counted by what, and over which days. Pure. */
+import { invalid } from '../../platform/validation/json.ts'
+import { type CountFilters, type CountRequest, KEYS_OF, type Metric, type Period } from '../model.ts'
+
+const DAY_MS = 86_400_000
+const DEFAULT_DAYS = 30
+export const MAX_DAYS = 366
+/** PostgreSQL's dates begin in the year -4713 and end in 5874897; RFC 3339 has four digits. */
+const LAST_DAY = '9999-12-31'
+
+/** Whole days in UTC. */
+export interface Days {
+  /** The first day, as `YYYY-MM-DD`. */
+  readonly from: string
+  /** The day after the last. */
+  readonly to: string
+}
+
+/**
+ * The days of a period, in UTC. A day of which the period has a part counts wholly. By default the last 30 days, today included.
+ * @throws AppError 400 if there is no day, or more than 366
+ */
+export function daysOf({ since, until }: Period, now: Date): Days {
+  const to = until === undefined ? dayAfter(now.getTime()) : ceiling(until)
+  const from = since === undefined ? dayOf(Date.parse(to) - DEFAULT_DAYS * DAY_MS) : since.slice(0, 10)
+  const days = lengthOf({ from, to })
+  if (days > 0 && days <= MAX_DAYS && from <= to) return { from, to }
+  throw invalid([
+    { path: 'since', code: 'range', message: `must be before until, by at most ${MAX_DAYS} days` },
+  ])
+}
+
+const lengthOf = ({ from, to }: Days): number => (Date.parse(to) - Date.parse(from)) / DAY_MS
+
+export const startOf = (day: string): string => `${day}T00:00:00.000Z`
+
+const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
+const dayAfter = (time: number): string => dayOf(time + DAY_MS)
+
+function ceiling(moment: string): string {
+  const day = moment.slice(0, 10)
+  const isStart = /^\d{4}-\d{2}-\d{2}T00:00:00(?:\.0+)?Z$/.test(moment)
+  return isStart || day >= LAST_DAY ? day : dayAfter(Date.parse(startOf(day)))
+}
+
+const FILTERS_OF: Readonly<Record<Metric, readonly (keyof CountFilters)[]>> = {
+  signals: ['kind', 'rating', 'productArea', 'agentVersion', 'channel', 'agentKey'],
+  sessions: ['productArea', 'agentVersion', 'channel', 'agentKey'],
+  feedback: ['channel'],
+  recordings: ['channel'],
+  outcomes: ['outcome', 'productArea', 'agentVersion', 'channel', 'agentKey'],
+}
+const FILTERS: readonly (keyof CountFilters)[] = [
+  'kind',
+  'rating',
+  'productArea',
+  'agentVersion',
+  'outcome',
+  'channel',
+  'agentKey',
+]
+
+/** @throws AppError 400 if a key or a filter does not apply to the metric */
+export function assertCountable(request: CountRequest, pathOf = (filter: string) => filter): void {
+  const { metric, by } = request
+  const isUnfit = by.some((key) => !KEYS_OF[metric].includes(key)) || new Set(by).size < by.length
+  if (isUnfit || by.length === 0 || by.length > 2)
+    throw invalid([
+      {
+        path: 'by',
+        code: 'contradiction',
+        message: `must be one or two different ones of ${KEYS_OF[metric].join(', ')} for ${metric}`,
+      },
+    ])
+  const unfit = FILTERS.find((name) => request[name] !== undefined && !FILTERS_OF[metric].includes(name))
+  if (unfit !== undefined)
+    throw invalid([{ path: pathOf(unfit), code: 'contradiction', message: `does not apply to ${metric}` }])
+}
+
+/** Whether a count needs areas and versions, of which an organization may have many. */
+export function isDetailed({ by, productArea, agentVersion }: CountRequest): boolean {
+  return (
+    productArea !== undefined ||
+    agentVersion !== undefined ||
+    by.includes('productArea') ||
+    by.includes('agentVersion')
+  )
+}

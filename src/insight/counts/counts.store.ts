@@ -1,0 +1,191 @@
+/**
+ * The SQL that counts.
+ *
+ * A count is the sum of the folded counts and of the changes that are not folded yet (`fold.store.ts`), in one statement, so a fold that
+ * commits meanwhile is seen wholly or not at all. What the caller may not see is left out: conversations by their application. Recordings
+ * in private folders of others are subtracted, because there are few of them and folders change.
+ */
+import type { SignalKind } from '../../agents/model.ts'
+import { kindsMeant } from '../../agents/reads/signals.rules.ts'
+import type { Tx } from '../../platform/db/pool.ts'
+import type { CountRequest, Key } from '../model.ts'
+import type { Fragment } from '../period.store.ts'
+import { type Days, isDetailed } from './counts.rules.ts'
+
+export const MAX_GROUPS = 10_000
+
+export interface CountRow {
+  readonly first: string | null
+  readonly second: string | null
+  readonly count: number
+  /** Of all groups, also of those that are not shown. */
+  readonly total: number
+  readonly groups: number
+}
+
+/** What the caller may see. */
+export interface CountAccess {
+  readonly organizationId: string
+  /** Ids of the applications whose conversations the caller may see, as a query. */
+  readonly applications: Fragment
+  /** Ids of the recordings that the caller may not see, as a query. */
+  readonly hiddenRecordings: Fragment
+}
+
+/** Whatever the statistics say, no plan reads a whole table: they may be missing after a burst. */
+export async function prepareCounts(tx: Tx, timeoutMs: number): Promise<void> {
+  await tx`
+    select
+      set_config('statement_timeout', ${String(timeoutMs)}, true), set_config('work_mem', '32MB', true),
+      set_config('max_parallel_workers_per_gather', '0', true), set_config('jit', 'off', true)`
+}
+
+export function countRows(tx: Tx, access: CountAccess, request: CountRequest, days: Days) {
+  const { metric, by } = request
+  const { organizationId } = access
+  const [first = 'day', second] = by
+  const inDays = (column: string) =>
+    tx`${tx(column)} >= ${days.from}::text::date and ${tx(column)} < ${days.to}::text::date`
+  const counted = tx`
+    select
+      c.day, d.channel, d.application_id, d.source, d.kind, d.rating, d.status, d.product_area, d.agent_version, c.count
+    from insight_count c
+    join insight_dimension d on d.organization_id = c.organization_id and d.id = c.dimension_id
+    where c.organization_id = ${organizationId}
+      and c.metric = ${metric}
+      and c.detailed = ${isDetailed(request)}::bool
+      and ${inDays('c.day')}
+    union all
+    select
+      n.day, n.channel, n.application_id, n.source, n.kind, n.rating, n.status, n.product_area, n.agent_version, n.change
+    from insight_count_change n
+    where n.organization_id = ${organizationId}
+      and n.metric = ${metric}
+      and ${inDays('n.day')}
+    ${hidden(tx, access, request, days)}`
+  return tx<CountRow[]>`
+    with grouped as (
+      select ${rawKey(tx, first)} as first, ${rawKey(tx, second)} as second, sum(c.count) as count
+      from (${counted}) as c
+      where ${conditions(tx, access, request)}
+      group by 1, 2
+    ), named as (
+      select ${shownKey(tx, first, 'first', organizationId)} as first, ${shownKey(tx, second, 'second', organizationId)} as second, sum(g.count) as count
+      from grouped g
+      group by 1, 2
+      having sum(g.count) <> 0
+    )
+    select
+      named.first, named.second, named.count::float8 as count, (sum(named.count) over ())::float8 as total,
+      (count(*) over ())::int as groups
+    from named
+    order by ${isTime(first) ? tx`named.first desc nulls last,` : tx``} named.count desc, named.first, named.second
+    limit ${MAX_GROUPS}`
+}
+
+const isTime = (key: Key): boolean => key === 'day' || key === 'week'
+
+function conditions(tx: Tx, { organizationId, applications }: CountAccess, request: CountRequest): Fragment {
+  const { kind, rating, productArea, agentVersion, outcome, channel, agentKey } = request
+  const is = (column: string, value: string | undefined) =>
+    value === undefined ? tx`` : tx`and ${tx(column)} = ${value}`
+  return tx`
+    (c.channel <> 'conversation' or c.application_id = any(array(${applications})))
+    ${kind === undefined ? tx`` : tx`and c.kind = any(${kindsMeant(kind as SignalKind) as string[]}::text[])`}
+    ${is('c.rating', rating)}
+    ${is('c.product_area', productArea)}
+    ${is('c.agent_version', agentVersion)}
+    ${is('c.status', outcome)}
+    ${is('c.channel', channel)}
+    ${
+      agentKey === undefined
+        ? tx``
+        : tx`and c.application_id = (
+            select a.id from agent_application a where a.organization_id = ${organizationId} and a.agent_key = ${agentKey}
+          )`
+    }`
+}
+
+const COLUMN_OF: Readonly<Record<Exclude<Key, 'day' | 'week'>, string>> = {
+  kind: 'kind',
+  rating: 'rating',
+  productArea: 'product_area',
+  agentVersion: 'agent_version',
+  outcome: 'status',
+  status: 'status',
+  channel: 'channel',
+  agentKey: 'application_id',
+  source: 'source',
+}
+
+function rawKey(tx: Tx, key: Key | undefined): Fragment {
+  if (key === undefined) return tx`null::text`
+  if (key === 'day') return tx`c.day::text`
+  if (key === 'week') return tx`to_char(date_trunc('week', c.day::timestamp), 'YYYY-MM-DD')`
+  return tx`${tx(`c.${COLUMN_OF[key]}`)}::text`
+}
+
+/** The name of an application or a feedback source in place of its id. Sources of recordings have no id. */
+function shownKey(
+  tx: Tx,
+  key: Key | undefined,
+  column: 'first' | 'second',
+  organizationId: string,
+): Fragment {
+  const value = tx(`g.${column}`)
+  if (key === 'agentKey')
+    return tx`(
+      select a.agent_key from agent_application a where a.organization_id = ${organizationId} and a.id::text = ${value}
+    )`
+  if (key === 'source')
+    return tx`coalesce(
+      (select f.name from feedback_source f where f.organization_id = ${organizationId} and f.id::text = ${value}), ${value}
+    )`
+  return tx`${value}`
+}
+
+/** Rows that are counted, and that the caller may not see: their negative counts. */
+function hidden(
+  tx: Tx,
+  { organizationId, hiddenRecordings }: CountAccess,
+  request: CountRequest,
+  days: Days,
+): Fragment {
+  const { metric, channel } = request
+  if (metric === 'sessions' || metric === 'feedback' || (channel !== undefined && channel !== 'recording'))
+    return tx``
+  const inDays = (moment: Fragment) => tx`
+    and ${moment} >= ${days.from}::text::date::timestamp at time zone 'UTC'
+    and ${moment} < ${days.to}::text::date::timestamp at time zone 'UTC'`
+  if (metric === 'recordings') {
+    const began = tx`coalesce(r.started_at, r.created_at)`
+    return tx`
+      union all
+      select (${began} at time zone 'UTC')::date, 'recording', null, r.source, null, null, null, null, null, -1
+      from recording r
+      where r.organization_id = ${organizationId}
+        and r.counted
+        and r.id = any(array(${hiddenRecordings}))
+        ${inDays(began)}`
+  }
+  const at = tx`r.occurred_at`
+  if (metric === 'outcomes')
+    return tx`
+      union all
+      select (${at} at time zone 'UTC')::date, r.channel, r.application_id, null, null, null, r.outcome, r.product_area, r.agent_version, -1
+      from insight_subject r
+      where r.organization_id = ${organizationId}
+        and r.counted
+        and r.outcome is not null
+        and r.recording_id = any(array(${hiddenRecordings}))
+        ${inDays(at)}`
+  return tx`
+    union all
+    select (${at} at time zone 'UTC')::date, r.channel, r.application_id, null, r.kind, r.rating, null, r.product_area, r.agent_version, -1
+    from agent_signal r
+    where r.organization_id = ${organizationId}
+      and r.counted
+      and r.shown
+      and r.recording_id = any(array(${hiddenRecordings}))
+      ${inDays(at)}`
+}
