@@ -32,17 +32,20 @@ export function samplesOf(messages: readonly Message[]): ReadonlyMap<string, str
   )
 }
 
-/** Replaces the passages of these messages. Sessions that were deleted meanwhile get none. */
+/**
+ * Replaces the passages of these messages. Sessions that were deleted meanwhile get none. Neither do sessions from which a person was erased
+ * since the messages were read: the erasure has them read again.
+ */
 export async function writeMessages(
   tx: Tx,
   messages: readonly Message[],
   languages: ReadonlyMap<string, string | null>,
 ): Promise<void> {
   const ids = [...new Set(messages.map(({ sessionId }) => sessionId))]
-  const kept = new Set((await store.lockSessions(tx, ids)).map(({ id }) => id))
+  const erasedAt = new Map((await store.lockSessions(tx, ids)).map((one) => [one.id, one.erasedAt]))
   const present = [
     ...new Map(messages.map((one) => [`${one.sessionId} ${one.externalEventId}`, one])).values(),
-  ].filter(({ sessionId }) => kept.has(sessionId))
+  ].filter((message) => erasedAt.get(message.sessionId) === message.erasedAt)
   const passages = present
     .filter(({ text }) => text.trim() !== '')
     .map(({ sessionId, externalEventId, isCustomer, occurredAt, text }) => ({

@@ -24,6 +24,8 @@ export interface MessageRow {
   readonly isLate: boolean
   readonly isCustomer: boolean
   readonly occurredAt: string
+  /** When a person was last erased from the session, as text. */
+  readonly erasedAt: string | null
   /** Null for a message that is not final, not visible or has no content. */
   readonly content: unknown
 }
@@ -64,7 +66,7 @@ export function readMessages(tx: Query, ranges: readonly SessionRange[], limit: 
 }
 
 const said = (tx: Query) => tx`
-  e.type = 'user_message' as "isCustomer", e.occurred_at::text as "occurredAt",
+  e.type = 'user_message' as "isCustomer", e.occurred_at::text as "occurredAt", s.erased_at::text as "erasedAt",
   case
     when not e.final or (e.type = 'assistant_message' and not coalesce((e.body ->> 'visible')::boolean, false)) then null
     when jsonb_typeof(e.body -> 'content') = 'string' then to_jsonb(left(e.body ->> 'content', ${READ_CHARACTERS}::int))
@@ -88,8 +90,8 @@ export interface NewPassage {
 
 /** Locks sessions until the transaction ends, so that they are neither deleted nor indexed twice at a time. @returns those that exist */
 export function lockSessions(tx: Tx, ids: readonly string[]) {
-  return tx<{ id: string; organizationId: string; applicationId: string }[]>`
-    select id, organization_id as "organizationId", application_id as "applicationId"
+  return tx<{ id: string; organizationId: string; applicationId: string; erasedAt: string | null }[]>`
+    select id, organization_id as "organizationId", application_id as "applicationId", erased_at::text as "erasedAt"
     from agent_session
     where id = any(${ids as string[]}::uuid[])
     order by id

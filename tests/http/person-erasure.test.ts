@@ -182,6 +182,8 @@ describe('after the erasure of a person', () => {
     expect(await namings()).not.toEqual([])
     await server.database.sql`delete from agent_session where id = ${sessionId}`
     await server.database.sql`delete from agent_event where session_id = ${sessionId}`
+    // The turn of the session may have made a person of the new participants.
+    await server.database.sql`delete from person where organization_id = ${agent.tenant.organizationId}`
   })
 
   test('a process with the session in its cache does not restore them either', async () => {

@@ -211,8 +211,15 @@ export async function writeSignalTexts(
     where s.organization_id = ${organizationId} and s.session_id = ${sessionId} and s.id = c.id`
 }
 
-/** Makes running analyses of the session outdated: their findings are refused and the analysis runs again (analysis/store.ts). */
+/**
+ * Makes running analyses of the session outdated: their findings are refused and the analysis runs again (analysis/store.ts). Passages of the
+ * search that were read before are not written.
+ */
 export async function refuseAnalyses(tx: Tx, { organizationId, sessionId }: SessionId): Promise<void> {
+  await tx`
+    update agent_session
+    set erased_at = clock_timestamp()
+    where organization_id = ${organizationId} and id = ${sessionId}`
   await tx`
     update agent_response
     set version = version + 1, updated_at = now()

@@ -28,7 +28,12 @@ export function factsOf(
   const facts = [
     ...KINDS.flatMap((kind) => {
       const votes = votesFor(kind, scored, channel)
-      return [votes[0] ?? -1, votes[1] ?? -1, mean(votes), best(votesFor(kind, inMessage(first), channel))]
+      return [
+        best(votes),
+        votes[1] ?? best(votes),
+        mean(votes),
+        best(votesFor(kind, inMessage(first), channel)),
+      ]
     }),
     ...KINDS.map((kind) => best(votesFor(kind, inMessage(last), channel))),
     ...KINDS.map((kind) => byRules.some((found) => found.kind === kind)),
