@@ -10,8 +10,8 @@ import { type PrivateRedis, startPrivateRedis } from '../support/private-redis.t
 import { type Service, useServices } from '../support/process.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
-const COPIES = 12
-const KILLS = 4
+const COPIES = 10
+const KILLS = 3
 const SETTLED = { deadlineMs: 90_000, everyMs: 250 }
 
 /** What customers say, in turns with the agent. Without an answer in the last. */
