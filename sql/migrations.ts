@@ -47,6 +47,7 @@ import themeFeed from './migrations/0059_theme_feed.sql' with { type: 'text' }
 import insightCounts from './migrations/0060_insight_counts.sql' with { type: 'text' }
 import eventStream from './migrations/0062_event_stream.sql' with { type: 'text' }
 import signalListIndexes from './migrations/0064_signal_list_indexes.sql' with { type: 'text' }
+import foundKind from './migrations/0065_found_kind.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -96,4 +97,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 60, name: 'insight_counts', source: insightCounts },
   { number: 62, name: 'event_stream', source: eventStream },
   { number: 64, name: 'signal_list_indexes', source: signalListIndexes },
+  { number: 65, name: 'found_kind', source: foundKind },
 ]

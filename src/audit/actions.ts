@@ -32,6 +32,7 @@ export const CHANGES = [
   'person.erased',
   'person.merged',
   'recording.deleted',
+  'signal.judged',
   'folder.deleted',
   'coding_session.deleted',
   'theme.updated',

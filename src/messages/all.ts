@@ -3,6 +3,7 @@ import { kindsOf } from '../actors/declaration.ts'
 import { analysisMessages, rereadingMessages } from './analysis.ts'
 import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
+import { findingGateMessages } from './finding-gate.ts'
 import { formMessages } from './form.ts'
 import { insightAgainMessages, insightMessages } from './insight.ts'
 import { meetingMessages } from './meeting.ts'
@@ -25,6 +26,7 @@ export const ACTOR_KINDS = kindsOf([
   analysisMessages,
   rereadingMessages,
   insightMessages,
+  findingGateMessages,
   insightAgainMessages,
   recordingMessages,
   transcriptionMessages,
