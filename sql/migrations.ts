@@ -43,6 +43,9 @@ import validatedFindings from './migrations/0054_validated_findings.sql' with { 
 import shownSignals from './migrations/0055_shown_signals.sql' with { type: 'text' }
 import signalChannels from './migrations/0057_signal_channels.sql' with { type: 'text' }
 import insightCounts from './migrations/0060_insight_counts.sql' with { type: 'text' }
+import countLevelsAndWeeklyMail from './migrations/0061_count_levels_and_weekly_mail.sql' with {
+  type: 'text',
+}
 import eventStream from './migrations/0062_event_stream.sql' with { type: 'text' }
 import signalListIndexes from './migrations/0064_signal_list_indexes.sql' with { type: 'text' }
 
@@ -90,6 +93,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 55, name: 'shown_signals', source: shownSignals },
   { number: 57, name: 'signal_channels', source: signalChannels },
   { number: 60, name: 'insight_counts', source: insightCounts },
+  { number: 61, name: 'count_levels_and_weekly_mail', source: countLevelsAndWeeklyMail },
   { number: 62, name: 'event_stream', source: eventStream },
   { number: 64, name: 'signal_list_indexes', source: signalListIndexes },
 ]

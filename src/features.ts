@@ -100,10 +100,14 @@ import { createWebhooks } from './webhooks/service.ts'
 import { formActor } from './website/actor.ts'
 import { formOperations } from './website/routes.ts'
 import { createWebsite } from './website/service.ts'
+import { weeklyMailActor } from './weekly-mail/actor.ts'
+import { selfOperations } from './weekly-mail/routes.ts'
+import { createWeeklyMails, type WeeklyMails, weeklyMailMaintenance } from './weekly-mail/service.ts'
 
 export interface Features {
   readonly identity: Identity
   readonly signIn: SignIn
+  readonly weeklyMails: WeeklyMails
   readonly applications: Applications
   readonly metadata: Metadata
   readonly folders: Folders
@@ -141,6 +145,8 @@ export function createFeatures(deps: Deps): Features {
   const search = createSearch({ ...deps, folders, conversations })
   const insight = createInsight({ ...deps, folders, conversations })
   const eventStream = createEventStream({ ...deps, folders, conversations })
+  const members = createMembers({ ...deps, identity, privateContent: folders.privateContent })
+  const weeklyMails = createWeeklyMails(deps)
   const movers = [moveRecordsOf, moveParticipationsOf, ...movePeopleOfSessions]
   const directory = createDirectory({
     ...deps,
@@ -152,6 +158,7 @@ export function createFeatures(deps: Deps): Features {
   return {
     identity,
     signIn: createSignIn(deps),
+    weeklyMails,
     applications,
     metadata,
     folders,
@@ -170,10 +177,8 @@ export function createFeatures(deps: Deps): Features {
       ...sessionOperations(identity, deps.config),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
-      ...memberOperations(
-        createMembers({ ...deps, identity, privateContent: folders.privateContent }),
-        identity,
-      ),
+      ...selfOperations(members, weeklyMails),
+      ...memberOperations(members, identity),
       ...recordingOperations(recordings, playback),
       ...meetingOperations(createMeetings({ ...deps, folders, recordings, identity })),
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
@@ -207,6 +212,7 @@ export function createFeatures(deps: Deps): Features {
       codingSessionActor({ ...deps, ...reading }),
       ...webhookActors(deps),
       signInActor({ ...deps, identity }),
+      weeklyMailActor({ ...deps, insight }),
       personMergeActor(movers),
       erasureActor(deps, [
         sessionErasure(deps),
@@ -227,6 +233,7 @@ export function createFeatures(deps: Deps): Features {
       ...signInMaintenance(deps),
       ...agentMaintenance(deps),
       ...countMaintenance(deps),
+      ...weeklyMailMaintenance(deps),
       ...mediaMaintenance(deps),
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),

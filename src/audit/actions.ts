@@ -53,6 +53,7 @@ export const READS = [
   'transcript.read',
   'coding_session.read',
   'coding_session.listed',
+  'insight.read',
   'search.listed',
   'audit.listed',
 ] as const

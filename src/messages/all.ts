@@ -18,6 +18,7 @@ import {
   webhookNoticeMessages,
   webhookRecoveryMessages,
 } from './webhook.ts'
+import { weeklyMailMessages } from './weekly-mail.ts'
 
 export const ACTOR_KINDS = kindsOf([
   sessionMessages,
@@ -37,5 +38,6 @@ export const ACTOR_KINDS = kindsOf([
   webhookRecoveryMessages,
   webhookNoticeMessages,
   signInMessages,
+  weeklyMailMessages,
   codingSessionMessages,
 ])
