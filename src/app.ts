@@ -1,4 +1,6 @@
 /** Mounts the parts of the HTTP interface in a fixed order. No logic. */
+
+import { consolePages } from './console/web.ts'
 import type { Deps } from './container.ts'
 import { discovery } from './discovery/routes.ts'
 import { createFeatures, type Features } from './features.ts'
@@ -43,6 +45,7 @@ export function createApp(
     .use(signInPages({ ...deps, ...features, bodies }))
     .use(unsubscribePages({ config, weeklyMails: features.weeklyMails }))
     .use(oauthPages({ ...deps, ...features, bodies }))
+    .use(consolePages(deps))
     .use(discovery(deps.config, features.content))
     .use(mountWebsite(features.website, { ...deps, bodies, work: deps.requestWork }, options.website))
     .use(

@@ -32,8 +32,13 @@ export const CHANGES = [
   'person.erased',
   'person.merged',
   'recording.deleted',
+  'signal.judged',
   'folder.deleted',
   'coding_session.deleted',
+  'theme.updated',
+  'theme.merged',
+  'theme.split',
+  'theme_item.moved',
   'webhook.created',
   'webhook.updated',
   'webhook.deleted',
@@ -55,6 +60,8 @@ export const READS = [
   'coding_session.listed',
   'insight.read',
   'search.listed',
+  'theme.listed',
+  'theme.read',
   'audit.listed',
 ] as const
 

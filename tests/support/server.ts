@@ -104,7 +104,10 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     recorder: options.recorder ?? container.recorder,
   }
   const features = createFeatures(deps)
-  const app = createApp(deps, { website: options.website ?? {} }).listen({ hostname: '127.0.0.1', port: 0 })
+  const app = createApp(deps, { website: options.website ?? {}, features }).listen({
+    hostname: '127.0.0.1',
+    port: 0,
+  })
   const runtime = await startActors(deps, features, options.actors ?? false)
   const baseUrl = `http://127.0.0.1:${app.server?.port}`
   return {
