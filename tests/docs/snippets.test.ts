@@ -21,6 +21,7 @@ const COUNTS = {
   'docs/backup.md': { run: 0, notRun: 1 },
   'docs/coding-agents.md': { run: 5, notRun: 5 },
   'docs/counts.md': { run: 1, notRun: 0 },
+  'docs/digest.md': { run: 2, notRun: 0 },
   'docs/feedback.md': { run: 3, notRun: 0 },
   'docs/getting-started.md': { run: 8, notRun: 1 },
   'docs/ingest.md': { run: 3, notRun: 0 },
