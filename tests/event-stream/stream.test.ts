@@ -147,6 +147,11 @@ describe('access', () => {
       analyst: await follow({ userToken: analyst.userToken }),
       viewer: await follow({ userToken: viewer.userToken }),
     }
+    // Numbers of both organizations overlap.
+    await (await follow({ userToken: stranger.userToken })).close()
+    await server.database.sql`
+      update event_stream set last_seq = (select last_seq from event_stream where organization_id = ${tenant.organizationId})
+      where organization_id = ${stranger.organizationId}`
     const foreign = await follow({ userToken: stranger.userToken })
     const conversationAccess = { type: 'restricted' as const, userIds: [analyst.userId] }
     const restricted = await openAgent(server, { tenant, settings: { conversationAccess } })
@@ -177,11 +182,14 @@ describe('access', () => {
       viewer: [false, true],
     })
     const own = server.as({ apiKey: stranger.apiKey })
-    const { id } = await createRecord(own, await createSource(own))
-    await eventually(() => foreign.events.length > 0)
-    expect(foreign.events.map(({ data }) => data.feedbackRecordId)).toEqual([id])
+    const source = await createSource(own)
+    const ids: number[] = []
+    for (let n = 0; n < 5; n++) ids.push((await createRecord(own, source)).id)
+    await eventually(() => foreign.events.some(({ data }) => data.feedbackRecordId === ids.at(-1)))
+    expect(foreign.events.map(({ data }) => data.feedbackRecordId)).toEqual(ids)
+    await fence(...Object.values(clients))
     for (const { events } of Object.values(clients))
-      expect(events.every(({ data }) => data.feedbackRecordId !== id)).toBeTrue()
+      expect(events.some(({ data }) => ids.includes(data.feedbackRecordId))).toBeFalse()
   })
 
   test('a rule that changes holds from the next event on', async () => {
