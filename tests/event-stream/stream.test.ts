@@ -93,17 +93,16 @@ test('a signal that is hidden is not told; one that is shown later is', async ()
   const agent = await openAgent(server, { tenant })
   const { sessionId } = await agent.accept([userMessage(1), assistantMessage(2)])
   const { sql } = server.database
-  const insert = async (shown: boolean) => {
-    const [row] = await sql<{ id: string }[]>`
-      insert into agent_signal (id, organization_id, application_id, session_id, source, kind, external_event_id, sequence, revision,
-        occurred_at, shown)
-      values (gen_random_uuid(), ${tenant.organizationId}, ${agent.applicationId}, ${sessionId}, 'qualitative_inference', ${shown ? 'complaint' : 'confusion'},
-        'u1', 1, 1, now(), ${shown})
-      returning id`
-    return row?.id ?? ''
-  }
-  const hidden = await insert(false)
-  const shown = await insert(true)
+  // By one statement, as an analysis writes them.
+  const rows = await sql<{ id: string; shown: boolean }[]>`
+    insert into agent_signal (id, organization_id, application_id, session_id, source, kind, external_event_id, sequence, revision,
+      occurred_at, shown)
+    select gen_random_uuid(), ${tenant.organizationId}, ${agent.applicationId}, ${sessionId}, 'qualitative_inference', kind, 'u1', 1, 1,
+      now(), kind = 'complaint'
+    from unnest(array['complaint', 'confusion']) as kind
+    returning id, shown`
+  const shown = rows.find((row) => row.shown)?.id ?? ''
+  const hidden = rows.find((row) => !row.shown)?.id ?? ''
   await eventually(() => client.events.some(({ data }) => data.signalId === shown))
   expect(client.events.some(({ data }) => data.signalId === hidden)).toBeFalse()
   await sql`update agent_signal set shown = true where id = ${hidden}`
@@ -363,7 +362,7 @@ describe('costs', () => {
     await second.features.eventStream.stop()
     await client.ended
     expect(client.retryMs()).toBeWithin(500, 4_001)
-    expect(client.text()).toEndWith('\n\n')
+    expect(client.text()).toMatch(/retry: \d+\n\n$/)
     const refused = await second.as({ apiKey: tenant.apiKey }).get(STREAM)
     expect(refused).toMatchObject({ status: 503, body: { code: 'streams_full' } })
     await second.stop()
