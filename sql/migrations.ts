@@ -42,9 +42,12 @@ import searchDocument from './migrations/0048_search_document.sql' with { type: 
 import validatedFindings from './migrations/0054_validated_findings.sql' with { type: 'text' }
 import shownSignals from './migrations/0055_shown_signals.sql' with { type: 'text' }
 import signalChannels from './migrations/0057_signal_channels.sql' with { type: 'text' }
+import themes from './migrations/0058_themes.sql' with { type: 'text' }
+import themeFeed from './migrations/0059_theme_feed.sql' with { type: 'text' }
 import insightCounts from './migrations/0060_insight_counts.sql' with { type: 'text' }
 import eventStream from './migrations/0062_event_stream.sql' with { type: 'text' }
 import signalListIndexes from './migrations/0064_signal_list_indexes.sql' with { type: 'text' }
+import foundKind from './migrations/0065_found_kind.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -89,7 +92,10 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 54, name: 'validated_findings', source: validatedFindings },
   { number: 55, name: 'shown_signals', source: shownSignals },
   { number: 57, name: 'signal_channels', source: signalChannels },
+  { number: 58, name: 'themes', source: themes },
+  { number: 59, name: 'theme_feed', source: themeFeed },
   { number: 60, name: 'insight_counts', source: insightCounts },
   { number: 62, name: 'event_stream', source: eventStream },
   { number: 64, name: 'signal_list_indexes', source: signalListIndexes },
+  { number: 65, name: 'found_kind', source: foundKind },
 ]

@@ -2,16 +2,20 @@
 import type { MaintenanceTask } from './actors/types.ts'
 import { sessionPeopleChange } from './agents/sessions/people.ts'
 import type { Deps } from './container.ts'
+import { INSIGHT_CHANGES } from './findings/backfill.ts'
 import { COUNT_CHANGES } from './insight/counts/backfill.ts'
 import { type DataChange, runDataChange } from './platform/db/data-change.ts'
 import { participantTimeChange } from './recordings/participants.ts'
 import { SEARCH_CHANGES } from './search/backfill.ts'
+import { themesChange } from './themes/feed.ts'
 
 /** A feature exports its change from its store. A change stays here until every supported older version has run it. */
 const DATA_CHANGES: readonly DataChange[] = [
   sessionPeopleChange,
   participantTimeChange,
   ...SEARCH_CHANGES,
+  ...INSIGHT_CHANGES,
+  themesChange,
   ...COUNT_CHANGES,
 ]
 

@@ -8,6 +8,7 @@ import { CODING_SESSION_ERRORS } from './coding-sessions/errors.ts'
 import { CONTENT_ERRORS } from './content/errors.ts'
 import { EVENT_STREAM_ERRORS } from './event-stream/errors.ts'
 import { FEEDBACK_ERRORS } from './feedback/errors.ts'
+import { FINDING_ERRORS } from './findings/errors.ts'
 import { FOLDER_ERRORS } from './folders/errors.ts'
 import { IDENTITY_ERRORS } from './identity/errors.ts'
 import { INSIGHT_ERRORS } from './insight/errors.ts'
@@ -25,6 +26,7 @@ import {
 import { PROJECT_ERRORS } from './projects/errors.ts'
 import { RECORDING_ERRORS } from './recordings/errors.ts'
 import { SEARCH_ERRORS } from './search/errors.ts'
+import { THEME_ERRORS } from './themes/errors.ts'
 import { TRANSCRIPT_ERRORS } from './transcripts/errors.ts'
 import { UPLOAD_ERRORS } from './uploads/errors.ts'
 import { WEBHOOK_ERRORS } from './webhooks/errors.ts'
@@ -38,6 +40,7 @@ const DECLARED: DeclaredErrors = {
   content: CONTENT_ERRORS,
   eventStream: EVENT_STREAM_ERRORS,
   feedback: FEEDBACK_ERRORS,
+  findings: FINDING_ERRORS,
   folders: FOLDER_ERRORS,
   identity: IDENTITY_ERRORS,
   insight: INSIGHT_ERRORS,
@@ -49,6 +52,7 @@ const DECLARED: DeclaredErrors = {
   projects: PROJECT_ERRORS,
   recordings: RECORDING_ERRORS,
   search: SEARCH_ERRORS,
+  themes: THEME_ERRORS,
   transcripts: TRANSCRIPT_ERRORS,
   uploads: UPLOAD_ERRORS,
   webhooks: WEBHOOK_ERRORS,

@@ -17,6 +17,7 @@ import { sessionErasure } from './agents/sessions/erasure.ts'
 import { agentMaintenance } from './agents/sessions/maintenance.ts'
 import { movePeopleOfSessions } from './agents/sessions/people.ts'
 import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
+import { createAnalyzer } from './analyze/create.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
 import { auditMaintenance } from './audit/maintenance.ts'
@@ -39,6 +40,10 @@ import { createEventStream, type EventStream } from './event-stream/service.ts'
 import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, eraseRecordsOf, moveRecordsOf } from './feedback/service.ts'
 import { insightActor, insightAgainActor } from './findings/actor.ts'
+import { findingGateActor } from './findings/gate.ts'
+import { reanalysisMaintenance } from './findings/reanalysis.ts'
+import { verdictOperations } from './findings/verdict-routes.ts'
+import { createVerdicts } from './findings/verdicts.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import { createAuthenticate } from './http/auth.ts'
@@ -83,6 +88,10 @@ import { createSearch } from './search/service.ts'
 import { signInActor } from './sign-in/actor.ts'
 import { sessionOperations } from './sign-in/routes.ts'
 import { createSignIn, type SignIn, signInMaintenance } from './sign-in/service.ts'
+import { themesActor } from './themes/actor.ts'
+import { themeMaintenance } from './themes/feed.ts'
+import { themeOperations } from './themes/routes.ts'
+import { createThemes } from './themes/service.ts'
 import { transcriptionActor } from './transcribe/actor.ts'
 import { transcriptErasure } from './transcripts/erasure.ts'
 import { transcriptOperations } from './transcripts/routes.ts'
@@ -138,6 +147,11 @@ export function createFeatures(deps: Deps): Features {
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const conversations = createConversations({ ...deps, folders })
+  const verdicts = createVerdicts({
+    ...deps,
+    conversations,
+    analyzer: createAnalyzer(deps.config, deps.textWork),
+  })
   const search = createSearch({ ...deps, folders, conversations })
   const insight = createInsight({ ...deps, folders, conversations })
   const eventStream = createEventStream({ ...deps, folders, conversations })
@@ -163,6 +177,7 @@ export function createFeatures(deps: Deps): Features {
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(conversations),
+      ...verdictOperations(verdicts),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
       ...administrationOperations(deps, identity),
@@ -182,6 +197,7 @@ export function createFeatures(deps: Deps): Features {
       ...timelineOperations(timeline),
       ...insightOperations(insight),
       ...searchOperations(search),
+      ...themeOperations(createThemes({ ...deps, folders, conversations })),
       ...eventStreamOperations(eventStream, readmission(deps, identity)),
       ...webhookOperations(createWebhooks(deps)),
       ...projectOperations(projects),
@@ -198,8 +214,10 @@ export function createFeatures(deps: Deps): Features {
       analysisActor(deps),
       rereadingActor(deps),
       insightActor(deps),
+      findingGateActor(),
       insightAgainActor(deps),
       passageActor(deps),
+      themesActor(deps),
       recordingActor(deps),
       transcriptionActor(deps),
       meetingActor(deps),
@@ -226,11 +244,13 @@ export function createFeatures(deps: Deps): Features {
       ...auditMaintenance(deps),
       ...signInMaintenance(deps),
       ...agentMaintenance(deps),
+      ...reanalysisMaintenance(deps),
       ...countMaintenance(deps),
       ...mediaMaintenance(deps),
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
       ...webhookMaintenance(deps),
+      ...themeMaintenance(deps),
       ...eventStreamMaintenance(deps),
       ...toolsMaintenance(deps),
     ],

@@ -47,6 +47,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   recordings: ['recording', 'recording_folder', 'recording_participant'],
   search: ['search_configuration', 'search_passage'],
   'sign-in': ['sign_in_request'],
+  themes: ['theme', 'theme_change', 'theme_day', 'theme_item', 'theme_progress', 'theme_term'],
   transcripts: ['transcript_search', 'transcript_utterance'],
   uploads: ['upload', 'upload_garbage', 'upload_part'],
   webhooks: ['webhook', 'webhook_attempt', 'webhook_delivery', 'webhook_event', 'webhook_stream'],
@@ -61,6 +62,16 @@ interface Exception {
 }
 
 export const EXCEPTIONS: readonly Exception[] = [
+  ...['agent_session_person', 'agent_signal', 'feedback_record', 'person', 'recording'].map((table) => ({
+    table,
+    folder: 'themes',
+    reason: 'Items of themes are quotations of findings, with who said them, that the caller may see.',
+  })),
+  {
+    table: 'organization',
+    folder: 'themes',
+    reason: 'Themes of an organization that was deleted meanwhile are not made.',
+  },
   ...['feedback_record', 'person', 'recording', 'recording_participant', 'transcript_utterance'].map(
     (table) => ({
       table,
@@ -68,6 +79,16 @@ export const EXCEPTIONS: readonly Exception[] = [
       reason: 'What customers said on every channel is analysed.',
     }),
   ),
+  {
+    table: 'agent_session',
+    folder: 'findings',
+    reason: 'Sessions of the time before there was an analysis are entered for it.',
+  },
+  {
+    table: 'organization',
+    folder: 'findings',
+    reason: 'Organizations take turns in what another analyser has read.',
+  },
   {
     table: 'agent_signal',
     folder: 'findings',

@@ -32,8 +32,13 @@ export const CHANGES = [
   'person.erased',
   'person.merged',
   'recording.deleted',
+  'signal.judged',
   'folder.deleted',
   'coding_session.deleted',
+  'theme.updated',
+  'theme.merged',
+  'theme.split',
+  'theme_item.moved',
   'webhook.created',
   'webhook.updated',
   'webhook.deleted',
@@ -54,6 +59,8 @@ export const READS = [
   'coding_session.read',
   'coding_session.listed',
   'search.listed',
+  'theme.listed',
+  'theme.read',
   'audit.listed',
 ] as const
 

@@ -3,6 +3,7 @@ import { kindsOf } from '../actors/declaration.ts'
 import { analysisMessages, rereadingMessages } from './analysis.ts'
 import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
+import { findingGateMessages } from './finding-gate.ts'
 import { formMessages } from './form.ts'
 import { insightAgainMessages, insightMessages } from './insight.ts'
 import { meetingMessages } from './meeting.ts'
@@ -11,6 +12,7 @@ import { personMergeMessages } from './person-merge.ts'
 import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
 import { signInMessages } from './sign-in.ts'
+import { themesMessages } from './themes.ts'
 import { transcriptionMessages } from './transcription.ts'
 import {
   webhookDeliveryMessages,
@@ -24,6 +26,7 @@ export const ACTOR_KINDS = kindsOf([
   analysisMessages,
   rereadingMessages,
   insightMessages,
+  findingGateMessages,
   insightAgainMessages,
   recordingMessages,
   transcriptionMessages,
@@ -31,6 +34,7 @@ export const ACTOR_KINDS = kindsOf([
   formMessages,
   erasureMessages,
   passageMessages,
+  themesMessages,
   personMergeMessages,
   webhookMessages,
   webhookDeliveryMessages,

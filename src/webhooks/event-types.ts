@@ -118,6 +118,20 @@ const Upload = named(
   }),
 )
 
+const Theme = named(
+  'WebhookTheme',
+  Type.Object({
+    id: uuid('Id of the theme.'),
+    title: text('What its items have in common.'),
+    count: Type.Integer({ description: 'Items of the theme.' }),
+    pinned: Type.Boolean({ description: 'Whether the theme is pinned.' }),
+    hidden: Type.Boolean({ description: 'Whether the theme is hidden.' }),
+    mergedInto: orNull(uuid('Id of the theme that it became a part of.'), 'Null: it was not merged.'),
+    createdAt: at('When the theme was created'),
+    path: path('the theme'),
+  }),
+)
+
 const Ping = named('WebhookPing', Type.Object({ webhookId: uuid('Id of the webhook.') }))
 
 interface EventType {
@@ -151,11 +165,13 @@ export const EVENT_TYPES = {
   'upload.ready': { summary: 'The media of an upload can be played', data: Upload },
   'upload.failed': { summary: 'An upload failed', data: Upload },
   'upload.cancelled': { summary: 'An upload was cancelled', data: Upload },
+  'theme.created': { summary: 'A theme was created', data: Theme },
+  'theme.changed': {
+    summary: 'A theme got another title, was pinned, hidden or merged, or no longer is',
+    data: Theme,
+  },
   ping: { summary: 'A test that was asked for', data: Ping },
 } as const satisfies Readonly<Record<string, EventType>>
-
-/** Types that may be subscribed to already and that nothing sends yet: there are no themes. */
-export const RESERVED_TYPES = ['theme.created', 'theme.changed'] as const
 
 export const ALL_TYPES = '*'
 
@@ -163,5 +179,4 @@ export const ALL_TYPES = '*'
 export const SUBSCRIBABLE = [
   ALL_TYPES,
   ...(Object.keys(EVENT_TYPES) as (keyof typeof EVENT_TYPES)[]).filter((type) => type !== 'ping'),
-  ...RESERVED_TYPES,
 ] as const

@@ -14,7 +14,7 @@ import {
   updatedAt,
   uuid,
 } from '../platform/validation/schema.ts'
-import { EVENT_TYPES, RESERVED_TYPES, SUBSCRIBABLE } from './event-types.ts'
+import { EVENT_TYPES, SUBSCRIBABLE } from './event-types.ts'
 
 /** Of one organization. */
 export const MAX_WEBHOOKS = 50
@@ -34,7 +34,7 @@ const url = text(
 const types = Type.Array(oneOf(SUBSCRIBABLE), {
   minItems: 1,
   maxItems: SUBSCRIBABLE.length,
-  description: `Types of events, or \`["*"]\` for all. Repeated ones count once. Reserved, not sent yet: ${RESERVED_TYPES.map((type) => `\`${type}\``).join(', ')}.`,
+  description: 'Types of events, or `["*"]` for all. Repeated ones count once.',
 })
 const description = optionalOrNull(
   text('A note for people.', { maxLength: MAX_DESCRIPTION }),

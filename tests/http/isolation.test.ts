@@ -7,6 +7,7 @@ import type { Operation } from '../../src/http/operation.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
 import { createCodingSession, createSessionUpload } from '../support/coding-sessions.ts'
+import { insertTheme } from '../support/insert-theme.ts'
 import { insertEndedJoin } from '../support/meetings.ts'
 import { createField, createSource } from '../support/metadata.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from '../support/recordings.ts'
@@ -57,6 +58,8 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   codingSessionId: 'coding_session_not_found',
   codingUploadId: 'coding_session_upload_not_found',
   webhookId: 'webhook_not_found',
+  themeId: 'theme_not_found',
+  itemId: 'theme_item_not_found',
 }
 
 /** As the example of its operation, of which a second one is the same upload. */
@@ -78,7 +81,10 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
   const { applicationId, secretId } = await server.createApplication(organizationId, { agentKey: 'a' })
   const sessionId = await insertSession(sql, organizationId, applicationId)
   await insertEvent(sql, organizationId, sessionId, 1)
-  const signalId = await insertSignal(sql, { organizationId, applicationId, sessionId })
+  const finding = { source: 'qualitative_inference', kind: 'complaint', tier: 'sure' }
+  const analyzer = { analyzer_name: 'builtin', analyzer_version: '1' }
+  const signal = { ...finding, ...analyzer, comment: 'It is bad.' }
+  const signalId = await insertSignal(sql, { organizationId, applicationId, sessionId }, signal)
   const sourceId = await createSource(key)
   const fieldId = await createField(key, sourceId)
   const folderId = await createFolder(key)
@@ -101,6 +107,7 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
     memberId,
     tokenId,
     userSessionId,
+    ...(await insertTheme(sql, organizationId)),
     ...(await webhookObjects(key)),
     ...(await administrationObjects(key, organizationId)),
   }
@@ -184,6 +191,9 @@ function send(caller: Credential, operation: Operation, path: string): Promise<A
   const named: Readonly<Record<string, unknown>> = {
     associateSession: { sessionId: foreign.codingSessionId },
     mergePeople: { personId: foreign.otherPersonId },
+    mergeThemes: { themeId: foreign.otherThemeId },
+    splitTheme: { itemIds: [Number(foreign.itemId), Number(foreign.otherItemId)] },
+    moveThemeItem: { themeId: foreign.themeId },
   }
   const body = JSON.stringify(named[operation.id] ?? operation.example)
   return client.send(operation.method, path, { body, headers: { 'content-type': 'application/json' } })

@@ -4,10 +4,11 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
-import { EVENT_TYPES, RESERVED_TYPES } from '../../src/webhooks/event-types.ts'
+import { EVENT_TYPES } from '../../src/webhooks/event-types.ts'
 import { type Agent, assistantMessage, feedbackOn, openAgent, userMessage } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { createSource, field, recordsOf } from '../support/feedback.ts'
+import { insertTheme } from '../support/insert-theme.ts'
 import { startRawOrigin, wav } from '../support/media.ts'
 import { createRecording, RECORDINGS, utterance } from '../support/recordings.ts'
 import type { Client, TestTenant } from '../support/server.ts'
@@ -254,11 +255,27 @@ describe('recordings and uploads', () => {
   })
 })
 
+describe('themes', () => {
+  test('that are created, renamed or merged', async () => {
+    const { client, organizationId } = await subscriber()
+    const { themeId, otherThemeId } = await insertTheme(server.database.sql, organizationId)
+    const { data } = await event(organizationId, 'theme.created')
+    const path = `/v3/rest/themes/${data.id}`
+    expect([themeId, otherThemeId]).toContain(String(data.id))
+    expect(data).toMatchObject({ title: 'export', count: 2, mergedInto: null, path })
+    await client.patch(`/v3/rest/themes/${themeId}`, { title: 'Exports' })
+    expect((await event(organizationId, 'theme.changed')).data).toMatchObject({
+      id: themeId,
+      title: 'Exports',
+    })
+  })
+})
+
 describe('what is written', () => {
   test('is nothing for an organization without a webhook, or without one for the type', async () => {
     const tenant = await server.createTenant()
     const client = server.as({ apiKey: tenant.apiKey })
-    const other = await subscriber({ types: ['upload.ready', ...RESERVED_TYPES] })
+    const other = await subscriber({ types: ['upload.ready', 'theme.created', 'theme.changed'] })
     await createRecording(client)
     await createRecording(other.client)
     expect(await typesOf(tenant.organizationId)).toEqual([])

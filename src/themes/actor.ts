@@ -1,0 +1,121 @@
+/**
+ * The actor that keeps the themes of an organization. All its turns lock the organization's themes before they write, and so do the requests of
+ * people, so that an item, the centroid, the counts and the words of its theme always change together.
+ */
+import { defineActor } from '../actors/declaration.ts'
+import type { ActorDefinition, LongTurn, NewMessage } from '../actors/types.ts'
+import type { Deps } from '../container.ts'
+import { themesMessages } from '../messages/themes.ts'
+import { choose, embed, MAX_ASSIGNED, readWork, saveAssigned } from './assign.ts'
+import { deleteChanges, readChanges } from './changes.store.ts'
+import { forget } from './forget.ts'
+import { readFrequencies } from './frequencies.ts'
+import { link, planLinks, saveLinks } from './link.ts'
+import type { Touched } from './membership.ts'
+import { moveMerged, moveSplit } from './moves.ts'
+import { retitle } from './retitle.ts'
+import { readThemes } from './themes.store.ts'
+import { needsTitle } from './title.rules.ts'
+
+type ThemeDeps = Pick<Deps, 'config' | 'newId' | 'textWork'>
+
+/** Items after which the pool is linked. */
+export const LINK_AFTER = 100
+const MAX_ATTEMPTS = 10
+
+export function themesActor(deps: ThemeDeps): ActorDefinition {
+  return defineActor(themesMessages, {
+    maxAttempts: MAX_ATTEMPTS,
+    giveUp: {
+      // Only the first change is left in the turn by then (`readWork`). Without it the next ones go on.
+      async assign({ id }, tx) {
+        const changes = await readChanges(tx, id, false, 1)
+        await deleteChanges(
+          tx,
+          id,
+          changes.map((one) => one.id),
+        )
+        return 'handled'
+      },
+    },
+    handlers: {
+      assign: (turn) => assign(deps, turn),
+      async forget(turn) {
+        const { id } = turn.message
+        await turn.finish(async (tx, send) => {
+          const { touched, hasMore } = await forget(tx, id)
+          if (hasMore) await send([toThemes(id, 'forget')])
+          await sendRetitles(id, touched, send, true)
+        })
+      },
+      async link(turn) {
+        const { id } = turn.message
+        const plan = await link(await turn.read((tx) => planLinks(tx, id)))
+        await turn.finish(async (tx, send) => {
+          const { touched, created, merged } = await saveLinks(tx, id, deps.newId, plan)
+          for (const themeId of merged) await send([mergeMessage(id, themeId)])
+          // Words gave a title already.
+          const titled = deps.config.analyze === null ? [] : touched.filter((one) => created.includes(one.id))
+          await sendRetitles(id, titled, send, true)
+        })
+      },
+      async merge(turn) {
+        const { id, payload } = turn.message
+        await turn.finish(async (tx, send) => {
+          const { touched, hasMore } = await moveMerged(tx, id, payload.themeId)
+          if (hasMore) await send([mergeMessage(id, payload.themeId)])
+          else await sendRetitles(id, touched, send)
+        })
+      },
+      async split(turn) {
+        const { id, payload } = turn.message
+        await turn.finish(async (tx, send) => {
+          const { next } = await moveSplit(tx, id, payload)
+          if (next !== null) await send([themesMessages.message(id, 'split', { payload: next })])
+          else
+            for (const themeId of [payload.themeId, payload.newThemeId])
+              await send([retitleMessage(id, themeId)])
+        })
+      },
+      retitle: (turn) => retitle(turn, deps.config.analyze, turn.message.payload.themeId),
+    },
+  })
+}
+
+async function assign({ textWork }: ThemeDeps, turn: LongTurn): Promise<void> {
+  const { id, attempts } = turn.message
+  const read = await turn.read(async (tx) => {
+    const work = await readWork(tx, id, Math.max(1, MAX_ASSIGNED >> attempts))
+    if (work.add.length === 0) return { work, themes: [], frequencies: null }
+    return { work, themes: await readThemes(tx, id), frequencies: await readFrequencies(tx, id) }
+  })
+  const vectors = await embed(textWork, read.work.add, turn.signal, id)
+  const assigned =
+    read.frequencies === null ? [] : await choose(read.themes, read.frequencies, read.work.add, vectors)
+  await turn.finish(async (tx, send) => {
+    const { touched, hasMore, unlinked } = await saveAssigned(tx, id, read.work, assigned)
+    await sendRetitles(id, touched, send)
+    if (unlinked >= LINK_AFTER) await send([toThemes(id, 'link')])
+    if (hasMore) await send([toThemes(id, 'assign')])
+  })
+}
+
+/** A message of a type that has no payload. */
+export const toThemes = (organizationId: string, type: 'assign' | 'forget' | 'link'): NewMessage =>
+  themesMessages.message(organizationId, type, { organizationId })
+
+export const mergeMessage = (organizationId: string, themeId: string): NewMessage =>
+  themesMessages.message(organizationId, 'merge', { organizationId, payload: { themeId } })
+
+const retitleMessage = (organizationId: string, themeId: string): NewMessage =>
+  themesMessages.message(organizationId, 'retitle', { organizationId, payload: { themeId } })
+
+async function sendRetitles(
+  organizationId: string,
+  touched: readonly Touched[],
+  send: (messages: readonly NewMessage[]) => Promise<void>,
+  all = false,
+): Promise<void> {
+  for (const { id, count, titledCount } of touched)
+    if (all || needsTitle(count, titledCount)) await send([retitleMessage(organizationId, id)])
+}

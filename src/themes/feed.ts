@@ -1,0 +1,52 @@
+/** Wakes the actors of organizations with changed findings. Nothing happens while findings are written but a row in a queue. */
+import { send } from '../actors/mailbox.ts'
+import type { MaintenanceTask, NewMessage } from '../actors/types.ts'
+import type { Deps } from '../container.ts'
+import type { DataChange } from '../platform/db/data-change.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { toThemes } from './actor.ts'
+import { enqueueFindings, waitingOrganizations } from './changes.store.ts'
+import { unlinkedOrganizations } from './themes.store.ts'
+
+const EVERY_SECONDS = 10
+/** Organizations that are woken at a time. */
+const ORGANIZATIONS = 500
+/** Few new items without a theme are compared after this time. */
+const LINK_SECONDS = 600
+
+export function themeMaintenance({
+  sql,
+  notifier,
+}: Pick<Deps, 'sql' | 'notifier'>): readonly MaintenanceTask[] {
+  return [
+    { name: 'themes', everySeconds: EVERY_SECONDS, run: () => wakeThemes({ sql, notifier }, LINK_SECONDS) },
+  ]
+}
+
+/** Sends the messages that are due. One that waits already is not sent again. */
+export async function wakeThemes(
+  { sql, notifier }: Pick<Deps, 'sql' | 'notifier'>,
+  linkSeconds: number,
+): Promise<void> {
+  const waiting = await waitingOrganizations(sql, ORGANIZATIONS)
+  const unlinked = await unlinkedOrganizations(sql, linkSeconds, ORGANIZATIONS)
+  const wanted: readonly (readonly NewMessage[])[] = [
+    waiting.filter(({ gone }) => gone).map(({ organizationId }) => toThemes(organizationId, 'forget')),
+    waiting.filter(({ gone }) => !gone).map(({ organizationId }) => toThemes(organizationId, 'assign')),
+    unlinked.map(({ organizationId }) => toThemes(organizationId, 'link')),
+  ]
+  for (const messages of wanted) {
+    // A message that was left out by mistake is sent the next time, because its work is still there.
+    const waits = messages.map((message) => ({ ...message, unlessWaiting: true }))
+    notifier.notify(await transaction(sql, (tx) => send(tx, waits)))
+  }
+}
+
+/** Puts findings into the queue that were there before themes. */
+export const themesChange: DataChange = {
+  name: 'themes_of_findings',
+  table: 'agent_signal',
+  key: 'id',
+  rowsPerStep: 500,
+  change: (tx, keys) => enqueueFindings(tx, keys),
+}

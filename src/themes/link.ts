@@ -1,0 +1,219 @@
+/**
+ * Makes themes of items that no theme took: groups by average linkage with at least three subjects. Joins themes that have grown alike, except
+ * those that a person changed.
+ */
+import { setImmediate as pause } from 'node:timers/promises'
+import type { Query, Tx } from '../platform/db/pool.ts'
+import type { NewId } from '../platform/ids.ts'
+import { readFrequencies } from './frequencies.ts'
+import { type ItemRow, readItems, readMembers, readPool, readQuotations } from './items.store.ts'
+import { linkage } from './linkage.rules.ts'
+import { NOTHING, totalsAfter } from './members.rules.ts'
+import { memberOf, moveItems, type Touched } from './membership.ts'
+import { type Frequencies, nearness, type Point, pointOfItem, pointOfTheme } from './nearness.rules.ts'
+import * as store from './themes.store.ts'
+import { MIN_SUBJECTS, titleOf } from './title.rules.ts'
+import { emptySum, sumBytes, sumOf, vectorOf } from './vector.rules.ts'
+
+/** Newest items of the pool that are compared: the work grows with the square. */
+const POOL = 2_000
+/** Groups nearer than this are joined to one theme. */
+export const CUT = 0.4
+/** Themes nearer than this are merged. */
+export const MERGE = 0.4
+/** Themes of an organization. */
+export const MAX_THEMES = 1_000
+/** Members of a theme that may be given up for a new one. */
+const SMALL = 20
+const KEPT_TERMS = 20_000
+
+/** What a turn of `link` will do. */
+export interface Plan {
+  /** Items of the pool, by the theme they make or join. */
+  readonly groups: readonly Group[]
+  /** Pairs of themes: the first keeps its id. */
+  readonly merges: readonly (readonly [kept: string, merged: string])[]
+  readonly frequencies: Frequencies
+}
+interface Group {
+  /** Null: a new theme. */
+  readonly themeId: string | null
+  readonly itemIds: readonly number[]
+}
+
+interface Known {
+  readonly id: string
+  readonly point: Point
+  readonly isKept: boolean
+  readonly isUsed: boolean
+}
+
+export async function planLinks(tx: Query, organizationId: string) {
+  const frequencies = await readFrequencies(tx, organizationId)
+  const pool = await readPool(tx, organizationId, POOL)
+  const themes = await store.readThemes(tx, organizationId)
+  return { frequencies, pool, themes }
+}
+
+/** Compares. It takes a while, so it pauses after a few milliseconds each time. */
+export async function link({
+  frequencies,
+  pool,
+  themes,
+}: Awaited<ReturnType<typeof planLinks>>): Promise<Plan> {
+  const points = pool.map(({ vector, terms }) => pointOfItem(vectorOf(vector), terms, frequencies))
+  const numbers = await inSlices(linkage(points, CUT))
+  const groups = [...Map.groupBy(pool, (_, index) => numbers[index]).values()].filter(
+    (items) => new Set(items.map(({ channel, subjectId }) => `${channel} ${subjectId}`)).size >= MIN_SUBJECTS,
+  )
+  const known: Known[] = themes.map((theme) => ({
+    ...theme,
+    point: pointOfTheme(sumOf(theme.centroid), theme.terms, theme.weight, frequencies),
+  }))
+  const planned: Group[] = []
+  for (const items of groups) {
+    await pause()
+    const totals = totalsAfter(
+      NOTHING,
+      items.map((item) => ({ member: memberOf(item), times: 1 as const })),
+    )
+    const point = pointOfTheme(totals.sum, totals.terms, totals.weight, frequencies)
+    planned.push({ themeId: nearestTheme(point, known), itemIds: items.map(({ id }) => id) })
+  }
+  return { groups: planned, merges: await alike(known), frequencies }
+}
+
+function nearestTheme(point: Point, themes: readonly Known[]): string | null {
+  let best: string | null = null
+  let score = MERGE
+  for (const theme of themes) {
+    const value = nearness(point, theme.point)
+    if (value > score) {
+      best = theme.id
+      score = value
+    }
+  }
+  return best
+}
+
+/** Pairs of themes that are alike, the nearest first; each theme in one pair at most. The older one, whose id is smaller, stays. */
+async function alike(themes: readonly Known[]): Promise<Plan['merges']> {
+  const free = themes.filter(({ isKept }) => !isKept)
+  const pairs: { readonly a: Known; readonly b: Known; readonly score: number }[] = []
+  for (const a of free.filter(({ isUsed }) => isUsed)) {
+    await pause()
+    for (const b of free) {
+      if (a === b) continue
+      const score = nearness(a.point, b.point)
+      if (score > MERGE) pairs.push({ a, b, score })
+    }
+  }
+  pairs.sort((one, other) => other.score - one.score)
+  const taken = new Set<string>()
+  return pairs.flatMap(({ a, b }): [string, string][] => {
+    if (taken.has(a.id) || taken.has(b.id)) return []
+    taken.add(a.id).add(b.id)
+    return [a.id < b.id ? [a.id, b.id] : [b.id, a.id]]
+  })
+}
+
+const SLICE_MS = 4
+
+/** Runs a long computation so that other work of the thread goes on. */
+async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
+  let started = performance.now()
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+    if (performance.now() - started < SLICE_MS) continue
+    await pause()
+    started = performance.now()
+  }
+}
+
+export interface Linked {
+  readonly touched: readonly Touched[]
+  readonly created: readonly string[]
+  readonly merged: readonly string[]
+}
+
+/** Writes the plan, as far as people have not changed what it is about. */
+export async function saveLinks(tx: Tx, organizationId: string, newId: NewId, plan: Plan): Promise<Linked> {
+  if ((await store.lockProgress(tx, organizationId)) === null) return { touched: [], created: [], merged: [] }
+  const present = await store.readThemes(tx, organizationId)
+  const free = await makeRoom(tx, organizationId, present.length, plan)
+  const ids = plan.groups.flatMap(({ itemIds }) => itemIds)
+  const items = new Map(
+    (await readItems(tx, organizationId, ids))
+      .filter(({ themeId, locked }) => themeId === null && !locked)
+      .map((item) => [item.id, item]),
+  )
+  const isPresent = new Set(present.map(({ id }) => id))
+  const touched: Touched[] = []
+  const created: string[] = []
+  for (const { themeId, itemIds } of plan.groups) {
+    const members = itemIds.flatMap((id) => items.get(id) ?? [])
+    const existing = themeId !== null && isPresent.has(themeId) ? themeId : null
+    if (existing === null && (members.length < MIN_SUBJECTS || created.length >= free)) continue
+    const id = existing ?? (await createTheme(tx, organizationId, newId(), members, plan.frequencies))
+    if (existing === null) created.push(id)
+    touched.push(
+      ...(await moveItems(tx, organizationId, members, () => ({ themeId: id, score: null, locked: false }))),
+    )
+  }
+  const merged = await mergeAlike(tx, organizationId, plan.merges)
+  await store.pruneTerms(tx, organizationId, KEPT_TERMS)
+  await store.markLinked(tx, organizationId)
+  return { touched, created, merged }
+}
+
+async function createTheme(
+  tx: Tx,
+  organizationId: string,
+  id: string,
+  members: readonly ItemRow[],
+  frequencies: Frequencies,
+): Promise<string> {
+  const quotations = await readQuotations(
+    tx,
+    organizationId,
+    members.map((one) => one.id),
+  )
+  const title = titleOf(quotations, frequencies)
+  await store.insertThemes(
+    tx,
+    organizationId,
+    [{ id, title, titleBy: 'terms' as const, titledCount: members.length }],
+    sumBytes(emptySum()),
+  )
+  return id
+}
+
+/** Returns the members of small themes that are not used to the pool. @returns how many themes may be created */
+async function makeRoom(tx: Tx, organizationId: string, count: number, plan: Plan): Promise<number> {
+  const wanted = plan.groups.filter(({ themeId }) => themeId === null).length
+  const missing = count + wanted - MAX_THEMES
+  if (missing <= 0) return wanted
+  const dropped = await store.leastUsed(tx, organizationId, SMALL, missing)
+  for (const { id } of dropped) {
+    const members = await readMembers(tx, organizationId, id, SMALL)
+    await moveItems(tx, organizationId, members, () => ({ themeId: null, score: null, locked: false }))
+  }
+  return wanted - missing + dropped.length
+}
+
+async function mergeAlike(
+  tx: Tx,
+  organizationId: string,
+  merges: Plan['merges'],
+): Promise<readonly string[]> {
+  if (merges.length === 0) return []
+  const themes = await store.lockThemes(tx, organizationId, merges.flat())
+  const kept = await store.keptThemes(tx, organizationId, merges.flat())
+  const isFree = (id: string) => themes.some((one) => one.id === id && !one.isKept) && kept.get(id) === id
+  const merged: string[] = []
+  for (const [into, id] of merges)
+    if (isFree(into) && isFree(id))
+      merged.push(...(await store.mergeThemes(tx, organizationId, id, into)).map((one) => one.id))
+  return merged
+}

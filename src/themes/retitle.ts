@@ -1,0 +1,34 @@
+/** Gives a theme another title: of a model server, if one is configured, else of words. A title of a person stays. */
+import type { LongTurn } from '../actors/types.ts'
+import type { Config } from '../config.ts'
+import { readFrequencies } from './frequencies.ts'
+import { quotationsOfTheme } from './items.store.ts'
+import { findTitle, lockProgress, otherTitles, saveTitle } from './themes.store.ts'
+import { titleOf } from './title.rules.ts'
+import { askTitle } from './title-model.ts'
+
+/** Newest quotations that a title is made of. */
+const QUOTATIONS = 200
+const OTHERS = 20
+
+export async function retitle(turn: LongTurn, analyze: Config['analyze'], themeId: string): Promise<void> {
+  const organizationId = turn.message.id
+  const read = await turn.read(async (tx) => ({
+    theme: await findTitle(tx, organizationId, themeId),
+    quotations: await quotationsOfTheme(tx, organizationId, themeId, QUOTATIONS),
+    others: (await otherTitles(tx, organizationId, themeId, OTHERS)).map(({ title }) => title),
+    frequencies: await readFrequencies(tx, organizationId),
+  }))
+  const { theme, quotations } = read
+  if (theme === null || theme.titleBy === 'person' || theme.mergedInto !== null || quotations.length === 0) {
+    await turn.finish(async () => {})
+    return
+  }
+  const nearestFirst = quotations.toSorted((a, b) => (b.score ?? 1) - (a.score ?? 1))
+  const asked = analyze === null ? null : await askTitle(analyze, nearestFirst, read.others, turn.signal)
+  const title = asked ?? titleOf(quotations, read.frequencies)
+  await turn.finish(async (tx) => {
+    await lockProgress(tx, organizationId)
+    await saveTitle(tx, organizationId, themeId, { title, titleBy: asked === null ? 'terms' : 'model' })
+  })
+}
