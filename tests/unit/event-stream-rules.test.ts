@@ -21,9 +21,7 @@ describe('a stream begins', () => {
   })
 
   test('property: with reset for any text that is no id', () => {
-    fc.assert(
-      fc.property(fc.string({ minLength: 1 }), (text) => startOf(state, text).start === 'reset'),
-    )
+    fc.assert(fc.property(fc.string({ minLength: 1 }), (text) => startOf(state, text).start === 'reset'))
   })
 })
 
