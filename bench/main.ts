@@ -1,5 +1,6 @@
 /** `bun run bench [name …]`: runs the named benchmarks; all by default. */
 import { benchActors } from './actors.ts'
+import { benchCounts } from './counts.ts'
 import { benchHttp } from './http.ts'
 import { benchIngest } from './ingest.ts'
 import { benchReads } from './reads.ts'
@@ -19,6 +20,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
     await benchReads()
   },
   reads: benchReads,
+  counts: benchCounts,
   ingest: benchIngest,
   async recordings() {
     await benchTranscripts()

@@ -1,6 +1,6 @@
 /**
  * `bun run build`: builds one executable, `dist/earshot`, for this platform. It contains the command line with the service,
- * the entries of its threads, SQL, Swagger UI and the PostgreSQL programs.
+ * the entries of its threads, SQL, Swagger UI, the console and the PostgreSQL programs.
  *
  * The executable reads no other file of the source tree at run time. This script imports built-in modules only.
  */
@@ -22,12 +22,12 @@ export async function build(outfile = join(ROOT, 'dist', 'earshot')): Promise<st
   const work = `${outfile}.build-${process.pid}`
   mkdirSync(work, { recursive: true })
   try {
-    const archive = await packPostgres(work)
+    const archives = [await packPostgres(work), await packConsole(work)]
     const threads = ['workers/actor.worker.ts', 'workers/request.worker.ts'].map((path) => join(ROOT, path))
     const result = await Bun.build({
       // Entries keep their path from the root, by which the service finds its threads.
       root: ROOT,
-      entrypoints: [join(ROOT, 'src/cli.ts'), ...threads, archive],
+      entrypoints: [join(ROOT, 'src/cli.ts'), ...threads, ...archives],
       target: 'bun',
       // The HTTP library reads some names of functions and classes.
       minify: { whitespace: true, syntax: true, identifiers: false },
@@ -60,6 +60,17 @@ async function packPostgres(folder: string): Promise<string> {
   if (!tar.success) throw new Error(`tar: ${tar.stderr}`)
   const archive = join(folder, `postgres-${version}.tar.zst`)
   await Bun.write(archive, await Bun.zstdCompress(tar.stdout, { level: COMPRESSION_LEVEL }))
+  return archive
+}
+
+/** The bundled console as one file. */
+async function packConsole(folder: string): Promise<string> {
+  const [{ bundleConsole }, { ARCHIVE }] = await Promise.all([
+    import('../src/console/bundle.ts'),
+    import('../src/console/files.ts'),
+  ])
+  const archive = join(folder, ARCHIVE)
+  await Bun.write(archive, await Bun.zstdCompress(JSON.stringify(await bundleConsole())))
   return archive
 }
 

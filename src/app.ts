@@ -1,4 +1,6 @@
 /** Mounts the parts of the HTTP interface in a fixed order. No logic. */
+
+import { consolePages } from './console/web.ts'
 import type { Deps } from './container.ts'
 import { discovery } from './discovery/routes.ts'
 import { createFeatures, type Features } from './features.ts'
@@ -18,6 +20,7 @@ import { oauthPages } from './sign-in/oauth/web.ts'
 import { signInPages } from './sign-in/web.ts'
 import { uploadEndpoint } from './uploads/http/endpoint.ts'
 import { EVENT_TYPES } from './webhooks/event-types.ts'
+import { unsubscribePages } from './weekly-mail/web.ts'
 
 /** The whole HTTP interface. It does not listen yet. */
 export function createApp(
@@ -40,7 +43,9 @@ export function createApp(
     .use(protectedResourceMetadata(config))
     .use(toolEndpoint({ ...deps, ...features, bodies }))
     .use(signInPages({ ...deps, ...features, bodies }))
+    .use(unsubscribePages({ config, weeklyMails: features.weeklyMails }))
     .use(oauthPages({ ...deps, ...features, bodies }))
+    .use(consolePages(deps))
     .use(discovery(deps.config, features.content))
     .use(mountWebsite(features.website, { ...deps, bodies, work: deps.requestWork }, options.website))
     .use(

@@ -2,6 +2,7 @@
 import type { MaintenanceTask } from './actors/types.ts'
 import { sessionPeopleChange } from './agents/sessions/people.ts'
 import type { Deps } from './container.ts'
+import { INSIGHT_CHANGES } from './findings/backfill.ts'
 import { COUNT_CHANGES } from './insight/counts/backfill.ts'
 import { type DataChange, runDataChange } from './platform/db/data-change.ts'
 import { participantTimeChange } from './recordings/participants.ts'
@@ -13,6 +14,7 @@ const DATA_CHANGES: readonly DataChange[] = [
   sessionPeopleChange,
   participantTimeChange,
   ...SEARCH_CHANGES,
+  ...INSIGHT_CHANGES,
   themesChange,
   ...COUNT_CHANGES,
 ]

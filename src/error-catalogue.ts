@@ -8,6 +8,7 @@ import { CODING_SESSION_ERRORS } from './coding-sessions/errors.ts'
 import { CONTENT_ERRORS } from './content/errors.ts'
 import { EVENT_STREAM_ERRORS } from './event-stream/errors.ts'
 import { FEEDBACK_ERRORS } from './feedback/errors.ts'
+import { FINDING_ERRORS } from './findings/errors.ts'
 import { FOLDER_ERRORS } from './folders/errors.ts'
 import { IDENTITY_ERRORS } from './identity/errors.ts'
 import { INSIGHT_ERRORS } from './insight/errors.ts'
@@ -39,6 +40,7 @@ const DECLARED: DeclaredErrors = {
   content: CONTENT_ERRORS,
   eventStream: EVENT_STREAM_ERRORS,
   feedback: FEEDBACK_ERRORS,
+  findings: FINDING_ERRORS,
   folders: FOLDER_ERRORS,
   identity: IDENTITY_ERRORS,
   insight: INSIGHT_ERRORS,

@@ -17,6 +17,7 @@ import { sessionErasure } from './agents/sessions/erasure.ts'
 import { agentMaintenance } from './agents/sessions/maintenance.ts'
 import { movePeopleOfSessions } from './agents/sessions/people.ts'
 import { createWarmUp, type WarmUp } from './agents/warm-up.ts'
+import { createAnalyzer } from './analyze/create.ts'
 import { assistantOperations } from './assistant/routes.ts'
 import { createAssistant } from './assistant/service.ts'
 import { auditMaintenance } from './audit/maintenance.ts'
@@ -39,6 +40,10 @@ import { createEventStream, type EventStream } from './event-stream/service.ts'
 import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, eraseRecordsOf, moveRecordsOf } from './feedback/service.ts'
 import { insightActor, insightAgainActor } from './findings/actor.ts'
+import { findingGateActor } from './findings/gate.ts'
+import { reanalysisMaintenance } from './findings/reanalysis.ts'
+import { verdictOperations } from './findings/verdict-routes.ts'
+import { createVerdicts } from './findings/verdicts.ts'
 import { folderOperations } from './folders/routes.ts'
 import { createFolders, type Folders } from './folders/service.ts'
 import { createAuthenticate } from './http/auth.ts'
@@ -104,10 +109,14 @@ import { createWebhooks } from './webhooks/service.ts'
 import { formActor } from './website/actor.ts'
 import { formOperations } from './website/routes.ts'
 import { createWebsite } from './website/service.ts'
+import { weeklyMailActor } from './weekly-mail/actor.ts'
+import { selfOperations } from './weekly-mail/routes.ts'
+import { createWeeklyMails, type WeeklyMails, weeklyMailMaintenance } from './weekly-mail/service.ts'
 
 export interface Features {
   readonly identity: Identity
   readonly signIn: SignIn
+  readonly weeklyMails: WeeklyMails
   readonly applications: Applications
   readonly metadata: Metadata
   readonly folders: Folders
@@ -142,9 +151,16 @@ export function createFeatures(deps: Deps): Features {
   const projects = createProjects({ ...deps, codingSessions })
   const recordings = createRecordings({ ...deps, folders, metadata, people: createPeople(deps) })
   const conversations = createConversations({ ...deps, folders })
+  const verdicts = createVerdicts({
+    ...deps,
+    conversations,
+    analyzer: createAnalyzer(deps.config, deps.textWork),
+  })
   const search = createSearch({ ...deps, folders, conversations })
   const insight = createInsight({ ...deps, folders, conversations })
   const eventStream = createEventStream({ ...deps, folders, conversations })
+  const members = createMembers({ ...deps, identity, privateContent: folders.privateContent })
+  const weeklyMails = createWeeklyMails(deps)
   const movers = [moveRecordsOf, moveParticipationsOf, ...movePeopleOfSessions]
   const directory = createDirectory({
     ...deps,
@@ -156,6 +172,7 @@ export function createFeatures(deps: Deps): Features {
   return {
     identity,
     signIn: createSignIn(deps),
+    weeklyMails,
     applications,
     metadata,
     folders,
@@ -167,6 +184,7 @@ export function createFeatures(deps: Deps): Features {
     operations: [
       ...ingestOperations(createIngest(deps, applications)),
       ...conversationOperations(conversations),
+      ...verdictOperations(verdicts),
       ...applicationOperations(applications),
       ...organizationOperations(identity),
       ...administrationOperations(deps, identity),
@@ -174,10 +192,8 @@ export function createFeatures(deps: Deps): Features {
       ...sessionOperations(identity, deps.config),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
-      ...memberOperations(
-        createMembers({ ...deps, identity, privateContent: folders.privateContent }),
-        identity,
-      ),
+      ...selfOperations(members, weeklyMails),
+      ...memberOperations(members, identity),
       ...recordingOperations(recordings, playback),
       ...meetingOperations(createMeetings({ ...deps, folders, recordings, identity })),
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
@@ -203,6 +219,7 @@ export function createFeatures(deps: Deps): Features {
       analysisActor(deps),
       rereadingActor(deps),
       insightActor(deps),
+      findingGateActor(),
       insightAgainActor(deps),
       passageActor(deps),
       themesActor(deps),
@@ -213,6 +230,7 @@ export function createFeatures(deps: Deps): Features {
       codingSessionActor({ ...deps, ...reading }),
       ...webhookActors(deps),
       signInActor({ ...deps, identity }),
+      weeklyMailActor({ ...deps, insight }),
       personMergeActor(movers),
       erasureActor(deps, [
         sessionErasure(deps),
@@ -232,7 +250,9 @@ export function createFeatures(deps: Deps): Features {
       ...auditMaintenance(deps),
       ...signInMaintenance(deps),
       ...agentMaintenance(deps),
+      ...reanalysisMaintenance(deps),
       ...countMaintenance(deps),
+      ...weeklyMailMaintenance(deps),
       ...mediaMaintenance(deps),
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),

@@ -78,7 +78,11 @@ function violations(isForbidden: (from: Source, to: string) => boolean): readonl
   )
 }
 
-const sources = readSources(['src/**/*.ts', 'workers/**/*.ts', 'sql/*.ts'])
+/** Runs in browsers. */
+const CONSOLE = 'src/console/app/'
+const inConsole = ({ path }: Source) => path.startsWith(CONSOLE)
+
+const sources = readSources(['src/**/*.ts', 'workers/**/*.ts', 'sql/*.ts']).filter((one) => !inConsole(one))
 const byPath = new Map(sources.map((source) => [source.path, source]))
 
 describe('architecture', () => {
@@ -86,6 +90,18 @@ describe('architecture', () => {
     const dangling = violations((_, to) => /\.ts$/.test(to) && !byPath.has(to))
     expect(dangling).toEqual([])
     expect(sources.flatMap((source) => source.imports).length).toBeGreaterThan(100)
+  })
+
+  test('the console uses nothing of the service but the types of its public interface', () => {
+    const pages = readSources(['src/console/app/**/*.ts', 'src/console/app/**/*.tsx'])
+    const foreign = pages.flatMap(({ imports }) => imports.filter(({ path }) => !path.startsWith(CONSOLE)))
+    expect(pages.length).toBeGreaterThan(20)
+    expect(foreign.every(({ path, typesOnly }) => typesOnly && path === 'types/openapi.generated.d.ts')).toBe(
+      true,
+    )
+    expect(pages.filter(({ text }) => text.split('\n').length > MAX_LINES).map(({ path }) => path)).toEqual(
+      [],
+    )
   })
 
   test("a feature does not reach into another feature's store, routes or actor", () => {

@@ -17,9 +17,10 @@ import { startServers } from './servers.ts'
 import { runTests, selectTests, type TestCounts } from './tests.ts'
 
 const STATIC_STEPS = {
-  'type check': ['tsc', '-p', '.'],
+  'type check': ['node_modules/.bin/tsc', '-p', '.'],
+  'type check of the console': ['scripts/check-console.ts'],
   lint: [
-    'biome',
+    'node_modules/.bin/biome',
     'ci',
     '--error-on-warnings',
     '--diagnostic-level=warn',
@@ -27,7 +28,7 @@ const STATIC_STEPS = {
     '--colors=off',
     '.',
   ],
-  'unused code': ['knip-bun', '--no-progress'],
+  'unused code': ['node_modules/.bin/knip-bun', '--no-progress'],
 } as const
 
 /** Runs everything. @returns the exit code of the process */
@@ -62,8 +63,8 @@ function summary(passed: number, failed: number, skipped: number): string {
 
 function runStaticSteps(root: string, signal: AbortSignal): Promise<readonly Outcome[]> {
   return Promise.all(
-    Object.entries(STATIC_STEPS).map(([name, [tool, ...rest]]) =>
-      runStep(name, [process.execPath, `node_modules/.bin/${tool}`, ...rest], { cwd: root, signal }),
+    Object.entries(STATIC_STEPS).map(([name, command]) =>
+      runStep(name, [process.execPath, ...command], { cwd: root, signal }),
     ),
   )
 }

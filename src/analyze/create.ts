@@ -1,6 +1,7 @@
 /** Creates the engines that the settings name. */
 import type { Config } from '../config.ts'
 import { createBuiltInAnalyzer } from './builtin/builtin.ts'
+import { NAME, VERSION } from './builtin/version.ts'
 import type { Analyzer } from './insight.ts'
 import { createModelServerAnalyzer } from './model-server.ts'
 import type { Summarizer } from './summarizer.ts'
@@ -11,6 +12,13 @@ import type { TextWork } from './text-work.ts'
 /** The configured server, or the built-in analyser. */
 export function createAnalyzer(config: Pick<Config, 'analyze'>, textWork: TextWork): Analyzer {
   return config.analyze === null ? createBuiltInAnalyzer(textWork) : createModelServerAnalyzer(config.analyze)
+}
+
+/** The name and the version of the configured analyser. */
+export function analyzerVersion(config: Pick<Config, 'analyze'>): Pick<Analyzer, 'name' | 'version'> {
+  if (config.analyze === null) return { name: NAME, version: VERSION }
+  const { name, version } = createModelServerAnalyzer(config.analyze)
+  return { name, version }
 }
 
 /** The same for work that nobody waits for. The built-in analyser then has a text process of its own, at a low priority. */

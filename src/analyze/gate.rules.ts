@@ -30,13 +30,45 @@ function measured(key: string): Measured {
 }
 
 /**
- * True if findings of this sort are shown in lists, counts and webhooks before the organization has judged some itself. Findings of a model
- * server have no shipped figures; corrections measure them.
+ * The shipped figures that decide about findings of this sort. Null for findings of a model server, which have none.
  * @param language of the subject. Null, where it cannot be told, counts as English
  */
-export function isShown(kind: Kind, tier: Tier, language: string | null, channel: Channel): boolean {
-  if (tier === 'model') return true
-  if (language !== null && language !== 'en') return passesGate(measured(`${tier}/${language}`))
+function shippedFigures(kind: Kind, tier: Tier, language: string | null, channel: Channel): Measured | null {
+  if (tier === 'model') return null
+  if (language !== null && language !== 'en') return measured(`${tier}/${language}`)
   const ofChannel = measured(`${kind}/${tier}/${channel}`)
-  return passesGate(ofChannel[0] + ofChannel[1] >= MIN_OF_CHANNEL ? ofChannel : measured(`${kind}/${tier}`))
+  return ofChannel[0] + ofChannel[1] >= MIN_OF_CHANNEL ? ofChannel : measured(`${kind}/${tier}`)
+}
+
+/**
+ * True if findings of this sort are shown in lists, counts and webhooks before the organization has judged some itself. Findings of a model
+ * server have no shipped figures; corrections measure them.
+ */
+export function isShown(kind: Kind, tier: Tier, language: string | null, channel: Channel): boolean {
+  const figures = shippedFigures(kind, tier, language, channel)
+  return figures === null || passesGate(figures)
+}
+
+/** From so many verdicts on, an organization's own decide. */
+export const MIN_VERDICTS = 15
+
+/** What decides whether findings of a sort are shown to an organization. */
+export interface Gate {
+  readonly shown: boolean
+  /** Whose figures decide: those of the product, or the verdicts of the organization. */
+  readonly source: 'shipped' | 'own'
+  readonly figures: Measured
+}
+
+/** @param own verdicts of the organization about findings of this sort, on all channels together */
+export function gateOf(
+  own: Measured,
+  kind: Kind,
+  tier: Tier,
+  language: string | null,
+  channel: Channel,
+): Gate {
+  if (own[0] + own[1] >= MIN_VERDICTS) return { shown: passesGate(own), source: 'own', figures: own }
+  const figures = shippedFigures(kind, tier, language, channel)
+  return { shown: isShown(kind, tier, language, channel), source: 'shipped', figures: figures ?? [0, 0] }
 }

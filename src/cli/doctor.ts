@@ -7,6 +7,7 @@ import { MIGRATIONS } from '../../sql/migrations.ts'
 import { DEFAULT_OPTIONS } from '../actors/options.ts'
 import { countLiveWorkers } from '../actors/worker-statements.ts'
 import { type Config, loadConfig } from '../config.ts'
+import { describeProgress } from '../findings/reanalysis.ts'
 import { examinePrograms, findPrograms } from '../media/programs.ts'
 import { withTimeout } from '../platform/concurrency/timeout.ts'
 import { unfinishedDataChanges } from '../platform/db/data-change.ts'
@@ -28,6 +29,7 @@ export interface Check {
     | 'database'
     | 'schema'
     | 'data changes'
+    | 'analysis'
     | 'workers'
     | 'redis'
   readonly ok: boolean
@@ -53,7 +55,11 @@ export async function examine(env: Input['env']): Promise<readonly Check[]> {
     const servers = await openServers(config, log)
     const sql = connect(servers.servers.database, { max: 1, applicationName: 'earshot-cli' })
     try {
-      return [...local, ...(await examineDatabase(sql)), await examineRedis(servers.servers.redis, log)]
+      return [
+        ...local,
+        ...(await examineDatabase(sql, config)),
+        await examineRedis(servers.servers.redis, log),
+      ]
     } finally {
       await sql.end({ timeout: 5 })
       await servers.stop()
@@ -76,7 +82,7 @@ async function examineMedia(config: Config): Promise<readonly Check[]> {
   ]
 }
 
-async function examineDatabase(sql: Sql): Promise<readonly Check[]> {
+async function examineDatabase(sql: Sql, config: Config): Promise<readonly Check[]> {
   const database = await check('database', async () => {
     const version = await serverVersion(sql)
     return { ok: version.major >= OLDEST_POSTGRESQL, detail: `PostgreSQL ${version.text}` }
@@ -88,12 +94,15 @@ async function examineDatabase(sql: Sql): Promise<readonly Check[]> {
   })
   if (!schema.ok) return [database, schema]
   const changes = await examineDataChanges(sql)
+  const analysis = await check('analysis', async () => {
+    return { ok: true, detail: await describeProgress(sql, config) }
+  })
   const workers = await check('workers', async () => {
     const seconds = DEFAULT_OPTIONS.leaseMs / 1000
     const count = await countLiveWorkers(sql, seconds)
     return { ok: count > 0, detail: `${count} active in the last ${seconds} s` }
   })
-  return [database, schema, ...changes, workers]
+  return [database, schema, ...changes, analysis, workers]
 }
 
 /** One check for each data change that still runs in the background. */

@@ -1,11 +1,11 @@
 /** The one writer of findings, for all channels: stores what an analysis found, in the transaction that ends it. */
-import { isShown } from '../analyze/gate.rules.ts'
 import type { Outcome, Sentiment } from '../analyze/insight.ts'
 import type { Channel } from '../insight/model.ts'
 import type { Query } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
 import type { Draft, Version } from './finding.rules.ts'
 import * as store from './findings.store.ts'
+import { readGates, type Shows } from './gate.ts'
 import { type ReconcileOptions, reconcile } from './reconcile.rules.ts'
 
 /** The session, feedback record or recording that was analysed. */
@@ -47,8 +47,9 @@ export async function saveReadings(
   stored: ReadonlyMap<string, store.Stored>,
   readings: readonly Reading[],
 ): Promise<void> {
+  const shows = await gatesOf(tx, readings)
   const changes = readings.map((reading) =>
-    changeOf(newId, reading, stored.get(reading.subject.id) ?? NEVER_ANALYSED),
+    changeOf(newId, reading, shows, stored.get(reading.subject.id) ?? NEVER_ANALYSED),
   )
   await Promise.all([
     store.saveSubjects(
@@ -68,7 +69,16 @@ export async function saveReadings(
   ])
 }
 
-function changeOf(newId: NewId, reading: Reading, known: store.Stored) {
+/** What the organizations of the readings see. Readings of one transaction are of one analyser. */
+async function gatesOf(tx: Query, readings: readonly Reading[]): Promise<Shows> {
+  const found = readings.filter(({ drafts }) => drafts !== null && drafts.length > 0)
+  const [first] = found
+  if (first === undefined) return () => false
+  const organizations = found.map(({ subject }) => subject.organizationId)
+  return readGates(tx, organizations, first.analyzer)
+}
+
+function changeOf(newId: NewId, reading: Reading, shows: Shows, known: store.Stored) {
   const { subject, analyzer, state, language, outcome, sentiment, drafts, keepsLikely } = reading
   const { id, organizationId, channel, applicationId = null, occurredAt } = subject
   const shared = {
@@ -86,8 +96,9 @@ function changeOf(newId: NewId, reading: Reading, known: store.Stored) {
     ...{ id: known.subjectId ?? newId(), occurredAt, state, outcome, sentiment, sourceVersion },
   }
   if (drafts === null) return { subject: row, remove: [], write: [] }
-  const shows: ReconcileOptions['isShown'] = ({ kind, tier }) => isShown(kind, tier, language, channel)
-  const options = { isShown: shows, keepsLikely }
+  const isShown: ReconcileOptions['isShown'] = ({ kind, tier }) =>
+    shows(organizationId, kind, tier, language, channel)
+  const options = { isShown, keepsLikely }
   const { write, remove } = reconcile(known.findings, known.verdicts, drafts, options)
   return { subject: row, remove, write: write.map((one) => ({ ...shared, ...one, id: one.id ?? newId() })) }
 }

@@ -3,6 +3,7 @@ import { kindsOf } from '../actors/declaration.ts'
 import { analysisMessages, rereadingMessages } from './analysis.ts'
 import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
+import { findingGateMessages } from './finding-gate.ts'
 import { formMessages } from './form.ts'
 import { insightAgainMessages, insightMessages } from './insight.ts'
 import { meetingMessages } from './meeting.ts'
@@ -19,12 +20,14 @@ import {
   webhookNoticeMessages,
   webhookRecoveryMessages,
 } from './webhook.ts'
+import { weeklyMailMessages } from './weekly-mail.ts'
 
 export const ACTOR_KINDS = kindsOf([
   sessionMessages,
   analysisMessages,
   rereadingMessages,
   insightMessages,
+  findingGateMessages,
   insightAgainMessages,
   recordingMessages,
   transcriptionMessages,
@@ -39,5 +42,6 @@ export const ACTOR_KINDS = kindsOf([
   webhookRecoveryMessages,
   webhookNoticeMessages,
   signInMessages,
+  weeklyMailMessages,
   codingSessionMessages,
 ])

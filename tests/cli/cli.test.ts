@@ -403,7 +403,7 @@ describe('the doctor', () => {
   test('finds no problem while a worker is active', async () => {
     await database.sql`insert into worker (id) values ('test')`
     const { code, out } = await earshot(['doctor'])
-    expect(out.trim().split('\n')).toHaveLength(7)
+    expect(out.trim().split('\n')).toHaveLength(8)
     expect({ code, failed: out.includes('FAILED') }).toEqual({ code: 0, failed: false })
   })
 

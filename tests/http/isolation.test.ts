@@ -81,7 +81,10 @@ async function objects(key: Client, user: Client): Promise<Readonly<Record<strin
   const { applicationId, secretId } = await server.createApplication(organizationId, { agentKey: 'a' })
   const sessionId = await insertSession(sql, organizationId, applicationId)
   await insertEvent(sql, organizationId, sessionId, 1)
-  const signalId = await insertSignal(sql, { organizationId, applicationId, sessionId })
+  const finding = { source: 'qualitative_inference', kind: 'complaint', tier: 'sure' }
+  const analyzer = { analyzer_name: 'builtin', analyzer_version: '1' }
+  const signal = { ...finding, ...analyzer, comment: 'It is bad.' }
+  const signalId = await insertSignal(sql, { organizationId, applicationId, sessionId }, signal)
   const sourceId = await createSource(key)
   const fieldId = await createField(key, sourceId)
   const folderId = await createFolder(key)

@@ -6,12 +6,12 @@ import type { Role } from '../../src/http/roles.rules.ts'
 import type { Identity } from '../../src/identity/service.ts'
 import type { Sql } from '../../src/platform/db/pool.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { type Answer, type Credential, clientOf, startTestServer } from './server.ts'
+import { type Answer, type Credential, clientOf, startTestServer, type TestServerOptions } from './server.ts'
 
 export type Agents = Awaited<ReturnType<typeof startAgents>>
 
-export async function startAgents() {
-  const server = await startTestServer()
+export async function startAgents(options: TestServerOptions = {}) {
+  const server = await startTestServer(options)
   const { identity, applications } = server.features
   return {
     sql: server.database.sql,
@@ -29,6 +29,12 @@ export async function startAgents() {
               headers: { 'content-type': 'application/json' },
             }
       return clientOf(server.baseUrl, caller).send(method, path, init)
+    },
+    /** The analyser that runs, as the API names it. */
+    async precision(): Promise<{ readonly name: string; readonly version: string }> {
+      const { id } = await createOrganization(identity, crypto.randomUUID())
+      const key: Credential = await identity.createApiKey(id, 'test')
+      return (await clientOf(server.baseUrl, key).get('/v3/rest/insights/precision')).body.analyzer
     },
     stop: () => server.stop(),
   }

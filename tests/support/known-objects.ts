@@ -1,6 +1,7 @@
 /** An organization with one object of every kind that a path or a body can name, and with every credential. */
 import type { Operation } from '../../src/http/operation.ts'
 import { createCodingSession, createSessionUpload } from './coding-sessions.ts'
+import { insertFinding } from './findings.ts'
 import { insertTheme } from './insert-theme.ts'
 import { createSource } from './metadata.ts'
 import { createCanonicalField, createFolder, createRecording, utterance } from './recordings.ts'
@@ -61,6 +62,10 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
     folderId: await createFolder(client),
     folderIds: [await createFolder(client)],
     recordingId: recording.id,
+    signalId: await insertFinding(server.database.sql, organizationId, {
+      channel: 'recording',
+      recording_id: recording.id,
+    }),
     personId: recording.participants[0].personId,
     feedbackSourceId: feedbackSource.body.id,
     person_id: person.body.id,

@@ -671,7 +671,8 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'findings/reconcile.rules.ts': ['reconcile'],
   // Texts go through textOf and resultOf.
   'findings/source.rules.ts': ['draftsOf', 'itemsOfFields', 'itemsOfSpeech', 'resultOfSource'],
-  'agents/reads/signals.rules.ts': ['isBounded', 'kindsMeant', 'orderOfSignals'],
+  'agents/reads/signals.rules.ts': ['isBounded', 'kindsMeant', 'orderOfSignals', 'signalResource'],
+  'findings/verdict.rules.ts': ['decide', 'deltasOf'],
   'analyze/builtin/combine.rules.ts': ['combine', 'scoreOf'],
   'analyze/builtin/head.rules.ts': [
     'applyHead',
@@ -684,7 +685,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'analyze/builtin/outcome.rules.ts': ['judge'],
   'analyze/eval/bound.rules.ts': ['lowerBound'],
   'analyze/eval/score.rules.ts': ['outcomeFigures', 'precisionOf', 'recallOf', 'score'],
-  'analyze/gate.rules.ts': ['isShown', 'passesGate'],
+  'analyze/gate.rules.ts': ['gateOf', 'isShown', 'passesGate'],
   'assets/rules.ts': ['keepsUrl'],
   'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
   'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'idsOf', 'isPerson'],

@@ -308,6 +308,12 @@ export const SignalQuery = Type.Object({
     }),
   ),
   recordingId: Type.Optional(uuid('Signals of one recording.')),
+  shown: Type.Optional(
+    oneOf(
+      ['true', 'false'],
+      '`false`: instead, findings that are not precise enough to be shown, so that somebody can judge them. Default: `true`.',
+    ),
+  ),
   sessionId: Type.Optional(uuid('Signals of one session, then in the order of `sequence`.')),
   ...signalPeriods,
   ...pageQuery(100, 20),

@@ -19,8 +19,8 @@ import {
 } from './model.ts'
 import type { Conversations } from './service.ts'
 import type { EventRow, RevisionRow, SessionRow } from './sessions.store.ts'
-import { orderOfSignals, type SignalFilter } from './signals.rules.ts'
-import type { SignalRow } from './signals.store.ts'
+import type { SignalRow } from './signal.ts'
+import { orderOfSignals, type SignalFilter, signalResource } from './signals.rules.ts'
 import type { Reader } from './visible.store.ts'
 
 const SESSIONS = '/v3/rest/agent-conversations/sessions'
@@ -203,12 +203,12 @@ function signalOperations(conversations: Conversations): readonly Operation[] {
           const slice = { after: order.decode(cursor), limit }
           const { rows, end } = await conversations.signals(principal, filter, slice)
           const next = (row: SignalRow) => order.encode([row[moments], row.id])
-          return ok(toPage(rows, limit, next, signal, end && order.encode(end)))
+          return ok(toPage(rows, limit, next, signalResource, end && order.encode(end)))
         }
         const slice = { after: sessionSignalOrder.decode(cursor), limit }
         const rows = await conversations.signalsOfSession(principal, sessionId, filter, slice)
         const next = (row: SignalRow) => sessionSignalOrder.encode([row.sequence ?? 0, row.id])
-        return ok(toPage(rows, limit, next, signal))
+        return ok(toPage(rows, limit, next, signalResource))
       },
     }),
     operation({
@@ -227,7 +227,7 @@ function signalOperations(conversations: Conversations): readonly Operation[] {
       async handler({ principal, id, query }) {
         const found = await conversations.signal(principal, id('signalId', 'agent_signal_not_found'))
         query()
-        return ok(signal(found))
+        return ok(signalResource(found))
       },
     }),
   ]
@@ -247,15 +247,20 @@ function revision({ body, createdAt, replacedAt, ...row }: RevisionRow) {
 
 type Asked = Omit<Static<typeof SignalQuery>, 'limit' | 'cursor' | 'sessionId'>
 
-function filterOf({ since, until, createdAfter, createdBefore, recordId, ...rest }: Asked): SignalFilter {
+function filterOf({
+  since,
+  until,
+  createdAfter,
+  createdBefore,
+  recordId,
+  shown,
+  ...rest
+}: Asked): SignalFilter {
   return {
     ...rest,
     occurred: { since: moment('since', since), until: moment('until', until) },
     created: { since: moment('createdAfter', createdAfter), until: moment('createdBefore', createdBefore) },
     recordId: recordId === undefined ? undefined : Number(recordId),
+    shown: shown !== 'false',
   }
-}
-
-function signal({ createdMoment: _, occurredMoment: __, ...row }: SignalRow) {
-  return row
 }

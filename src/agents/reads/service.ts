@@ -13,7 +13,7 @@ import { AppError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/observability/log.ts'
 import { deleteSessions } from '../sessions/deletion.store.ts'
 import { findSession, listEvents, listRevisions, listSessions, type SessionFilter } from './sessions.store.ts'
-import type { SignalFilter } from './signals.rules.ts'
+import { type SignalFilter, type SignalResource, signalResource } from './signals.rules.ts'
 import * as store from './signals.store.ts'
 import { type Reader, readableApplications } from './visible.store.ts'
 
@@ -24,18 +24,18 @@ export interface ConversationsDeps {
   readonly folders: Pick<Folders, 'visibleRecording'>
 }
 
-export type { SignalRow } from './signals.store.ts'
+export type { StoredFinding } from './signal.ts'
 
 export type Conversations = ReturnType<typeof createConversations>
 
 /** Lists return at most `limit + 1` rows. Row `limit + 1`, or the end of a scan (bounded-scan.ts), shows that there is another page. */
 export function createConversations({ sql, reads, log, folders }: ConversationsDeps) {
-  const access = (viewer: Viewer): store.SignalAccess => ({
+  const access = (viewer: Viewer, query: Query = reads): store.SignalAccess => ({
     reader: {
       organizationId: viewer.organizationId,
       userId: viewer.kind === 'user' ? viewer.userId : null,
     },
-    visibleRecording: folders.visibleRecording(reads, viewer),
+    visibleRecording: folders.visibleRecording(query, viewer),
   })
   return {
     /** A query of the ids of the applications whose conversations the reader may see. For statements of other features. */
@@ -98,6 +98,16 @@ export function createConversations({ sql, reads, log, folders }: ConversationsD
       const signal = await store.findSignal(reads, access(viewer), signalId)
       if (signal === undefined) throw new AppError('agent_signal_not_found', 'There is no such signal.')
       return signal
+    },
+
+    /** A finding that the viewer may see, also one that is hidden. For the transaction that corrects it. */
+    finding: (query: Query, viewer: Viewer, signalId: string) =>
+      store.findFinding(query, access(viewer, query), signalId),
+
+    /** A signal as it is listed; null if it is not. */
+    async shownSignal(query: Query, viewer: Viewer, signalId: string): Promise<SignalResource | null> {
+      const row = await store.findSignal(query, access(viewer, query), signalId)
+      return row === undefined ? null : signalResource(row)
     },
   }
 }

@@ -1,6 +1,7 @@
 /** What a list of signals is asked for. Pure. */
 import type { Channel } from '../../insight/model.ts'
 import type { Period, Rating, SignalKind, SignalSource } from '../model.ts'
+import type { SignalRow } from './signal.ts'
 
 export interface SignalFilter {
   /** Bounds on the time of the signal's event. */
@@ -18,6 +19,8 @@ export interface SignalFilter {
   readonly personId?: string | undefined
   readonly recordId?: number | undefined
   readonly recordingId?: string | undefined
+  /** False: only findings that are not precise enough to be shown. */
+  readonly shown?: boolean | undefined
 }
 
 /** The kinds that replaced those of older versions. */
@@ -44,4 +47,12 @@ export function orderOfSignals({
 }: Pick<SignalFilter, 'occurred' | 'created' | 'personId'>): 'createdMoment' | 'occurredMoment' {
   if (personId !== undefined) return 'occurredMoment'
   return isBounded(occurred) && !isBounded(created) ? 'occurredMoment' : 'createdMoment'
+}
+
+/** A signal without what only its place in a list needs. */
+export type SignalResource = Omit<SignalRow, 'createdMoment' | 'occurredMoment'>
+
+/** The members of a signal in the API. */
+export function signalResource({ createdMoment: _, occurredMoment: __, ...row }: SignalRow): SignalResource {
+  return row
 }

@@ -9,7 +9,7 @@ import type { Channel } from '../../insight/model.ts'
 import { type Scanned, scan, wholly } from '../../platform/db/bounded-scan.ts'
 import { asMoment, behind, type MomentSlice, type Slice } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
-import type { Rating, SignalKind, SignalSource } from '../model.ts'
+import type { SignalRow, StoredFinding } from './signal.ts'
 import { isBounded, kindsMeant, orderOfSignals, type SignalFilter } from './signals.rules.ts'
 import {
   eachApplication,
@@ -28,52 +28,6 @@ export interface SignalAccess {
   readonly reader: Reader
   /** Condition on the recording `r`. It names the organization. */
   readonly visibleRecording: Fragment
-}
-
-export interface Evidence {
-  readonly quote: string
-  readonly messageId?: string
-  readonly recordId?: number
-  readonly field?: string
-  readonly recordingId?: string
-  readonly startSec?: number
-}
-
-export interface SignalRow {
-  readonly id: string
-  readonly channel: Channel
-  /** Of a conversation. */
-  readonly agentKey: string | null
-  readonly sessionId: string | null
-  readonly externalSessionId: string | null
-  /** Of a feedback record. */
-  readonly recordId: number | null
-  readonly feedbackSourceId: number | null
-  readonly recordingId: string | null
-  readonly source: SignalSource
-  readonly kind: SignalKind
-  readonly rating: Rating | null
-  readonly labels: readonly string[]
-  readonly comment: string | null
-  /** Null for explicit feedback, and for findings of older versions. */
-  readonly confidence: number | null
-  readonly evidence: Evidence | null
-  readonly analyzer: { readonly name: string; readonly version: string } | null
-  /** Of a conversation. */
-  readonly externalEventId: string | null
-  readonly targetEventExternalId: string | null
-  readonly sequence: number | null
-  readonly revision: number | null
-  readonly participantExternalId: string | null
-  readonly productArea: string | null
-  readonly agentVersion: string | null
-  /** `uuid` of the person. */
-  readonly personId: string | null
-  readonly occurredAt: Date
-  readonly createdAt: Date
-  readonly createdMoment: string
-  readonly occurredMoment: string
-  readonly updatedAt: Date
 }
 
 /**
@@ -124,14 +78,17 @@ const signalsOf = (sql: Query, signals: Fragment) => sql`
   left join feedback_record f on f.id = g.feedback_record_id
   left join person w on w.id = g.person_id`
 
-/** Only findings that are precise enough to be shown. The other conditions have no index. */
+/** Signals that are shown, or findings that are not. */
+const isListed = (sql: Query, { shown = true }: SignalFilter) => (shown ? sql`g.shown` : sql`not g.shown`)
+
+/** The conditions on values. Only that on `shown` has an index. */
 function valueConditions(sql: Query, organizationId: string, filter: SignalFilter): Fragment {
   const { source, rating, kind, channel, productArea, agentVersion, personId, recordId, recordingId } = filter
   // Signals of older versions have the area and the version of their session.
   const ofSession = (own: string, session: Fragment, value: string) => sql`
     and coalesce(${sql(`g.${own}`)}, (select ${session} from agent_session s where s.id = g.session_id)) = ${value}`
   return sql`
-    and g.shown
+    and ${isListed(sql, filter)}
     ${source === undefined ? sql`` : sql`and g.source = ${source}`}
     ${rating === undefined ? sql`` : sql`and g.rating = ${rating}`}
     ${kind === undefined ? sql`` : sql`and g.kind = any(${kindsMeant(kind) as string[]}::text[])`}
@@ -178,31 +135,27 @@ const seen = (sql: Query, { reader, visibleRecording }: SignalAccess, agentKey: 
   ${agentKey === undefined ? sql`` : sql`and g.application_id = any(array(${readableApplications(sql, reader, agentKey)}))`}`
 
 /** The lists whose newest rows, merged, are the answer. */
-function sourcesOf(
-  sql: Query,
-  access: SignalAccess,
-  { channel, agentKey, personId }: SignalFilter,
-): readonly Source[] {
+function sourcesOf(sql: Query, access: SignalAccess, filter: SignalFilter): readonly Source[] {
   const { reader } = access
+  const { channel, agentKey, personId, shown: isShown = true } = filter
   if (personId !== undefined)
     return [
       {
         each: idsOfPerson(sql, reader.organizationId, personId),
-        owner: sql`g.person_id = source.id and g.shown`,
+        owner: sql`g.person_id = source.id and ${isListed(sql, filter)}`,
         conditions: seen(sql, access, agentKey),
       },
     ]
+  const whole = {
+    each: null,
+    owner: sql`g.organization_id = ${reader.organizationId} and ${isListed(sql, filter)}`,
+    conditions: seen(sql, access, agentKey),
+  }
+  if (!isShown) return [whole]
   const shown = (source: Source): Source => ({ ...source, owner: sql`${source.owner} and g.shown` })
   const conversations = shown(eachApplication(sql, reader, 'g', agentKey))
   if (agentKey !== undefined || channel === 'conversation') return [conversations]
-  if (channel === undefined && reader.userId === null)
-    return [
-      {
-        each: null,
-        owner: sql`g.organization_id = ${reader.organizationId} and g.shown`,
-        conditions: seen(sql, access, undefined),
-      },
-    ]
+  if (channel === undefined && reader.userId === null) return [whole]
   const of = (one: Channel): Source => ({
     each: null,
     owner: sql`
@@ -309,6 +262,25 @@ export async function findSignal(
     where g.organization_id = ${access.reader.organizationId}
       and g.id = ${signalId}
       and g.shown
+      ${seen(sql, access, undefined)}`
+  return row
+}
+
+/** A finding, shown or hidden, for a correction of it. */
+export async function findFinding(
+  sql: Query,
+  access: SignalAccess,
+  signalId: string,
+): Promise<StoredFinding | undefined> {
+  const [row] = await sql<StoredFinding[]>`
+    select g.id, g.channel, g.session_id as "sessionId", g.feedback_record_id as "recordId", g.recording_id as "recordingId", g.kind,
+      g.found_kind as "foundKind", g.tier, g.language,
+      case when g.analyzer_name is not null then
+        json_build_object('name', g.analyzer_name, 'version', g.analyzer_version)
+      end as analyzer
+    from agent_signal g
+    where g.organization_id = ${access.reader.organizationId}
+      and g.id = ${signalId}
       ${seen(sql, access, undefined)}`
   return row
 }

@@ -1,5 +1,5 @@
 /**
- * `bun generate.ts DOCUMENT TARGET` writes the TypeScript types of an OpenAPI document, using openapi-typescript.
+ * `bun scripts/openapi-types.ts DOCUMENT TARGET` writes the TypeScript types of an OpenAPI document, using openapi-typescript.
  *
  * That package needs the API of TypeScript 5, which TypeScript 7 does not have. So it gets TypeScript 5.
  */

@@ -1,0 +1,71 @@
+/** The list of recordings, newest first. */
+import { pageOf, useFilters } from '../address.ts'
+import { api, contentOf } from '../api.ts'
+import { useLive } from '../live.ts'
+import { usePages } from '../load.ts'
+import { List } from '../parts/list.tsx'
+import { Empty } from '../parts/notes.tsx'
+import { Select, Tag, Time, Title } from '../parts/small.tsx'
+import { clock } from '../words.ts'
+
+const STATUSES = ['waiting', 'queued', 'processing', 'completed', 'failed'] as const
+
+export function Calls() {
+  const filters = useFilters()
+  const q = filters.get('q')
+  const status = STATUSES.find((one) => one === filters.get('transcript_status'))
+  const pages = usePages(
+    filters.key,
+    (cursor, signal) =>
+      contentOf(
+        api.GET('/v3/rest/recordings', {
+          params: {
+            query: {
+              limit: 50,
+              ...(cursor === undefined ? {} : { cursor }),
+              ...(q === '' ? {} : { q }),
+              ...(status === undefined ? {} : { transcript_status: status }),
+            },
+          },
+          signal,
+        }),
+      ),
+    useLive('calls'),
+  )
+  return (
+    <>
+      <Title text="Calls">
+        <Select
+          label="Transcript"
+          value={status ?? ''}
+          options={STATUSES}
+          onChange={(value) => filters.set('transcript_status', value)}
+        />
+      </Title>
+      <List
+        label="Calls"
+        pages={pages}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => pageOf(`/calls/${id}`)}
+        row={(call) => (
+          <>
+            <span class="main">{call.display_name ?? 'Unnamed call'}</span>
+            <span class="quiet clip">{call.summary}</span>
+            <span class="tags">
+              {call.transcript_status === 'completed' ? null : <Tag value={call.transcript_status} />}
+              {call.asset_duration_seconds === null ? null : (
+                <span class="quiet">{clock(call.asset_duration_seconds)}</span>
+              )}
+            </span>
+            {call.started_at === null ? <span /> : <Time at={call.started_at} />}
+          </>
+        )}
+        empty={
+          <Empty title="No call yet" command="earshot upload call.mp3 --name 'First call'">
+            <p>Upload a recording, hand over its URL, or have a meeting joined.</p>
+          </Empty>
+        }
+      />
+    </>
+  )
+}

@@ -1,0 +1,87 @@
+/** The list of conversations, newest activity first. */
+import { pageOf, useFilters } from '../address.ts'
+import { api, contentOf, PREFIX, type Schemas } from '../api.ts'
+import { useLive } from '../live.ts'
+import { usePages } from '../load.ts'
+import { List } from '../parts/list.tsx'
+import { Empty } from '../parts/notes.tsx'
+import { Select, Tag, Time, Title } from '../parts/small.tsx'
+
+type Session = Schemas['AgentSession']
+
+/** Who spoke with the agent, as far as the sender said it. */
+export function speakerOf({
+  participants,
+  externalSessionId,
+}: Pick<Session, 'participants' | 'externalSessionId'>): string {
+  const customer = participants.find(({ boundary }) => boundary === 'external') ?? participants[0]
+  return customer?.displayName ?? customer?.email ?? customer?.username ?? externalSessionId
+}
+
+/** What sends a first message: the six lines of the README, for this service. */
+const command = () => `curl -s ${location.origin}${PREFIX}/v3/rest/agent-conversations/ingest \\
+  -H "X-Service-Agent-Key: $SECRET" -H 'Content-Type: application/json' -d '{
+    "agentKey": "demo", "externalSessionId": "chat-1", "status": "open", "events": [
+      {"externalEventId": "m1", "sequence": 1, "revision": 1, "occurredAt": "${new Date().toISOString()}",
+       "type": "user_message", "content": "Where do I find my invoice?"}]}'`
+
+export function Conversations() {
+  const filters = useFilters()
+  const status = filters.get('status')
+  const environment = filters.get('environment')
+  const pages = usePages(
+    filters.key,
+    (cursor, signal) =>
+      contentOf(
+        api.GET('/v3/rest/agent-conversations/sessions', {
+          params: {
+            query: {
+              limit: 50,
+              ...(cursor === undefined ? {} : { cursor }),
+              ...(status === 'open' || status === 'ended' ? { status } : {}),
+              ...(environment === '' ? {} : { environment }),
+            },
+          },
+          signal,
+        }),
+      ),
+    useLive('conversations'),
+  )
+  return (
+    <>
+      <Title text="Conversations">
+        <Select
+          label="Status"
+          value={status}
+          options={['open', 'ended']}
+          onChange={(value) => filters.set('status', value)}
+        />
+      </Title>
+      <List
+        label="Conversations"
+        pages={pages}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => pageOf(`/conversations/${id}`)}
+        row={(session) => (
+          <>
+            <span class="main">{speakerOf(session)}</span>
+            <span class="quiet">
+              {session.agentKey}
+              {session.context?.productArea === undefined ? '' : ` · ${session.context.productArea}`}
+            </span>
+            <span class="tags">
+              {session.outcome === null ? null : <Tag value={session.outcome} />}
+              {session.sentiment === null ? null : <Tag value={session.sentiment} />}
+            </span>
+            <Time at={session.lastActivityAt} />
+          </>
+        )}
+        empty={
+          <Empty title="No conversation yet" command={command()}>
+            <p>Send the first one. The secret of the demo agent is in .data/credentials.json.</p>
+          </Empty>
+        }
+      />
+    </>
+  )
+}

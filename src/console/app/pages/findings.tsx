@@ -1,0 +1,95 @@
+/** Findings as quotations, newest first. A finding can be called right or wrong. */
+import { useFilters } from '../address.ts'
+import { api, contentOf } from '../api.ts'
+import { useLive } from '../live.ts'
+import { usePages } from '../load.ts'
+import { Empty, ErrorNote, Loading } from '../parts/notes.tsx'
+import { placeOfSignal, Quotation } from '../parts/quotation.tsx'
+import { Select, Title } from '../parts/small.tsx'
+
+export const KINDS = [
+  'bug_report',
+  'feature_request',
+  'question',
+  'complaint',
+  'praise',
+  'confusion',
+  'human_requested',
+  'churn_risk',
+  'wrong_answer',
+  'repeated_problem',
+  'resolved_confirmation',
+] as const
+
+const RATINGS = ['positive', 'negative'] as const
+
+/** The value, if it is one of those. */
+const oneOf = <T extends string>(values: readonly T[], value: string): T | undefined =>
+  values.find((one) => one === value)
+
+export function Findings() {
+  const filters = useFilters()
+  const kind = oneOf(KINDS, filters.get('kind'))
+  const rating = oneOf(RATINGS, filters.get('rating'))
+  const since = filters.get('since')
+  const pages = usePages(
+    filters.key,
+    (cursor, signal) =>
+      contentOf(
+        api.GET('/v3/rest/signals', {
+          params: {
+            query: {
+              limit: 50,
+              source: 'qualitative_inference',
+              ...(cursor === undefined ? {} : { cursor }),
+              ...(kind === undefined ? {} : { kind }),
+              ...(rating === undefined ? {} : { rating }),
+              ...(since === '' ? {} : { since }),
+            },
+          },
+          signal,
+        }),
+      ),
+    useLive('findings'),
+  )
+  return (
+    <>
+      <Title text="Findings">
+        <Select
+          label="Kind"
+          value={kind ?? ''}
+          options={KINDS}
+          onChange={(value) => filters.set('kind', value)}
+        />
+        <Select
+          label="Rating"
+          value={rating ?? ''}
+          options={RATINGS}
+          onChange={(value) => filters.set('rating', value)}
+        />
+      </Title>
+      {pages.problem === null ? null : <ErrorNote problem={pages.problem} />}
+      {pages.rows.length === 0 && pages.state === 'loading' ? <Loading /> : null}
+      {pages.rows.length === 0 && pages.state === 'ready' ? (
+        <Empty title="No finding">
+          <p>
+            Kinds that the built-in analyser does not find reliably enough are hidden. Connect a model server
+            to see them (ANALYZER_URL).
+          </p>
+        </Empty>
+      ) : null}
+      <ul class="quotations" aria-label="Findings">
+        {pages.rows.map((signal) => (
+          <li key={signal.id}>
+            <Quotation {...placeOfSignal(signal)} />
+          </li>
+        ))}
+      </ul>
+      {pages.more === null ? null : (
+        <button type="button" class="more" onClick={pages.more}>
+          Show more
+        </button>
+      )}
+    </>
+  )
+}

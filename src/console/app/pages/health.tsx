@@ -1,0 +1,145 @@
+/** What waits, and what failed for good: for operators. It shows no words of customers. */
+import { useState } from 'preact/hooks'
+import { api, contentOf, type Problem } from '../api.ts'
+import { useSession } from '../context.ts'
+import { problemOf, usePages } from '../load.ts'
+import { ErrorNote, Loading } from '../parts/notes.tsx'
+import { Time, Title } from '../parts/small.tsx'
+
+export function Health() {
+  const { membership } = useSession()
+  if (membership?.role !== 'administrator')
+    return (
+      <>
+        <Title text="Health" />
+        <p class="quiet">Administrators see here what waits and what failed.</p>
+      </>
+    )
+  return (
+    <>
+      <Title text="Health" />
+      <DeadLetters />
+      <Waiting />
+    </>
+  )
+}
+
+function DeadLetters() {
+  const [round, setRound] = useState(0)
+  const [problem, setProblem] = useState<Problem | null>(null)
+  const pages = usePages(`dead letters ${round}`, (cursor, signal) =>
+    contentOf(
+      api.GET('/v3/rest/actors/dead-letters', {
+        params: { query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } },
+        signal,
+      }),
+    ),
+  )
+  const act = async (step: 'retry' | 'skip', actorKey: string, messageNumber: number) => {
+    const path = { actorKey, messageNumber: String(messageNumber) }
+    const address = `/v3/rest/actors/{actorKey}/messages/{messageNumber}/${step}` as const
+    try {
+      await contentOf(api.POST(address, { params: { path } }))
+      setProblem(null)
+      setRound(round + 1)
+    } catch (error) {
+      setProblem(problemOf(error))
+    }
+  }
+  return (
+    <section aria-labelledby="dead">
+      <h2 id="dead">Failed for good</h2>
+      {problem === null ? null : <ErrorNote problem={problem} />}
+      {pages.rows.length === 0 ? (
+        <Nothing state={pages.state} problem={pages.problem} text="Nothing has failed for good." />
+      ) : (
+        <table class="fields">
+          <thead>
+            <tr>
+              <th scope="col">Actor</th>
+              <th scope="col">Message</th>
+              <th scope="col">Attempts</th>
+              <th scope="col">Since</th>
+              <th scope="col">Action</th>
+            </tr>
+          </thead>
+          <tbody>
+            {pages.rows.map(({ actor, number, type, attempts, deadSince }) => (
+              <tr key={`${actor} ${number}`}>
+                <td>{actor}</td>
+                <td>{type}</td>
+                <td>{attempts}</td>
+                <td>
+                  <Time at={deadSince} />
+                </td>
+                <td class="row">
+                  <button type="button" onClick={() => void act('retry', actor, number)}>
+                    Retry
+                  </button>
+                  <button type="button" onClick={() => void act('skip', actor, number)}>
+                    Skip
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+function Waiting() {
+  const pages = usePages('waiting', (cursor, signal) =>
+    contentOf(
+      api.GET('/v3/rest/actors', {
+        params: { query: { limit: 50, ...(cursor === undefined ? {} : { cursor }) } },
+        signal,
+      }),
+    ),
+  )
+  return (
+    <section aria-labelledby="waiting">
+      <h2 id="waiting">Waiting</h2>
+      {pages.rows.length === 0 ? (
+        <Nothing state={pages.state} problem={pages.problem} text="Nothing waits: all work is done." />
+      ) : (
+        <table class="fields">
+          <thead>
+            <tr>
+              <th scope="col">Actor</th>
+              <th scope="col">Message</th>
+              <th scope="col">Attempts</th>
+              <th scope="col">Due</th>
+            </tr>
+          </thead>
+          <tbody>
+            {pages.rows.map(({ actor, number, type, attempts, availableAt }) => (
+              <tr key={`${actor} ${number}`}>
+                <td>{actor}</td>
+                <td>{type}</td>
+                <td>{attempts}</td>
+                <td>
+                  <Time at={availableAt} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+function Nothing({
+  state,
+  problem,
+  text,
+}: {
+  readonly state: string
+  readonly problem: Problem | null
+  readonly text: string
+}) {
+  if (problem !== null) return <ErrorNote problem={problem} />
+  return state === 'loading' ? <Loading /> : <p>{text}</p>
+}

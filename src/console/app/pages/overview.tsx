@@ -1,0 +1,180 @@
+/** The first page: how much was said, what grew, what hurts and what was praised, in customers' words. Every number leads to its quotations. */
+import { pageOf, useFilters } from '../address.ts'
+import { api, contentOf } from '../api.ts'
+import { useLive } from '../live.ts'
+import { useLoaded } from '../load.ts'
+import { type Bar, Bars } from '../parts/bars.tsx'
+import { Empty, ErrorNote, Loading } from '../parts/notes.tsx'
+import { placeOfSignal, Quotation } from '../parts/quotation.tsx'
+import { Figure, Tag, Title } from '../parts/small.tsx'
+import { lastDays, type Period } from '../period.ts'
+import { labelOf, number } from '../words.ts'
+
+const QUOTATIONS = 6
+const THEMES = 8
+const PERIODS = ['7', '30', '90'] as const
+
+type Metric = 'signals' | 'sessions' | 'feedback' | 'recordings' | 'outcomes'
+type Key = 'day' | 'kind' | 'rating' | 'outcome'
+
+function count(metric: Metric, by: string, { since, until }: Period, signal: AbortSignal) {
+  return contentOf(
+    api.GET('/v3/rest/insights/counts', { params: { query: { metric, by, since, until } }, signal }),
+  )
+}
+
+type Counts = Awaited<ReturnType<typeof count>>
+
+/** Sums by one key. */
+const sumsBy = (counts: Counts, key: Key): ReadonlyMap<string, number> =>
+  counts.data.reduce((sums, row) => {
+    const name = row[key] ?? ''
+    return sums.set(name, (sums.get(name) ?? 0) + row.count)
+  }, new Map<string, number>())
+
+export function Overview() {
+  const filters = useFilters()
+  const chosen = PERIODS.find((days) => days === filters.get('days')) ?? '30'
+  const period = lastDays(Number(chosen))
+  return (
+    <>
+      <Title text="Overview">
+        <label class="filter">
+          <span>Period</span>
+          <select value={chosen} onChange={(event) => filters.set('days', event.currentTarget.value)}>
+            {PERIODS.map((days) => (
+              <option key={days} value={days}>
+                Last {days} days
+              </option>
+            ))}
+          </select>
+        </label>
+      </Title>
+      <Numbers period={period} />
+      <Themes />
+      <Latest title="What hurts" rating="negative" since={period.since} />
+      <Latest title="What was praised" rating="positive" since={period.since} />
+    </>
+  )
+}
+
+function Numbers({ period }: { readonly period: Period }) {
+  const round = useLive('findings')
+  const loaded = useLoaded(`${period.since} ${round}`, async (signal) => {
+    const [findings, kinds, outcomes, sessions, feedback, calls] = await Promise.all([
+      count('signals', 'day,rating', period, signal),
+      count('signals', 'kind', period, signal),
+      count('outcomes', 'outcome', period, signal),
+      count('sessions', 'channel', period, signal),
+      count('feedback', 'channel', period, signal),
+      count('recordings', 'channel', period, signal),
+    ])
+    return { findings, kinds, outcomes, sessions, feedback, calls }
+  })
+  if (loaded.data === null)
+    return loaded.state === 'failed' ? <ErrorNote problem={loaded.problem} /> : <Loading />
+  const { findings, kinds, outcomes, sessions, feedback, calls } = loaded.data
+  const byOutcome = sumsBy(outcomes, 'outcome')
+  const { since } = period
+  return (
+    <>
+      <div class="figures">
+        <Figure label="Conversations" value={number(sessions.total)} href={pageOf('/conversations')} />
+        <Figure label="Calls" value={number(calls.total)} href={pageOf('/calls')} />
+        <Figure label="Feedback" value={number(feedback.total)} href={pageOf('/feedback')} />
+        <Figure
+          label="Findings and ratings"
+          value={number(findings.total)}
+          href={pageOf('/findings', { since })}
+        />
+      </div>
+      <p class="tags">
+        {(['resolved', 'unresolved', 'unclear'] as const).map((outcome) => (
+          <span key={outcome}>
+            <Tag value={outcome} /> {number(byOutcome.get(outcome) ?? 0)}
+          </span>
+        ))}
+      </p>
+      <Bars label="Findings and ratings by day" bars={barsOf(findings, period)} />
+      <p class="tags">
+        {[...sumsBy(kinds, 'kind')]
+          .sort(([, a], [, b]) => b - a)
+          .map(([kind, sum]) => (
+            <a key={kind} href={pageOf('/findings', { kind, since })}>
+              {labelOf(kind)} {number(sum)}
+            </a>
+          ))}
+      </p>
+    </>
+  )
+}
+
+function barsOf({ data }: Counts, { days }: Period): readonly Bar[] {
+  const byDay = Map.groupBy(data, ({ day }) => day?.slice(0, 10) ?? '')
+  return days.map((day) => {
+    const sum = (rating: string) =>
+      (byDay.get(day) ?? []).reduce(
+        (total, row) => total + ((row.rating ?? 'other') === rating ? row.count : 0),
+        0,
+      )
+    return { day, negative: sum('negative'), positive: sum('positive'), other: sum('other') }
+  })
+}
+
+function Themes() {
+  const themes = useLoaded('themes', (signal) =>
+    contentOf(api.GET('/v3/rest/themes', { params: { query: { sort: 'rising', limit: THEMES } }, signal })),
+  )
+  const rows = themes.data?.data ?? []
+  if (rows.length === 0) return null
+  return (
+    <section aria-labelledby="themes">
+      <h2 id="themes">
+        <a href={pageOf('/themes')}>Themes</a>
+      </h2>
+      <ul class="plain">
+        {rows.map(({ id, title, count: items, trend }) => (
+          <li key={id}>
+            <a href={pageOf(`/themes/${id}`)}>{title}</a> {number(items)} {trend.rising ? '▲ rising' : ''}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+interface LatestProps {
+  readonly title: string
+  readonly rating: 'negative' | 'positive'
+  readonly since: string
+}
+
+function Latest({ title, rating, since }: LatestProps) {
+  const round = useLive('findings')
+  const signals = useLoaded(`${rating} ${since} ${round}`, (signal) =>
+    contentOf(
+      api.GET('/v3/rest/signals', { params: { query: { rating, since, limit: QUOTATIONS } }, signal }),
+    ),
+  )
+  // A rating without words says nothing here.
+  const rows = (signals.data?.data ?? []).filter(
+    ({ evidence, comment }) => evidence !== null || comment !== null,
+  )
+  return (
+    <section aria-label={title}>
+      <h2>
+        <a href={pageOf('/findings', { rating, since })}>{title}</a>
+      </h2>
+      {signals.state === 'failed' ? <ErrorNote problem={signals.problem} /> : null}
+      {signals.data === null && signals.state === 'loading' ? <Loading /> : null}
+      {signals.data !== null && rows.length === 0 ? <Empty title="Nothing yet" /> : null}
+      <ul class="quotations">
+        {rows.map((one) => (
+          <li key={one.id}>
+            <Quotation {...placeOfSignal(one)} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,82 @@
+/** Search over everything that customers said. */
+import { useFilters } from '../address.ts'
+import { api, contentOf } from '../api.ts'
+import { usePages } from '../load.ts'
+import { Marked } from '../parts/marked.tsx'
+import { Empty, ErrorNote, Loading } from '../parts/notes.tsx'
+import { placeOf } from '../parts/quotation.tsx'
+import { Select, Time, Title } from '../parts/small.tsx'
+
+const CHANNELS = ['conversation', 'feedback', 'recording'] as const
+type Channel = (typeof CHANNELS)[number]
+
+export function Search() {
+  const filters = useFilters()
+  const q = filters.get('q')
+  const channel = CHANNELS.find((one) => one === filters.get('channel'))
+  return (
+    <>
+      <Title text={q === '' ? 'Search' : `Search: ${q}`}>
+        <Select
+          label="Channel"
+          value={channel ?? ''}
+          options={CHANNELS}
+          onChange={(value) => filters.set('channel', value)}
+        />
+      </Title>
+      {q === '' ? <Empty title="Type what you look for" /> : <Results q={q} channel={channel} />}
+    </>
+  )
+}
+
+function Results({ q, channel }: { readonly q: string; readonly channel: Channel | undefined }) {
+  const pages = usePages(`${q} ${channel}`, (cursor, signal) =>
+    contentOf(
+      api.GET('/v3/rest/search', {
+        params: {
+          query: {
+            q,
+            limit: 20,
+            ...(cursor === undefined ? {} : { cursor }),
+            ...(channel === undefined ? {} : { channel }),
+          },
+        },
+        signal,
+      }),
+    ),
+  )
+  if (pages.rows.length === 0) {
+    if (pages.problem !== null) return <ErrorNote problem={pages.problem} />
+    return pages.state === 'loading' ? <Loading /> : <Empty title="Nothing was found" />
+  }
+  return (
+    <>
+      <ul class="quotations" aria-label="Passages">
+        {pages.rows.map((one) => {
+          const { href, where } = placeOf(one.channel, one.id, {
+            source: one.feedbackSourceId,
+            startSec: one.startSec,
+          })
+          return (
+            <li key={`${one.channel} ${one.id} ${one.startSec}`}>
+              <figure class="quotation">
+                <blockquote>
+                  <Marked text={one.passage} />
+                </blockquote>
+                <figcaption>
+                  <a href={href}>{one.title ?? where}</a>
+                  <Time at={one.occurredAt} />
+                </figcaption>
+              </figure>
+            </li>
+          )
+        })}
+      </ul>
+      {pages.more === null ? null : (
+        <button type="button" class="more" onClick={pages.more}>
+          Show more
+        </button>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,124 @@
+/** One theme: its trend, who is behind it, and what they said. Analysts rename, pin and hide it, and merge others into it. */
+
+import { useState } from 'preact/hooks'
+import { useRoute } from 'preact-iso'
+import { pageOf } from '../address.ts'
+import { api, contentOf, type Problem, type Schemas } from '../api.ts'
+import { useSession } from '../context.ts'
+import { problemOf, useLoaded, usePages } from '../load.ts'
+import { ErrorNote, Loading } from '../parts/notes.tsx'
+import { placeOf, Quotation } from '../parts/quotation.tsx'
+import { Title } from '../parts/small.tsx'
+import { number } from '../words.ts'
+
+type Change = Partial<Pick<Schemas['Theme'], 'title' | 'pinned' | 'hidden'>>
+
+export function Theme() {
+  const { params } = useRoute()
+  const themeId = params.id ?? ''
+  const [round, setRound] = useState(0)
+  const [problem, setProblem] = useState<Problem | null>(null)
+  const { membership } = useSession()
+  const theme = useLoaded(`${themeId} ${round}`, (signal) =>
+    contentOf(api.GET('/v3/rest/themes/{themeId}', { params: { path: { themeId } }, signal })),
+  )
+  if (theme.data === null)
+    return theme.state === 'failed' ? <ErrorNote problem={theme.problem} /> : <Loading />
+  const { title, count, trend, people, pinned, hidden } = theme.data
+  const act = async (change: () => Promise<unknown>) => {
+    try {
+      await change()
+      setProblem(null)
+      setRound(round + 1)
+    } catch (error) {
+      setProblem(problemOf(error))
+    }
+  }
+  const set = (body: Change) =>
+    act(() => contentOf(api.PATCH('/v3/rest/themes/{themeId}', { params: { path: { themeId } }, body })))
+  return (
+    <article>
+      <Title text={title}>
+        {trend.rising ? <span class="tag">▲ Rising</span> : null}
+        {pinned ? <span class="tag">Pinned</span> : null}
+        {hidden ? <span class="tag">Hidden</span> : null}
+      </Title>
+      <p>
+        {number(count)} items. In the last seven full days {number(trend.recent)}, in the four weeks before{' '}
+        {number(trend.before)}.
+      </p>
+      {problem === null ? null : <ErrorNote problem={problem} />}
+      {membership?.role === 'viewer' ? null : (
+        <div class="row">
+          <form
+            class="filter"
+            onSubmit={(event) => {
+              event.preventDefault()
+              void set({ title: String(new FormData(event.currentTarget).get('title') ?? '').trim() })
+            }}
+          >
+            <label>
+              <span>Title</span>{' '}
+              <input name="title" key={title} defaultValue={title} maxLength={120} required />
+            </label>
+            <button type="submit">Rename</button>
+          </form>
+          <button type="button" onClick={() => void set({ pinned: !pinned })}>
+            {pinned ? 'Unpin' : 'Pin'}
+          </button>
+          <button type="button" onClick={() => void set({ hidden: !hidden })}>
+            {hidden ? 'Show' : 'Hide'}
+          </button>
+        </div>
+      )}
+      {people.length === 0 ? null : (
+        <>
+          <h2>Who</h2>
+          <ul class="plain">
+            {people.map((one) => (
+              <li key={one.personId}>
+                <a href={pageOf(`/people/${one.personId}`)}>{one.name ?? 'Unnamed'}</a> {number(one.count)}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <h2>What they said</h2>
+      <Items themeId={themeId} />
+    </article>
+  )
+}
+
+function Items({ themeId }: { readonly themeId: string }) {
+  const pages = usePages(themeId, (cursor, signal) =>
+    contentOf(
+      api.GET('/v3/rest/themes/{themeId}/items', {
+        params: { path: { themeId }, query: { limit: 30, ...(cursor === undefined ? {} : { cursor }) } },
+        signal,
+      }),
+    ),
+  )
+  return (
+    <>
+      {pages.problem === null ? null : <ErrorNote problem={pages.problem} />}
+      <ul class="quotations" aria-label="Quotations">
+        {pages.rows.map(({ id, quotation, place, kind, rating, occurredAt }) => (
+          <li key={id}>
+            <Quotation
+              quote={quotation}
+              {...placeOf(place.channel, place.id, { ...place, source: place.feedbackSourceId })}
+              at={occurredAt}
+              kind={kind}
+              tone={rating}
+            />
+          </li>
+        ))}
+      </ul>
+      {pages.more === null ? null : (
+        <button type="button" class="more" onClick={pages.more}>
+          Show more
+        </button>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,119 @@
+/** Navigation beside the content; above it on a narrow screen. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import { pageOf } from '../address.ts'
+import { PREFIX } from '../api.ts'
+import { useSession } from '../context.ts'
+import { onKeys } from '../keys.ts'
+import { chooseOrganization, signOut } from '../session.ts'
+
+const PAGES = [
+  ['', 'Overview'],
+  ['/themes', 'Themes'],
+  ['/findings', 'Findings'],
+  ['/conversations', 'Conversations'],
+  ['/calls', 'Calls'],
+  ['/feedback', 'Feedback'],
+  ['/people', 'People'],
+  ['/health', 'Health'],
+] as const
+
+export function Frame({ children }: { readonly children: ComponentChildren }) {
+  const { path, route } = useLocation()
+  const field = useRef<HTMLInputElement>(null)
+  const help = useRef<HTMLDialogElement>(null)
+  useEffect(() => onKeys({ '/': () => field.current?.focus(), '?': () => help.current?.showModal() }), [])
+  const isCurrent = (page: string) => (page === '' ? path === pageOf('') : path.startsWith(pageOf(page)))
+  return (
+    <>
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <header class="frame">
+        <a class="brand" href={pageOf('')}>
+          Earshot
+        </a>
+        <search>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault()
+              route(pageOf('/search', { q: field.current?.value.trim() }))
+            }}
+          >
+            <input
+              ref={field}
+              type="search"
+              name="q"
+              aria-label="Search what customers said"
+              placeholder="Search  /"
+            />
+          </form>
+        </search>
+        <nav aria-label="Pages">
+          {PAGES.map(([page, title]) => (
+            <a
+              class="page-link"
+              key={page}
+              href={pageOf(page)}
+              aria-current={isCurrent(page) ? 'page' : undefined}
+            >
+              {title}
+            </a>
+          ))}
+        </nav>
+        <Account />
+      </header>
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+      <dialog ref={help} aria-labelledby="keys-title">
+        <h2 id="keys-title">Keys</h2>
+        <dl class="keys">
+          <dt>/</dt>
+          <dd>Search</dd>
+          <dt>j, k</dt>
+          <dd>Next and previous row of a list</dd>
+          <dt>Enter</dt>
+          <dd>Open the row</dd>
+          <dt>?</dt>
+          <dd>These keys</dd>
+        </dl>
+        <form method="dialog">
+          <button type="submit">Close</button>
+        </form>
+      </dialog>
+    </>
+  )
+}
+
+function Account() {
+  const { session, membership } = useSession()
+  return (
+    <div class="account">
+      {session.organizations.length > 1 ? (
+        <select
+          aria-label="Organization"
+          value={membership?.id}
+          onChange={(event) => chooseOrganization(event.currentTarget.value)}
+        >
+          {session.organizations.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <span>{membership?.name ?? 'No organization'}</span>
+      )}
+      <span class="quiet">
+        {session.user.email}
+        {membership === null ? '' : `, ${membership.role}`}
+      </span>
+      <a href={`${PREFIX}/docs`}>API</a>
+      <button type="button" class="link" onClick={() => void signOut()}>
+        Sign out
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,51 @@
+/** What stands where there is no content: loading, an error, no permission, nothing yet. */
+import type { ComponentChildren } from 'preact'
+import type { Problem } from '../api.ts'
+
+export function Loading() {
+  return (
+    <p class="loading" role="status">
+      Loading…
+    </p>
+  )
+}
+
+export function ErrorNote({ problem }: { readonly problem: Problem }) {
+  const title =
+    problem.status === 403
+      ? 'You may not see this'
+      : problem.status === 404
+        ? 'This does not exist'
+        : 'This did not work'
+  return (
+    <div class="note" role="alert">
+      <h2>{title}</h2>
+      <p>{problem.message}</p>
+      <p class="quiet">
+        <code>{problem.code}</code>
+      </p>
+    </div>
+  )
+}
+
+/** @param command what fills the page, to be copied */
+export function Empty(props: {
+  readonly title: string
+  readonly children?: ComponentChildren
+  readonly command?: string
+}) {
+  return (
+    <div class="note">
+      <h2>{props.title}</h2>
+      {props.children}
+      {props.command === undefined ? null : (
+        <pre class="command">
+          <code>{props.command}</code>
+          <button type="button" onClick={() => void navigator.clipboard.writeText(props.command ?? '')}>
+            Copy
+          </button>
+        </pre>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,66 @@
+/** What somebody said, with its place. Every number of the console leads to quotations, and every quotation to its place. */
+import { pageOf } from '../address.ts'
+import type { Schemas } from '../api.ts'
+import { clock, labelOf } from '../words.ts'
+import { Tag, Time } from './small.tsx'
+
+export interface Place {
+  readonly quote: string
+  readonly href: string
+  readonly where: string
+  readonly at: string
+  readonly kind?: string
+  readonly tone?: string | null
+}
+
+export function Quotation({ quote, href, where, at, kind, tone }: Place) {
+  return (
+    <figure class="quotation">
+      <blockquote>{quote}</blockquote>
+      <figcaption>
+        {kind === undefined ? null : <Tag value={kind} tone={tone} />}
+        <a href={href}>{where}</a>
+        <Time at={at} />
+      </figcaption>
+    </figure>
+  )
+}
+
+export function placeOfSignal(signal: Schemas['Signal']): Place {
+  const { channel, evidence, comment, kind, rating, occurredAt, agentKey } = signal
+  const id = signal.sessionId ?? signal.recordingId ?? String(signal.recordId ?? '')
+  const { href, where } = placeOf(channel, id, {
+    source: signal.feedbackSourceId,
+    startSec: evidence?.startSec ?? null,
+    messageId: evidence?.messageId ?? null,
+  })
+  return {
+    quote: evidence?.quote ?? comment ?? '',
+    href,
+    where: agentKey === null ? where : `${where} with ${agentKey}`,
+    at: occurredAt,
+    kind,
+    tone: rating,
+  }
+}
+
+/** Where something of a channel stands. `source` is that of a feedback record. */
+export function placeOf(
+  channel: string,
+  id: string,
+  more: {
+    readonly source?: number | null
+    readonly startSec?: number | null
+    readonly messageId?: string | null
+  } = {},
+): { readonly href: string; readonly where: string } {
+  const { source, startSec, messageId } = more
+  if (channel === 'recording')
+    return {
+      href: pageOf(`/calls/${id}`, startSec == null ? {} : { t: String(Math.floor(startSec)) }),
+      where: startSec == null ? 'Call' : `Call at ${clock(startSec)}`,
+    }
+  if (channel === 'feedback') return { href: pageOf(`/feedback/${source ?? 0}/${id}`), where: 'Feedback' }
+  const hash = messageId == null ? '' : `#message-${encodeURIComponent(messageId)}`
+  return { href: `${pageOf(`/conversations/${id}`)}${hash}`, where: labelOf(channel) }
+}

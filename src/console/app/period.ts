@@ -1,0 +1,19 @@
+/** The period that a page shows, in whole days of UTC, as the counts have them. */
+const DAY_MS = 86_400_000
+
+export interface Period {
+  /** RFC 3339. */
+  readonly since: string
+  readonly until: string
+  /** Each day, as `2026-01-02`. */
+  readonly days: readonly string[]
+}
+
+/** The last days with today. */
+export function lastDays(count: number, now = Date.now()): Period {
+  const today = Math.floor(now / DAY_MS) * DAY_MS
+  const days = Array.from({ length: count }, (_, index) =>
+    new Date(today - (count - 1 - index) * DAY_MS).toISOString().slice(0, 10),
+  )
+  return { since: `${days[0]}T00:00:00Z`, until: new Date(today + DAY_MS).toISOString(), days }
+}

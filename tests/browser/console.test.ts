@@ -1,0 +1,156 @@
+/** The console with a real browser and real data: what an analyst sees, by mouse and by keyboard, and what assistive technology finds. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { assistantMessage, openAgent, userMessage } from '../support/agents.ts'
+import { type Chromium, startChromium } from '../support/chromium.ts'
+import { eventually } from '../support/eventually.ts'
+import { createRecord, createSource, field } from '../support/feedback.ts'
+import { createRecording, utterance } from '../support/recordings.ts'
+import { startTestServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+let chromium: Chromium
+let page: Page
+let agent: Awaited<ReturnType<typeof openAgent>>
+let recordingId: string
+const complaints: string[] = []
+
+beforeAll(async () => {
+  server = await startTestServer({ actors: true })
+  chromium = await startChromium()
+  agent = await openAgent(server)
+  const key = server.as({ apiKey: agent.tenant.apiKey })
+  await agent.accept(
+    [
+      userMessage(1, { content: 'The export <b>fails</b> every morning.' }),
+      assistantMessage(2, { content: 'Please try again.' }),
+      userMessage(3, { content: 'Still broken.' }),
+    ],
+    {
+      externalSessionId: 'chat-1',
+      status: 'ended',
+      participants: [
+        { externalId: 'p', displayName: 'Grace', email: 'grace@example.com', boundary: 'external' },
+      ],
+    },
+  )
+  const sourceId = await createSource(key)
+  await createRecord(key, sourceId, { fields: [field({ value: 'Lovely invoices' })] })
+  const recording = await createRecording(key, {
+    displayName: 'Quarterly call',
+    transcript: [utterance(0, 2), { ...utterance(2, 4), text: 'The invoices are late' }],
+  })
+  recordingId = recording.id
+  await eventually(async () => {
+    const found = (await key.get('/v3/rest/search?q=export')).body.data
+    const { transcript } = (await key.get(`/v3/rest/recordings/${recordingId}`)).body
+    return found.length > 0 && transcript.status === 'completed'
+  })
+  page = await chromium.context.newPage()
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+}, 60_000)
+
+afterAll(async () => {
+  await chromium?.stop()
+  await server?.stop()
+})
+
+const open = (path: string) => page.goto(`${server.baseUrl}/console${path}`)
+
+test('without a session the browser is asked to sign in, and comes back', async () => {
+  await open('/conversations?status=ended')
+  await page.waitForURL(/\/sign-in\?to=/)
+  const token = await server.features.identity.createLink(agent.tenant.userId)
+  await page.goto(`${server.baseUrl}/sign-in/link?token=${token}&to=${encodeURIComponent('/console')}`)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  complaints.length = 0
+})
+
+test('a conversation opens from the list by keyboard alone, and its words are text, not HTML', async () => {
+  await open('/conversations')
+  await page.getByText('Grace').waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.getByText('The export <b>fails</b> every morning.').waitFor()
+  expect(await page.locator('.message').count()).toBe(3)
+  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Grace')
+})
+
+test('search finds passages of every channel, marks them and leads to their place', async () => {
+  await open('')
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('invoices')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Search: invoices' }).waitFor()
+  await page.locator('mark').first().waitFor()
+  expect(await page.locator('.quotation').count()).toBe(2)
+  await page.getByRole('link', { name: 'Quarterly call' }).click()
+  await page.getByRole('heading', { name: 'Quarterly call' }).waitFor()
+  expect(page.url()).toContain(`/calls/${recordingId}`)
+  await page.locator('.transcript').getByText('The invoices are late').waitFor()
+})
+
+test('what arrives while the list is open appears', async () => {
+  await open('/conversations')
+  await page.getByText('Grace').waitFor()
+  await agent.accept([userMessage(1)], {
+    externalSessionId: 'chat-2',
+    participants: [{ externalId: 'h', displayName: 'Heidi', boundary: 'external' }],
+  })
+  await page.getByText('Heidi').waitFor({ timeout: 20_000 })
+})
+
+test('a person has one timeline', async () => {
+  await open('/people')
+  await page.getByRole('link', { name: /grace@example\.com/ }).click()
+  await page.getByText('Still broken.').waitFor()
+})
+
+test('somebody else’s conversation does not exist', async () => {
+  const stranger = await openAgent(server)
+  const { sessionId } = await stranger.accept([userMessage(1)], { externalSessionId: 'theirs' })
+  await open(`/conversations/${sessionId}`)
+  await page.getByRole('alert').getByText('This does not exist').waitFor()
+  complaints.length = 0
+})
+
+/** Rules of WCAG 2.1, levels A and AA. */
+const RUN_AXE = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })`
+
+const PAGES = [
+  '',
+  '/themes',
+  '/findings',
+  '/conversations',
+  '/calls',
+  '/feedback',
+  '/people',
+  '/search?q=export',
+  '/health',
+  '/none',
+]
+
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  test.each(PAGES)('%s has no violation that axe finds, and fits 390 pixels', async (path) => {
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize({ width: 390, height: 800 })
+    await open(path)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.waitForLoadState('networkidle').catch(() => {})
+    // The policy of the page allows no inline script, so axe comes over the protocol of the browser.
+    await page.evaluate(axe.source)
+    const { violations } = await page.evaluate<axe.AxeResults>(RUN_AXE)
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+  })
+})
+
+test('the browser had nothing to complain of', () => {
+  expect(complaints).toEqual([])
+})
