@@ -1,11 +1,13 @@
 /** `bun run bench [name …]`: runs the named benchmarks; all by default. */
 import { benchActors } from './actors.ts'
+import { benchCounts } from './counts.ts'
 import { benchHttp } from './http.ts'
 import { benchIngest } from './ingest.ts'
 import { benchReads } from './reads.ts'
 import { benchRecordingsList } from './recordings-list.ts'
 import { benchScale } from './scale.ts'
 import { benchSearch } from './search.ts'
+import { benchThemes } from './themes.ts'
 import { benchTranscripts } from './transcripts.ts'
 import { benchTurns } from './turns.ts'
 import { benchUpload } from './upload.ts'
@@ -18,6 +20,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
     await benchReads()
   },
   reads: benchReads,
+  counts: benchCounts,
   ingest: benchIngest,
   async recordings() {
     await benchTranscripts()
@@ -25,6 +28,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   },
   scale: benchScale,
   search: benchSearch,
+  themes: benchThemes,
   turns: benchTurns,
   upload: benchUpload,
   memory: benchUploadMemory,

@@ -45,9 +45,14 @@ import signalChannels from './migrations/0057_signal_channels.sql' with { type: 
 import themes from './migrations/0058_themes.sql' with { type: 'text' }
 import themeFeed from './migrations/0059_theme_feed.sql' with { type: 'text' }
 import insightCounts from './migrations/0060_insight_counts.sql' with { type: 'text' }
+import countLevelsAndWeeklyMail from './migrations/0061_count_levels_and_weekly_mail.sql' with {
+  type: 'text',
+}
 import eventStream from './migrations/0062_event_stream.sql' with { type: 'text' }
+import searchByWeek from './migrations/0063_search_by_week.sql' with { type: 'text' }
 import signalListIndexes from './migrations/0064_signal_list_indexes.sql' with { type: 'text' }
 import foundKind from './migrations/0065_found_kind.sql' with { type: 'text' }
+import placeOfFeedback from './migrations/0066_place_of_feedback.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -95,7 +100,10 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 58, name: 'themes', source: themes },
   { number: 59, name: 'theme_feed', source: themeFeed },
   { number: 60, name: 'insight_counts', source: insightCounts },
+  { number: 61, name: 'count_levels_and_weekly_mail', source: countLevelsAndWeeklyMail },
   { number: 62, name: 'event_stream', source: eventStream },
+  { number: 63, name: 'search_by_week', source: searchByWeek },
   { number: 64, name: 'signal_list_indexes', source: signalListIndexes },
   { number: 65, name: 'found_kind', source: foundKind },
+  { number: 66, name: 'place_of_feedback', source: placeOfFeedback },
 ]

@@ -20,6 +20,7 @@ import { oauthPages } from './sign-in/oauth/web.ts'
 import { signInPages } from './sign-in/web.ts'
 import { uploadEndpoint } from './uploads/http/endpoint.ts'
 import { EVENT_TYPES } from './webhooks/event-types.ts'
+import { unsubscribePages } from './weekly-mail/web.ts'
 
 /** The whole HTTP interface. It does not listen yet. */
 export function createApp(
@@ -42,6 +43,7 @@ export function createApp(
     .use(protectedResourceMetadata(config))
     .use(toolEndpoint({ ...deps, ...features, bodies }))
     .use(signInPages({ ...deps, ...features, bodies }))
+    .use(unsubscribePages({ config, weeklyMails: features.weeklyMails }))
     .use(oauthPages({ ...deps, ...features, bodies }))
     .use(consolePages(deps))
     .use(discovery(deps.config, features.content))

@@ -109,10 +109,14 @@ import { createWebhooks } from './webhooks/service.ts'
 import { formActor } from './website/actor.ts'
 import { formOperations } from './website/routes.ts'
 import { createWebsite } from './website/service.ts'
+import { weeklyMailActor } from './weekly-mail/actor.ts'
+import { selfOperations } from './weekly-mail/routes.ts'
+import { createWeeklyMails, type WeeklyMails, weeklyMailMaintenance } from './weekly-mail/service.ts'
 
 export interface Features {
   readonly identity: Identity
   readonly signIn: SignIn
+  readonly weeklyMails: WeeklyMails
   readonly applications: Applications
   readonly metadata: Metadata
   readonly folders: Folders
@@ -155,6 +159,8 @@ export function createFeatures(deps: Deps): Features {
   const search = createSearch({ ...deps, folders, conversations })
   const insight = createInsight({ ...deps, folders, conversations })
   const eventStream = createEventStream({ ...deps, folders, conversations })
+  const members = createMembers({ ...deps, identity, privateContent: folders.privateContent })
+  const weeklyMails = createWeeklyMails(deps)
   const movers = [moveRecordsOf, moveParticipationsOf, ...movePeopleOfSessions]
   const directory = createDirectory({
     ...deps,
@@ -166,6 +172,7 @@ export function createFeatures(deps: Deps): Features {
   return {
     identity,
     signIn: createSignIn(deps),
+    weeklyMails,
     applications,
     metadata,
     folders,
@@ -185,10 +192,8 @@ export function createFeatures(deps: Deps): Features {
       ...sessionOperations(identity, deps.config),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
-      ...memberOperations(
-        createMembers({ ...deps, identity, privateContent: folders.privateContent }),
-        identity,
-      ),
+      ...selfOperations(members, weeklyMails),
+      ...memberOperations(members, identity),
       ...recordingOperations(recordings, playback),
       ...meetingOperations(createMeetings({ ...deps, folders, recordings, identity })),
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
@@ -225,6 +230,7 @@ export function createFeatures(deps: Deps): Features {
       codingSessionActor({ ...deps, ...reading }),
       ...webhookActors(deps),
       signInActor({ ...deps, identity }),
+      weeklyMailActor({ ...deps, insight }),
       personMergeActor(movers),
       erasureActor(deps, [
         sessionErasure(deps),
@@ -246,6 +252,7 @@ export function createFeatures(deps: Deps): Features {
       ...agentMaintenance(deps),
       ...reanalysisMaintenance(deps),
       ...countMaintenance(deps),
+      ...weeklyMailMaintenance(deps),
       ...mediaMaintenance(deps),
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),

@@ -51,6 +51,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   transcripts: ['transcript_search', 'transcript_utterance'],
   uploads: ['upload', 'upload_garbage', 'upload_part'],
   webhooks: ['webhook', 'webhook_attempt', 'webhook_delivery', 'webhook_event', 'webhook_stream'],
+  'weekly-mail': ['weekly_mail'],
   website: ['form_submission'],
 }
 
@@ -147,6 +148,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     folder: 'recordings',
     reason: 'A recording is read with its outcome.',
   },
+  ...['app_user', 'membership', 'organization'].map((table) => ({
+    table,
+    folder: 'weekly-mail',
+    reason: 'The weekly mail goes to members, and names their organization.',
+  })),
   {
     table: 'actor_message',
     folder: 'agents',

@@ -58,6 +58,7 @@ export const READS = [
   'transcript.read',
   'coding_session.read',
   'coding_session.listed',
+  'insight.read',
   'search.listed',
   'theme.listed',
   'theme.read',

@@ -15,14 +15,15 @@ import { errorCode } from '../platform/db/sqlstate.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { changeOf } from './counts/backfill.ts'
-import { assertCountable, type Days, daysOf, startOf } from './counts/counts.rules.ts'
+import { assertCountable, type Days, daysOf, daysOfDigest, startOf } from './counts/counts.rules.ts'
 import * as store from './counts/counts.store.ts'
-import type { Count, CountRequest, Counts, Key } from './model.ts'
+import { type Digest, type DigestAccess, digestOf } from './digest/digest.ts'
+import type { Count, CountRequest, Counts, Key, Period } from './model.ts'
 
 export type Insight = ReturnType<typeof createInsight>
 
 export interface InsightDeps extends Pick<Deps, 'sql' | 'clock'> {
-  readonly folders: Pick<Folders, 'hiddenRecordings'>
+  readonly folders: Pick<Folders, 'hiddenRecordings' | 'visibleRecording'>
   readonly conversations: Pick<Conversations, 'readableApplications'>
 }
 
@@ -84,6 +85,15 @@ export function createInsight(deps: InsightDeps, statementMs = STATEMENT_MS) {
       const days = daysOf(request, deps.clock.now())
       return inTurn(viewer.organizationId, (tx) => count(deps, tx, viewer, request, days))
     },
+
+    /**
+     * @param quotations of each kind and area
+     * @throws AppError 400; 503 `insights_busy`, `insights_timed_out`
+     */
+    async digest(viewer: Viewer, period: Period, quotations: number): Promise<Digest> {
+      const days = daysOfDigest(period, deps.clock.now())
+      return inTurn(viewer.organizationId, (tx) => digestOf(tx, accessOf(deps, tx, viewer), days, quotations))
+    },
   }
 }
 
@@ -108,13 +118,14 @@ async function count(
 }
 
 /** What the caller may see. */
-function accessOf({ conversations, folders }: InsightDeps, tx: Tx, viewer: Viewer): store.CountAccess {
+function accessOf({ conversations, folders }: InsightDeps, tx: Tx, viewer: Viewer): DigestAccess {
   const { organizationId } = viewer
   const userId = viewer.kind === 'user' ? viewer.userId : null
   return {
     organizationId,
     applications: conversations.readableApplications(tx, { organizationId, userId }, undefined),
     hiddenRecordings: folders.hiddenRecordings(tx, viewer),
+    visibleRecording: folders.visibleRecording(tx, viewer),
   }
 }
 

@@ -20,6 +20,7 @@ import {
   webhookNoticeMessages,
   webhookRecoveryMessages,
 } from './webhook.ts'
+import { weeklyMailMessages } from './weekly-mail.ts'
 
 export const ACTOR_KINDS = kindsOf([
   sessionMessages,
@@ -41,5 +42,6 @@ export const ACTOR_KINDS = kindsOf([
   webhookRecoveryMessages,
   webhookNoticeMessages,
   signInMessages,
+  weeklyMailMessages,
   codingSessionMessages,
 ])

@@ -160,8 +160,11 @@ test('one organization has at most 30 counts at a time, with a time limit, and d
     readableApplications: (sql, { organizationId }) =>
       sql`select id from agent_application where organization_id = ${organizationId} and pg_sleep(10) is null`,
   }
-  const { hiddenRecordings } = server.features.folders
-  const insight = createInsight({ ...server.deps, folders: { hiddenRecordings }, conversations }, 200)
+  const { hiddenRecordings, visibleRecording } = server.features.folders
+  const insight = createInsight(
+    { ...server.deps, folders: { hiddenRecordings, visibleRecording }, conversations },
+    200,
+  )
   const viewer = { kind: 'organization' as const, organizationId: tenant.organizationId }
   const request = { metric: 'sessions', by: ['day'], since: AT(1), until: AT(31) } as const
   const outcomes: string[] = []

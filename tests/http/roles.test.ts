@@ -126,8 +126,8 @@ describe('every operation', () => {
 
   test('that changes something needs more than a viewer', () => {
     const writes = documented.filter(({ method, role }) => method !== 'GET' && role === 'viewer')
-    // Whoever can sign in can sign out.
-    expect(writes.map(({ id }) => id)).toEqual(['signOut', 'endSession'])
+    // Whoever can sign in can sign out, and chooses their own mails.
+    expect(writes.map(({ id }) => id)).toEqual(['signOut', 'endSession', 'updateSelf'])
   })
 
   test.each(['viewer', 'analyst', 'administrator', 'key', 'agent'] as const)(

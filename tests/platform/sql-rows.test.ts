@@ -18,6 +18,7 @@ const NEVER_NULL_THERE = [
   ['src/people/erasure.store.ts', 'terms'], // an erasure that is not finished has terms
   ['src/assets/store.ts', 'url'], // only media that are fetched from a URL
   ['src/event-stream/log.store.ts', 'seq'], // only entries after a number
+  ['src/insight/digest/digest.store.ts', 'topic'], // only signals with a topic
   ['src/insight/timeline/page.store.ts', 'occurredAt'], // only participants with a time
   ['src/recordings/transcript.store.ts', 'contentType'], // only media that are ready
   ['src/recordings/transcript.store.ts', 'isAudio'],

@@ -169,7 +169,14 @@ const VIEWERS: readonly Viewer[] = [
 ]
 
 const KEYS: Readonly<Record<CountRequest['metric'], readonly CountRequest['by'][]>> = {
-  signals: [['day', 'kind'], ['channel', 'rating'], ['productArea'], ['week', 'agentVersion']],
+  signals: [
+    ['day', 'kind'],
+    ['channel', 'rating'],
+    ['productArea'],
+    ['week', 'agentVersion'],
+    ['week', 'day'],
+    ['productArea', 'agentVersion'],
+  ],
   sessions: [
     ['status', 'day'],
     ['productArea', 'agentVersion'],

@@ -4,9 +4,13 @@ import { type CountFilters, type CountRequest, KEYS_OF, type Metric, type Period
 
 const DAY_MS = 86_400_000
 const DEFAULT_DAYS = 30
+const DIGEST_DAYS = 7
 export const MAX_DAYS = 366
-/** PostgreSQL's dates begin in the year -4713 and end in 5874897; RFC 3339 has four digits. */
+/** RFC 3339 has years of four digits. */
 const LAST_DAY = '9999-12-31'
+
+/** PostgreSQL has no year 0, and a summary also reads the period before. */
+const FIRST_DAY = '0003-01-01'
 
 /** Whole days in UTC. */
 export interface Days {
@@ -21,16 +25,30 @@ export interface Days {
  * @throws AppError 400 if there is no day, or more than 366
  */
 export function daysOf({ since, until }: Period, now: Date): Days {
-  const to = until === undefined ? dayAfter(now.getTime()) : ceiling(until)
-  const from = since === undefined ? dayOf(Date.parse(to) - DEFAULT_DAYS * DAY_MS) : since.slice(0, 10)
+  return withinLimit(since, until === undefined ? dayAfter(now.getTime()) : ceiling(until), DEFAULT_DAYS)
+}
+
+/** The days of a summary: by default the last 7 that are over. @throws AppError 400 as `daysOf` */
+export function daysOfDigest({ since, until }: Period, now: Date): Days {
+  return withinLimit(since, until === undefined ? dayOf(now.getTime()) : ceiling(until), DIGEST_DAYS)
+}
+
+function withinLimit(since: string | undefined, to: string, defaultDays: number): Days {
+  const from = since === undefined ? dayOf(Date.parse(to) - defaultDays * DAY_MS) : since.slice(0, 10)
   const days = lengthOf({ from, to })
-  if (days > 0 && days <= MAX_DAYS && from <= to) return { from, to }
+  if (days > 0 && days <= MAX_DAYS && from >= FIRST_DAY) return { from, to }
   throw invalid([
     { path: 'since', code: 'range', message: `must be before until, by at most ${MAX_DAYS} days` },
   ])
 }
 
 const lengthOf = ({ from, to }: Days): number => (Date.parse(to) - Date.parse(from)) / DAY_MS
+
+/** The days before, as many. */
+export const daysBefore = (days: Days): Days => ({
+  from: dayOf(Date.parse(days.from) - lengthOf(days) * DAY_MS),
+  to: days.from,
+})
 
 export const startOf = (day: string): string => `${day}T00:00:00.000Z`
 
@@ -77,12 +95,13 @@ export function assertCountable(request: CountRequest, pathOf = (filter: string)
     throw invalid([{ path: pathOf(unfit), code: 'contradiction', message: `does not apply to ${metric}` }])
 }
 
-/** Whether a count needs areas and versions, of which an organization may have many. */
-export function isDetailed({ by, productArea, agentVersion }: CountRequest): boolean {
-  return (
-    productArea !== undefined ||
-    agentVersion !== undefined ||
-    by.includes('productArea') ||
-    by.includes('agentVersion')
-  )
+/** Bits of the level of folded counts. */
+export const WITH_AREA = 1
+export const WITH_VERSION = 2
+
+/** The level with what a count needs. An organization may have many areas and versions, so the other levels have fewer rows. */
+export function levelOf({ by, productArea, agentVersion }: CountRequest): number {
+  const hasArea = productArea !== undefined || by.includes('productArea')
+  const hasVersion = agentVersion !== undefined || by.includes('agentVersion')
+  return (hasArea ? WITH_AREA : 0) + (hasVersion ? WITH_VERSION : 0)
 }

@@ -10,7 +10,7 @@ import { kindsMeant } from '../../agents/reads/signals.rules.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import type { CountRequest, Key } from '../model.ts'
 import type { Fragment } from '../period.store.ts'
-import { type Days, isDetailed } from './counts.rules.ts'
+import { type Days, levelOf } from './counts.rules.ts'
 
 export const MAX_GROUPS = 10_000
 
@@ -46,18 +46,25 @@ export function countRows(tx: Tx, access: CountAccess, request: CountRequest, da
   const [first = 'day', second] = by
   const inDays = (column: string) =>
     tx`${tx(column)} >= ${days.from}::text::date and ${tx(column)} < ${days.to}::text::date`
-  const counted = tx`
-    select
-      c.day, d.channel, d.application_id, d.source, d.kind, d.rating, d.status, d.product_area, d.agent_version, c.count
+  const isByDay = by.includes('day')
+  // Days of one dimension are added up before they are joined with it.
+  const folded = tx`
+    select ${timeOf(tx, by, 'c')} as day, c.dimension_id, ${isByDay ? tx`c.count` : tx`sum(c.count)`} as count
     from insight_count c
-    join insight_dimension d on d.organization_id = c.organization_id and d.id = c.dimension_id
     where c.organization_id = ${organizationId}
       and c.metric = ${metric}
-      and c.detailed = ${isDetailed(request)}::bool
+      and c.level = ${levelOf(request)}::smallint
       and ${inDays('c.day')}
+    ${isByDay ? tx`` : tx`group by 1, 2`}`
+  const counted = tx`
+    select
+      f.day, d.channel, d.application_id, d.source, d.kind, d.rating, d.status, d.product_area, d.agent_version, f.count
+    from (${folded}) as f
+    join insight_dimension d on d.organization_id = ${organizationId} and d.id = f.dimension_id
     union all
     select
-      n.day, n.channel, n.application_id, n.source, n.kind, n.rating, n.status, n.product_area, n.agent_version, n.change
+      ${timeOf(tx, by, 'n')}, n.channel, n.application_id, n.source, n.kind, n.rating, n.status, n.product_area, n.agent_version,
+      n.change
     from insight_count_change n
     where n.organization_id = ${organizationId}
       and n.metric = ${metric}
@@ -82,6 +89,15 @@ export function countRows(tx: Tx, access: CountAccess, request: CountRequest, da
     order by ${isTime(first) ? tx`named.first desc nulls last,` : tx``} named.count desc, named.first, named.second
     limit ${MAX_GROUPS}`
 }
+
+/** The day, or the Monday of its week; null if the count has no such key. */
+function timeOf(tx: Tx, by: readonly Key[], alias: 'c' | 'n'): Fragment {
+  if (by.includes('day')) return tx`${tx(`${alias}.day`)}`
+  return by.includes('week') ? mondayOf(tx, tx`${tx(`${alias}.day`)}`) : tx`null::date`
+}
+
+/** 2001-01-01 is a Monday. */
+const mondayOf = (tx: Tx, day: Fragment) => tx`(${day} - ((${day} - date '2001-01-01') % 7 + 7) % 7)`
 
 const isTime = (key: Key): boolean => key === 'day' || key === 'week'
 
@@ -121,7 +137,7 @@ const COLUMN_OF: Readonly<Record<Exclude<Key, 'day' | 'week'>, string>> = {
 function rawKey(tx: Tx, key: Key | undefined): Fragment {
   if (key === undefined) return tx`null::text`
   if (key === 'day') return tx`c.day::text`
-  if (key === 'week') return tx`to_char(date_trunc('week', c.day::timestamp), 'YYYY-MM-DD')`
+  if (key === 'week') return tx`${mondayOf(tx, tx`c.day`)}::text`
   return tx`${tx(`c.${COLUMN_OF[key]}`)}::text`
 }
 

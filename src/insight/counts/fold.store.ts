@@ -5,6 +5,7 @@
  * or not at all. One transaction folds at a time. Writers of changes never wait for it.
  */
 import type { Tx } from '../../platform/db/pool.ts'
+import { WITH_AREA, WITH_VERSION } from './counts.rules.ts'
 
 const LOCK = 'earshot fold counts'
 
@@ -25,13 +26,13 @@ export async function foldChanges(tx: Tx, limit: number): Promise<number> {
         organization_id, metric, day, channel, application_id, source, kind, rating, status, product_area, agent_version, change
     ), changes as (
       select
-        t.organization_id, t.metric, t.day, l.detailed, t.channel, t.application_id, t.source, t.kind, t.rating, t.status,
-        case when l.detailed then t.product_area end as product_area,
-        case when l.detailed then t.agent_version end as agent_version,
+        t.organization_id, t.metric, t.day, l.level, t.channel, t.application_id, t.source, t.kind, t.rating, t.status,
+        case when l.level & ${WITH_AREA}::int <> 0 then t.product_area end as product_area,
+        case when l.level & ${WITH_VERSION}::int <> 0 then t.agent_version end as agent_version,
         sum(t.change)::int as change
       from taken t
       join organization o on o.id = t.organization_id
-      cross join (values (true), (false)) as l (detailed)
+      cross join generate_series(0, ${WITH_AREA + WITH_VERSION}::int) as l (level)
       group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
       having sum(t.change) <> 0
     ), keyed as (
@@ -57,11 +58,11 @@ export async function foldChanges(tx: Tx, limit: number): Promise<number> {
       from (select distinct organization_id, key from keyed) k
       join insight_dimension d using (organization_id, key)
     ), stored as (
-      insert into insight_count (organization_id, metric, detailed, day, dimension_id, count)
-      select k.organization_id, k.metric, k.detailed, k.day, n.id, k.change
+      insert into insight_count (organization_id, metric, level, day, dimension_id, count)
+      select k.organization_id, k.metric, k.level, k.day, n.id, k.change
       from keyed k
       join known n using (organization_id, key)
-      on conflict (organization_id, metric, detailed, day, dimension_id)
+      on conflict (organization_id, metric, level, day, dimension_id)
       do update set count = insight_count.count + excluded.count
     )
     select count(*)::int as taken from taken`

@@ -13,6 +13,8 @@ export interface Mail {
   readonly subject: string
   readonly text: string
   readonly html: string
+  /** Ends mails of this sort by POST in one click, without a sign-in (RFC 8058). */
+  readonly unsubscribeUrl?: string
 }
 
 export interface Sender {
@@ -46,8 +48,17 @@ export function compose(mail: Mail, sender: Sender) {
     text: mail.text,
     html: mail.html,
     // RFC 3834: prevents automatic replies.
-    headers: { 'Auto-Submitted': 'auto-generated' },
+    headers: { 'Auto-Submitted': 'auto-generated', ...unsubscribeHeaders(mail) },
     disableFileAccess: true,
     disableUrlAccess: true,
+  }
+}
+
+/** RFC 2369 and RFC 8058. */
+function unsubscribeHeaders({ unsubscribeUrl }: Mail): Readonly<Record<string, string>> {
+  if (unsubscribeUrl === undefined) return {}
+  return {
+    'List-Unsubscribe': `<${unsubscribeUrl}>`,
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
   }
 }
