@@ -108,10 +108,16 @@ export function scoredOf(piece: Piece, embedding: Float32Array, head: Head): Sco
 function readAgain({ reading, byRules, insight }: Read, scored: readonly Scored[], trained: Judge): Insight {
   const { channel } = reading
   const facts = factsOf(reading, byRules, scored, insight)
+  const findings = combine(byRules, scored, channel, likelyKinds(trained, facts), trained.thresholds)
+  const sentiment = likelySentiment(trained, facts)
+  const isGrievance =
+    findings.some(({ rating }) => rating === 'negative') &&
+    !findings.some(({ rating }) => rating === 'positive')
   return {
     ...insight,
     outcome: channel === 'feedback' ? null : likelyOutcome(trained, facts),
-    sentiment: likelySentiment(trained, facts),
-    findings: combine(byRules, scored, channel, likelyKinds(trained, facts), trained.thresholds),
+    // Who only complains is not pleased.
+    sentiment: sentiment === 'positive' && isGrievance ? 'negative' : sentiment,
+    findings,
   }
 }

@@ -12,6 +12,9 @@ export interface Scored {
   readonly scores: Float32Array
 }
 
+/** A quotation is at least so likely to have the kind, whatever the whole subject looks like. */
+const EVIDENT = 0.25
+
 /** From this score on one kind of a piece speaks against another. */
 const CLEAR = 0.5
 
@@ -47,8 +50,7 @@ export function combine(
     if (confidence < thresholds[kind]) return []
     const eligible = scored.filter((one) => mayHave(kind, one, scored, channel))
     const rule = byRules.find((found) => found.kind === kind)
-    const place =
-      rule !== undefined && isEligible(rule, scored, eligible) ? rule : likeliest(kind, eligible)?.piece
+    const place = rule !== undefined && isEligible(rule, scored, eligible) ? rule : evidence(kind, eligible)
     if (place === undefined) return []
     const { index, from, to } = place
     return [{ kind, tier: 'likely' as const, confidence, rating: ratingOf(kind), index, from, to }]
@@ -82,6 +84,12 @@ function isMockery({ piece }: Scored, scored: readonly Scored[]): boolean {
 
 /** The form begins with the cues. */
 const hasCueOf = ({ form }: Piece, kind: Kind) => (form[KINDS.indexOf(kind)] ?? 0) > 0
+
+/** The piece that most likely has the kind. Undefined if none does. */
+function evidence(kind: Kind, eligible: readonly Scored[]): Piece | undefined {
+  const best = likeliest(kind, eligible)
+  return best !== null && scoreOf(best, kind) >= EVIDENT ? best.piece : undefined
+}
 
 function likeliest(kind: Kind, scored: readonly Scored[]): Scored | null {
   return scored.reduce<Scored | null>(
