@@ -50,7 +50,7 @@ export async function benchSearch(): Promise<void> {
   await sql`vacuum analyze`
   console.log(`loaded in ${((performance.now() - started) / 1_000).toFixed(0)} s`)
   const [size] = await sql`
-    select pg_size_pretty(pg_table_size('search_passage')) as table, pg_size_pretty(pg_relation_size('search_passage_words')) as words`
+    select pg_size_pretty(pg_table_size('search_passage')) as table, pg_size_pretty(pg_relation_size('search_passage_words_by_week')) as words`
   await using service = await startService(environment, { ROLE: 'api' })
   const rows: string[][] = []
   const all: number[] = []
@@ -112,7 +112,9 @@ const ilike = (sql: Sql, { organizationId }: Tenant, query: string) => sql`
 
 /** Eight of ten passages are messages, one a field of feedback, and one speech. */
 async function load(sql: Sql, { organizationId, applicationId }: Tenant, amount: number): Promise<void> {
-  await sql`drop index search_passage_words`
+  const [words] = await sql<{ definition: string }[]>`
+    select pg_get_indexdef('search_passage_words_by_week'::regclass) as definition`
+  await sql`drop index search_passage_words_by_week`
   await sql`drop table if exists bench_text`
   await sql`create unlogged table bench_text (n int, text text, at timestamptz)`
   await sql`
@@ -149,7 +151,7 @@ async function load(sql: Sql, { organizationId, applicationId }: Tenant, amount:
   await sql`
     insert into search_configuration (organization_id, configuration) values (${organizationId}, 'english'), (${organizationId}, 'simple')
     on conflict do nothing`
-  await sql`create index search_passage_words on search_passage using gin (document) with (fastupdate = off)`
+  await sql.unsafe(words?.definition ?? '')
   await sql`drop table bench_text, bench_subject`
 }
 

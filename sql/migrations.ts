@@ -49,8 +49,10 @@ import countLevelsAndWeeklyMail from './migrations/0061_count_levels_and_weekly_
   type: 'text',
 }
 import eventStream from './migrations/0062_event_stream.sql' with { type: 'text' }
+import searchByWeek from './migrations/0063_search_by_week.sql' with { type: 'text' }
 import signalListIndexes from './migrations/0064_signal_list_indexes.sql' with { type: 'text' }
 import foundKind from './migrations/0065_found_kind.sql' with { type: 'text' }
+import placeOfFeedback from './migrations/0066_place_of_feedback.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: 'identity', source: identity },
@@ -100,6 +102,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 60, name: 'insight_counts', source: insightCounts },
   { number: 61, name: 'count_levels_and_weekly_mail', source: countLevelsAndWeeklyMail },
   { number: 62, name: 'event_stream', source: eventStream },
+  { number: 63, name: 'search_by_week', source: searchByWeek },
   { number: 64, name: 'signal_list_indexes', source: signalListIndexes },
   { number: 65, name: 'found_kind', source: foundKind },
+  { number: 66, name: 'place_of_feedback', source: placeOfFeedback },
 ]

@@ -81,6 +81,9 @@ export function createVerdicts(deps: VerdictsDeps) {
   }
 }
 
+/** Analyses that have read the gate of before end within this time. Stored findings follow after them. */
+const FOLLOW_DELAY_MS = 2_000
+
 /** The built-in analyser has two tiers, a model server one of its own. */
 const tiersOf = (analyzer: string) => TIERS.filter((tier) => (tier === 'model') !== (analyzer === 'builtin'))
 
@@ -127,6 +130,7 @@ async function judge(
       changed.map((one) =>
         findingGateMessages.message(organizationId, 'follow', {
           organizationId,
+          delayMs: FOLLOW_DELAY_MS,
           payload: { ...one, language: one.language === '' ? null : one.language },
         }),
       ),

@@ -54,6 +54,8 @@ export interface Wanted {
 }
 
 export interface Window {
+  /** Matches of these weeks only, as the index has them. Null: of all. */
+  readonly weeks: readonly string[] | null
   /** Matches that are examined, newest first. Null: all. */
   readonly examined: number | null
   /** Matches that are ranked. */
@@ -94,6 +96,7 @@ export function rankMatches(tx: Query, wanted: Wanted, window: Window) {
         and (p.application_id is null or p.application_id = any(array(${wanted.applications})))
         ${exactly(tx, wanted)}
         ${onChannel(tx, wanted.channel)}
+        ${window.weeks === null ? tx`` : inWeeks(tx, window.weeks)}
         ${wanted.since === undefined ? tx`` : tx`and p.occurred_at >= ${wanted.since}::text::timestamptz`}
         ${wanted.until === undefined ? tx`` : tx`and p.occurred_at < ${wanted.until}::text::timestamptz`}
       order by p.occurred_at desc, p.id desc
@@ -149,6 +152,11 @@ function exactly(tx: Query, { exact }: Wanted): Fragment {
   )
   return tx`and (false ${conditions.reduce((all, one) => tx`${all} ${one}`, tx``)})`
 }
+
+/** In the words of the index `search_passage_words_by_week`. */
+const inWeeks = (tx: Query, weeks: readonly string[]): Fragment => tx`
+  and array[right(p.organization_id::text, 6) || (((p.occurred_at at time zone 'UTC')::date - date '2000-01-03') / 7)::text]
+    && ${weeks as string[]}::text[]`
 
 function onChannel(tx: Query, channel: Channel | undefined): Fragment {
   if (channel === 'conversation') return tx`and p.session_id is not null`

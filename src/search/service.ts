@@ -30,6 +30,7 @@ import {
 } from './query.rules.ts'
 import * as store from './search.store.ts'
 import { mayBeMistyped, similarWords } from './similar.rules.ts'
+import { enoughWeeks, FIRST_WEEKS, reaches, weekLabels } from './weeks.rules.ts'
 
 export type Search = ReturnType<typeof createSearch>
 
@@ -70,7 +71,8 @@ const PLACES = [1, 2, 3]
 const MAX_WAITING = 30
 const STATEMENT_MS = 5_000
 /** Matches among which those that the caller may see are looked for. Null: all. */
-const EXAMINED = [4_000, 40_000, null]
+const ENOUGH = 4_000
+const EXAMINED = [ENOUGH, 40_000, null]
 
 /** @param statementMs time limit of each statement of a search */
 export function createSearch(deps: SearchDeps, statementMs = STATEMENT_MS) {
@@ -247,10 +249,29 @@ async function rank(
     after: after === null ? null : ([after[1], after[2]] as const),
     limit,
   }
+  const ofNewest = await rankNewest(tx, wanted, window)
+  if (ofNewest !== null) return ofNewest
   for (const examined of EXAMINED) {
-    const rows = await store.rankMatches(tx, wanted, { ...window, examined })
+    const rows = await store.rankMatches(tx, wanted, { ...window, weeks: null, examined })
     const { examined: seen = 0, matches = 0 } = rows[0] ?? {}
     if (examined === null || seen < examined || matches > RANKED) return rows
   }
   return []
+}
+
+/** The same from the newest weeks alone, if they have enough matches. @returns null if they do not */
+async function rankNewest(
+  tx: Tx,
+  wanted: store.Wanted,
+  window: Omit<store.Window, 'weeks' | 'examined'>,
+): Promise<readonly store.RankedRow[] | null> {
+  const newest = new Date(wanted.until === undefined || wanted.until > window.now ? window.now : wanted.until)
+  for (let weeks: number | null = FIRST_WEEKS; weeks !== null; ) {
+    const labels = weekLabels(wanted.organizationId, newest, weeks)
+    const rows = await store.rankMatches(tx, wanted, { ...window, weeks: labels, examined: ENOUGH })
+    const { examined = 0, matches = 0 } = rows[0] ?? {}
+    if (matches > RANKED || (examined < ENOUGH && reaches(wanted.since, newest, weeks))) return rows
+    weeks = weeks === FIRST_WEEKS ? enoughWeeks(weeks, matches, RANKED + 1) : null
+  }
+  return null
 }

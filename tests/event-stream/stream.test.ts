@@ -93,17 +93,16 @@ test('a signal that is hidden is not told; one that is shown later is', async ()
   const agent = await openAgent(server, { tenant })
   const { sessionId } = await agent.accept([userMessage(1), assistantMessage(2)])
   const { sql } = server.database
-  const insert = async (shown: boolean) => {
-    const [row] = await sql<{ id: string }[]>`
-      insert into agent_signal (id, organization_id, application_id, session_id, source, kind, external_event_id, sequence, revision,
-        occurred_at, shown)
-      values (gen_random_uuid(), ${tenant.organizationId}, ${agent.applicationId}, ${sessionId}, 'qualitative_inference', ${shown ? 'complaint' : 'confusion'},
-        'u1', 1, 1, now(), ${shown})
-      returning id`
-    return row?.id ?? ''
-  }
-  const hidden = await insert(false)
-  const shown = await insert(true)
+  // By one statement, as an analysis writes them.
+  const rows = await sql<{ id: string; shown: boolean }[]>`
+    insert into agent_signal (id, organization_id, application_id, session_id, source, kind, external_event_id, sequence, revision,
+      occurred_at, shown)
+    select gen_random_uuid(), ${tenant.organizationId}, ${agent.applicationId}, ${sessionId}, 'qualitative_inference', kind, 'u1', 1, 1,
+      now(), kind = 'complaint'
+    from unnest(array['complaint', 'confusion']) as kind
+    returning id, shown`
+  const shown = rows.find((row) => row.shown)?.id ?? ''
+  const hidden = rows.find((row) => !row.shown)?.id ?? ''
   await eventually(() => client.events.some(({ data }) => data.signalId === shown))
   expect(client.events.some(({ data }) => data.signalId === hidden)).toBeFalse()
   await sql`update agent_signal set shown = true where id = ${hidden}`
@@ -147,6 +146,11 @@ describe('access', () => {
       analyst: await follow({ userToken: analyst.userToken }),
       viewer: await follow({ userToken: viewer.userToken }),
     }
+    // Numbers of both organizations overlap.
+    await (await follow({ userToken: stranger.userToken })).close()
+    await server.database.sql`
+      update event_stream set last_seq = (select last_seq from event_stream where organization_id = ${tenant.organizationId})
+      where organization_id = ${stranger.organizationId}`
     const foreign = await follow({ userToken: stranger.userToken })
     const conversationAccess = { type: 'restricted' as const, userIds: [analyst.userId] }
     const restricted = await openAgent(server, { tenant, settings: { conversationAccess } })
@@ -177,11 +181,14 @@ describe('access', () => {
       viewer: [false, true],
     })
     const own = server.as({ apiKey: stranger.apiKey })
-    const { id } = await createRecord(own, await createSource(own))
-    await eventually(() => foreign.events.length > 0)
-    expect(foreign.events.map(({ data }) => data.feedbackRecordId)).toEqual([id])
+    const source = await createSource(own)
+    const ids: number[] = []
+    for (let n = 0; n < 5; n++) ids.push((await createRecord(own, source)).id)
+    await eventually(() => foreign.events.some(({ data }) => data.feedbackRecordId === ids.at(-1)))
+    expect(foreign.events.map(({ data }) => data.feedbackRecordId)).toEqual(ids)
+    await fence(...Object.values(clients))
     for (const { events } of Object.values(clients))
-      expect(events.every(({ data }) => data.feedbackRecordId !== id)).toBeTrue()
+      expect(events.some(({ data }) => ids.includes(data.feedbackRecordId))).toBeFalse()
   })
 
   test('a rule that changes holds from the next event on', async () => {
@@ -355,7 +362,7 @@ describe('costs', () => {
     await second.features.eventStream.stop()
     await client.ended
     expect(client.retryMs()).toBeWithin(500, 4_001)
-    expect(client.text()).toEndWith('\n\n')
+    expect(client.text()).toMatch(/retry: \d+\n\n$/)
     const refused = await second.as({ apiKey: tenant.apiKey }).get(STREAM)
     expect(refused).toMatchObject({ status: 503, body: { code: 'streams_full' } })
     await second.stop()

@@ -1,5 +1,10 @@
 /** Verdicts about findings: what they change, what they count for, who may give them, and how they open and close the gate. */
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Kind } from '../../src/analyze/insight.ts'
+import { readStored } from '../../src/findings/findings.store.ts'
+import { type SubjectRef, saveReadings } from '../../src/findings/save.ts'
+import { CHANNELS, type Channel } from '../../src/insight/model.ts'
+import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { type Agents, createApplicationOf, ids, startAgents } from '../support/agents-http.ts'
 import { eventually } from '../support/eventually.ts'
@@ -265,4 +270,80 @@ test('the precision has every kind, by tier and channel, with the shipped figure
   for (const { shown, sorts } of body.data)
     expect(shown).toBe(sorts.some((one: { shown: boolean }) => one.shown))
   expect((await get(`${PRECISION}?language=english`)).status).toBe(400)
+})
+
+describe('another analysis', () => {
+  /** Analyses the subject again, as a writer of any channel does. */
+  async function analyse(subject: SubjectRef, kinds: readonly Kind[]): Promise<void> {
+    const [occurredAt, tier, rating, confidence] = ['2026-01-02T03:04:05Z', 'sure', null, 0.9] as const
+    const place =
+      subject.channel === 'conversation'
+        ? { externalEventId: 'm1', sequence: 1, revision: 1 }
+        : { field: 'answer' }
+    await transaction(agents.sql, async (tx) => {
+      const stored = await readStored(tx, subject.channel, [subject.id])
+      await saveReadings(tx, newId, stored, [
+        {
+          subject,
+          analyzer: { name: 'builtin', version: 'next' },
+          ...{ state: 'analyzed', language: 'en', outcome: null, sentiment: null },
+          drafts: kinds.map((kind) => ({
+            ...{ kind, tier, rating, confidence, occurredAt, comment: 'Said again.' },
+            ...place,
+          })),
+          ...{ keepsLikely: false, outdatesOthers: false },
+        },
+      ])
+    })
+  }
+
+  async function subjectOf(channel: Channel) {
+    const shared = { channel, organizationId: organizationId(), occurredAt: '2026-01-02T03:04:05Z' }
+    if (channel === 'conversation') {
+      const application = await createApplicationOf(agents)
+      const id = await application.session()
+      const place = { external_event_id: 'm1', sequence: 1, revision: 1 }
+      return {
+        subject: { ...shared, id, applicationId: application.id },
+        columns: { session_id: id, application_id: application.id, ...place },
+        query: `sessionId=${id}`,
+      }
+    }
+    if (channel === 'feedback') {
+      const { recordId } = await insertRecord(agents.sql, organizationId())
+      return {
+        subject: { ...shared, id: String(recordId) },
+        columns: { channel, feedback_record_id: recordId },
+        query: `recordId=${recordId}`,
+      }
+    }
+    const id = await insertRecording(agents.sql, organizationId())
+    return { subject: { ...shared, id }, columns: { channel, recording_id: id }, query: `recordingId=${id}` }
+  }
+
+  test.each(CHANNELS)(
+    'of %s does not bring back what was wrong, nor lose what was right',
+    async (channel) => {
+      const { subject, columns, query } = await subjectOf(channel)
+      const kindOf = async () => {
+        const { body } = await get(`${SIGNALS}?${query}`)
+        return body.data.map(({ id, kind }: Record<string, unknown>) => [id, kind])
+      }
+      const insert = (kind: string) => insertFinding(agents.sql, organizationId(), { ...columns, kind })
+      const wrong = await insert('complaint')
+      await judge(wrong, { verdict: 'wrong' }, agents.organization.key)
+      await analyse(subject, ['complaint'])
+      expect(await kindOf()).toEqual([])
+      const corrected = await insert('bug_report')
+      await judge(corrected, { verdict: 'wrong', kind: 'question' }, agents.organization.key)
+      await analyse(subject, ['bug_report', 'complaint'])
+      expect(await kindOf()).toEqual([[corrected, 'question']])
+      await analyse(subject, [])
+      expect(await kindOf()).toEqual([[corrected, 'question']])
+      // The verdict can still be changed: the kind that was found was right.
+      await judge(corrected, { verdict: 'wrong', kind: 'bug_report' }, agents.organization.key)
+      await analyse(subject, ['complaint'])
+      expect(await kindOf()).toEqual([[corrected, 'bug_report']])
+    },
+  )
 })

@@ -10,6 +10,7 @@ import { newId } from '../../src/platform/ids.ts'
 import { SEARCH_CHANGES } from '../../src/search/backfill.ts'
 import { marked } from '../../src/search/query.rules.ts'
 import { prepareSearch, rankMatches, type Wanted } from '../../src/search/search.store.ts'
+import { FIRST_WEEKS, weekLabels } from '../../src/search/weeks.rules.ts'
 import { insertEvent, insertSession } from '../support/agents-http.ts'
 import { createRecord, createSource, field } from '../support/feedback.ts'
 import { prepare, type Reading, reading } from '../support/plans.ts'
@@ -53,7 +54,7 @@ async function load({ organizationId }: TestTenant, amount: number, text: string
 }
 
 /** What a search reads, in its own transaction with its own settings. */
-async function readingOf(query: string): Promise<Reading> {
+async function readingOf(query: string, weeks: readonly string[] | null = null): Promise<Reading> {
   const { organizationId } = tenant
   const conditions = (tx: Tx): Wanted => ({
     organizationId,
@@ -68,7 +69,14 @@ async function readingOf(query: string): Promise<Reading> {
   })
   return transaction(server.database.sql, async (tx) => {
     await prepareSearch(tx, 5_000)
-    const window = { examined: 4_000, ranked: 1_000, now: new Date().toISOString(), after: null, limit: 20 }
+    const window = {
+      weeks,
+      examined: 4_000,
+      ranked: 1_000,
+      now: new Date().toISOString(),
+      after: null,
+      limit: 20,
+    }
     const sent = rankMatches(tx, conditions(tx), window)
     await sent
     const { string, parameters } = sent as unknown as { string: string; parameters: { value: unknown }[] }
@@ -76,7 +84,7 @@ async function readingOf(query: string): Promise<Reading> {
       text: string,
       parameters: parameters.map((one) => ('value' in Object(one) ? one.value : one)),
     }
-    const name = `plan_${Bun.hash(query)}`
+    const name = `plan_${Bun.hash(query + weeks)}`
     await prepare(tx as never, name, statement)
     return reading(tx as never, name, statement)
   })
@@ -95,6 +103,28 @@ describe.each([["'common'"], ["'commo':*"], ["'common' <-> 'case'"], ["'export' 
     }, 30_000)
   },
 )
+
+test('a search for a common word reads its newest weeks only', async () => {
+  const { sql } = server.database
+  const { organizationId } = tenant
+  const [passage] = await sql<{ sessionId: string }[]>`
+    select session_id as "sessionId" from search_passage where organization_id = ${organizationId} limit 1`
+  await sql`
+    insert into search_passage (
+      organization_id, application_id, session_id, external_event_id, is_customer, occurred_at, configuration, document
+    )
+    select ${organizationId}, ${applicationIds[1] as string}, ${passage?.sessionId as string}, 'w' || n, true,
+      now() - n * interval '1 hour', 'english', search_document(${organizationId}, 'english', 'a frequent word')
+    from generate_series(1, 8000) n`
+  await sql`vacuum analyze search_passage`
+  const labels = weekLabels(organizationId, new Date(), FIRST_WEEKS)
+  const { rows, pages, scanned } = await readingOf("'frequent'", labels)
+  expect(scanned).toEqual([])
+  expect(rows).toBeWithin(150, 4_000)
+  expect(pages).toBeLessThan(1_500)
+  const all = await readingOf("'frequent'")
+  expect(all.rows).toBeGreaterThan(8_000)
+})
 
 test.each([
   "it's O'Neil 'quoted' a''b",
