@@ -7,6 +7,7 @@ import { benchReads } from './reads.ts'
 import { benchRecordingsList } from './recordings-list.ts'
 import { benchScale } from './scale.ts'
 import { benchSearch } from './search.ts'
+import { benchThemes } from './themes.ts'
 import { benchTranscripts } from './transcripts.ts'
 import { benchTurns } from './turns.ts'
 import { benchUpload } from './upload.ts'
@@ -27,6 +28,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   },
   scale: benchScale,
   search: benchSearch,
+  themes: benchThemes,
   turns: benchTurns,
   upload: benchUpload,
   memory: benchUploadMemory,

@@ -3,7 +3,6 @@
  * meanwhile may change: themes that were merged pass the item on, and themes that are gone leave it in the pool.
  */
 
-import { setImmediate as pause } from 'node:timers/promises'
 import type { TextWork } from '../analyze/text-work.ts'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import * as queue from './changes.store.ts'
@@ -13,13 +12,14 @@ import { insertItems, readItems, readItemsOf, updateItems } from './items.store.
 import { type Step, termChanges, totalsAfter } from './members.rules.ts'
 import { applyMoves, type Move, memberOf, type Touched } from './membership.ts'
 import { type Frequencies, nearest, type Point, pointOfItem, pointOfTheme } from './nearness.rules.ts'
+import { mapInSlices } from './pauses.ts'
 import * as store from './themes.store.ts'
 import { centred, DIMENSIONS, sumOf, vectorBytes } from './vector.rules.ts'
 
 /** Items that a turn makes, and changes that it looks at. */
 export const MAX_ASSIGNED = 200
 /** An item that is not nearer than this to any theme stays in the pool. */
-export const FLOOR = 0.5
+export const FLOOR = 0.45
 
 /** What a turn of `assign` has to do. */
 export interface Work extends Difference {
@@ -90,24 +90,19 @@ export async function choose(
 ): Promise<readonly Assigned[]> {
   const pointOf = ({ sum, terms, weight }: Candidate['totals']) =>
     pointOfTheme(sum, terms, weight, frequencies)
-  const candidates: Candidate[] = themes.map(({ centroid, ...theme }) => {
+  const candidates = await mapInSlices(themes, ({ centroid, ...theme }): Candidate => {
     const totals = { ...theme, sum: sumOf(centroid) }
     return { id: theme.id, totals, point: pointOf(totals) }
   })
-  const assigned: Assigned[] = []
-  for (const [index, item] of items.entries()) {
-    // Other work of the thread has its turn.
-    if (index % 8 === 0) await pause()
+  return mapInSlices(items, (item, index) => {
     const vector = vectors[index]!
     const found = nearest(pointOfItem(vector, item.terms, frequencies), candidates, FLOOR)
-    if (found !== null) {
-      const { theme } = found
-      theme.totals = totalsAfter(theme.totals, [{ member: { ...item, vector, locked: false }, times: 1 }])
-      theme.point = pointOf(theme.totals)
-    }
-    assigned.push({ item, vector, themeId: found?.theme.id ?? null, score: found?.score ?? null })
-  }
-  return assigned
+    if (found === null) return { item, vector, themeId: null, score: null }
+    const { theme, score } = found
+    theme.totals = totalsAfter(theme.totals, [{ member: { ...item, vector, locked: false }, times: 1 }])
+    theme.point = pointOf(theme.totals)
+    return { item, vector, themeId: theme.id, score }
+  })
 }
 
 export interface Saved {

@@ -37,10 +37,16 @@ export const readItems = (tx: Query, organizationId: string, ids: readonly numbe
   where i.organization_id = ${organizationId} and i.id = any(${ids as number[]}::bigint[])
   order by i.id`
 
+export interface PoolRow extends ItemRow {
+  /** It came after the pool was linked last. */
+  readonly isNew: boolean
+}
+
 /** The newest items that have no theme and that no person took out of one. */
-export const readPool = (tx: Query, organizationId: string, limit: number) => tx<ItemRow[]>`
-  select ${columns(tx)}
+export const readPool = (tx: Query, organizationId: string, limit: number) => tx<PoolRow[]>`
+  select ${columns(tx)}, i.created_at >= p.linked_at as "isNew"
   from theme_item i
+  join theme_progress p on p.organization_id = i.organization_id
   where i.organization_id = ${organizationId} and i.theme_id is null and not i.locked
   order by i.id desc
   limit ${limit}`

@@ -2,15 +2,22 @@
  * Makes themes of items that no theme took: groups by average linkage with at least three subjects. Joins themes that have grown alike, except
  * those that a person changed.
  */
-import { setImmediate as pause } from 'node:timers/promises'
 import type { Query, Tx } from '../platform/db/pool.ts'
 import type { NewId } from '../platform/ids.ts'
 import { readFrequencies } from './frequencies.ts'
-import { type ItemRow, readItems, readMembers, readPool, readQuotations } from './items.store.ts'
-import { linkage } from './linkage.rules.ts'
+import {
+  type ItemRow,
+  type PoolRow,
+  readItems,
+  readMembers,
+  readPool,
+  readQuotations,
+} from './items.store.ts'
+import { connected, linkage } from './linkage.rules.ts'
 import { NOTHING, totalsAfter } from './members.rules.ts'
 import { memberOf, moveItems, type Touched } from './membership.ts'
-import { type Frequencies, nearness, type Point, pointOfItem, pointOfTheme } from './nearness.rules.ts'
+import { createIndex, type Frequencies, type Point, pointOfItem, pointOfTheme } from './nearness.rules.ts'
+import { inSlices, mapInSlices } from './pauses.ts'
 import * as store from './themes.store.ts'
 import { MIN_SUBJECTS, titleOf } from './title.rules.ts'
 import { emptySum, sumBytes, sumOf, vectorOf } from './vector.rules.ts'
@@ -48,66 +55,69 @@ interface Known {
   readonly isUsed: boolean
 }
 
-export async function planLinks(tx: Query, organizationId: string) {
+export async function planLinks(tx: Query, organizationId: string): Promise<Pool> {
   const frequencies = await readFrequencies(tx, organizationId)
   const pool = await readPool(tx, organizationId, POOL)
   const themes = await store.readThemes(tx, organizationId)
   return { frequencies, pool, themes }
 }
 
-/** Compares. It takes a while, so it pauses after a few milliseconds each time. */
-export async function link({
-  frequencies,
-  pool,
-  themes,
-}: Awaited<ReturnType<typeof planLinks>>): Promise<Plan> {
-  const points = pool.map(({ vector, terms }) => pointOfItem(vectorOf(vector), terms, frequencies))
-  const numbers = await inSlices(linkage(points, CUT))
-  const groups = [...Map.groupBy(pool, (_, index) => numbers[index]).values()].filter(
-    (items) => new Set(items.map(({ channel, subjectId }) => `${channel} ${subjectId}`)).size >= MIN_SUBJECTS,
-  )
-  const known: Known[] = themes.map((theme) => ({
-    ...theme,
-    point: pointOfTheme(sumOf(theme.centroid), theme.terms, theme.weight, frequencies),
-  }))
-  const planned: Group[] = []
-  for (const items of groups) {
-    await pause()
-    const totals = totalsAfter(
-      NOTHING,
-      items.map((item) => ({ member: memberOf(item), times: 1 as const })),
-    )
-    const point = pointOfTheme(totals.sum, totals.terms, totals.weight, frequencies)
-    planned.push({ themeId: nearestTheme(point, known), itemIds: items.map(({ id }) => id) })
-  }
-  return { groups: planned, merges: await alike(known), frequencies }
+/** What is compared: as read from the database. */
+export interface Pool {
+  readonly frequencies: Frequencies
+  readonly pool: readonly PoolRow[]
+  readonly themes: readonly store.ThemeRow[]
 }
 
-function nearestTheme(point: Point, themes: readonly Known[]): string | null {
-  let best: string | null = null
-  let score = MERGE
-  for (const theme of themes) {
-    const value = nearness(point, theme.point)
-    if (value > score) {
-      best = theme.id
-      score = value
-    }
-  }
-  return best
+/** Compares. It takes a while, so it pauses after a few milliseconds each time. */
+export async function link({ frequencies, pool, themes }: Pool): Promise<Plan> {
+  const points = await mapInSlices(pool, ({ vector, terms }) =>
+    pointOfItem(vectorOf(vector), terms, frequencies),
+  )
+  const chosen = await inSlices(connected(points, (index) => pool[index]!.isNew, CUT))
+  const numbers = await inSlices(
+    linkage(
+      chosen.map((index) => points[index]!),
+      CUT,
+    ),
+  )
+  const members = chosen.map((index) => pool[index]!)
+  const groups = [...Map.groupBy(members, (_, place) => numbers[place]).values()].filter(
+    (items) => new Set(items.map(({ channel, subjectId }) => `${channel} ${subjectId}`)).size >= MIN_SUBJECTS,
+  )
+  const known = await mapInSlices(
+    themes,
+    (theme): Known => ({
+      ...theme,
+      point: pointOfTheme(sumOf(theme.centroid), theme.terms, theme.weight, frequencies),
+    }),
+  )
+  const index = createIndex(known.map(({ point }) => point))
+  const planned = await mapInSlices(groups, (items): Group => {
+    const steps = items.map((item) => ({ member: memberOf(item), times: 1 as const }))
+    const { sum, terms, weight } = totalsAfter(NOTHING, steps)
+    const scores = index.nearnesses(pointOfTheme(sum, terms, weight, frequencies))
+    const best = scores.indexOf(Math.max(...scores))
+    const themeId = (scores[best] ?? 0) > MERGE ? known[best]!.id : null
+    return { themeId, itemIds: items.map(({ id }) => id) }
+  })
+  return { groups: planned, merges: await alike(known, index), frequencies }
 }
 
 /** Pairs of themes that are alike, the nearest first; each theme in one pair at most. The older one, whose id is smaller, stays. */
-async function alike(themes: readonly Known[]): Promise<Plan['merges']> {
-  const free = themes.filter(({ isKept }) => !isKept)
-  const pairs: { readonly a: Known; readonly b: Known; readonly score: number }[] = []
-  for (const a of free.filter(({ isUsed }) => isUsed)) {
-    await pause()
-    for (const b of free) {
-      if (a === b) continue
-      const score = nearness(a.point, b.point)
-      if (score > MERGE) pairs.push({ a, b, score })
-    }
-  }
+async function alike(
+  themes: readonly Known[],
+  index: ReturnType<typeof createIndex>,
+): Promise<Plan['merges']> {
+  const used = themes.filter(({ isKept, isUsed }) => !isKept && isUsed)
+  const pairs = (
+    await mapInSlices(used, (a) =>
+      [...index.nearnesses(a.point)].flatMap((score, place) => {
+        const b = themes[place]!
+        return score > MERGE && a !== b && !b.isKept ? [{ a, b, score }] : []
+      }),
+    )
+  ).flat()
   pairs.sort((one, other) => other.score - one.score)
   const taken = new Set<string>()
   return pairs.flatMap(({ a, b }): [string, string][] => {
@@ -115,20 +125,6 @@ async function alike(themes: readonly Known[]): Promise<Plan['merges']> {
     taken.add(a.id).add(b.id)
     return [a.id < b.id ? [a.id, b.id] : [b.id, a.id]]
   })
-}
-
-const SLICE_MS = 4
-
-/** Runs a long computation so that other work of the thread goes on. */
-async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
-  let started = performance.now()
-  for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
-    if (performance.now() - started < SLICE_MS) continue
-    await pause()
-    started = performance.now()
-  }
 }
 
 export interface Linked {

@@ -90,3 +90,27 @@ function rootOf(parents: number[], index: number): number {
   while (parents[root] !== root) root = parents[root]!
   return root
 }
+
+/**
+ * The items that can be in a group with a new item: those that a chain of near pairs connects with one. A group of average linkage never
+ * reaches beyond such a chain, so linking these alone makes the same groups as linking all.
+ * @returns numbers of items, in ascending order
+ */
+export function* connected(
+  points: readonly Point[],
+  isNew: (index: number) => boolean,
+  cut: number,
+): Generator<void, readonly number[]> {
+  const reached = points.map((_, index) => isNew(index))
+  const queue = reached.flatMap((is, index) => (is ? [index] : []))
+  for (let next = 0; next < queue.length; next++) {
+    const from = points[queue[next]!]!
+    for (const [index, point] of points.entries()) {
+      if (reached[index] === true || nearness(from, point) < cut) continue
+      reached[index] = true
+      queue.push(index)
+    }
+    yield
+  }
+  return queue.sort((a, b) => a - b)
+}

@@ -59,9 +59,33 @@ export function pointOfTheme(
 }
 
 export function nearness(a: Point, b: Point): number {
-  const words = overlap(a.words, b.words)
+  return together(a, b, overlap(a.words, b.words))
+}
+
+function together(a: Point, b: Point, words: number): number {
   if (a.vector === null || b.vector === null) return WORDS_ALONE * words
   return dot(a.vector, b.vector) + WORDS * words
+}
+
+/** Points by their words, to compare one with many: themes have many words each, and most of them are in few themes. */
+export function createIndex(points: readonly Point[]) {
+  const places = new Map<string, (readonly [index: number, weight: number])[]>()
+  for (const [index, { words }] of points.entries())
+    for (const [term, weight] of words) {
+      const known = places.get(term)
+      if (known === undefined) places.set(term, [[index, weight]])
+      else known.push([index, weight])
+    }
+  return {
+    /** How near the point is to each point of the index. */
+    nearnesses(point: Point): Float64Array {
+      const scores = new Float64Array(points.length)
+      for (const [term, weight] of point.words)
+        for (const [index, other] of places.get(term) ?? []) scores[index]! += weight * other
+      for (const [index, other] of points.entries()) scores[index] = together(point, other, scores[index]!)
+      return scores
+    },
+  }
 }
 
 function overlap(a: Point['words'], b: Point['words']): number {

@@ -1,0 +1,341 @@
+/** The rules of themes: items, nearness, linkage, totals, titles and trends. */
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { differenceOf, type Finding, wantedItems } from '../../src/themes/items.rules.ts'
+import { connected, linkage } from '../../src/themes/linkage.rules.ts'
+import {
+  dayChanges,
+  MAX_TERMS,
+  type Member,
+  NOTHING,
+  termChanges,
+  totalsAfter,
+} from '../../src/themes/members.rules.ts'
+import { createIndex, nearest, nearness, type Point, pointOfItem } from '../../src/themes/nearness.rules.ts'
+import { checkedTitle, NO_TITLE, needsTitle, redacted, titleOf } from '../../src/themes/title.rules.ts'
+import { riseOf, tail, trendOf } from '../../src/themes/trend.rules.ts'
+import { centred, DIMENSIONS, sumBytes, sumOf, vectorBytes, vectorOf } from '../../src/themes/vector.rules.ts'
+import { stemsOf, titleTermsOf } from '../../src/themes/words.rules.ts'
+
+const finish = <T>(steps: Generator<void, T>): T => {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
+const frequencies = { items: 100, countOf: (term: string) => (term === 'common' ? 60 : 3) }
+
+const finding = (change: Partial<Finding> = {}): Finding => ({
+  signalId: 'a',
+  channel: 'feedback',
+  subjectId: '1',
+  kind: 'bug_report',
+  comment: 'The export crashes',
+  confidence: 1,
+  rating: 'negative',
+  language: 'en',
+  occurredAt: new Date(0),
+  ...change,
+})
+
+describe('items', () => {
+  test.each([
+    ['a finding', [finding()], 1],
+    ['the same passage of two kinds', [finding(), finding({ signalId: 'b', kind: 'complaint' })], 1],
+    [
+      'the same passage with other spaces',
+      [finding(), finding({ signalId: 'b', comment: 'The  export\ncrashes ' })],
+      1,
+    ],
+    ['the same passage of two subjects', [finding(), finding({ subjectId: '2' })], 2],
+    ['a confirmation', [finding({ kind: 'resolved_confirmation' })], 0],
+    ['no quotation', [finding({ comment: null })], 0],
+    ['a quotation without words of its own', [finding({ comment: 'It is not!' })], 0],
+    ['mere politeness', [finding({ kind: 'praise', comment: 'Thanks, great help' })], 0],
+    ['praise of something', [finding({ kind: 'praise', comment: 'The new dashboard is lovely' })], 1],
+  ])('%s', (_, findings, count) => {
+    expect(wantedItems(findings)).toHaveLength(count)
+  })
+
+  const arbitrary = fc.array(
+    fc.record({
+      signalId: fc.uuid(),
+      subjectId: fc.constantFrom('1', '2'),
+      comment: fc.constantFrom(
+        'export crashes',
+        'slow search',
+        'dark theme',
+        'late parcel',
+        'cold pizza',
+        'lost card',
+        'wrong size',
+      ),
+      confidence: fc.double({ min: 0, max: 1, noNaN: true }),
+    }),
+    { maxLength: 20 },
+  )
+
+  test('property: the order of findings does not matter, at most five of a subject, and nothing changes the second time', () => {
+    fc.assert(
+      fc.property(arbitrary, fc.infiniteStream(fc.nat()), (some, random) => {
+        const findings = some.map(finding)
+        const items = wantedItems(findings)
+        const other = wantedItems(findings.toSorted(() => (random.next().value % 3) - 1))
+        const byKey = (all: typeof items) =>
+          all.map((one) => `${one.subjectId} ${one.passage} ${one.signalId}`).toSorted()
+        expect(byKey(other)).toEqual(byKey(items))
+        for (const all of Map.groupBy(items, ({ subjectId }) => subjectId).values())
+          expect(all.length).toBeLessThanOrEqual(5)
+        const present = items.map((item, id) => ({ ...item, id }))
+        expect(differenceOf(present, items)).toEqual({ remove: [], keep: [], add: [] })
+      }),
+    )
+  })
+})
+
+describe('words', () => {
+  test('are compared by their stems, without common words', () => {
+    expect(stemsOf('The exports are exporting an EXPORT of my 3 invoices')).toEqual(['export', 'invoic'])
+    expect(stemsOf('Die Rechnung, die Rechnungen')).toContain('rechnung')
+  })
+
+  test('of a title are no numbers and no codes', () => {
+    expect(titleTermsOf('order 4711 of KD-99812 is late')).toEqual(['order', 'late'])
+    expect(titleTermsOf('password reset fails')).toEqual([
+      'password',
+      'reset',
+      'fails',
+      'password reset',
+      'reset fails',
+    ])
+  })
+})
+
+describe('vectors', () => {
+  test('have the length 1 without the mean, and zeros stay zeros', () => {
+    const packed = (fill: number) =>
+      Buffer.from(new Int8Array(DIMENSIONS).fill(fill).buffer).toString('base64')
+    const vector = centred(packed(5))
+    expect(Math.hypot(...vector) / 127).toBeCloseTo(1, 1)
+    expect(centred(packed(0)).every((x) => x === 0)).toBe(true)
+    expect(() => centred('AAAA')).toThrow()
+  })
+
+  test('property: what is stored is read', () => {
+    const ints = fc.array(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }), {
+      minLength: DIMENSIONS,
+      maxLength: DIMENSIONS,
+    })
+    fc.assert(
+      fc.property(ints, (numbers) => {
+        const sum = Int32Array.from(numbers)
+        expect(sumOf(sumBytes(sum))).toEqual(sum)
+        const vector = Int8Array.from(numbers)
+        expect(vectorOf(vectorBytes(vector))).toEqual(vector)
+      }),
+      { numRuns: 10 },
+    )
+  })
+})
+
+const vectorArbitrary = fc
+  .array(fc.integer({ min: -3, max: 3 }), { minLength: 4, maxLength: 4 })
+  .map((few) => Int8Array.from({ length: DIMENSIONS }, (_, place) => (few[place] ?? 0) * 20))
+const pointArbitrary: fc.Arbitrary<Point> = fc
+  .record({
+    vector: vectorArbitrary,
+    terms: fc.uniqueArray(fc.constantFrom('export', 'crash', 'slow', 'common', 'late'), { minLength: 1 }),
+  })
+  .map(({ vector, terms }) => pointOfItem(vector, terms, frequencies))
+
+describe('nearness', () => {
+  test('a rare shared word counts more than a common one, and none without a shared word or vector', () => {
+    const point = (...terms: string[]) => pointOfItem(new Int8Array(DIMENSIONS), terms, frequencies)
+    const [rare, common] = [
+      nearness(point('export', 'crash'), point('export', 'slow')),
+      nearness(point('common', 'crash'), point('common', 'slow')),
+    ]
+    expect(rare).toBeGreaterThan(common)
+    expect(nearness(point('export'), point('slow'))).toBe(0)
+    expect(nearness(point('export'), point('export'))).toBeCloseTo(1)
+    expect(nearest(point('export'), [{ point: point('slow') }], 0.4)).toBeNull()
+  })
+
+  test('property: the index finds what each comparison finds', () => {
+    fc.assert(
+      fc.property(pointArbitrary, fc.array(pointArbitrary), (one, others) => {
+        const scores = createIndex(others).nearnesses(one)
+        for (const [place, other] of others.entries())
+          expect(scores[place]).toBeCloseTo(nearness(one, other), 6)
+      }),
+    )
+  })
+})
+
+/** Groups as sets of the items' names, in an order of their own. */
+function groupsOf(points: readonly Point[], names: readonly number[], cut: number): readonly string[] {
+  const numbers = finish(linkage(points, cut))
+  return [...Map.groupBy(names, (_, place) => numbers[place]).values()]
+    .map((group) => group.toSorted((a, b) => a - b).join(' '))
+    .toSorted()
+}
+
+describe('linkage', () => {
+  test('joins what is near on average, and not by a chain', () => {
+    const at = (degrees: number) =>
+      pointOfItem(
+        Int8Array.from({ length: DIMENSIONS }, (_, place) =>
+          place === 0
+            ? 127 * Math.cos((degrees * Math.PI) / 180)
+            : place === 1
+              ? 127 * Math.sin((degrees * Math.PI) / 180)
+              : 0,
+        ),
+        [],
+        frequencies,
+      )
+    expect(groupsOf([at(0), at(10), at(100), at(110)], [0, 1, 2, 3], 0.8)).toEqual(['0 1', '2 3'])
+    expect(groupsOf([at(0), at(40), at(80)], [0, 1, 2], 0.7)).toHaveLength(2)
+  })
+
+  test('property: only items that a chain of near pairs connects with a new one can join it', () => {
+    fc.assert(
+      fc.property(
+        fc.array(pointArbitrary, { maxLength: 14 }),
+        fc.nat(13),
+        fc.double({ min: 0.2, max: 1.2, noNaN: true }),
+        (points, fresh, cut) => {
+          const names = points.map((_, place) => place)
+          const chosen = finish(connected(points, (index) => index === fresh, cut))
+          const withNew = (groups: readonly string[]) =>
+            groups.filter((group) => group.split(' ').includes(String(fresh)))
+          const all = withNew(groupsOf(points, names, cut))
+          expect(all.every((group) => group.split(' ').every((name) => chosen.includes(Number(name))))).toBe(
+            true,
+          )
+        },
+      ),
+    )
+  })
+})
+
+const memberArbitrary: fc.Arbitrary<Member> = fc.record({
+  channel: fc.constantFrom('conversation', 'feedback'),
+  occurredAt: fc.constantFrom(new Date('2026-01-01T23:59:59Z'), new Date('2026-01-02T00:00:00Z')),
+  rating: fc.constantFrom('negative', 'positive', null),
+  locked: fc.boolean(),
+  vector: vectorArbitrary,
+  terms: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd')),
+})
+
+describe('members', () => {
+  test('property: members that join and leave leave nothing', () => {
+    fc.assert(
+      fc.property(fc.array(memberArbitrary), fc.array(memberArbitrary), (stay, leave) => {
+        const join = (member: Member) => ({ member, times: 1 as const })
+        const part = (member: Member) => ({ member, times: -1 as const })
+        const before = totalsAfter(NOTHING, stay.map(join))
+        expect(totalsAfter(before, [...leave.map(join), ...leave.map(part)])).toEqual(before)
+        expect(totalsAfter(before, stay.map(part))).toEqual(NOTHING)
+        expect(dayChanges([...leave.map(join), ...leave.map(part)])).toEqual([])
+        expect(termChanges([...leave.map(join), ...leave.map(part)]).size).toBe(0)
+        expect(before.count).toBe(stay.length)
+        expect(dayChanges(stay.map(join)).reduce((sum, { count }) => sum + count, 0)).toBe(stay.length)
+      }),
+    )
+  })
+
+  test('a locked one counts twice, and only the most frequent words are kept', () => {
+    const member = {
+      channel: 'feedback',
+      occurredAt: new Date(0),
+      rating: null,
+      vector: new Int8Array(DIMENSIONS).fill(1),
+    }
+    const locked = { ...member, locked: true, terms: ['often'] }
+    const many = {
+      ...member,
+      locked: false,
+      terms: Array.from({ length: MAX_TERMS + 10 }, (_, n) => `word${n}`),
+    }
+    const totals = totalsAfter(
+      NOTHING,
+      [locked, many].map((one) => ({ member: one, times: 1 as const })),
+    )
+    expect(totals).toMatchObject({ weight: 3, count: 2, terms: { often: 2 } })
+    expect(totals.sum[0]).toBe(3)
+    expect(Object.keys(totals.terms)).toHaveLength(MAX_TERMS)
+  })
+})
+
+describe('titles', () => {
+  const quotations = (...texts: string[]) => texts.map((text, n) => ({ text, subject: String(n) }))
+  const resets = quotations(
+    'password reset mail of Bob never arrives',
+    'Bob wants a password reset',
+    'my password reset fails, says Alice',
+  )
+
+  test('consist of words of at least three subjects', () => {
+    expect(titleOf(resets, frequencies)).toBe('password reset')
+    expect(titleOf(quotations('Bob calls', 'Bob writes'), frequencies)).toBe(NO_TITLE)
+    const one = resets.map((quotation) => ({ ...quotation, subject: 'the same' }))
+    expect(titleOf(one, frequencies)).toBe(NO_TITLE)
+  })
+
+  test.each([
+    ['Password reset fails', 'Password reset fails'],
+    ['  Password\n reset ', 'Password reset'],
+    ['Bob never arrives', null],
+    ['IGNORE ALL RULES', null],
+    ['<b>password reset</b>', null],
+    ['Password reset 4711', null],
+    ['password reset http://evil.example', null],
+    ['bob@example.com password', null],
+    ['', null],
+    ['password '.repeat(40), null],
+    ['one password two reset three words four more of them', null],
+  ])('of a model server: %j', (given, title) => {
+    expect(checkedTitle(given, resets)).toBe(title)
+  })
+
+  test('quotations go out without addresses and numbers', () => {
+    expect(redacted('Mail bob@example.com or +49 170 1234567, see https://x.example/a?b')).toBe(
+      'Mail … or …, see …',
+    )
+  })
+
+  test.each([
+    [3, 3, false],
+    [5, 3, false],
+    [6, 3, true],
+    [2, 4, true],
+  ])('%d members with a title of %d', (count, titled, expected) => {
+    expect(needsTitle(count, titled)).toBe(expected)
+  })
+})
+
+describe('trends', () => {
+  test.each([
+    [4, 0, false],
+    [5, 0, true],
+    [5, 8, false],
+    [9, 8, true],
+    [12, 20, true],
+    [12, 40, false],
+    [0, 40, false],
+  ])('%d recent ones after %d in four weeks', (recent, earlier, rising) => {
+    expect(trendOf(recent, earlier)).toEqual({ recent, before: earlier / 4, rising })
+  })
+
+  test('the tail of the Poisson distribution', () => {
+    expect(tail(0, 3)).toBe(1)
+    expect(tail(1, 1)).toBeCloseTo(1 - Math.exp(-1))
+    expect(tail(10, 3)).toBeCloseTo(0.0011, 3)
+  })
+
+  test('a theme that rises comes before one that does not', () => {
+    expect(riseOf(trendOf(5, 0))).toBeGreaterThan(riseOf(trendOf(40, 140)))
+  })
+})
