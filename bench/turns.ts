@@ -44,7 +44,7 @@ function sessionsOfSix(baseUrl: string, { agentSecret }: Tenant, status: string)
 async function untilCompleted({ sql }: Environment): Promise<void> {
   for (;;) {
     const [row] = await sql`
-      select 1 from actor_message where type <> 'refine' and key not like 'passage:%' limit 1`
+      select 1 from actor_message where key not like 'rereading:%' and key not like 'passage:%' limit 1`
     if (row === undefined) return
     await Bun.sleep(POLL_MS)
   }

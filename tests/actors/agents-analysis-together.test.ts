@@ -3,9 +3,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:te
 import { send } from '../../src/actors/mailbox.ts'
 import type { ActorKey } from '../../src/actors/types.ts'
 import { analysisActor } from '../../src/agents/analysis/actor.ts'
+import { rereadingActor } from '../../src/agents/analysis/rereading.ts'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
-import type { Subject } from '../../src/analyze/insight.ts'
+import type { Analyzer, Subject } from '../../src/analyze/insight.ts'
 import { createTextDoers, type TextWork, TextWorkError } from '../../src/analyze/text-work.ts'
 import { loadConfig } from '../../src/config.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
@@ -164,4 +165,34 @@ test('long sessions take several turns, and all of their responses are analysed'
     expect([states.length, states.filter((state) => !state.endsWith(' analyzed'))]).toEqual([MANY, []])
     expect((await findings(id)).filter((finding) => finding.includes('bug_report'))).toHaveLength(1)
   }
+})
+
+test('first readings go on while a second reading hangs, also that of the same session', async () => {
+  const application = await createApplication(database.sql)
+  const id = await processed(application, said('The export crashes.'))
+  const released = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const second: Analyzer = {
+    name: 'slow',
+    version: '1',
+    async analyze() {
+      begun.resolve()
+      await released.promise
+      throw new Error('too late')
+    },
+  }
+  const actors = [analysisActor(deps, rulesOnly(deps.textWork)), rereadingActor(deps, second)]
+  const worker = await startWorker(testDeps(database.url, null), actors, {
+    ...NO_SWEEP,
+    batchPatienceMs: 60_000,
+  })
+  workers.push(worker)
+  const tell = async (key: ActorKey, type: string) =>
+    worker.deps.notifier.notify(await send(database.sql, [{ key, type }]))
+  await tell(`rereading:${id}`, 'conversation')
+  await begun.promise
+  await tell(`analysis:${id}`, 'analyze')
+  await eventually(async () => (await findings(id)).length === 1)
+  expect((await sessionRow(database.sql, id)).processingStatus).toBe('completed')
+  released.resolve()
 })

@@ -1,7 +1,14 @@
 /** The list of signals over three channels: members, filters, and who sees which row. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { newId } from '../../src/platform/ids.ts'
-import { type Agents, createApplicationOf, ids, readAll, startAgents } from '../support/agents-http.ts'
+import {
+  type Agents,
+  createApplicationOf,
+  ids,
+  insertEvent,
+  readAll,
+  startAgents,
+} from '../support/agents-http.ts'
 import { fileIn, insertFinding, insertPerson, insertRecord, insertRecording } from '../support/findings.ts'
 import type { Credential } from '../support/server.ts'
 
@@ -129,6 +136,23 @@ describe('one list', () => {
     expect(ids(await get(`${SIGNALS}?since=2026-01-02T03:04:05Z&until=2026-01-02T03:04:06Z`))).toContain(
       ofRecord,
     )
+  })
+
+  test('explicit feedback has the area of its message, or of its session, and the version of the agent', async () => {
+    const application = await createApplicationOf(agents, everybody)
+    const session = await application.session({
+      agent_version: '3.0',
+      context: agents.sql.json({ productArea: 'billing' }),
+    })
+    await insertEvent(agents.sql, organizationId(), session, 1, {
+      body: agents.sql.json({ context: { productArea: 'export' } }),
+    })
+    const ofMessage = await application.signal(session, { external_event_id: 'e1' })
+    const ofSession = await application.signal(session, { external_event_id: 'e2' })
+    const list = async (area: string) =>
+      ids(await get(`${SIGNALS}?agentKey=${application.agentKey}&agentVersion=3.0&productArea=${area}`))
+    expect(await list('export')).toEqual([ofMessage])
+    expect(await list('billing')).toEqual([ofSession])
   })
 
   test('a hidden finding is in no list', async () => {

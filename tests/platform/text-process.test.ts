@@ -1,5 +1,6 @@
 /** The child process of text jobs: a hanging job is ended alone, and the process ends with its parent. */
 import { afterEach, expect, test } from 'bun:test'
+import { getPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { MessageChannel } from 'node:worker_threads'
 import { createRemoteTextWork, serveTextPort } from '../../src/analyze/text-port.ts'
@@ -79,6 +80,19 @@ test('a killed process is replaced, busy or idle', async () => {
   const [, second] = await run('b')
   await eventually(() => !isRunning(second!))
   expect((await run('c'))[0]).toBe('c')
+})
+
+test('work that nobody waits for has a process of its own, with a low priority, and delays no other job', async () => {
+  const started = createTextProcesses({ command: [process.execPath, SCRIPT] })
+  processes.push(started)
+  // The answer of this script says what it was told, and its process id.
+  const again = (text: string) =>
+    started.run('insight_again', { texts: [text] } as never, signal, 'a') as unknown as Promise<string[]>
+  const [[, light], [, heavy]] = await Promise.all([jobsOf(started)('a'), again('a')])
+  expect(heavy).not.toBe(light!)
+  expect(getPriority(Number(heavy)) - getPriority(Number(light))).toBeGreaterThan(0)
+  void again('hang').catch(() => {}) // ends with the test: the deadline is 30 s
+  expect((await jobsOf(started)('after'))[0]).toBe('after')
 })
 
 test('organizations take turns, and a hanging job of one never delays another', async () => {
