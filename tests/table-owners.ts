@@ -148,6 +148,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     folder: 'recordings',
     reason: 'A recording is read with its outcome.',
   },
+  ...['theme', 'theme_item'].map((table) => ({
+    table,
+    folder: 'insight',
+    reason: 'Signals are counted by their themes.',
+  })),
   ...['app_user', 'membership', 'organization'].map((table) => ({
     table,
     folder: 'weekly-mail',

@@ -13,6 +13,7 @@ export const KEYS = [
   'productArea',
   'agentVersion',
   'outcome',
+  'theme',
   'channel',
   'agentKey',
   'status',
@@ -22,7 +23,7 @@ export type Key = (typeof KEYS)[number]
 
 /** By what each metric can be counted. */
 export const KEYS_OF: Readonly<Record<Metric, readonly Key[]>> = {
-  signals: ['day', 'week', 'kind', 'rating', 'productArea', 'agentVersion', 'channel', 'agentKey'],
+  signals: ['day', 'week', 'kind', 'rating', 'productArea', 'agentVersion', 'theme', 'channel', 'agentKey'],
   sessions: ['day', 'week', 'status', 'productArea', 'agentVersion', 'channel', 'agentKey'],
   feedback: ['day', 'week', 'source', 'channel'],
   recordings: ['day', 'week', 'source', 'channel'],
@@ -44,6 +45,8 @@ export interface CountFilters {
   readonly productArea?: string | undefined
   readonly agentVersion?: string | undefined
   readonly outcome?: string | undefined
+  /** Id of a theme. */
+  readonly theme?: string | undefined
   readonly channel?: Channel | undefined
   readonly agentKey?: string | undefined
 }

@@ -118,6 +118,35 @@ describe('counts', () => {
     expect(await seen()).toBe(1)
   })
 
+  test('count signals by theme, for each caller', async () => {
+    const { sql } = server.database
+    const { organizationId } = tenant
+    const theme = crypto.randomUUID()
+    const hidden = crypto.randomUUID()
+    for (const id of [theme, hidden])
+      await sql`
+        insert into theme (id, organization_id, title, hidden, centroid)
+        values (${id}, ${organizationId}, 'Exports', ${id === hidden}, ''::bytea)`
+    await sql`
+      insert into theme_item (organization_id, channel, subject_id, passage, signal_id, occurred_at, theme_id, vector, terms)
+      select organization_id, channel, id::text, id::text, id, occurred_at,
+        case when rating = 'negative' then ${hidden}::uuid else ${theme}::uuid end, ''::bytea, '{}'
+      from agent_signal where organization_id = ${organizationId}`
+    const byTheme = async (client: Client, query = '') =>
+      (await counts(client, `metric=signals&by=theme${query}`)).data
+    expect(await byTheme(ada)).toEqual([{ theme, count: 1 }])
+    expect(await byTheme(bob)).toEqual([{ theme, count: 3 }])
+    expect(await byTheme(bob, ',channel')).toEqual([
+      { theme, channel: 'conversation', count: 2 },
+      { theme, channel: 'recording', count: 1 },
+    ])
+    expect(await byTheme(tenant.key)).toEqual([{ theme, count: 2 }])
+    expect(await byTheme(stranger)).toEqual([])
+    expect((await counts(ada, `metric=signals&by=day&theme=${theme}`)).data).toEqual([
+      { day: '2026-03-05', count: 1 },
+    ])
+  })
+
   test('count a day of the period wholly, and by default the last 30 days', async () => {
     const part = `${COUNTS}?metric=signals&by=day&since=2026-03-04T23:59:00Z&until=2026-03-05T00:00:01Z`
     expect((await ada.get(part)).body).toMatchObject({

@@ -78,7 +78,7 @@ async function open(options: ThemesOptions = {}, texts: readonly string[] = [...
 describe('beside the actor', () => {
   test('a merge during assign: the item goes to the kept theme', async () => {
     let meanwhile = async () => {}
-    const { add, turns, people, viewer, list, deliver, check } = await open({
+    const { sql, add, turns, people, viewer, list, deliver, check } = await open({
       textWork: {
         async run(job, input, signal) {
           await meanwhile()
@@ -94,6 +94,9 @@ describe('beside the actor', () => {
     await turns.run('assign')
     meanwhile = async () => {}
     await check()
+    // Nothing joins a theme that was merged.
+    const left = await sql`select from theme_item where theme_id = ${other!.id}`
+    expect(left).toHaveLength(3)
     await deliver()
     const all = await list()
     expect(all.map(({ id, count }) => [id, count])).toEqual([[one!.id, 8]])
@@ -203,7 +206,7 @@ describe('a model server', () => {
         const body = (await request.json()) as { messages: { content: string }[] }
         const data = JSON.parse(body.messages[1]!.content)
         asked.push(data)
-        const content = answer(data)
+        const content = await answer(data)
         if (content instanceof Response) return content
         return Response.json({
           choices: [
@@ -231,6 +234,20 @@ describe('a model server', () => {
     expect(themes).toHaveLength(1)
     return { asked, titles: themes.map(({ title, titleBy }) => [title, titleBy]) }
   }
+
+  test('that answers after a person gave a title does not replace it', async () => {
+    let rename = async () => {}
+    const { env } = serve(async ({ nonce }) => {
+      await rename()
+      return { nonce, title: 'Password reset mail missing' }
+    })
+    const { turns, people, viewer, list } = await open({ env }, RESET)
+    await turns.settle()
+    const [theme] = await list()
+    rename = async () => void (await people.change(viewer, theme!.id, async () => ({ title: 'Mine' })))
+    await turns.run('retitle', { themeId: theme!.id })
+    expect((await list())[0]).toMatchObject({ title: 'Mine', titleBy: 'person' })
+  })
 
   test('names a theme, and gets no address and no number', async () => {
     const { asked, titles } = await titlesWith(

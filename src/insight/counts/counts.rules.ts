@@ -62,7 +62,7 @@ function ceiling(moment: string): string {
 }
 
 const FILTERS_OF: Readonly<Record<Metric, readonly (keyof CountFilters)[]>> = {
-  signals: ['kind', 'rating', 'productArea', 'agentVersion', 'channel', 'agentKey'],
+  signals: ['kind', 'rating', 'productArea', 'agentVersion', 'theme', 'channel', 'agentKey'],
   sessions: ['productArea', 'agentVersion', 'channel', 'agentKey'],
   feedback: ['channel'],
   recordings: ['channel'],
@@ -74,6 +74,7 @@ const FILTERS: readonly (keyof CountFilters)[] = [
   'productArea',
   'agentVersion',
   'outcome',
+  'theme',
   'channel',
   'agentKey',
 ]
@@ -105,3 +106,6 @@ export function levelOf({ by, productArea, agentVersion }: CountRequest): number
   const hasVersion = agentVersion !== undefined || by.includes('agentVersion')
   return (hasArea ? WITH_AREA : 0) + (hasVersion ? WITH_VERSION : 0)
 }
+
+/** Whether a count needs the themes of signals, which are not folded. */
+export const hasTheme = ({ by, theme }: CountRequest): boolean => theme !== undefined || by.includes('theme')

@@ -10,7 +10,7 @@ import { kindsMeant } from '../../agents/reads/signals.rules.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import type { CountRequest, Key } from '../model.ts'
 import type { Fragment } from '../period.store.ts'
-import { type Days, levelOf } from './counts.rules.ts'
+import { type Days, hasTheme, levelOf } from './counts.rules.ts'
 
 export const MAX_GROUPS = 10_000
 
@@ -41,35 +41,9 @@ export async function prepareCounts(tx: Tx, timeoutMs: number): Promise<void> {
 }
 
 export function countRows(tx: Tx, access: CountAccess, request: CountRequest, days: Days) {
-  const { metric, by } = request
   const { organizationId } = access
-  const [first = 'day', second] = by
-  const inDays = (column: string) =>
-    tx`${tx(column)} >= ${days.from}::text::date and ${tx(column)} < ${days.to}::text::date`
-  const isByDay = by.includes('day')
-  // Days of one dimension are added up before they are joined with it.
-  const folded = tx`
-    select ${timeOf(tx, by, 'c')} as day, c.dimension_id, ${isByDay ? tx`c.count` : tx`sum(c.count)`} as count
-    from insight_count c
-    where c.organization_id = ${organizationId}
-      and c.metric = ${metric}
-      and c.level = ${levelOf(request)}::smallint
-      and ${inDays('c.day')}
-    ${isByDay ? tx`` : tx`group by 1, 2`}`
-  const counted = tx`
-    select
-      f.day, d.channel, d.application_id, d.source, d.kind, d.rating, d.status, d.product_area, d.agent_version, f.count
-    from (${folded}) as f
-    join insight_dimension d on d.organization_id = ${organizationId} and d.id = f.dimension_id
-    union all
-    select
-      ${timeOf(tx, by, 'n')}, n.channel, n.application_id, n.source, n.kind, n.rating, n.status, n.product_area, n.agent_version,
-      n.change
-    from insight_count_change n
-    where n.organization_id = ${organizationId}
-      and n.metric = ${metric}
-      and ${inDays('n.day')}
-    ${hidden(tx, access, request, days)}`
+  const [first = 'day', second] = request.by
+  const counted = hasTheme(request) ? themed(tx, access, days) : folded(tx, access, request, days)
   return tx<CountRow[]>`
     with grouped as (
       select ${rawKey(tx, first)} as first, ${rawKey(tx, second)} as second, sum(c.count) as count
@@ -90,6 +64,57 @@ export function countRows(tx: Tx, access: CountAccess, request: CountRequest, da
     limit ${MAX_GROUPS}`
 }
 
+/** The folded counts, and the changes that are not folded yet. */
+function folded(tx: Tx, access: CountAccess, request: CountRequest, days: Days): Fragment {
+  const { metric, by } = request
+  const { organizationId } = access
+  // The subqueries are computed once, the casts would be for every row.
+  const inDays = (column: string) => tx`
+    ${tx(column)} >= (select ${days.from}::text::date) and ${tx(column)} < (select ${days.to}::text::date)`
+  const isByDay = by.includes('day')
+  // Days of one dimension are added up before they are joined with it.
+  const sums = tx`
+    select ${timeOf(tx, by, 'c')} as day, c.dimension_id, ${isByDay ? tx`c.count` : tx`sum(c.count)`} as count
+    from insight_count c
+    where c.organization_id = ${organizationId}
+      and c.metric = ${metric}
+      and c.level = ${levelOf(request)}::smallint
+      and ${inDays('c.day')}
+    ${isByDay ? tx`` : tx`group by 1, 2`}`
+  return tx`
+    select
+      f.day, d.channel, d.application_id, d.source, d.kind, d.rating, d.status, d.product_area, d.agent_version, f.count
+    from (${sums}) as f
+    join insight_dimension d on d.organization_id = ${organizationId} and d.id = f.dimension_id
+    union all
+    select
+      ${timeOf(tx, by, 'n')}, n.channel, n.application_id, n.source, n.kind, n.rating, n.status, n.product_area, n.agent_version,
+      n.change
+    from insight_count_change n
+    where n.organization_id = ${organizationId}
+      and n.metric = ${metric}
+      and ${inDays('n.day')}
+    ${hidden(tx, access, request, days)}`
+}
+
+/**
+ * The signals in themes. A theme changes its members all the time, so these are counted from the rows: by theme and time, as far as the
+ * period goes.
+ */
+const themed = (tx: Tx, { organizationId, hiddenRecordings }: CountAccess, days: Days) => tx`
+  select
+    (g.occurred_at at time zone 'UTC')::date as day, g.channel, g.application_id, null as source, g.kind, g.rating, null as status,
+    g.product_area, g.agent_version, 1 as count, t.id as theme
+  from theme t
+  join theme_item i on i.theme_id = t.id
+  join agent_signal g on g.organization_id = t.organization_id and g.id = i.signal_id
+  where t.organization_id = ${organizationId}
+    and not t.hidden
+    and i.occurred_at >= (select ${days.from}::text::date::timestamp at time zone 'UTC')
+    and i.occurred_at < (select ${days.to}::text::date::timestamp at time zone 'UTC')
+    and g.shown
+    and (g.recording_id is null or g.recording_id <> all(array(${hiddenRecordings})))`
+
 /** The day, or the Monday of its week; null if the count has no such key. */
 function timeOf(tx: Tx, by: readonly Key[], alias: 'c' | 'n'): Fragment {
   if (by.includes('day')) return tx`${tx(`${alias}.day`)}`
@@ -102,7 +127,7 @@ const mondayOf = (tx: Tx, day: Fragment) => tx`(${day} - ((${day} - date '2001-0
 const isTime = (key: Key): boolean => key === 'day' || key === 'week'
 
 function conditions(tx: Tx, { organizationId, applications }: CountAccess, request: CountRequest): Fragment {
-  const { kind, rating, productArea, agentVersion, outcome, channel, agentKey } = request
+  const { kind, rating, productArea, agentVersion, outcome, theme, channel, agentKey } = request
   const is = (column: string, value: string | undefined) =>
     value === undefined ? tx`` : tx`and ${tx(column)} = ${value}`
   return tx`
@@ -112,6 +137,7 @@ function conditions(tx: Tx, { organizationId, applications }: CountAccess, reque
     ${is('c.product_area', productArea)}
     ${is('c.agent_version', agentVersion)}
     ${is('c.status', outcome)}
+    ${theme === undefined ? tx`` : tx`and c.theme = ${theme}::uuid`}
     ${is('c.channel', channel)}
     ${
       agentKey === undefined
@@ -129,6 +155,7 @@ const COLUMN_OF: Readonly<Record<Exclude<Key, 'day' | 'week'>, string>> = {
   agentVersion: 'agent_version',
   outcome: 'status',
   status: 'status',
+  theme: 'theme',
   channel: 'channel',
   agentKey: 'application_id',
   source: 'source',

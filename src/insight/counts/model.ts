@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { RATINGS, SIGNAL_KINDS } from '../../agents/model.ts'
 import { OUTCOMES } from '../../analyze/insight.ts'
 import { momentParameter } from '../../http/parameters.ts'
-import { count, named, oneOf, orNull, text } from '../../platform/validation/schema.ts'
+import { count, named, oneOf, orNull, text, uuid } from '../../platform/validation/schema.ts'
 import { CHANNELS, KEYS, METRICS } from '../model.ts'
 import { MAX_DAYS } from './counts.rules.ts'
 import { MAX_GROUPS } from './counts.store.ts'
@@ -33,6 +33,7 @@ export const CountQuery = Type.Object({
   productArea: Type.Optional(text('Only of this area of the product.', { minLength: 1, maxLength: 512 })),
   agentVersion: Type.Optional(text('Only of this version of the agent.', { minLength: 1, maxLength: 512 })),
   outcome: Type.Optional(oneOf(OUTCOMES, 'Only this outcome.')),
+  theme: Type.Optional(uuid('Only signals in this theme.')),
   channel: Type.Optional(oneOf(CHANNELS, 'Only this channel.')),
   agentKey: Type.Optional(text('Only of this agent.', { minLength: 1, maxLength: 512 })),
 })

@@ -22,6 +22,7 @@ const FRAGMENTS: Readonly<Record<string, string>> = {
   among: 'select id as recording_id from recording',
   applications: 'select id from agent_application',
   each: 'select id from agent_application',
+  hiddenRecordings: 'select id from recording',
   except: '',
   bounds: '',
 }
