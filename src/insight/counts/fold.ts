@@ -5,7 +5,7 @@ import type { Sql } from '../../platform/db/pool.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { deleteZeros, foldChanges, lockFold } from './fold.store.ts'
 
-/** Changes of one transaction: some 200 ms. */
+/** Changes of one transaction: less than half a second. */
 const CHANGES = 10_000
 const EVERY_SECONDS = 2
 
