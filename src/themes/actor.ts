@@ -94,7 +94,8 @@ async function assign({ textWork }: ThemeDeps, turn: LongTurn): Promise<void> {
     read.frequencies === null ? [] : await choose(read.themes, read.frequencies, read.work.add, vectors)
   await turn.finish(async (tx, send) => {
     const { touched, hasMore, unlinked } = await saveAssigned(tx, id, read.work, assigned)
-    await sendRetitles(id, touched, send)
+    // A title may have words of a quotation that is gone.
+    await sendRetitles(id, touched, send, read.work.remove.length > 0)
     if (unlinked >= LINK_AFTER) await send([toThemes(id, 'link')])
     if (hasMore) await send([toThemes(id, 'assign')])
   })
