@@ -10,6 +10,7 @@ import { compileRedaction } from '../../src/agents/events/redaction.ts'
 import { redactNamesInText } from '../../src/agents/events/redaction-json.ts'
 import { clausesOf } from '../../src/analyze/builtin/clauses.rules.ts'
 import { ENGLISH } from '../../src/analyze/builtin/cues/english.ts'
+import { factsOf } from '../../src/analyze/builtin/facts.rules.ts'
 import { formOf, ngramsOf } from '../../src/analyze/builtin/features.rules.ts'
 import { findingsByRules } from '../../src/analyze/builtin/findings.rules.ts'
 import { hasKind } from '../../src/analyze/builtin/kinds.rules.ts'
@@ -39,6 +40,7 @@ import { parseLine, scalarMember, timeOf } from '../../src/coding-sessions/forma
 import { readNormalized } from '../../src/coding-sessions/formats/normalized.rules.ts'
 import { recordsOf } from '../../src/coding-sessions/records.rules.ts'
 import { readPages } from '../../src/content/page.rules.ts'
+import { startOf as startOfStream } from '../../src/event-stream/event.rules.ts'
 import { parseColumnMap, useOfColumn } from '../../src/feedback/mapping.rules.ts'
 import { createJudge } from '../../src/feedback/row.rules.ts'
 import { checkValue } from '../../src/feedback/rules.ts'
@@ -94,6 +96,9 @@ import { marked, searchTextOf } from '../../src/search/query.rules.ts'
 import { distanceOf, similarWords } from '../../src/search/similar.rules.ts'
 import { linkUrl, returnPathOf, signInPath } from '../../src/sign-in/link.rules.ts'
 import { authorizationQuery, describeRedirect } from '../../src/sign-in/oauth/metadata.rules.ts'
+import { passageOf as passageOfTheme } from '../../src/themes/items.rules.ts'
+import { checkedTitle, redacted, titleOf } from '../../src/themes/title.rules.ts'
+import { stemsOf, stemsOfTerm, titleTermsOf } from '../../src/themes/words.rules.ts'
 import { parseOutput } from '../../src/transcribe/output.rules.ts'
 import { toUtterances } from '../../src/transcribe/utterances.rules.ts'
 import { formatOf, toFormat } from '../../src/transcripts/export.rules.ts'
@@ -180,6 +185,16 @@ const rowsOf = (text: string) =>
     participantExternalId: null,
     bodyHash: '',
   }))
+/** A clause, or what a model server quotes. */
+const MAX_QUOTATION = 1_000
+/** A quotation of as many subjects as a title needs. */
+const quotationsOf = (text: string) =>
+  ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((subject) => ({ subject, text }))
+
+const UNSCORED = {
+  embedding: new Float32Array(512).fill(0.04),
+  scores: new Float32Array(KINDS.length).fill(0.5),
+}
 const BUILT_IN = { name: 'builtin', version: '1' }
 const QUOTED = {
   kind: 'praise',
@@ -203,6 +218,16 @@ const NO_COLUMNS = { externalId: null, email: null, timestamp: null, columns: ne
 /** By file below `src`, then by function. */
 const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   'analyze/builtin/clauses.rules.ts': { clausesOf: { length: MAX_TEXT, read: clausesOf } },
+  'analyze/builtin/facts.rules.ts': {
+    factsOf: {
+      length: 20_000,
+      read: (text) => {
+        const reading = readSubject(conversationOf(text))
+        const scored = piecesOf(reading, ENGLISH).map((piece) => ({ piece, ...UNSCORED }))
+        return factsOf(reading, [], scored, { outcome: null, sentiment: 'neutral' })
+      },
+    },
+  },
   'analyze/builtin/features.rules.ts': {
     formOf: { length: MAX_TEXT, read: (text) => formOf(clausesOf(text), 'conversation', ENGLISH) },
     ngramsOf: { length: MAX_TEXT, read: ngramsOf },
@@ -309,6 +334,13 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       length: PAGE,
       starts: ['', '---\n', '---\ntitle: '],
       read: (text) => attempt(() => readPages([{ name: 'a.md', source: text }])),
+    },
+  },
+  'event-stream/event.rules.ts': {
+    startOf: {
+      length: HEADER,
+      starts: ['', '1.', '1.01234567'],
+      read: (text) => startOfStream({ generation: '01234567', lastSeq: 2, lostSeq: 0 }, text),
     },
   },
   'feedback/mapping.rules.ts': {
@@ -475,6 +507,23 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   },
   'recordings/playback.rules.ts': {
     playbackFileName: { length: FORM, read: (text) => playbackFileName(text, 'video/mp4') },
+  },
+  'themes/items.rules.ts': { passageOf: { length: MAX_QUOTATION, read: passageOfTheme } },
+  'themes/title.rules.ts': {
+    checkedTitle: {
+      length: MAX_QUOTATION,
+      read: (text) => checkedTitle(text.slice(0, 80), quotationsOf(text)),
+    },
+    redacted: { length: MAX_QUOTATION, starts: ['', 'a@', '+1'], read: redacted },
+    titleOf: {
+      length: MAX_QUOTATION,
+      read: (text) => titleOf(quotationsOf(text), { items: 10, countOf: () => 1 }),
+    },
+  },
+  'themes/words.rules.ts': {
+    stemsOf: { length: MAX_QUOTATION, read: stemsOf },
+    stemsOfTerm: { length: MAX_QUOTATION, read: stemsOfTerm },
+    titleTermsOf: { length: MAX_QUOTATION, read: titleTermsOf },
   },
   'transcribe/output.rules.ts': {
     parseOutput: {
@@ -673,7 +722,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'findings/source.rules.ts': ['draftsOf', 'itemsOfFields', 'itemsOfSpeech', 'resultOfSource'],
   'agents/reads/signals.rules.ts': ['isBounded', 'kindsMeant', 'orderOfSignals', 'signalResource'],
   'findings/verdict.rules.ts': ['decide', 'deltasOf'],
-  'analyze/builtin/combine.rules.ts': ['combine', 'scoreOf'],
+  'analyze/builtin/combine.rules.ts': ['combine', 'mayHave', 'scoreOf'],
   'analyze/builtin/head.rules.ts': [
     'applyHead',
     'applyNetwork',
@@ -687,6 +736,46 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'analyze/eval/score.rules.ts': ['outcomeFigures', 'precisionOf', 'recallOf', 'score'],
   'analyze/gate.rules.ts': ['gateOf', 'isShown', 'passesGate'],
   'assets/rules.ts': ['keepsUrl'],
+  // The head and the judge compare numbers; `piecesOf` and `readSubject` have cut and masked the text.
+  'analyze/builtin/judge.rules.ts': [
+    'applyLinear',
+    'likelyKinds',
+    'likelyOutcome',
+    'likelySentiment',
+    'shares',
+  ],
+  'console/page.rules.ts': ['consolePage'],
+  'event-stream/event.rules.ts': ['changeText', 'eventId', 'heartbeatText', 'retryText', 'startText'],
+  'insight/counts/counts.rules.ts': [
+    'assertCountable',
+    'daysBefore',
+    'daysOf',
+    'daysOfDigest',
+    'hasTheme',
+    'levelOf',
+    'startOf',
+  ],
+  'insight/digest/digest.rules.ts': ['changesOf', 'pairsOf'],
+  'search/weeks.rules.ts': ['enoughWeeks', 'reaches', 'weekLabels'],
+  'themes/items.rules.ts': ['differenceOf', 'wantedItems'],
+  'themes/linkage.rules.ts': ['connected', 'linkage'],
+  'themes/members.rules.ts': ['dayChanges', 'termChanges', 'totalsAfter', 'weightOf'],
+  'themes/nearness.rules.ts': ['createIndex', 'nearest', 'nearness', 'pointOfItem', 'pointOfTheme'],
+  'themes/title.rules.ts': ['needsTitle'],
+  'themes/trend.rules.ts': ['riseOf', 'tail', 'trendOf'],
+  'themes/vector.rules.ts': [
+    'addTo',
+    'centred',
+    'dot',
+    'emptySum',
+    'isZero',
+    'scaled',
+    'sumBytes',
+    'sumOf',
+    'vectorBytes',
+    'vectorOf',
+  ],
+  'weekly-mail/schedule.rules.ts': ['nextMailAt', 'weekOf'],
   'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
   'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'idsOf', 'isPerson'],
   'agents/sessions/people.rules.ts': ['claimsOf'],
