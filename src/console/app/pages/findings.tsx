@@ -6,6 +6,7 @@ import { usePages } from '../load.ts'
 import { Empty, ErrorNote, Loading } from '../parts/notes.tsx'
 import { placeOfSignal, Quotation } from '../parts/quotation.tsx'
 import { Select, Title } from '../parts/small.tsx'
+import { Verdict } from '../parts/verdict.tsx'
 
 export const KINDS = [
   'bug_report',
@@ -81,7 +82,9 @@ export function Findings() {
       <ul class="quotations" aria-label="Findings">
         {pages.rows.map((signal) => (
           <li key={signal.id}>
-            <Quotation {...placeOfSignal(signal)} />
+            <Quotation {...placeOfSignal(signal)}>
+              <Verdict signal={signal} kinds={KINDS} />
+            </Quotation>
           </li>
         ))}
       </ul>

@@ -1,4 +1,5 @@
 /** What somebody said, with its place. Every number of the console leads to quotations, and every quotation to its place. */
+import type { ComponentChildren } from 'preact'
 import { pageOf } from '../address.ts'
 import type { Schemas } from '../api.ts'
 import { clock, labelOf } from '../words.ts'
@@ -13,7 +14,16 @@ export interface Place {
   readonly tone?: string | null
 }
 
-export function Quotation({ quote, href, where, at, kind, tone }: Place) {
+/** `children` stand below, such as what can be done with it. */
+export function Quotation({
+  quote,
+  href,
+  where,
+  at,
+  kind,
+  tone,
+  children,
+}: Place & { readonly children?: ComponentChildren }) {
   return (
     <figure class="quotation">
       <blockquote>{quote}</blockquote>
@@ -22,6 +32,7 @@ export function Quotation({ quote, href, where, at, kind, tone }: Place) {
         <a href={href}>{where}</a>
         <Time at={at} />
       </figcaption>
+      {children}
     </figure>
   )
 }
