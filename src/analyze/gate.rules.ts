@@ -9,7 +9,7 @@ const MIN_PRECISION = 0.85
 /** … and where this is certain enough. */
 const MIN_LOWER_BOUND = 0.8
 
-/** A channel with fewer findings is judged with the other channels. */
+/** A channel with so many findings must be right often enough by itself. How certain that is, all channels together say. */
 const MIN_OF_CHANNEL = 15
 
 /** Right and wrong findings. */
@@ -36,8 +36,9 @@ function measured(key: string): Measured {
 function shippedFigures(kind: Kind, tier: Tier, language: string | null, channel: Channel): Measured | null {
   if (tier === 'model') return null
   if (language !== null && language !== 'en') return measured(`${tier}/${language}`)
-  const ofChannel = measured(`${kind}/${tier}/${channel}`)
-  return ofChannel[0] + ofChannel[1] >= MIN_OF_CHANNEL ? ofChannel : measured(`${kind}/${tier}`)
+  const [right, wrong] = measured(`${kind}/${tier}/${channel}`)
+  const isWorse = right + wrong >= MIN_OF_CHANNEL && right / (right + wrong) < MIN_PRECISION
+  return isWorse ? [right, wrong] : measured(`${kind}/${tier}`)
 }
 
 /**

@@ -72,8 +72,8 @@ export function checkedTitle(given: string, quotations: readonly Quotation[]): s
 /** What could name a person is replaced, because the quotation goes to a model server for a title only. */
 export const redacted = (text: string): string =>
   text
-    .replace(/\S+@\S+/g, '…')
-    .replace(/https?:\/\/\S+/g, '…')
+    .replace(/\S{1,64}@\S{1,255}/g, '…')
+    .replace(/https?:\/\/\S{1,500}/g, '…')
     .replace(/\+?\d[\d\s().-]{2,}\d/g, '…')
     .slice(0, 300)
 

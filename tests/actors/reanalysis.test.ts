@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:te
 import type { Notifier } from '../../src/actors/types.ts'
 import { rereadingActor } from '../../src/agents/analysis/rereading.ts'
 import { AnalyzerError } from '../../src/analyze/analyzer-error.ts'
+import { VERSION } from '../../src/analyze/builtin/version.ts'
 import type { Analyzer } from '../../src/analyze/insight.ts'
 import { loadConfig } from '../../src/config.ts'
 import { insightAgainActor } from '../../src/findings/actor.ts'
@@ -177,6 +178,6 @@ test('the doctor says how much is read', async () => {
   await storedBefore()
   await enterAll()
   expect(await describeProgress(database.sql, { analyze: null })).toBe(
-    '0 conversations, records and transcripts read by builtin 1; 3 wait',
+    `0 conversations, records and transcripts read by builtin ${VERSION}; 3 wait`,
   )
 })

@@ -42,7 +42,10 @@ test('each notifier is on the stream of its pool', async () => {
   ])
   await notifier.close()
   const lengths = await Promise.all(
-    POOLS.map((pool) => redis.command('XLEN', streamName(database.sql, pool))),
+    POOLS.map(async (pool) => [pool, await redis.command('XLEN', streamName(database.sql, pool))] as const),
   )
-  expect(lengths).toEqual([2, 1, 1, 1, 1])
+  expect(lengths.filter(([, length]) => length !== 1)).toEqual([
+    ['short', 2],
+    ['background', 0],
+  ])
 })

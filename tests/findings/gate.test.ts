@@ -27,7 +27,7 @@ afterAll(() => database.drop())
 describe('what decides', () => {
   test('15 verdicts decide: 15 of 15 open, 14 of 14 do not', () => {
     const gate = (right: number, wrong: number) =>
-      gateOf([right, wrong], 'churn_risk', 'likely', 'en', 'feedback')
+      gateOf([right, wrong], 'complaint', 'sure', 'en', 'feedback')
     expect(gate(15, 0)).toEqual({ shown: true, source: 'own', figures: [15, 0] })
     expect(gate(14, 0)).toMatchObject({ shown: false, source: 'shipped' })
     expect(gate(14, 1)).toMatchObject({ shown: false, source: 'own' })
@@ -112,7 +112,7 @@ async function follow(kind: string, portion: number): Promise<number> {
   if (typeof handler !== 'function') throw new Error('no handler')
   let turns = 0
   let payload: unknown = {
-    ...{ kind, tier: 'likely', language: 'en' },
+    ...{ kind, tier: 'sure', language: 'en' },
     ...{ analyzerName: ANALYZER.name, analyzerVersion: ANALYZER.version },
   }
   while (payload !== undefined) {
@@ -149,8 +149,8 @@ test('stored findings follow in bounded portions, over several turns, and judged
       ...{
         channel: 'feedback',
         feedback_record_id: recordId,
-        kind: 'churn_risk',
-        tier: 'likely',
+        kind: 'complaint',
+        tier: 'sure',
         shown: false,
       },
       ...{ analyzer_name: ANALYZER.name, analyzer_version: ANALYZER.version },
@@ -168,10 +168,10 @@ test('stored findings follow in bounded portions, over several turns, and judged
       returning id
     )
     insert into finding_verdict (id, organization_id, subject_id, kind, was_right, analyzer_name, analyzer_version, tier)
-    select ${newId()}, ${organizationId}, id, 'churn_risk', false, 'builtin', 'test', 'likely' from subject`
+    select ${newId()}, ${organizationId}, id, 'complaint', false, 'builtin', 'test', 'sure' from subject`
   const others = [
     judgedWrong,
-    await insert({ tier: 'sure' }),
+    await insert({ tier: 'likely' }),
     await insert({ language: 'de' }),
     await insert({ analyzer_version: 'older' }),
     await insert({ kind: 'praise' }),
@@ -182,19 +182,19 @@ test('stored findings follow in bounded portions, over several turns, and judged
     const rows = await sql<{ id: string }[]>`select id from agent_signal where shown order by id`
     return rows.map(({ id }) => id)
   }
-  await count('churn_risk', 'likely', 15, 0)
+  await count('complaint', 'sure', 15, 0)
   // 51 signals of the organization, 20 portions of 2 a turn.
-  expect(await follow('churn_risk', 2)).toBe(2)
+  expect(await follow('complaint', 2)).toBe(2)
   expect(await shown()).toEqual(followers.toSorted())
-  await count('churn_risk', 'likely', 12, 3)
-  expect(await follow('churn_risk', 1_000)).toBe(1)
+  await count('complaint', 'sure', 12, 3)
+  expect(await follow('complaint', 1_000)).toBe(1)
   expect(await shown()).toEqual([])
   expect(others).toHaveLength(7)
 })
 
 test('an analysis shows what the organization’s own verdicts allow', async () => {
   const { sql } = database
-  await count('repeated_problem', 'likely', 15, 0)
+  await count('repeated_problem', 'sure', 15, 0)
   const analyse = async (organization: string) => {
     const { recordId } = await insertRecord(sql, organization)
     const reading: Reading = {
@@ -208,7 +208,7 @@ test('an analysis shows what the organization’s own verdicts allow', async () 
       ...{ state: 'analyzed', language: 'en', outcome: null, sentiment: null },
       drafts: [
         {
-          ...{ kind: 'repeated_problem', rating: 'negative', tier: 'likely', confidence: 0.9 },
+          ...{ kind: 'repeated_problem', rating: 'negative', tier: 'sure', confidence: 0.9 },
           ...{ comment: 'Again.', occurredAt: '2026-01-02T03:04:05Z', field: 'answer' },
         },
       ],

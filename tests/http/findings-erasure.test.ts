@@ -8,7 +8,7 @@ import { createRecording, utterance } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer } from '../support/server.ts'
 
 const EMAIL = 'Zephyrine.Quill@Example.com'
-const SAID = 'The app crashes at every start, writes Zephyrine.'
+const SAID = 'Zephyrine cannot log in: the app shows error 500 and crashes.'
 
 let server: TestServer
 let worker: TestServer

@@ -34,7 +34,9 @@ let known: KnownObjects['known']
 let credentials: KnownObjects['credentials']
 
 beforeAll(async () => {
-  server = await startTestServer({ env: { DATABASE_POOL_SIZE: '20' } })
+  server = await startTestServer({
+    env: { DATABASE_POOL_SIZE: '20', PUBLIC_BASE_URL: 'https://earshot.example' },
+  })
   const { operations: rest, website } = server.features
   operations = [...rest, ...website.map(asOperation)].filter(({ body }) => body !== undefined)
   ;({ known, credentials } = await createKnownObjects(server))

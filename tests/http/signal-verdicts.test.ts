@@ -210,23 +210,23 @@ test('two verdicts at once count once', async () => {
 
 test('hidden findings can be listed and judged; from 15 verdicts on they open the gate, and close it again', async () => {
   const { version } = await agents.precision()
-  const sort = { kind: 'churn_risk', tier: 'likely', analyzer_version: version, shown: false }
+  const sort = { kind: 'praise', tier: 'sure', analyzer_version: version, shown: false }
   const all = await Promise.all(Array.from({ length: 18 }, () => finding(sort)))
   const judged = all.slice(0, 15)
   const rest = all.slice(15)
-  const hidden = ids(await get(`${SIGNALS}?shown=false&kind=churn_risk&limit=100`))
+  const hidden = ids(await get(`${SIGNALS}?shown=false&kind=praise&limit=100`))
   for (const { id } of all) expect(hidden).toContain(id)
   for (const { id } of judged.slice(0, 14)) await judge(id, { verdict: 'right' })
   const sorts = async () => {
     const { body } = await get(PRECISION)
     return body.data
-      .find((one: { kind: string }) => one.kind === 'churn_risk')
-      .sorts.filter((one: { tier: string }) => one.tier === 'likely')
+      .find((one: { kind: string }) => one.kind === 'praise')
+      .sorts.filter((one: { tier: string }) => one.tier === 'sure')
   }
   for (const one of await sorts())
     expect(one).toMatchObject({ shown: false, source: 'shipped', verdictsNeeded: 1 })
   const shownOf = async () => {
-    const shown = ids(await get(`${SIGNALS}?kind=churn_risk&limit=100`))
+    const shown = ids(await get(`${SIGNALS}?kind=praise&limit=100`))
     return rest.filter(({ id }) => shown.includes(id)).length
   }
   expect(await shownOf()).toBe(0)
@@ -245,7 +245,7 @@ test('hidden findings can be listed and judged; from 15 verdicts on they open th
   // 12 of 15 are too few. What a person called right stays.
   for (const { id } of judged.slice(0, 3)) await judge(id, { verdict: 'wrong' })
   await eventually(async () => (await shownOf()) === 0)
-  expect(ids(await get(`${SIGNALS}?kind=churn_risk&limit=100`)).sort()).toEqual(
+  expect(ids(await get(`${SIGNALS}?kind=praise&limit=100`)).sort()).toEqual(
     judged
       .slice(3)
       .map(({ id }) => id)

@@ -15,7 +15,7 @@ let server: TestServer
 let objects: KnownObjects
 
 beforeAll(async () => {
-  server = await startTestServer()
+  server = await startTestServer({ env: { PUBLIC_BASE_URL: 'https://earshot.example' } })
   objects = await createKnownObjects(server)
 })
 afterAll(() => server?.stop())
