@@ -106,6 +106,24 @@ test('what arrives while the list is open appears', async () => {
   await page.getByText('Heidi').waitFor({ timeout: 20_000 })
 })
 
+test('an analyst calls a finding wrong, and it is gone', async () => {
+  const key = server.as({ apiKey: agent.tenant.apiKey })
+  await agent.accept(
+    [userMessage(1, { content: 'Where do I find last month’s invoice?' }), assistantMessage(2)],
+    {
+      externalSessionId: 'chat-3',
+      status: 'ended',
+    },
+  )
+  const questions = async () => (await key.get('/v3/rest/signals?kind=question')).body.data
+  await eventually(async () => (await questions()).length === 1, { deadlineMs: 30_000 })
+  await open('/findings?kind=question')
+  await page.getByText('where do I find', { exact: false }).first().waitFor()
+  await page.getByRole('button', { name: 'Wrong' }).click()
+  await page.getByRole('status').getByText('Noted as wrong.').waitFor()
+  expect(await questions()).toEqual([])
+}, 60_000)
+
 test('a person has one timeline', async () => {
   await open('/people')
   await page.getByRole('link', { name: /grace@example\.com/ }).click()
