@@ -61,8 +61,12 @@ test('erasing a person removes findings, outcomes and verdicts of their feedback
       status: 'ended',
     },
   )
-  // Second readings are over, too.
-  const quiet = () => eventually(async () => (await sql`select from actor_message limit 1`).length === 0)
+  // Second readings are over, too. Themes wait for more items.
+  const quiet = () =>
+    eventually(
+      async () => (await sql`select from actor_message where key not like 'themes:%' limit 1`).length === 0,
+      { deadlineMs: 40_000 },
+    )
   await quiet()
   expect(await findings()).toMatchObject(
     ['conversation', 'feedback', 'recording'].map((channel) => ({ channel, comment: SAID, person: id })),
