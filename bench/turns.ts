@@ -11,7 +11,7 @@ import { CALLERS, createTenant, event, overHttp, type Tenant } from './support/i
 import { inParallel, table } from './support/measure.ts'
 
 const ROUNDS = 3
-const POLL_MS = 20
+const POLL_MS = 100
 
 interface Load {
   readonly name: string
@@ -44,15 +44,16 @@ function sessionsOfSix(baseUrl: string, { agentSecret }: Tenant, status: string)
 async function untilCompleted({ sql }: Environment): Promise<void> {
   for (;;) {
     const [row] = await sql`
-      select 1 from actor_message where key not like 'rereading:%' and key not like 'passage:%' limit 1`
+      select 1 from actor_message where key not like 'rereading:%' and key not like 'passage:%' and key not like 'themes:%' limit 1`
     if (row === undefined) return
     await Bun.sleep(POLL_MS)
   }
 }
 
+/** Themes link minutes later, on purpose: their messages still wait when all else is done. */
 async function untilDrained({ sql }: Environment): Promise<void> {
   for (;;) {
-    const [row] = await sql`select 1 from actor_message limit 1`
+    const [row] = await sql`select 1 from actor_message where key not like 'themes:%' limit 1`
     if (row === undefined) return
     await Bun.sleep(POLL_MS)
   }
@@ -66,17 +67,17 @@ export async function benchTurns(): Promise<void> {
   const { baseUrl, pid } = service
   const single = overHttp(baseUrl, tenant, 1)
   const loads: readonly Load[] = [
-    { name: 'one event a request', unit: 'event', amount: 8_000, run: (amount) => single.run(amount) },
+    { name: 'one event a request', unit: 'event', amount: 4_000, run: (amount) => single.run(amount) },
     {
       name: '6 events a session, open',
       unit: 'session',
-      amount: 8_000,
+      amount: 4_000,
       run: sessionsOfSix(baseUrl, tenant, 'open'),
     },
     {
       name: '6 events a session, ended',
       unit: 'session',
-      amount: 8_000,
+      amount: 4_000,
       run: sessionsOfSix(baseUrl, tenant, 'ended'),
     },
   ]
@@ -98,6 +99,9 @@ export async function benchTurns(): Promise<void> {
       rounds.push({ completed, rate, used, sum: (used[1] ?? 0) + (used[2] ?? 0) })
     }
     const best = rounds.reduce((one, other) => (other.sum < one.sum ? other : one))
+    console.error(
+      `${name}: ${rounds.map((round) => `${round.completed.toFixed(0)} completed, ${round.rate.toFixed(0)} all a second`).join('; ')}`,
+    )
     const completed = Math.max(...rounds.map((round) => round.completed))
     const rate = Math.max(...rounds.map((round) => round.rate))
     rows.push([

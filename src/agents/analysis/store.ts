@@ -60,9 +60,12 @@ export async function closeResponses(
       ${responses.map((response) => response.version)}::int[],
       ${responses.map((response) => response.state)}::text[]
     ) as asked (session_id, id, version, state)
-    join agent_session s on s.id = asked.session_id
+    cross join lateral (
+      -- The limit leaves one way to look it up: by its key.
+      select s.organization_id from agent_session s where s.id = asked.session_id limit 1
+    ) s
     where r.organization_id = s.organization_id
-      and r.session_id = s.id
+      and r.session_id = asked.session_id
       and r.external_event_id = asked.id
       and r.version = asked.version
       and r.state = 'metered'

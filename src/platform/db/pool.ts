@@ -68,7 +68,6 @@ const READ_ONLY = {
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
   enable_material: 'off',
-  max_parallel_workers_per_gather: 0,
   jit: 'off',
   plan_cache_mode: 'force_generic_plan',
 }
@@ -113,7 +112,10 @@ export function connect(database: Database, options: ConnectOptions): Sql {
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       ...(options.redoable ? { synchronous_commit: 'off' } : {}),
       ...(readOnly ? READ_ONLY : {}),
-      ...(statementTimeoutMs === null ? {} : { statement_timeout: statementTimeoutMs }),
+      // One statement of a request or a turn takes one core, so that a large organization's does not take them all.
+      ...(statementTimeoutMs === null
+        ? {}
+        : { statement_timeout: statementTimeoutMs, max_parallel_workers_per_gather: 0 }),
     },
     // Each connection parses a named statement once. All statements here are static text.
     prepare: true,
