@@ -17,7 +17,7 @@ const AGENT_KEY = 'default'
 export async function initialize(input: Input): Promise<Output> {
   await migrateDatabase(input.env)
   return withServices(input, async (services) => {
-    const [existing] = await services.identity.listOrganizations()
+    const existing = (await services.identity.listOrganizations()).find(({ isDemo }) => !isDemo)
     if (existing !== undefined)
       throw new UsageError(
         `an organization exists already (${existing.name}): use earshot api-key create, user create and agent create`,
@@ -38,6 +38,7 @@ export async function initialize(input: Input): Promise<Output> {
       lines: [
         ...pairs(shown),
         'Keys, secrets and tokens are shown only once. Store them now. The link signs in once, within 15 minutes; earshot user link prints another one.',
+        'To look around first: earshot demo loads data of a made-up company, and earshot demo --remove removes it.',
       ],
     }
   })

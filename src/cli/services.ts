@@ -54,11 +54,11 @@ async function requireSchema({ sql }: Container): Promise<void> {
   }
 }
 
-/** The organization of `--org`, or the only one. @throws UsageError if there are several */
+/** The organization of `--org`, or the only one; that of `earshot demo` has to be named. @throws UsageError if there are several */
 export async function organizationOf({ identity }: Services, input: Input): Promise<Organization> {
   const named = input.flag('org')
   if (named !== undefined) return identity.findOrganization(named)
-  const [only, another] = await identity.listOrganizations()
+  const [only, another] = (await identity.listOrganizations()).filter(({ isDemo }) => !isDemo)
   if (only === undefined)
     throw new UsageError('there is no organization yet: create one with earshot init or earshot org create')
   if (another !== undefined)

@@ -18,6 +18,7 @@ import { type ApiKeys, createApiKeys } from './api-keys.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import * as credentials from './credentials.store.ts'
 import { type Credits, createCredits } from './credits.ts'
+import { eraseDemoOrganization } from './erase.ts'
 import { createKey } from './keys.ts'
 import { findMember } from './members.store.ts'
 import { createOAuthRecords, type OAuthRecords } from './oauth-records.ts'
@@ -45,6 +46,10 @@ export interface Identity extends Authentication, UserTokens, ApiKeys, Credits, 
   /** Uses the caller's transaction if `query` is given. */
   createOrganization(name: string, query?: Query): Promise<store.Organization>
   listOrganizations(): Promise<readonly store.Organization[]>
+  /** Creates the organization of `earshot demo`. */
+  createDemoOrganization(name: string): Promise<store.Organization>
+  /** Deletes the organization of `earshot demo` with every row that names it, and its users who belong to no other. */
+  eraseDemoOrganization(organizationId: string): Promise<void>
   /** By id or exact name. @throws AppError 404 if none matches, or several share the name */
   findOrganization(idOrName: string): Promise<store.Organization>
   /** Switches agent conversations or recording on or off, from the next request of every process. @throws AppError 404 */
@@ -121,6 +126,10 @@ function organizations({ sql, newId }: IdentityDeps) {
     createOrganization: async (name: string, query: Query = sql) =>
       store.insertOrganization(query, { id: newId(), name: nameOf('name', name) }),
     listOrganizations: () => store.selectOrganizations(sql),
+    createDemoOrganization: (name: string) =>
+      store.insertOrganization(sql, { id: newId(), name: nameOf('name', name), isDemo: true }),
+    eraseDemoOrganization: (organizationId: string) =>
+      transaction(sql, (tx) => eraseDemoOrganization(tx, organizationId)),
     async findOrganization(idOrName: string) {
       const [organization, another] = await store.selectOrganizationsNamed(sql, idOrName)
       if (organization === undefined) throw notFound(`organization ${JSON.stringify(idOrName)}`)

@@ -11,6 +11,8 @@ export interface Organization {
   /** Remaining `agent_response_processed` units; null: unlimited. */
   readonly responseCredits: number | null
   readonly createdAt: Date
+  /** True for the organization of `earshot demo`. */
+  readonly isDemo: boolean
 }
 
 export interface User {
@@ -22,17 +24,17 @@ export interface User {
 
 const organizationColumns = (sql: Query) => sql`
   id, name, agent_chats_enabled as "agentChatsEnabled", recording_allowed as "recordingAllowed",
-  response_credits as "responseCredits", created_at as "createdAt"`
+  response_credits as "responseCredits", created_at as "createdAt", is_demo as "isDemo"`
 
 const userColumns = (sql: Query) => sql`u.id, u.email, u.name, u.created_at as "createdAt"`
 
 export async function insertOrganization(
   sql: Query,
-  row: { id: string; name: string },
+  row: { id: string; name: string; isDemo?: boolean },
 ): Promise<Organization> {
   const [created] = await sql<Organization[]>`
-    insert into organization (id, name)
-    values (${row.id}, ${row.name})
+    insert into organization (id, name, is_demo)
+    values (${row.id}, ${row.name}, ${row.isDemo ?? false})
     returning ${organizationColumns(sql)}`
   return created as Organization
 }
@@ -78,11 +80,12 @@ export async function selectOrganizationsNamed(
     limit 2`
 }
 
+/** Without an id: whether there is any organization besides that of `earshot demo`. */
 export async function hasOrganization(sql: Query, id: string | null = null): Promise<boolean> {
   const rows = await sql`
     select 1
     from organization
-    where ${id}::uuid is null or id = ${id}
+    where (${id}::uuid is null and not is_demo) or id = ${id}
     limit 1`
   return rows.length > 0
 }

@@ -68,6 +68,6 @@ export function organizationOperations(organizations: Organizations): readonly O
   ]
 }
 
-function organization({ createdAt, ...row }: OrganizationRow) {
+function organization({ createdAt, isDemo: _, ...row }: OrganizationRow) {
   return { ...row, createdAt: createdAt.toISOString() }
 }

@@ -30,6 +30,17 @@ export const serviceCommands: readonly Command[] = [
     },
   },
   {
+    name: 'demo',
+    args: [],
+    summary:
+      'Load data of a made-up company to look at, in an organization of its own; the running service analyses it',
+    flags: { remove: { summary: 'remove it, with everything that was found in it' } },
+    async run(input) {
+      const { loadDemo, removeDemo } = await import('../demo.ts')
+      return input.has('remove') ? removeDemo(input) : loadDemo(input)
+    },
+  },
+  {
     name: 'migrate',
     args: [],
     summary: 'Bring the database schema up to date',

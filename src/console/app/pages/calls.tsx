@@ -4,7 +4,7 @@ import { api, contentOf } from '../api.ts'
 import { useLive } from '../live.ts'
 import { usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
-import { Empty } from '../parts/notes.tsx'
+import { DemoHint, Empty } from '../parts/notes.tsx'
 import { Select, Tag, Time, Title } from '../parts/small.tsx'
 import { clock } from '../words.ts'
 
@@ -63,6 +63,7 @@ export function Calls() {
         empty={
           <Empty title="No call yet" command="earshot upload call.mp3 --name 'First call'">
             <p>Upload a recording, hand over its URL, or have a meeting joined.</p>
+            <DemoHint />
           </Empty>
         }
       />

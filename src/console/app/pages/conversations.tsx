@@ -4,7 +4,7 @@ import { api, contentOf, PREFIX, type Schemas } from '../api.ts'
 import { useLive } from '../live.ts'
 import { usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
-import { Empty } from '../parts/notes.tsx'
+import { DemoHint, Empty } from '../parts/notes.tsx'
 import { Select, Tag, Time, Title } from '../parts/small.tsx'
 
 type Session = Schemas['AgentSession']
@@ -79,6 +79,7 @@ export function Conversations() {
         empty={
           <Empty title="No conversation yet" command={command()}>
             <p>Send the first one. The secret of the demo agent is in .data/credentials.json.</p>
+            <DemoHint />
           </Empty>
         }
       />

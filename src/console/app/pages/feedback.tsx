@@ -4,7 +4,7 @@ import { api, contentOf, type Schemas } from '../api.ts'
 import { useLive } from '../live.ts'
 import { useLoaded, usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
-import { Empty, ErrorNote, Loading } from '../parts/notes.tsx'
+import { DemoHint, Empty, ErrorNote, Loading } from '../parts/notes.tsx'
 import { Time, Title } from '../parts/small.tsx'
 
 type FeedbackRow = Schemas['FeedbackRecord']
@@ -32,6 +32,7 @@ export function Feedback() {
         <Title text="Feedback" />
         <Empty title="No feedback yet" command={COMMAND}>
           <p>Import a file, or send records over the API.</p>
+          <DemoHint />
         </Empty>
       </>
     )

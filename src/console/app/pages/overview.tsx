@@ -4,7 +4,7 @@ import { api, contentOf } from '../api.ts'
 import { useLive } from '../live.ts'
 import { useLoaded } from '../load.ts'
 import { type Bar, Bars } from '../parts/bars.tsx'
-import { Empty, ErrorNote, Loading } from '../parts/notes.tsx'
+import { DemoHint, Empty, ErrorNote, Loading } from '../parts/notes.tsx'
 import { placeOfSignal, Quotation } from '../parts/quotation.tsx'
 import { Figure, Tag, Title } from '../parts/small.tsx'
 import { lastDays, type Period } from '../period.ts'
@@ -76,8 +76,18 @@ function Numbers({ period }: { readonly period: Period }) {
   const { findings, kinds, outcomes, sessions, feedback, calls } = loaded.data
   const byOutcome = sumsBy(outcomes, 'outcome')
   const { since } = period
+  const isEmpty = [findings, sessions, feedback, calls].every(({ total }) => total === 0)
   return (
     <>
+      {isEmpty ? (
+        <Empty title="Nothing was said in this period">
+          <p>
+            Send a <a href={pageOf('/conversations')}>conversation</a>, upload a{' '}
+            <a href={pageOf('/calls')}>call</a>, or import <a href={pageOf('/feedback')}>feedback</a>.
+          </p>
+          <DemoHint />
+        </Empty>
+      ) : null}
       <div class="figures">
         <Figure label="Conversations" value={number(sessions.total)} href={pageOf('/conversations')} />
         <Figure label="Calls" value={number(calls.total)} href={pageOf('/calls')} />

@@ -3,7 +3,7 @@ import { pageOf, useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
-import { Empty } from '../parts/notes.tsx'
+import { DemoHint, Empty } from '../parts/notes.tsx'
 import { Time, Title } from '../parts/small.tsx'
 
 export function nameOf({
@@ -63,6 +63,7 @@ export function People() {
         empty={
           <Empty title="No person yet">
             <p>A participant of a conversation or a call with an e-mail address is a person.</p>
+            <DemoHint />
           </Empty>
         }
       />

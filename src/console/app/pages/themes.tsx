@@ -3,7 +3,7 @@ import { pageOf, useFilters } from '../address.ts'
 import { api, contentOf } from '../api.ts'
 import { usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
-import { Empty } from '../parts/notes.tsx'
+import { DemoHint, Empty } from '../parts/notes.tsx'
 import { Time, Title } from '../parts/small.tsx'
 import { number } from '../words.ts'
 
@@ -48,6 +48,7 @@ export function Themes() {
         empty={
           <Empty title="No theme yet">
             <p>A theme appears when three customers say the same.</p>
+            <DemoHint />
           </Empty>
         }
       />

@@ -49,3 +49,13 @@ export function Empty(props: {
     </div>
   )
 }
+
+/** Stands in every empty page of an organization without data. */
+export function DemoHint() {
+  return (
+    <p class="quiet">
+      To look around first, run <code>earshot demo</code> (from source: <code>npx -y bun earshot demo</code>).
+      It loads data of a made-up company, which <code>earshot demo --remove</code> removes.
+    </p>
+  )
+}
