@@ -3,6 +3,7 @@
  * report counts the rows.
  */
 import type { Sql } from '../../../src/platform/db/pool.ts'
+import { inForeground } from './lag.ts'
 import { type Account, CREDITS, EVENTS_PER_SESSION, REQUESTS_PER_SESSION } from './load.ts'
 
 export interface Audit {
@@ -158,7 +159,7 @@ async function auditProbes(sql: Sql): Promise<readonly Rule[]> {
 async function auditMailboxes(sql: Sql): Promise<readonly Rule[]> {
   const [row] = await sql<{ waiting: number; innocent: number }[]>`
     select
-      (select count(*) from actor_message) as waiting,
+      (select count(*) from actor_message where ${inForeground(sql)}) as waiting,
       (select count(*) from actor_dead_letter where type not like 'poison%') as innocent`
   return [
     { kind: 'lost', name: 'messages left in their mailboxes', broken: row?.waiting ?? 0 },

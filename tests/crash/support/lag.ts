@@ -44,8 +44,13 @@ export function measureLag(sql: Sql): LagMeter {
 }
 
 /**
- * Waits without intervening. Second readings and themes do not count: they follow in the background at their own pace, which is that of
- * one process with the sentence embeddings for each worker, and slow where workers are killed all the time (crash/findings tests them).
+ * Which messages are not work of the background. Second readings and themes follow at their own pace, which is that of one process with
+ * the sentence embeddings for each worker, and slow where workers are killed all the time. crash/findings tests them.
+ */
+export const inForeground = (sql: Sql) => sql`key not like 'rereading:%' and key not like 'themes:%'`
+
+/**
+ * Waits without intervening until only work of the background is left.
  * @returns the seconds until no message waits @throws if that takes longer than `deadlineMs` */
 export async function drained(sql: Sql, deadlineMs: number): Promise<number> {
   const started = performance.now()
@@ -54,7 +59,7 @@ export async function drained(sql: Sql, deadlineMs: number): Promise<number> {
       const rows = await sql`
         select key, type, attempts, last_error
         from actor_message
-        where key not like 'rereading:%' and key not like 'themes:%'
+        where ${inForeground(sql)}
         limit 5`
       if (rows.length > 0) throw new Error(`messages wait: ${JSON.stringify(rows)}`)
     },
