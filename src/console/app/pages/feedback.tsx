@@ -31,7 +31,9 @@ export function Feedback() {
       <>
         <Title text="Feedback" />
         <Empty title="No feedback yet" command={COMMAND}>
-          <p>Import a file, or send records over the API.</p>
+          <p>
+            <a href={pageOf('/feedback/import')}>Import a CSV file</a>, or send records over the API.
+          </p>
           <DemoHint />
         </Empty>
       </>
@@ -52,6 +54,7 @@ export function Feedback() {
             ))}
           </select>
         </label>
+        <a href={pageOf('/feedback/import', { source: String(source.id) })}>Import a CSV file</a>
       </Title>
       <Records key={source.id} sourceId={source.id} />
     </>
