@@ -37,6 +37,11 @@ import { discoveryOperation } from './discovery/routes.ts'
 import { eventStreamMaintenance } from './event-stream/maintenance.ts'
 import { eventStreamOperations } from './event-stream/routes.ts'
 import { createEventStream, type EventStream } from './event-stream/service.ts'
+import { feedbackImportActor } from './feedback/imports/actor.ts'
+import { feedbackImportErasure } from './feedback/imports/erasure.ts'
+import { feedbackImportMaintenance } from './feedback/imports/maintenance.ts'
+import { feedbackImportOperations } from './feedback/imports/routes.ts'
+import { createFeedbackImports } from './feedback/imports/service.ts'
 import { feedbackOperations } from './feedback/routes.ts'
 import { createFeedback, eraseRecordsOf, moveRecordsOf } from './feedback/service.ts'
 import { insightActor, insightAgainActor } from './findings/actor.ts'
@@ -198,6 +203,7 @@ export function createFeatures(deps: Deps): Features {
       ...meetingOperations(createMeetings({ ...deps, folders, recordings, identity })),
       ...uploadOperations(createUploads({ ...deps, folders, uploadReceiver }), deps.config),
       ...feedbackOperations(createFeedback({ ...deps, assertPerson: directory.get })),
+      ...feedbackImportOperations(createFeedbackImports({ ...deps, uploadReceiver }), deps.config),
       ...peopleOperations(directory),
       ...timelineOperations(timeline),
       ...insightOperations(insight),
@@ -228,6 +234,7 @@ export function createFeatures(deps: Deps): Features {
       meetingActor(deps),
       formActor(deps),
       codingSessionActor({ ...deps, ...reading }),
+      feedbackImportActor({ ...deps, people: createPeople(deps) }),
       ...webhookActors(deps),
       signInActor({ ...deps, identity }),
       weeklyMailActor({ ...deps, insight }),
@@ -240,6 +247,7 @@ export function createFeatures(deps: Deps): Features {
         valueErasure,
         fileNameErasure,
         codingSessionErasure,
+        feedbackImportErasure,
         webhookErasure,
         recorderErasure,
       ]),
@@ -256,6 +264,7 @@ export function createFeatures(deps: Deps): Features {
       ...mediaMaintenance(deps),
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
+      ...feedbackImportMaintenance(deps),
       ...webhookMaintenance(deps),
       ...themeMaintenance(deps),
       ...eventStreamMaintenance(deps),

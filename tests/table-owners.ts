@@ -19,7 +19,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'coding-sessions': ['coding_session', 'coding_session_event', 'coding_session_upload'],
   'event-stream': ['event_stream', 'event_stream_entry'],
-  feedback: ['feedback_record', 'feedback_source'],
+  feedback: ['feedback_import', 'feedback_import_refusal', 'feedback_record', 'feedback_source'],
   findings: ['finding_verdict', 'insight_subject', 'kind_precision'],
   folders: ['folder', 'upload_batch'],
   insight: ['insight_count', 'insight_count_change', 'insight_dimension'],

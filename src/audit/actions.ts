@@ -25,6 +25,8 @@ export const CHANGES = [
   'feedback_source.updated',
   'feedback_source.deleted',
   'feedback_record.deleted',
+  'feedback_import.started',
+  'feedback_import.cancelled',
   'metadata_source.created',
   'metadata_source.updated',
   'metadata_field.created',

@@ -1,7 +1,7 @@
 /** `earshot feedback import`: its flags, progress and report. */
 
-import { type Reader, readCsv, readJsonLines } from '../feedback/import.reader.ts'
-import { type Counts, importRecords } from '../feedback/import.ts'
+import { bytesOfFile, type Reader, readCsv, readJsonLines } from '../feedback/import.reader.ts'
+import { batchWriter, type Counts, importRecords } from '../feedback/import.ts'
 import {
   checkHeader,
   type Mapping,
@@ -38,21 +38,19 @@ export async function importFile(
   const started = performance.now()
   const dryRun = input.has('dry-run')
   try {
-    const counts = await importRecords(
-      { ...container, people: createPeople(container) },
-      {
-        organizationId,
-        sourceId: source.id,
-        rows: reader.rows,
-        judge: createJudge(mapping),
-        dryRun,
-        onRefused: report.add,
-        async onProgress({ rows }, bytes) {
-          progress.update({ done: bytes, total: file.size, rows })
-          await report.flush()
-        },
+    const target = { organizationId, sourceId: source.id }
+    const counts = await importRecords({
+      rows: reader.rows,
+      judge: createJudge(mapping),
+      write: dryRun
+        ? async ({ records }) => records.length
+        : batchWriter({ ...container, people: createPeople(container) }, target),
+      async onProgress({ rows }, { refused, bytes }) {
+        for (const { line, reason } of refused) report.add(line, reason)
+        progress.update({ done: bytes, total: file.size, rows })
+        await report.flush()
       },
-    )
+    })
     const seconds = Math.round(performance.now() - started) / 1000
     const json = {
       organizationId,
@@ -100,11 +98,11 @@ async function readJson(path: string): Promise<unknown> {
 async function openReader(input: Input, mapping: Mapping): Promise<Reader> {
   const path = input.arg('file')
   const format = input.flag('format') ?? /\.(csv|jsonl|ndjson)$/i.exec(path)?.[1]?.toLowerCase()
-  if (format === 'jsonl' || format === 'ndjson') return readJsonLines(path)
+  if (format === 'jsonl' || format === 'ndjson') return readJsonLines(bytesOfFile(path))
   if (format !== 'csv') throw new UsageError('unknown format: add --format csv or --format jsonl')
   const delimiter = input.flag('delimiter') ?? ','
   if (delimiter.length !== 1) throw new UsageError('--delimiter must be one character')
-  const reader = await readCsv(path, delimiter)
+  const reader = await readCsv(bytesOfFile(path), delimiter)
   checkHeader(mapping, reader.header ?? [])
   return reader
 }

@@ -44,7 +44,8 @@ export function createSessionUploads(deps: SessionUploadsDeps) {
       const { organizationId } = viewer
       const userId = ownerOf(viewer)
       const source = viewer.kind === 'user' ? 'web' : 'api'
-      const file = { organizationId, userId, source, origin, fileSize: body.fileSize }
+      const folder = 'coding-sessions' as const
+      const file = { folder, organizationId, userId, source, origin, fileSize: body.fileSize }
       const stated = {
         ...labelsOf(body),
         format: body.format ?? null,

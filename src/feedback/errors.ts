@@ -4,6 +4,10 @@ export const FEEDBACK_ERRORS = {
     feedback_source_not_found: 404,
     feedback_record_not_found: 404,
     external_id_exists: 409,
+    feedback_import_not_found: 404,
+    feedback_import_not_ready: 409,
+    feedback_import_started: 409,
+    feedback_import_repeated: 409,
   },
   members: {
     id: {
@@ -11,6 +15,11 @@ export const FEEDBACK_ERRORS = {
       description: 'With `external_id_exists`: the feedback record that has the external id.',
     },
     recordId: { type: 'integer', description: 'Same as `id`.' },
+    importId: {
+      type: 'string',
+      format: 'uuid',
+      description: 'With `feedback_import_repeated`: the earlier import of the same file.',
+    },
   },
 } as const
 

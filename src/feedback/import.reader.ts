@@ -5,7 +5,6 @@
  * one by one, because a wrong character would be stored for good.
  */
 import { createReadStream } from 'node:fs'
-import { Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { AppError } from '../platform/errors.ts'
 import { parseJson } from '../platform/validation/json.ts'
@@ -17,7 +16,13 @@ export interface ReadRow {
   readonly line: number
   /** Bytes of the file up to the end of the row. */
   readonly bytes: number
-  readonly content: Row | { readonly refused: string }
+  readonly content: Row | RefusedRow
+}
+
+interface RefusedRow {
+  readonly refused: string
+  /** The cells, as far as they could be read. */
+  readonly values?: readonly string[]
 }
 
 /** Rows of a file. CSV files have a header. */
@@ -34,13 +39,21 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
-/** The bytes of a file, without a leading byte order mark. */
-async function* chunksOf(path: string): AsyncGenerator<Buffer> {
-  const file: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: READ_BYTES })
+export type Chunks = AsyncIterable<Uint8Array>
+
+/** The bytes of a file of this machine. */
+export const bytesOfFile = (path: string): Chunks => createReadStream(path, { highWaterMark: READ_BYTES })
+
+/** Without a leading byte order mark, in pieces that take a few milliseconds to parse. */
+async function* chunksOf(bytes: Chunks): AsyncGenerator<Buffer> {
   let isFirst = true
-  for await (const chunk of file) {
-    yield isFirst && chunk.subarray(0, 3).equals(BYTE_ORDER_MARK) ? chunk.subarray(3) : chunk
-    isFirst = false
+  for await (const whole of bytes) {
+    for (let start = 0; start < whole.byteLength; start += READ_BYTES) {
+      const part = whole.subarray(start, start + READ_BYTES)
+      const chunk = Buffer.from(part.buffer, part.byteOffset, part.byteLength)
+      yield isFirst && chunk.subarray(0, 3).equals(BYTE_ORDER_MARK) ? chunk.subarray(3) : chunk
+      isFirst = false
+    }
   }
 }
 
@@ -50,7 +63,17 @@ interface CsvRecord {
 }
 
 /** @throws AppError 400 if the header is missing or not UTF-8 */
-export async function readCsv(path: string, delimiter: string): Promise<Reader> {
+export async function readCsv(bytes: Chunks, delimiter: string): Promise<Reader> {
+  const records = recordsOf(bytes, delimiter)
+  const first = await records.next()
+  if (first.done === true) throw new AppError('validation_failed', 'The file is empty: it has no header.')
+  const header = decodeCells(first.value.record)?.map((cell) => cell.trim())
+  if (header === undefined) throw new AppError('validation_failed', 'The header is not UTF-8.')
+  return { header, rows: csvRows(records, header, first.value.info.lines) }
+}
+
+/** All records before an error of the parser are read, so the rows of a broken file are the same each time. @throws CsvError */
+async function* recordsOf(bytes: Chunks, delimiter: string): AsyncGenerator<CsvRecord, undefined> {
   const parser = parse({
     delimiter,
     encoding: null,
@@ -62,18 +85,20 @@ export async function readCsv(path: string, delimiter: string): Promise<Reader> 
     relax_column_count: true,
     skip_empty_lines: true,
   })
-  const file = Readable.from(chunksOf(path), { objectMode: false })
-  file.on('error', (error) => parser.destroy(error))
-  const records: AsyncIterator<CsvRecord> = file.pipe(parser)[Symbol.asyncIterator]()
-  const first = await records.next()
-  if (first.done === true) throw new AppError('validation_failed', 'The file is empty: it has no header.')
-  const header = decodeCells(first.value.record)?.map((cell) => cell.trim())
-  if (header === undefined) throw new AppError('validation_failed', 'The header is not UTF-8.')
-  return { header, rows: csvRows(records, header, first.value.info.lines) }
+  // An error is thrown below, after the records that were read before it.
+  parser.on('error', () => {})
+  for await (const chunk of chunksOf(bytes)) {
+    parser.write(chunk)
+    for (let record = parser.read(); record !== null; record = parser.read()) yield record
+    if (parser.errored !== null) throw parser.errored
+  }
+  parser.end()
+  const rest: AsyncIterable<CsvRecord> = parser
+  yield* rest
 }
 
 async function* csvRows(
-  records: AsyncIterator<CsvRecord>,
+  records: AsyncGenerator<CsvRecord, undefined>,
   header: readonly string[],
   headerLines: number,
 ): AsyncGenerator<ReadRow> {
@@ -89,15 +114,16 @@ async function* csvRows(
     if (!(error instanceof CsvError)) throw error
     yield { line, bytes, content: { refused: 'a quote is never closed: nothing after it was read' } }
   } finally {
-    await records.return?.()
+    await records.return(undefined)
   }
 }
 
 function csvRow(header: readonly string[], record: readonly Buffer[]): ReadRow['content'] {
-  if (record.length !== header.length)
-    return { refused: `has ${record.length} columns, but the header has ${header.length}` }
   const values = decodeCells(record)
-  return values === undefined ? { refused: 'is not UTF-8' } : { columns: header, values, isText: true }
+  if (values === undefined) return { refused: 'is not UTF-8' }
+  if (record.length !== header.length)
+    return { refused: `has ${record.length} columns, but the header has ${header.length}`, values }
+  return { columns: header, values, isText: true }
 }
 
 function decodeCells(cells: readonly Buffer[]): string[] | undefined {
@@ -109,12 +135,12 @@ function decodeCells(cells: readonly Buffer[]): string[] | undefined {
 }
 
 /** Each line is a JSON object. Its members are the columns. Empty lines are skipped. */
-export function readJsonLines(path: string): Reader {
-  return { header: null, rows: jsonRows(path) }
+export function readJsonLines(bytes: Chunks): Reader {
+  return { header: null, rows: jsonRows(bytes) }
 }
 
-async function* jsonRows(path: string): AsyncGenerator<ReadRow> {
-  for await (const { line, bytes, text } of linesOf(path)) {
+async function* jsonRows(bytesOf: Chunks): AsyncGenerator<ReadRow> {
+  for await (const { line, bytes, text } of linesOf(bytesOf)) {
     if (text === null) yield { line, bytes, content: { refused: `has more than ${MAX_ROW_BYTES} bytes` } }
     else if (!isBlank(text)) yield { line, bytes, content: jsonRow(text) }
   }
@@ -144,7 +170,7 @@ interface Line {
 
 const NEWLINE = 0x0a
 
-async function* linesOf(path: string): AsyncGenerator<Line> {
+async function* linesOf(bytesOf: Chunks): AsyncGenerator<Line> {
   let [line, bytes, size] = [1, 0, 0]
   let parts: Buffer[] = []
   const finish = (): Line => {
@@ -156,7 +182,7 @@ async function* linesOf(path: string): AsyncGenerator<Line> {
     if (size > MAX_ROW_BYTES) parts = []
     else parts.push(part)
   }
-  for await (const chunk of chunksOf(path)) {
+  for await (const chunk of chunksOf(bytesOf)) {
     let start = 0
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
       append(chunk.subarray(start, end))

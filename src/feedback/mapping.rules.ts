@@ -85,7 +85,7 @@ function parseRule(column: string, text: string): FieldRule | null {
 }
 
 /** A mapping file. `columns` maps column names to rules as in `--map`. */
-const MappingFile = Type.Object(
+export const MappingFile = Type.Object(
   {
     external_id: Type.Optional(Type.String()),
     email: Type.Optional(Type.String()),
@@ -94,7 +94,7 @@ const MappingFile = Type.Object(
   },
   { additionalProperties: false },
 )
-type MappingFile = Static<typeof MappingFile>
+export type MappingFile = Static<typeof MappingFile>
 
 /** @throws AppError 400 if the JSON is not a mapping */
 export function parseMappingFile(json: unknown): Mapping {
@@ -133,5 +133,6 @@ export function checkHeader(mapping: Mapping, header: readonly string[]): void {
 }
 
 function trouble(column: string, message: string) {
-  return invalid([{ path: `column ${JSON.stringify(column)}`, code: 'not_allowed', message }])
+  const name = column.replaceAll(/\p{Cc}/gu, '\u{fffd}')
+  return invalid([{ path: `column ${JSON.stringify(name)}`, code: 'not_allowed', message }])
 }

@@ -15,6 +15,7 @@ import { transaction } from '../platform/db/transaction.ts'
 import { AppError } from '../platform/errors.ts'
 import { validate } from '../platform/validation/json.ts'
 import { nameOf } from '../platform/validation/names.ts'
+import { endImportsOf } from './imports/service.ts'
 import { API_TYPE, CreateRecord, type CreateSource } from './model.ts'
 import { personIdOf, type RecordFilter, recordDraft, toUnderstand } from './rules.ts'
 import * as store from './store.ts'
@@ -85,6 +86,7 @@ export function createFeedback(deps: FeedbackDeps) {
     async deleteSource(organizationId: string, id: number, also?: Alongside): Promise<void> {
       await transaction(sql, async (tx) => {
         if ((await store.lockSource(tx, organizationId, id)) === undefined) noSource()
+        await endImportsOf(tx, organizationId, id)
         if (!(await store.deleteEmptySource(tx, organizationId, id)))
           throw new AppError('not_empty', 'The source has records: delete them first.')
         await also?.(tx, id)

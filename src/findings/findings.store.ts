@@ -45,7 +45,12 @@ export interface Stored {
   readonly findings: readonly Present[]
 }
 
-/** By the id of the session, feedback record or recording. Those that were deleted are missing. */
+/**
+ * By the id of the session, feedback record or recording. Those that were deleted are missing.
+ *
+ * Organizations are compared by `is not distinct from`, which no index serves. With `=` a plan that was made while the tables were
+ * empty reads everything of the organization for each id.
+ */
 export async function readStored(
   tx: Query,
   channel: Channel,
@@ -57,20 +62,23 @@ export async function readStored(
       s.id::text as id, i.id as "subjectId", coalesce(i.source_version, 0) as "sourceVersion",
       v.verdicts, f.findings
     from ${tx(table)} s
-    left join insight_subject i on i.organization_id = s.organization_id and i.${tx(column)} = s.id
+    left join insight_subject i
+      on i.${tx(column)} = s.id and i.organization_id is not distinct from s.organization_id
     cross join lateral (
       select coalesce(
         jsonb_agg(jsonb_build_object('kind', v.kind, 'wasRight', v.was_right, 'meantKind', v.meant_kind)), '[]'
       ) as verdicts
       from finding_verdict v
-      where v.organization_id = i.organization_id and v.subject_id = i.id
+      where v.subject_id = i.id and v.organization_id is not distinct from i.organization_id
     ) v
     cross join lateral (
       select coalesce(
         jsonb_agg(jsonb_build_object('id', g.id, 'kind', g.kind, 'tier', g.tier)), '[]'
       ) as findings
       from agent_signal g
-      where g.organization_id = s.organization_id and g.${tx(column)} = s.id and g.source = 'qualitative_inference'
+      where g.${tx(column)} = s.id
+        and g.organization_id is not distinct from s.organization_id
+        and g.source = 'qualitative_inference'
     ) f
     where s.id = any(${idsOf(tx, channel, ids)})`
   return new Map(rows.map(({ id, ...stored }) => [id, stored]))

@@ -3,6 +3,7 @@ import { kindsOf } from '../actors/declaration.ts'
 import { analysisMessages, rereadingMessages } from './analysis.ts'
 import { codingSessionMessages } from './coding-session.ts'
 import { erasureMessages } from './erasure.ts'
+import { feedbackImportMessages } from './feedback-import.ts'
 import { findingGateMessages } from './finding-gate.ts'
 import { formMessages } from './form.ts'
 import { insightAgainMessages, insightMessages } from './insight.ts'
@@ -44,4 +45,5 @@ export const ACTOR_KINDS = kindsOf([
   signInMessages,
   weeklyMailMessages,
   codingSessionMessages,
+  feedbackImportMessages,
 ])

@@ -39,7 +39,8 @@ export async function hasChanges(tx: Query, organizationId: string, gone: boolea
 
 /**
  * Findings of the subjects, shown or not. One part for each channel, so that each uses the index of its own column: a single condition
- * with `or` reads all findings of the organization.
+ * with `or` reads all findings of the organization. So does `organization_id =` in a plan that was made while the table was empty; no
+ * index serves `is not distinct from`.
  */
 export function readFindings(tx: Query, organizationId: string, subjects: readonly SubjectKey[]) {
   const of = (channel: Channel) =>
@@ -48,7 +49,7 @@ export function readFindings(tx: Query, organizationId: string, subjects: readon
     g.id as "signalId", g.channel, coalesce(g.session_id::text, g.feedback_record_id::text, g.recording_id::text) as "subjectId",
     g.kind, g.comment, g.confidence, g.rating, g.language, g.occurred_at as "occurredAt"`
   const inferred = tx`
-    g.organization_id = ${organizationId} and g.source = 'qualitative_inference' and g.tier is not null`
+    g.organization_id is not distinct from ${organizationId} and g.source = 'qualitative_inference' and g.tier is not null`
   return tx<Finding[]>`
     select ${columns} from agent_signal g
     where ${inferred} and g.session_id = any(${of('conversation')}::text[]::uuid[])

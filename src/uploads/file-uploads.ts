@@ -10,7 +10,7 @@ import type { IncomingRecord } from '../platform/storage/incoming.ts'
 import { invalid } from '../platform/validation/json.ts'
 import { discardUpload } from './garbage.store.ts'
 import { changePhase, partsOf, setProcessing } from './processing.store.ts'
-import { objectKeyOf } from './receive-request.ts'
+import { objectKeyOf, type UploadFolder } from './receive-request.ts'
 import type { UploadErrorCode } from './rules.ts'
 import { assertFits, assertRoom, hashOf, notCancellable } from './service.ts'
 import { findById, insertUpload, type UploadRef, type UploadRow } from './store.ts'
@@ -23,6 +23,7 @@ export type FileUpload = UploadRow
 export interface NewFile {
   /** The id, if the same request must find the same upload. */
   readonly id: string | null
+  readonly folder: Exclude<UploadFolder, 'recordings'>
   readonly organizationId: string
   readonly userId: string | null
   readonly fileName: string
@@ -49,7 +50,7 @@ export async function createFileUpload(
   const id = file.id ?? newId()
   const token = await createUploadTokens(config).of(id)
   const row = { ...file, id, recordingId: null, folderId: null, batchId: null, tokenHash: hashOf(token) }
-  const objectKey = objectKeyOf(row, newId())
+  const objectKey = objectKeyOf(file.folder, id, newId())
   const upload = await transaction(sql, async (tx) => {
     if (file.id !== null) await lockOrganization(tx, file.organizationId)
     const known = file.id === null ? undefined : await findById(tx, row)

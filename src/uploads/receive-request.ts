@@ -9,6 +9,7 @@ import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { NewMessage } from '../actors/types.ts'
 import type { Deps } from '../container.ts'
 import { codingSessionMessages } from '../messages/coding-session.ts'
+import { feedbackImportMessages } from '../messages/feedback-import.ts'
 import { recordingMessages } from '../messages/recording.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { IncomingRecord, IncomingWriter } from '../platform/storage/incoming.ts'
@@ -219,7 +220,7 @@ class Sink {
 
   async #restart(): Promise<void> {
     const { sql, newId } = this.#context
-    const key = objectKeyOf(this.#claim, newId())
+    const key = otherAttempt(this.#claim.objectKey, newId())
     const restarted = await transaction(sql, (tx) => store.restart(tx, this.#claim, key))
     if (restarted === null) throw await refusal(this.#context, this.#claim)
     this.#claim = restarted
@@ -249,20 +250,29 @@ class Sink {
 }
 
 /** The message to the actor that uses the complete file. */
-function processingOf({ organizationId, recordingId, id: uploadId }: UploadRef): NewMessage {
+function processingOf({
+  organizationId,
+  recordingId,
+  id: uploadId,
+  objectKey,
+}: store.WriteClaim): NewMessage {
   if (recordingId === null)
-    return codingSessionMessages.message(uploadId, 'process_upload', { organizationId })
+    return objectKey.startsWith('feedback-imports/')
+      ? feedbackImportMessages.message(uploadId, 'inspect', { organizationId })
+      : codingSessionMessages.message(uploadId, 'process_upload', { organizationId })
   return recordingMessages.message(recordingId, 'process_upload', { payload: { uploadId }, organizationId })
 }
 
-/** Each attempt has its own key, so its objects cannot be mistaken for those of another attempt. */
-export function objectKeyOf(
-  { id, recordingId }: Pick<UploadRef, 'id' | 'recordingId'>,
-  attempt: string,
-): string {
-  return recordingId === null
-    ? `coding-sessions/${id}/${attempt}/source`
-    : `recordings/${recordingId}/${attempt}/source`
+/** Folders of the object store. The first part of a key says what the file is for. */
+export type UploadFolder = 'recordings' | 'coding-sessions' | 'feedback-imports'
+
+/** Each attempt has its own key, so its objects cannot be mistaken for those of another attempt. `id`: of the recording or the upload. */
+export const objectKeyOf = (folder: UploadFolder, id: string, attempt: string): string =>
+  `${folder}/${id}/${attempt}/source`
+
+function otherAttempt(objectKey: string, attempt: string): string {
+  const [folder, id] = objectKey.split('/')
+  return `${folder}/${id}/${attempt}/source`
 }
 
 async function stateOf({ sql }: ReceiveContext, upload: UploadRef): Promise<UploadRow> {

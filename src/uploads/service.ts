@@ -176,7 +176,7 @@ async function write(
     userId: viewer.kind === 'user' ? viewer.userId : null,
     origin,
     tokenHash: hashOf(token),
-    objectKey: objectKeyOf({ id, recordingId }, newId()),
+    objectKey: objectKeyOf('recordings', recordingId, newId()),
   })
 }
 

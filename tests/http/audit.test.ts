@@ -7,6 +7,7 @@ import { newId } from '../../src/platform/ids.ts'
 import { insertSession } from '../support/agents-http.ts'
 import { createCodingSession } from '../support/coding-sessions.ts'
 import { eventually } from '../support/eventually.ts'
+import { createImport } from '../support/feedback-imports.ts'
 import { createFolder, createRecording, utterance } from '../support/recordings.ts'
 import { type Client, startTestServer, type TestServer, type TestTenant } from '../support/server.ts'
 
@@ -46,6 +47,10 @@ const post = async (path: string, body: unknown): Promise<{ readonly id: string 
   (await key.post(`${REST}${path}`, body)).body
 const application = () => post('/agent-applications', { agentKey: newId(), name: 'x' })
 const source = () => post('/feedback-sources', { name: newId() })
+const importPath = async () => {
+  const { id } = await source()
+  return `/feedback-sources/${id}/imports/${await createImport(key, Number(id), server.database.sql)}`
+}
 const metadataSource = () => post('/metadata/sources', { externalEntityName: newId() })
 const WEBHOOK = { url: 'https://example.com/', types: ['*'] }
 const FIELDS = [{ category: 'content', type: 'string', name: 'comment', value: 'x' }]
@@ -187,6 +192,11 @@ const CHANGES: Readonly<Record<string, readonly [action: string, send: () => Pro
       return ['DELETE', `${path}/${(await post(path, { fields: FIELDS })).id}`]
     },
   ],
+  startFeedbackImport: [
+    'feedback_import.started',
+    async () => ['POST', `${await importPath()}/start`, { mapping: {} }],
+  ],
+  cancelFeedbackImport: ['feedback_import.cancelled', async () => ['DELETE', await importPath()]],
   createMetadataSource: [
     'metadata_source.created',
     async () => ['POST', '/metadata/sources', { externalEntityName: newId() }],
@@ -241,6 +251,8 @@ const CHANGES: Readonly<Record<string, readonly [action: string, send: () => Pro
 /** Changes that need an administrator or the key without being in the table: each with its reason. */
 const NOT_RECORDED: Readonly<Record<string, string>> = {
   createFeedbackRecord: 'ingestion',
+  createFeedbackImport: 'The start is recorded.',
+  previewFeedbackImport: 'It changes nothing.',
   putPerson: 'ingestion',
   pingWebhook: 'The log of deliveries shows it.',
   recoverWebhook: 'The log of deliveries shows it.',

@@ -7,6 +7,7 @@ import type { Operation } from '../../src/http/operation.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { insertEvent, insertSession, insertSignal } from '../support/agents-http.ts'
 import { createCodingSession, createSessionUpload } from '../support/coding-sessions.ts'
+import { createImport } from '../support/feedback-imports.ts'
 import { insertTheme } from '../support/insert-theme.ts'
 import { insertEndedJoin } from '../support/meetings.ts'
 import { createField, createSource } from '../support/metadata.ts'
@@ -57,6 +58,7 @@ const NOT_FOUND: Readonly<Record<string, string>> = {
   userSessionId: 'user_session_not_found',
   codingSessionId: 'coding_session_not_found',
   codingUploadId: 'coding_session_upload_not_found',
+  importId: 'feedback_import_not_found',
   webhookId: 'webhook_not_found',
   themeId: 'theme_not_found',
   itemId: 'theme_item_not_found',
@@ -177,6 +179,7 @@ async function feedbackObjects(key: Client): Promise<Readonly<Record<string, str
     otherPersonId: other.uuid,
     erasureId,
     feedbackRecordId: String(record.body.id),
+    importId: await createImport(key, source.id, server.database.sql),
     feedbackName: name,
   }
 }

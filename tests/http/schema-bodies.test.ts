@@ -82,8 +82,15 @@ const ARRANGE: Readonly<Record<string, (body: Json) => void>> = {
     // A finding that is wrong may have another kind than its own.
     delete body.kind
   },
+  previewFeedbackImport: withColumnsOfFile,
+  startFeedbackImport: withColumnsOfFile,
   createAgentApplication: withKnownUsers,
   updateAgentApplication: withKnownUsers,
+}
+
+/** A mapping names columns of the file. */
+function withColumnsOfFile(body: Json): void {
+  body.mapping = { external_id: 'Ticket', columns: { Comment: 'content:string' } }
 }
 
 /** Listed users are members of the organization. */

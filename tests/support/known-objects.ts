@@ -1,6 +1,7 @@
 /** An organization with one object of every kind that a path or a body can name, and with every credential. */
 import type { Operation } from '../../src/http/operation.ts'
 import { createCodingSession, createSessionUpload } from './coding-sessions.ts'
+import { createImport } from './feedback-imports.ts'
 import { insertFinding } from './findings.ts'
 import { insertTheme } from './insert-theme.ts'
 import { createSource } from './metadata.ts'
@@ -68,6 +69,7 @@ async function createObjects(server: TestServer, organizationId: string, apiKey:
     }),
     personId: recording.participants[0].personId,
     feedbackSourceId: feedbackSource.body.id,
+    importId: await createImport(client, feedbackSource.body.id, server.database.sql),
     person_id: person.body.id,
   }
 }

@@ -198,7 +198,9 @@ export function clientOf(baseUrl: string, credential: Credential): Client {
     const headers = { ...credentialHeaders(credential), ...(init.headers as Record<string, string>) }
     const response = await fetch(`${baseUrl}${path}`, { ...init, method, headers })
     const text = await response.text()
-    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
+    const isText = response.headers.get('content-type')?.startsWith('text/') ?? false
+    const body = isText ? text : text === '' ? null : JSON.parse(text)
+    return { status: response.status, headers: response.headers, body }
   }
   const sendJson = (method: string, path: string, body: unknown, headers: Record<string, string> = {}) =>
     send(method, path, {
