@@ -84,9 +84,8 @@ function Records({ sourceId }: { readonly sourceId: number }) {
       hrefOf={({ id }) => pageOf(`/feedback/${sourceId}/${id}`)}
       row={(record) => (
         <>
-          <span class="main clip">{wordsOf(record)}</span>
-          <span class="quiet">{record.external_id}</span>
-          <span class="tags" />
+          <span class="main wide">{wordsOf(record)}</span>
+          <span class="quiet clip">{record.external_id}</span>
           <Time at={record.display_ts} />
         </>
       )}
