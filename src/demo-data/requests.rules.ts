@@ -3,6 +3,12 @@ import type { Customer, ToldCall, ToldConversation, ToldRecord } from './story.r
 
 const DAY_MS = 86_400_000
 const SEED = 20_260_101
+/** Who calls the customers, and whose link signs in. */
+export const COLLEAGUE = {
+  email: 'dana@larkfield.example',
+  firstName: 'Dana',
+  lastName: 'Whitlock',
+} as const
 /** Words that a speaker says in a second. */
 const WORDS_A_SECOND = 2.6
 
@@ -108,6 +114,15 @@ function costOf(text: string, random: () => number) {
 const hex = (random: () => number, digits: number) =>
   Array.from({ length: digits }, () => Math.floor(random() * 16).toString(16)).join('')
 
+/** The body of `PUT /v3/rest/people` for the colleague: what she says is not what a customer says. */
+export const colleagueRequest = (): object => ({
+  email: COLLEAGUE.email,
+  first_name: COLLEAGUE.firstName,
+  last_name: COLLEAGUE.lastName,
+  boundary: 'internal',
+  company: { name: 'Larkfield', domain: 'larkfield.example' },
+})
+
 /** The body of `PUT /v3/rest/people`. */
 export function personRequest(customer: Customer): object {
   const { email, firstName, lastName, company, domain } = customer
@@ -171,7 +186,10 @@ export function callRequest(told: ToldCall, index: number, now: number): object 
     completedAt: new Date(startedAt + (transcript.at(-1)?.endSec ?? 0) * 1_000).toISOString(),
     source: 'demo',
     record: { externalId: `demo-call-${index + 1}` },
-    participants: [{ speaker: 1, email, firstName, lastName }],
+    participants: [
+      { speaker: 0, ...COLLEAGUE },
+      { speaker: 1, email, firstName, lastName },
+    ],
     transcript,
   }
 }

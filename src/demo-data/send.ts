@@ -36,6 +36,7 @@ export async function sendStory(sending: Sending): Promise<Sent> {
 /** @returns ids by the key of the customer */
 async function sendPeople({ story, call }: Sending): Promise<ReadonlyMap<string, number>> {
   const ids = new Map<string, number>()
+  await call('PUT', '/v3/rest/people', requests.colleagueRequest())
   for (const customer of story.customers) {
     const { id } = await call<{ id: number }>('PUT', '/v3/rest/people', requests.personRequest(customer))
     ids.set(customer.key, id)

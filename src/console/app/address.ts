@@ -13,7 +13,7 @@ export interface Filters {
   /** The value of each filter; empty without one. */
   readonly get: (name: string) => string
   /** Changes the address in place. An empty value removes the filter. */
-  readonly set: (name: string, value: string) => void
+  readonly set: (name: string, value: string, more?: Readonly<Record<string, string>>) => void
   /** Same filters, same text. */
   readonly key: string
 }
@@ -23,10 +23,12 @@ export function useFilters(): Filters {
   return {
     key: url,
     get: (name) => query[name] ?? '',
-    set(name, value) {
+    set(name, value, more = {}) {
       const next = new URLSearchParams(query as Record<string, string>)
-      if (value === '') next.delete(name)
-      else next.set(name, value)
+      for (const [one, to] of Object.entries({ ...more, [name]: value })) {
+        if (to === '') next.delete(one)
+        else next.set(one, to)
+      }
       const text = next.toString()
       route(`${path}${text === '' ? '' : `?${text}`}`, true)
     },

@@ -24,6 +24,11 @@ import { openSession } from './session.ts'
 /** The player with its waveform is loaded with the first call that is opened. */
 const Call = lazy(() => import('./pages/call.tsx').then(({ Call }) => Call))
 
+/** Few people import files, and not often. */
+const FeedbackImport = lazy(() =>
+  import('./pages/feedback-import.tsx').then(({ FeedbackImport }) => FeedbackImport),
+)
+
 const BASE = `${PREFIX}/console`
 
 export function App() {
@@ -46,6 +51,7 @@ export function App() {
             <Route path={`${BASE}/calls`} component={Calls} />
             <Route path={`${BASE}/calls/:id`} component={Call} />
             <Route path={`${BASE}/feedback`} component={Feedback} />
+            <Route path={`${BASE}/feedback/import`} component={FeedbackImport} />
             <Route path={`${BASE}/feedback/:source/:id`} component={FeedbackRecord} />
             <Route path={`${BASE}/people`} component={People} />
             <Route path={`${BASE}/people/:id`} component={Person} />

@@ -1,9 +1,12 @@
 /** One call: the player with its waveform, and the transcript, which follows and seeks. */
 
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import { pageOf, useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
+import { NameSpeaker } from '../call/name-speaker.tsx'
+import { UploadMedia } from '../call/upload-media.tsx'
+import { useSession } from '../context.ts'
 import { useLoaded } from '../load.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Player, type PlayerControl } from '../parts/player.tsx'
@@ -18,10 +21,18 @@ const TRANSCRIPT = '/v3/rest/recordings/{recordingId}/transcript'
 export function Call() {
   const { params } = useRoute()
   const recordingId = params.id ?? ''
-  const recording = useLoaded(recordingId, (signal) =>
+  const [round, setRound] = useState(0)
+  const recording = useLoaded(`${recordingId} ${round}`, (signal) =>
     contentOf(api.GET('/v3/rest/recordings/{recordingId}', { params: { path: { recordingId } }, signal })),
   )
   const isReady = recording.data?.transcript.status === 'completed'
+  const reload = () => setRound((before) => before + 1)
+  const isMoving = recording.data !== null && isUnderWay(recording.data)
+  useEffect(() => {
+    if (!isMoving || recording.state === 'loading') return
+    const timer = setTimeout(reload, POLL_MS)
+    return () => clearTimeout(timer)
+  }, [isMoving, recording.state, round])
   const transcript = useLoaded(isReady ? recordingId : null, (signal) =>
     contentOf(
       api.GET(TRANSCRIPT, { params: { path: { recordingId }, query: { type: 'utterance' } }, signal }),
@@ -33,21 +44,46 @@ export function Call() {
     transcript.data !== null && typeof transcript.data === 'object' && 'utterances' in transcript.data
       ? transcript.data.utterances
       : null
-  return <OneCall recording={recording.data} utterances={utterances ?? []} />
+  return <OneCall recording={recording.data} utterances={utterances ?? []} onChange={reload} />
+}
+
+const POLL_MS = 2_000
+
+/** The state will change without the viewer. */
+function isUnderWay({ asset, transcript }: Recording): boolean {
+  const isAssetMoving = asset !== null && !['completed', 'failed', 'cancelled'].includes(asset.status)
+  return isAssetMoving || ['queued', 'processing'].includes(transcript.status)
+}
+
+/** Media can be sent: there is none yet, and no recorder brings any. */
+function takesMedia({ asset, meeting }: Recording): boolean {
+  return (
+    meeting == null &&
+    (asset === null || ['waiting', 'uploading', 'failed', 'cancelled'].includes(asset.status))
+  )
 }
 
 function OneCall({
   recording,
   utterances,
+  onChange,
 }: {
   readonly recording: Recording
   readonly utterances: readonly Utterance[]
+  readonly onChange: () => void
 }) {
+  const { membership } = useSession()
+  const mayChange = membership?.role !== 'viewer'
   const start = Number(useFilters().get('t')) || 0
   const player = useRef<PlayerControl | null>(null)
   const [now, setNow] = useState(start)
   const [wanted, setWanted] = useState('')
-  const { asset, transcript, participants, summary, startedAt, displayName } = recording
+  const { transcript, participants, summary, startedAt, displayName } = recording
+  // Each answer has another URL of the same media. The player keeps its own.
+  const asset = useMemo(
+    () => recording.asset,
+    [recording.id, recording.asset?.status, recording.asset?.durationSeconds],
+  )
   const speakers = new Map(
     participants.map((one) => [
       one.speaker,
@@ -69,6 +105,13 @@ function OneCall({
       ) : (
         <Player asset={asset} start={start} control={player} onTime={setNow} />
       )}
+      {mayChange && takesMedia(recording) ? (
+        <UploadMedia
+          recordingId={recording.id}
+          isBegun={['waiting', 'uploading'].includes(asset?.status ?? '')}
+          onSent={onChange}
+        />
+      ) : null}
       <p class="row">
         {participants.map((one) =>
           one.personId === null ? null : (
@@ -87,6 +130,13 @@ function OneCall({
             <span>Search within</span>
             <input type="search" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} />
           </label>
+          {mayChange && utterances.length > 0 ? (
+            <NameSpeaker
+              recording={recording}
+              speakers={[...new Set(utterances.map(({ speaker }) => speaker))].toSorted((a, b) => a - b)}
+              onNamed={onChange}
+            />
+          ) : null}
           <Transcript utterances={utterances} speakers={speakers} now={now} wanted={wanted} onSeek={seek} />
         </>
       ) : (

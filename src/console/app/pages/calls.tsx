@@ -1,6 +1,8 @@
 /** The list of recordings, newest first. */
 import { pageOf, useFilters } from '../address.ts'
 import { api, contentOf } from '../api.ts'
+import { AddCall } from '../call/add-call.tsx'
+import { useSession } from '../context.ts'
 import { useLive } from '../live.ts'
 import { usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
@@ -12,6 +14,7 @@ const STATUSES = ['waiting', 'queued', 'processing', 'completed', 'failed'] as c
 
 export function Calls() {
   const filters = useFilters()
+  const { membership } = useSession()
   const q = filters.get('q')
   const status = STATUSES.find((one) => one === filters.get('transcript_status'))
   const pages = usePages(
@@ -42,6 +45,7 @@ export function Calls() {
           onChange={(value) => filters.set('transcript_status', value)}
         />
       </Title>
+      {membership?.role === 'viewer' ? null : <AddCall />}
       <List
         label="Calls"
         pages={pages}

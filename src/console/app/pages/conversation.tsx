@@ -8,7 +8,7 @@ import { textOf } from '../content.ts'
 import { useLoaded, usePages } from '../load.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Tag, Time, Title } from '../parts/small.tsx'
-import { dateTime } from '../words.ts'
+import { dateTime, labelOf } from '../words.ts'
 import { speakerOf } from './conversations.tsx'
 
 type Event = Schemas['StoredAgentEvent']
@@ -100,9 +100,7 @@ function Message({ event, signals }: { readonly event: Event; readonly signals: 
   return (
     <li id={id} class={`message ${who}`}>
       <header>
-        <strong>
-          {who === 'customer' ? 'Customer' : who === 'agent' ? 'Agent' : event.type.replaceAll('_', ' ')}
-        </strong>
+        <strong>{who === 'customer' ? 'Customer' : who === 'agent' ? 'Agent' : labelOf(event.type)}</strong>
         <Time at={event.occurredAt} />
         {event.revision > 1 ? <span class="quiet">revision {event.revision}</span> : null}
         {event.usage === undefined ? null : <Usage usage={event.usage} />}
@@ -111,7 +109,7 @@ function Message({ event, signals }: { readonly event: Event; readonly signals: 
         </button>
       </header>
       <p class="text">
-        {event.feedback === undefined ? textOf(event.content) : feedbackText(event.feedback)}
+        {event.feedback === undefined ? textOf(event.content) : <Rating feedback={event.feedback} />}
       </p>
       {signals.map((signal) => (
         <p key={signal.id} class="finding">
@@ -134,7 +132,10 @@ function Usage({ usage }: { readonly usage: NonNullable<Event['usage']> }) {
   )
 }
 
-function feedbackText({ rating, comment }: NonNullable<Event['feedback']>): string {
-  const sign = rating === 'positive' ? '👍' : rating === 'negative' ? '👎' : ''
-  return [sign, comment].filter(Boolean).join(' ')
+function Rating({ feedback: { rating, comment } }: { readonly feedback: NonNullable<Event['feedback']> }) {
+  return (
+    <>
+      {rating === undefined ? null : <Tag value={rating} />} {comment}
+    </>
+  )
 }

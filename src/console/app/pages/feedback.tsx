@@ -31,7 +31,9 @@ export function Feedback() {
       <>
         <Title text="Feedback" />
         <Empty title="No feedback yet" command={COMMAND}>
-          <p>Import a file, or send records over the API.</p>
+          <p>
+            <a href={pageOf('/feedback/import')}>Import a CSV file</a>, or send records over the API.
+          </p>
           <DemoHint />
         </Empty>
       </>
@@ -52,6 +54,7 @@ export function Feedback() {
             ))}
           </select>
         </label>
+        <a href={pageOf('/feedback/import', { source: String(source.id) })}>Import a CSV file</a>
       </Title>
       <Records key={source.id} sourceId={source.id} />
     </>
@@ -81,9 +84,8 @@ function Records({ sourceId }: { readonly sourceId: number }) {
       hrefOf={({ id }) => pageOf(`/feedback/${sourceId}/${id}`)}
       row={(record) => (
         <>
-          <span class="main clip">{wordsOf(record)}</span>
-          <span class="quiet">{record.external_id}</span>
-          <span class="tags" />
+          <span class="main wide">{wordsOf(record)}</span>
+          <span class="quiet clip">{record.external_id}</span>
           <Time at={record.display_ts} />
         </>
       )}

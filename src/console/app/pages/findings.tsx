@@ -22,6 +22,9 @@ export const KINDS = [
   'resolved_confirmation',
 ] as const
 
+/** A list with a period is ordered by when something was said, others by when it was found. */
+const EVER = '1970-01-01T00:00:00Z'
+
 const RATINGS = ['positive', 'negative'] as const
 
 /** The value, if it is one of those. */
@@ -45,7 +48,7 @@ export function Findings() {
               ...(cursor === undefined ? {} : { cursor }),
               ...(kind === undefined ? {} : { kind }),
               ...(rating === undefined ? {} : { rating }),
-              ...(since === '' ? {} : { since }),
+              since: since === '' ? EVER : since,
             },
           },
           signal,

@@ -11,6 +11,8 @@ import { lastDays, type Period } from '../period.ts'
 import { labelOf, number } from '../words.ts'
 
 const QUOTATIONS = 6
+/** One conversation often has several findings, of which one is quoted. */
+const READ = 30
 const THEMES = 8
 const PERIODS = ['7', '30', '90'] as const
 
@@ -162,14 +164,14 @@ interface LatestProps {
 function Latest({ title, rating, since }: LatestProps) {
   const round = useLive('findings')
   const signals = useLoaded(`${rating} ${since} ${round}`, (signal) =>
-    contentOf(
-      api.GET('/v3/rest/signals', { params: { query: { rating, since, limit: QUOTATIONS } }, signal }),
-    ),
+    contentOf(api.GET('/v3/rest/signals', { params: { query: { rating, since, limit: READ } }, signal })),
   )
   // A rating without words says nothing here.
-  const rows = (signals.data?.data ?? []).filter(
+  const worded = (signals.data?.data ?? []).filter(
     ({ evidence, comment }) => evidence !== null || comment !== null,
   )
+  const bySubject = Map.groupBy(worded, (one) => one.sessionId ?? one.recordingId ?? String(one.recordId))
+  const rows = [...bySubject.values()].flatMap(([first]) => first ?? []).slice(0, QUOTATIONS)
   return (
     <section aria-label={title}>
       <h2>

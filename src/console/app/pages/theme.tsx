@@ -9,6 +9,7 @@ import { problemOf, useLoaded, usePages } from '../load.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { placeOf, Quotation } from '../parts/quotation.tsx'
 import { Title } from '../parts/small.tsx'
+import { MergeTheme, SplitTheme } from '../parts/theme-tools.tsx'
 import { number } from '../words.ts'
 
 type Change = Partial<Pick<Schemas['Theme'], 'title' | 'pinned' | 'hidden'>>
@@ -18,6 +19,7 @@ export function Theme() {
   const themeId = params.id ?? ''
   const [round, setRound] = useState(0)
   const [problem, setProblem] = useState<Problem | null>(null)
+  const [chosen, setChosen] = useState<readonly number[]>([])
   const { membership } = useSession()
   const theme = useLoaded(`${themeId} ${round}`, (signal) =>
     contentOf(api.GET('/v3/rest/themes/{themeId}', { params: { path: { themeId } }, signal })),
@@ -29,6 +31,7 @@ export function Theme() {
     try {
       await change()
       setProblem(null)
+      setChosen([])
       setRound(round + 1)
     } catch (error) {
       setProblem(problemOf(error))
@@ -69,6 +72,7 @@ export function Theme() {
           <button type="button" onClick={() => void set({ hidden: !hidden })}>
             {hidden ? 'Show' : 'Hide'}
           </button>
+          <MergeTheme key={`${themeId} ${round}`} themeId={themeId} act={act} />
         </div>
       )}
       {people.length === 0 ? null : (
@@ -84,19 +88,35 @@ export function Theme() {
         </>
       )}
       <h2>What they said</h2>
-      <Items themeId={themeId} />
+      {chosen.length === 0 ? null : <SplitTheme themeId={themeId} chosen={chosen} act={act} />}
+      <Items
+        themeId={themeId}
+        round={round}
+        {...(membership?.role === 'viewer' ? {} : { chosen, onChoose: setChosen })}
+      />
     </article>
   )
 }
 
-function Items({ themeId }: { readonly themeId: string }) {
-  const pages = usePages(themeId, (cursor, signal) =>
-    contentOf(
-      api.GET('/v3/rest/themes/{themeId}/items', {
-        params: { path: { themeId }, query: { limit: 30, ...(cursor === undefined ? {} : { cursor }) } },
-        signal,
-      }),
-    ),
+interface ItemsProps {
+  readonly themeId: string
+  readonly round: number
+  /** Items chosen for a split, in the order in which they were chosen. Absent: the viewer may not split. */
+  readonly chosen?: readonly number[]
+  readonly onChoose?: (chosen: readonly number[]) => void
+}
+
+function Items({ themeId, round, chosen = [], onChoose }: ItemsProps) {
+  const pages = usePages(
+    themeId,
+    (cursor, signal) =>
+      contentOf(
+        api.GET('/v3/rest/themes/{themeId}/items', {
+          params: { path: { themeId }, query: { limit: 30, ...(cursor === undefined ? {} : { cursor }) } },
+          signal,
+        }),
+      ),
+    round,
   )
   return (
     <>
@@ -110,7 +130,23 @@ function Items({ themeId }: { readonly themeId: string }) {
               at={occurredAt}
               kind={kind}
               tone={rating}
-            />
+            >
+              {onChoose === undefined ? null : (
+                <label class="quiet">
+                  <input
+                    type="checkbox"
+                    checked={chosen.includes(id)}
+                    disabled={chosen.length === 2 && !chosen.includes(id)}
+                    onChange={(event) =>
+                      onChoose(
+                        event.currentTarget.checked ? [...chosen, id] : chosen.filter((one) => one !== id),
+                      )
+                    }
+                  />{' '}
+                  Split by this
+                </label>
+              )}
+            </Quotation>
           </li>
         ))}
       </ul>

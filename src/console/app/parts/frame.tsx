@@ -24,6 +24,12 @@ export function Frame({ children }: { readonly children: ComponentChildren }) {
   const field = useRef<HTMLInputElement>(null)
   const help = useRef<HTMLDialogElement>(null)
   useEffect(() => onKeys({ '/': () => field.current?.focus(), '?': () => help.current?.showModal() }), [])
+  // On a narrow screen the pages are one line, which scrolls.
+  useEffect(() => {
+    document
+      .querySelector('.page-link[aria-current]')
+      ?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [path])
   const isCurrent = (page: string) => (page === '' ? path === pageOf('') : path.startsWith(pageOf(page)))
   return (
     <>

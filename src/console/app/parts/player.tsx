@@ -56,6 +56,15 @@ export function Player({ asset, start, control, onTime }: Props) {
   )
 }
 
+/** The policy of the page allows no inline style, and the library brings its own: a constructed sheet is no inline style. */
+function adoptStyles(drawn: WaveSurfer): void {
+  const root = drawn.getWrapper().getRootNode()
+  if (!(root instanceof ShadowRoot)) return
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync(root.querySelector('style')?.textContent ?? '')
+  root.adoptedStyleSheets = [sheet]
+}
+
 /** @returns removes the waveform */
 function drawWave(
   container: HTMLElement | null,
@@ -81,6 +90,7 @@ function drawWave(
       peaks: [waveform.data.map((value) => value / most)],
       duration: durationSeconds,
     })
+    adoptStyles(drawn)
   }
   // Without a waveform the player still plays.
   draw().catch(() => {})
