@@ -84,7 +84,7 @@ async function take(
   const page = await context.newPage()
   await page.goto(signInUrl)
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
   const { origin } = new URL(page.url())
   for (const width of widths) {
     await page.setViewportSize({ width, height: HEIGHT })

@@ -4,6 +4,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize, resolve } from 'node:path'
+import manifest from '../package.json'
 import { ERRORS } from '../src/error-catalogue.ts'
 import { PLATFORM_ERRORS } from '../src/platform/errors.ts'
 import { namesIn, ORDINARY_WORDS } from './feature-names.ts'
@@ -102,6 +103,14 @@ describe('architecture', () => {
     expect(pages.filter(({ text }) => text.split('\n').length > MAX_LINES).map(({ path }) => path)).toEqual(
       [],
     )
+  })
+
+  test('the console uses packages that are installed with the service alone', () => {
+    const pages = readSources(['src/console/app/**/*.ts', 'src/console/app/**/*.tsx'])
+    const nameOf = (specifier: string) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? ''
+    const used = new Set(pages.flatMap(({ packages }) => packages.map(nameOf)))
+    expect(used.size).toBeGreaterThan(2)
+    expect([...used].filter((name) => !Object.hasOwn(manifest.dependencies, name))).toEqual([])
   })
 
   test("a feature does not reach into another feature's store, routes or actor", () => {

@@ -106,8 +106,13 @@ describe('the head of a file', () => {
 
   test('keeps only so many characters of the first rows', async () => {
     const { sample } = await read(`a\n${`${'x'.repeat(60_000)}\n`.repeat(10)}`)
-    expect(sample).toHaveLength(2)
+    expect(sample).toHaveLength(1)
     expect(HEAD_BYTES).toBeGreaterThan(60_000 * 10)
+  })
+
+  test('keeps only so many cells of the first rows', async () => {
+    const row = Array.from({ length: 200 }, (_, index) => `c${index}`).join(',')
+    expect((await read(`${`${row}\n`.repeat(21)}`)).sample.length).toBeLessThan(10)
   })
 
   test.each([

@@ -8,8 +8,9 @@ import { guessDelimiter, guessMapping } from './guess.rules.ts'
 /** Bytes of the file that are read. */
 export const HEAD_BYTES = 1024 * 1024
 const SAMPLE_ROWS = 20
-/** So that judging the first rows takes less than a millisecond or two. */
-const SAMPLE_UNITS = 128 * 1024
+/** Characters, and so many for each cell: judging the first rows then takes a few milliseconds at most. */
+const SAMPLE_UNITS = 64 * 1024
+const CELL_UNITS = 32
 const MAX_COLUMNS = 1_000
 const MAX_HEADER_UNITS = 64 * 1024
 
@@ -56,7 +57,7 @@ async function sampleOf(rows: AsyncIterable<ReadRow>, isWhole: boolean): Promise
     if (held !== null) sample.push(held)
     held = null
     const values = (content.values ?? null) as readonly string[] | null
-    units += values?.join('').length ?? 0
+    units += (values?.join('').length ?? 0) + CELL_UNITS * (values?.length ?? 0)
     if (sample.length >= SAMPLE_ROWS || units > SAMPLE_UNITS) return sample
     const isStorable = values?.every(isStorableText) ?? true
     const refused = 'refused' in content ? content.refused : isStorable ? null : 'must not contain U+0000'
