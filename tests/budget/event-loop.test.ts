@@ -56,9 +56,15 @@ async function expectBudget(name: string, work: () => Promise<void>): Promise<vo
 }
 
 async function send(method: string, path: string, credential: Credential, body: string): Promise<number> {
-  const { status } = await clientOf(stage.service.baseUrl, credential).send(method, path, {
-    headers: { 'content-type': 'application/json' },
-    body,
+  const request = () =>
+    clientOf(stage.service.baseUrl, credential).send(method, path, {
+      headers: { 'content-type': 'application/json' },
+      body,
+    })
+  // `fetch` may choose an idle connection that the service closes at that moment.
+  const { status } = await request().catch((error: { code?: string }) => {
+    if (error.code !== 'ECONNRESET') throw error
+    return request()
   })
   expect(isAnswer(status)).toBe(true)
   return status

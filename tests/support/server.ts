@@ -199,7 +199,7 @@ export function clientOf(baseUrl: string, credential: Credential): Client {
     const response = await fetch(`${baseUrl}${path}`, { ...init, method, headers })
     const text = await response.text()
     const isText = response.headers.get('content-type')?.startsWith('text/') ?? false
-    const body = isText ? text : text === '' ? null : JSON.parse(text)
+    const body = text === '' ? null : isText ? text : JSON.parse(text)
     return { status: response.status, headers: response.headers, body }
   }
   const sendJson = (method: string, path: string, body: unknown, headers: Record<string, string> = {}) =>

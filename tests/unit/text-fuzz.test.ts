@@ -41,6 +41,8 @@ import { readNormalized } from '../../src/coding-sessions/formats/normalized.rul
 import { recordsOf } from '../../src/coding-sessions/records.rules.ts'
 import { readPages } from '../../src/content/page.rules.ts'
 import { startOf as startOfStream } from '../../src/event-stream/event.rules.ts'
+import { guessDelimiter, guessMapping } from '../../src/feedback/imports/guess.rules.ts'
+import { refusedHeader, refusedLine } from '../../src/feedback/imports/refused.rules.ts'
 import { parseColumnMap, useOfColumn } from '../../src/feedback/mapping.rules.ts'
 import { createJudge } from '../../src/feedback/row.rules.ts'
 import { checkValue } from '../../src/feedback/rules.ts'
@@ -342,6 +344,14 @@ const CASES: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       starts: ['', '1.', '1.01234567'],
       read: (text) => startOfStream({ generation: '01234567', lastSeq: 2, lostSeq: 0 }, text),
     },
+  },
+  'feedback/imports/guess.rules.ts': {
+    guessDelimiter: { length: 64 * 1024, read: guessDelimiter },
+    guessMapping: { length: 64 * 1024, read: (text) => guessMapping([text, 'a'], [[text, text]]) },
+  },
+  'feedback/imports/refused.rules.ts': {
+    refusedHeader: { length: MEBIBYTE, read: (text) => refusedHeader([text]) },
+    refusedLine: { length: MEBIBYTE, read: (text) => refusedLine({ line: 1, reason: text, cells: [text] }) },
   },
   'feedback/mapping.rules.ts': {
     parseColumnMap: {
@@ -745,6 +755,18 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
     'shares',
   ],
   'console/page.rules.ts': ['consolePage'],
+  // They read the story that is in the program.
+  'demo-data/requests.rules.ts': [
+    'callRequest',
+    'conversationRequests',
+    'externalSessionId',
+    'numbersOf',
+    'personRequest',
+    'recordRequest',
+    'utterancesOf',
+  ],
+  'demo-data/sound.rules.ts': ['soundOf'],
+  'demo-data/story.rules.ts': ['readStory'],
   'event-stream/event.rules.ts': ['changeText', 'eventId', 'heartbeatText', 'retryText', 'startText'],
   'insight/counts/counts.rules.ts': [
     'assertCountable',
