@@ -2,12 +2,13 @@
 import { Type } from '@sinclair/typebox'
 import { type Operation, operation } from '../http/operation.ts'
 import type { Principal } from '../identity/principal.ts'
+import { uuid } from '../platform/validation/schema.ts'
 import { StreamEvent } from './model.ts'
 import { type EventStream, MOST_STREAMS } from './service.ts'
 
 const MEDIA_TYPE = 'text/event-stream'
 const PATH = '/v3/rest/stream'
-const ACCESS = { access: 'organizationOrUser', role: 'viewer' } as const
+const ACCESS = { access: 'organizationOrUser', role: 'viewer', organizationInQuery: true } as const
 
 const EXAMPLE = `: earshot
 retry: 3000
@@ -41,7 +42,11 @@ export function eventStreamOperations(stream: EventStream, readmit: Readmit): re
         'An event `reset` tells that events are lost, because the id is older than about an hour: load everything again. ' +
         'A comment comes every 15 seconds without events. The credential and the rules of access are checked for every event. A client that ' +
         `reads nothing for 30 seconds is disconnected. An organization has at most ${MOST_STREAMS.ofOrganization} streams a process.`,
-      query: Type.Object({}),
+      query: Type.Object({
+        organization: Type.Optional(
+          uuid('Organization of a user who belongs to several. The header of the same purpose goes first.'),
+        ),
+      }),
       success: {
         status: 200,
         description: 'Events until the client disconnects. The schema is that of the data of one event',

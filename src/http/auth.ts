@@ -58,12 +58,18 @@ class Unauthenticated extends Error {
 export function createAuthenticate({ config, identity, countFailure }: AuthenticateDeps) {
   return async (
     request: Request,
-    { access, anyOrganization = false }: Pick<Operation, 'access' | 'anyOrganization'>,
+    {
+      access,
+      anyOrganization = false,
+      organizationInQuery = false,
+    }: Pick<Operation, 'access' | 'anyOrganization' | 'organizationInQuery'>,
     peer: Peer,
   ): Promise<Principal | null> => {
     if (access === 'public') return null
     const wanted: WantedOrganization =
-      request.headers.get(ORGANIZATION) ?? (anyOrganization ? { any: true } : null)
+      request.headers.get(ORGANIZATION) ??
+      (organizationInQuery ? new URL(request.url).searchParams.get('organization') : null) ??
+      (anyOrganization ? { any: true } : null)
     try {
       if (access === 'agent') return await byAgentSecret(identity, request.headers)
       const user =

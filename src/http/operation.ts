@@ -77,6 +77,8 @@ export interface Operation<
   readonly access: A
   /** True if a user of several organizations need not choose one, because the operation concerns the user alone. */
   readonly anyOrganization?: boolean
+  /** True if the query parameter `organization` may stand for the header, for clients that send no headers. */
+  readonly organizationInQuery?: boolean
   /** The lowest role of a user that may use it. Present if and only if `access` accepts users. */
   readonly role?: Role
   /** Makes successful requests of users part of the audit log. `object`: the path parameter with the id; absent: a list. */

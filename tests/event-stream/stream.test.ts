@@ -88,6 +88,33 @@ test('a client hears of sessions, signals, feedback and recordings, by their ids
   expect(new Set(client.events.map(({ id }) => id)).size).toBe(client.events.length)
 })
 
+test('a user of several organizations names one in the address, because browsers send no header', async () => {
+  const other = await server.createTenant()
+  const { userId, userToken } = await server.createUser(other.organizationId)
+  const [user] = await server.database.sql<{ email: string }[]>`
+    select email from app_user where id = ${userId}`
+  const member = { email: user?.email ?? '', name: 'x', role: 'viewer' } as const
+  await server.features.identity.createUser(tenant.organizationId, member)
+  const open = async (query: string) => {
+    const client = await openStream(server.baseUrl, { userToken }, { query })
+    opened.push(client)
+    return client
+  }
+  expect((await open('')).status).toBe(401)
+  expect((await open(`?organization=${crypto.randomUUID()}`)).status).toBe(401)
+  const [here, there] = [
+    await open(`?organization=${tenant.organizationId}`),
+    await open(`?organization=${other.organizationId}`),
+  ]
+  for (const client of [here, there]) await eventually(() => client.all[0]?.event === 'ready')
+  await fence(here)
+  const foreign = server.as({ apiKey: other.apiKey })
+  const { id } = await createRecord(foreign, await createSource(foreign))
+  await eventually(() => with_(there, 'feedback_record.created').length > 0)
+  expect(there.events.map(({ data }) => data.feedbackRecordId)).toEqual([id])
+  expect(here.events.some(({ data }) => data.feedbackRecordId === id)).toBe(false)
+})
+
 test('a signal that is hidden is not told; one that is shown later is', async () => {
   const client = await follow({ apiKey: tenant.apiKey })
   const agent = await openAgent(server, { tenant })

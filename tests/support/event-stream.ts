@@ -28,10 +28,14 @@ export const STREAM = '/v3/rest/stream'
 export async function openStream(
   baseUrl: string,
   credential: Credential,
-  { lastEventId, headers = {} }: { lastEventId?: string; headers?: Record<string, string> } = {},
+  {
+    lastEventId,
+    headers = {},
+    query = '',
+  }: { lastEventId?: string; headers?: Record<string, string>; query?: string } = {},
 ): Promise<StreamClient> {
   const leaving = new AbortController()
-  const response = await fetch(`${baseUrl}${STREAM}`, {
+  const response = await fetch(`${baseUrl}${STREAM}${query}`, {
     signal: leaving.signal,
     headers: {
       ...credentialHeaders(credential),

@@ -1,7 +1,6 @@
 /** What arrives while the console is open: one stream of server-sent events for the whole page (docs/stream.md). */
 import { useEffect, useState } from 'preact/hooks'
-import { PREFIX } from './api.ts'
-import { useSession } from './context.ts'
+import { credentials, PREFIX } from './api.ts'
 
 export const LIVE = {
   conversations: ['agent_session.created', 'agent_session.ended', 'agent_session.processed'],
@@ -17,20 +16,16 @@ let stream: EventSource | null = null
 
 function openStream(): EventSource {
   if (stream === null || stream.readyState === EventSource.CLOSED)
-    stream = new EventSource(`${PREFIX}/v3/rest/stream`)
+    stream = new EventSource(
+      `${PREFIX}/v3/rest/stream?organization=${encodeURIComponent(credentials.organizationId)}`,
+    )
   return stream
 }
 
-/**
- * A number that rises after events of these types. The address of the stream names no organization, so a user of several sees what is new after
- * a reload.
- */
+/** A number that rises after events of these types. */
 export function useLive(subject: keyof typeof LIVE): number {
-  const { session } = useSession()
   const [round, setRound] = useState(0)
-  const isLive = session.organizations.length === 1
   useEffect(() => {
-    if (!isLive) return
     const source = openStream()
     let timer: ReturnType<typeof setTimeout> | undefined
     const hear = () => {
@@ -45,6 +40,6 @@ export function useLive(subject: keyof typeof LIVE): number {
       clearTimeout(timer)
       for (const type of types) source.removeEventListener(type, hear)
     }
-  }, [subject, isLive])
+  }, [subject])
   return round
 }
