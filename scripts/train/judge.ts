@@ -89,30 +89,14 @@ export const scoresOf = (unseen: readonly Unseen[]): readonly (readonly Scored[]
     unseen.map(({ item, kinds }) => [kinds[at] ?? 0, item.kinds.includes(kind)] as const),
   )
 
-/**
- * For each kind the likelihood above which at least this part of the findings is right; 2, which nothing reaches, where there is none.
- * Praise must also be likelier than in any item whose author was sarcastic or only polite.
- */
+/** For each kind the likelihood above which at least this part of the findings is right; 2, which nothing reaches, where there is none. */
 export function thresholdsFor(precision: number, lowest: number, unseen: readonly Unseen[]): Thresholds {
-  const chosen = scoresOf(unseen).map((scored, at) => {
-    const kind = KINDS[at]
-    const least = kind === 'praise' ? Math.max(lowest, likeliestFalsePraise(unseen, at) + STEP) : lowest
-    return [kind, Number(Math.max(least, thresholdFor(precision, scored)).toFixed(3))]
-  })
+  const chosen = scoresOf(unseen).map((scored, kind) => [
+    KINDS[kind],
+    Number(Math.max(lowest, thresholdFor(precision, scored)).toFixed(3)),
+  ])
   return Object.fromEntries(chosen) as Thresholds
 }
-
-/** Groups of items in which kind words are not praise. */
-const KIND_WORDS: ReadonlySet<string> = new Set(['sarcasm', 'politeness'])
-const STEP = 0.001
-
-const likeliestFalsePraise = (unseen: readonly Unseen[], praise: number): number =>
-  Math.max(
-    0,
-    ...unseen
-      .filter(({ item }) => KIND_WORDS.has(item.group ?? '') && !item.kinds.includes('praise'))
-      .map(({ kinds }) => kinds[praise] ?? 0),
-  )
 
 /** Of those that failed at most this part may be called resolved. */
 const MOST_FAILED_CALLED_RESOLVED = 0.015

@@ -9,8 +9,8 @@ interface Fit {
   readonly sort: 'each' | 'one'
 }
 
-/** L2 penalties, chosen by cross-validation. */
-const PENALTIES = { each: 0.06, one: 0.15 } as const
+/** L2 penalty. Chosen by cross-validation. */
+const PENALTY = 0.06
 const STEPS = 400
 const RATE = 0.15
 const MOMENTUM = 0.9
@@ -40,7 +40,7 @@ export function trainLinear({ facts, answers, sort }: Fit): Linear {
       }
     }
     for (let at = 0; at < weights.length; at++) {
-      const penalty = at % width === inputs ? 0 : PENALTIES[sort] * (weights[at] as number)
+      const penalty = at % width === inputs ? 0 : PENALTY * (weights[at] as number)
       speed[at] = MOMENTUM * (speed[at] as number) - RATE * ((slopes[at] as number) + penalty)
       weights[at] = (weights[at] as number) + (speed[at] as number)
     }

@@ -758,6 +758,7 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   // They read the story that is in the program.
   'demo-data/requests.rules.ts': [
     'callRequest',
+    'colleagueRequest',
     'conversationRequests',
     'externalSessionId',
     'numbersOf',

@@ -15,10 +15,10 @@ const GATHER_MS = 500
 let stream: EventSource | null = null
 
 function openStream(): EventSource {
+  const { organizationId } = credentials
+  const query = organizationId === '' ? '' : `?${new URLSearchParams({ organization: organizationId })}`
   if (stream === null || stream.readyState === EventSource.CLOSED)
-    stream = new EventSource(
-      `${PREFIX}/v3/rest/stream?organization=${encodeURIComponent(credentials.organizationId)}`,
-    )
+    stream = new EventSource(`${PREFIX}/v3/rest/stream${query}`)
   return stream
 }
 

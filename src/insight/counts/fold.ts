@@ -7,6 +7,8 @@ import { deleteZeros, foldChanges, lockFold } from './fold.store.ts'
 
 /** Changes of one transaction: less than half a second. */
 const CHANGES = 10_000
+/** Counts of different detail that a change may turn to zero. */
+const LEVELS = 4
 const EVERY_SECONDS = 2
 
 /** Folds until no change is left, another process folds, or `stopping` is aborted. @returns the number of changes taken */
@@ -16,7 +18,7 @@ export async function foldAll(sql: Sql, stopping: AbortSignal, changes = CHANGES
     const taken = await transaction(sql, async (tx) => {
       if (!(await lockFold(tx))) return 0
       const count = await foldChanges(tx, changes)
-      if (count > 0) await deleteZeros(tx, 2 * changes)
+      if (count > 0) await deleteZeros(tx, LEVELS * changes)
       return count
     })
     folded += taken
