@@ -160,7 +160,7 @@ export function createFeatures(deps: Deps): Features {
   const verdicts = createVerdicts({
     ...deps,
     conversations,
-    analyzer: createAnalyzer(deps.config, deps.textWork),
+    analyzer: createAnalyzer(deps),
   })
   const search = createSearch({ ...deps, folders, conversations })
   const insight = createInsight({ ...deps, folders, conversations })
