@@ -45,6 +45,7 @@ describe('new events', () => {
       sessionId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/),
       ...counts(2, 0, 0),
       processingStatus: 'pending',
+      nextSequence: 3,
     })
   })
 
