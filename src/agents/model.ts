@@ -384,7 +384,10 @@ export const AppendedEvent = named(
   'AgentAppendedEvent',
   Type.Object(
     {
-      externalEventId: Type.String({ description: 'Id of the event: the caller’s, or else the derived one.' }),
+      externalEventId: Type.String({
+        description: 'Id of the event: the caller’s, or else the derived one.',
+        examples: ['m1'],
+      }),
       sequence: count('Position in the session.'),
       revision: Type.Integer({ minimum: 1, description: 'The revision that has the content that was sent.' }),
     },

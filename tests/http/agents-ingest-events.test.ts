@@ -38,7 +38,7 @@ async function withConversation(): Promise<{ agent: Agent; sessionId: string }> 
 }
 
 describe('new events', () => {
-  test('the answer has the session id, the three counts and the processing status, and nothing else', async () => {
+  test('the answer has the session id, the three counts, the processing status and the next sequence, and nothing else', async () => {
     const agent = await openAgent(server)
     const body = await agent.accept([userMessage(1), assistantMessage(2)])
     expect(body).toEqual({

@@ -4,7 +4,8 @@
  *
  * Where a remembered session is outdated, the batch reads it and decides again (remembered-sessions.ts). Other requests are stored
  * under locks, in a separate transaction (locked.ts): requests with revised or late events, and requests whose session changed
- * between the read and the write. Appends are always stored under locks, because the service numbers their events. So a client that sends partial events and finalizes them later takes the locked way each time.
+ * between the read and the write. So a client that sends partial events and finalizes them later takes the locked way each time.
+ * Appends always take it, because the service numbers their events from the locked state.
  */
 import { transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { Deps } from '../../container.ts'
