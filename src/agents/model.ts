@@ -232,6 +232,19 @@ const eventMembers = {
   ),
 }
 
+const FEEDBACK_OR_NOT = [
+  {
+    title: 'Feedback on a response',
+    required: ['type', 'feedback'],
+    properties: { type: { const: 'feedback' }, feedback: {} },
+  },
+  {
+    title: 'Any other event',
+    required: ['type'],
+    properties: { type: { not: { const: 'feedback' } }, feedback: false },
+  },
+]
+
 const SAYS_SOMETHING = {
   title: 'With a rating, labels or a comment',
   properties: {
@@ -251,18 +264,7 @@ export const Event = named(
   Type.Object(eventMembers, {
     description: 'One message or other happening of a conversation.',
     documented: {
-      oneOf: [
-        {
-          title: 'Feedback on a response',
-          required: ['type', 'feedback'],
-          properties: { type: { const: 'feedback' }, feedback: {} },
-        },
-        {
-          title: 'Any other event',
-          required: ['type'],
-          properties: { type: { not: { const: 'feedback' } }, feedback: false },
-        },
-      ],
+      oneOf: FEEDBACK_OR_NOT,
       anyOf: [
         SAYS_SOMETHING,
         { title: 'A revision, which may retract feedback', properties: { revision: { minimum: 2 } } },
@@ -272,35 +274,66 @@ export const Event = named(
 )
 export type Event = Static<typeof Event>
 
+const { sequence: _sequence, revision: _revision, ...unnumbered } = eventMembers
+
+/** An event that the service numbers. */
+export const AppendEvent = named(
+  'AgentAppendEvent',
+  Type.Object(
+    {
+      ...unnumbered,
+      externalEventId: Type.Optional(
+        identifier(
+          'The caller’s id of the event, unique in its session. Unless given, the service derives it from `type`, `content` and how ' +
+            'often the request has had both before, so a caller without ids sends the whole history each time.',
+        ),
+      ),
+      occurredAt: Type.Optional(
+        moment('When it happened, RFC 3339 with offset. Unless given, when the service stores the event.'),
+      ),
+    },
+    {
+      description: 'One message or other happening of a conversation. The service gives it its sequence and its revision.',
+      documented: { oneOf: FEEDBACK_OR_NOT, anyOf: [SAYS_SOMETHING] },
+    },
+  ),
+)
+export type AppendEvent = Static<typeof AppendEvent>
+
+/** The members of a request beside its events. */
+const sessionMembers = {
+  agentKey: identifier('Key of the application.'),
+  externalSessionId: identifier('The caller’s id of the session, unique in its application.'),
+  status: Type.Optional(
+    oneOf(
+      SESSION_STATUSES,
+      'Unless given, a new session is `open` and a known one stays as it is. `ended` and `abandoned` are final.',
+    ),
+  ),
+  agentVersion: Type.Optional(label('Version of the agent.')),
+  source: Type.Optional(
+    Type.Object(
+      {
+        sdk: Type.Optional(label('Name of the library.')),
+        version: Type.Optional(label('Version of the library.')),
+      },
+      { description: 'What sends the events.' },
+    ),
+  ),
+  context: Type.Optional(described(Context, 'Where in the product the session takes place.')),
+  participants: Type.Optional(
+    Type.Array(Participant, {
+      maxItems: MAX_PARTICIPANTS_PER_REQUEST,
+      description: `At most ${MAX_PARTICIPANTS_PER_REQUEST}, added to those of the session, which has at most ${MAX_PARTICIPANTS_PER_SESSION} of them.`,
+    }),
+  ),
+}
+
 /** The rules bound the number and the size of events, not this schema, so that violations get their own stable error codes. */
 export const IngestRequest = named(
   'AgentIngestRequest',
   Type.Object({
-    agentKey: identifier('Key of the application.'),
-    externalSessionId: identifier('The caller’s id of the session, unique in its application.'),
-    status: Type.Optional(
-      oneOf(
-        SESSION_STATUSES,
-        'Unless given, a new session is `open` and a known one stays as it is. `ended` and `abandoned` are final.',
-      ),
-    ),
-    agentVersion: Type.Optional(label('Version of the agent.')),
-    source: Type.Optional(
-      Type.Object(
-        {
-          sdk: Type.Optional(label('Name of the library.')),
-          version: Type.Optional(label('Version of the library.')),
-        },
-        { description: 'What sends the events.' },
-      ),
-    ),
-    context: Type.Optional(described(Context, 'Where in the product the session takes place.')),
-    participants: Type.Optional(
-      Type.Array(Participant, {
-        maxItems: MAX_PARTICIPANTS_PER_REQUEST,
-        description: `At most ${MAX_PARTICIPANTS_PER_REQUEST}, added to those of the session, which has at most ${MAX_PARTICIPANTS_PER_SESSION} of them.`,
-      }),
-    ),
+    ...sessionMembers,
     events: Type.Array(Event, {
       minItems: 1,
       description: `1 to ${MAX_EVENTS_PER_REQUEST} events, in any order.`,
@@ -309,6 +342,20 @@ export const IngestRequest = named(
   }),
 )
 export type IngestRequest = Static<typeof IngestRequest>
+
+/** The rules bound the events, as in `IngestRequest`. */
+export const AppendRequest = named(
+  'AgentAppendRequest',
+  Type.Object({
+    ...sessionMembers,
+    events: Type.Array(AppendEvent, {
+      minItems: 1,
+      description: `1 to ${MAX_EVENTS_PER_REQUEST} events in the order of the conversation. Known events may be among them.`,
+      documented: { maxItems: MAX_EVENTS_PER_REQUEST },
+    }),
+  }),
+)
+export type AppendRequest = Static<typeof AppendRequest>
 
 export const ProcessingStatusWord = named(
   'AgentProcessingStatus',
@@ -319,14 +366,41 @@ export const ProcessingStatusWord = named(
   ),
 )
 
-export const IngestResponse = named(
-  'AgentIngestResponse',
+const responseMembers = {
+  sessionId: uuid('Id of the session.'),
+  acceptedEventCount: count('New events that were stored.'),
+  deduplicatedEventCount: count('Events that were stored already.'),
+  revisedEventCount: count('Events of which a newer revision was stored.'),
+  processingStatus: ProcessingStatusWord,
+  nextSequence: count('The lowest sequence behind all events of the session: the next new event may have it.', {
+    maximum: Number.MAX_SAFE_INTEGER,
+  }),
+}
+
+export const IngestResponse = named('AgentIngestResponse', Type.Object(responseMembers))
+export type IngestResponse = Static<typeof IngestResponse>
+
+export const AppendedEvent = named(
+  'AgentAppendedEvent',
+  Type.Object(
+    {
+      externalEventId: Type.String({
+        description: 'Id of the event: the caller’s, or else the derived one.',
+        examples: ['m1'],
+      }),
+      sequence: count('Position in the session.'),
+      revision: Type.Integer({ minimum: 1, description: 'The revision that has the content that was sent.' }),
+    },
+    { description: 'Where an event of the request is stored.' },
+  ),
+)
+export type AppendedEvent = Static<typeof AppendedEvent>
+
+export const AppendResponse = named(
+  'AgentAppendResponse',
   Type.Object({
-    sessionId: uuid('Id of the session.'),
-    acceptedEventCount: count('New events that were stored.'),
-    deduplicatedEventCount: count('Events that were stored already.'),
-    revisedEventCount: count('Events of which a newer revision was stored.'),
-    processingStatus: ProcessingStatusWord,
+    ...responseMembers,
+    events: Type.Array(AppendedEvent, { description: 'The events of the request, in its order.' }),
   }),
 )
-export type IngestResponse = Static<typeof IngestResponse>
+export type AppendResponse = Static<typeof AppendResponse>
