@@ -8,6 +8,7 @@ import { patternsWork } from '../src/agents/events/redaction.ts'
 import { createIngestWork } from '../src/agents/ingest/work.ts'
 import { createReadWork } from '../src/coding-sessions/read.ts'
 import { parseBodyWork } from '../src/http/parse-body.ts'
+import { createTraceWork } from '../src/otlp/work.ts'
 import { serveWork } from '../src/platform/concurrency/work-thread.ts'
 import { readOutputWork } from '../src/transcribe/read-output.ts'
 
@@ -24,5 +25,6 @@ serveWork(parentPort, [
   bodies,
   patternsWork,
   readOutputWork,
+  createTraceWork(),
   ...Object.values(createReadWork()),
 ])
