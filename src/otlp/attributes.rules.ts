@@ -172,8 +172,16 @@ export function* valuesOf(attributes: Attributes, meaning: 'input' | 'output'): 
   }
 }
 
+/** Attribute → its first parts, where it is spread over several. */
+const FIRST_PARTS = new Map(
+  [...ATTRIBUTES.input, ...ATTRIBUTES.output].map((name) => [
+    name as string,
+    [`${name}.0.role`, `${name}.0.message.role`],
+  ]),
+)
+
 function hasList(attributes: Attributes, name: string): boolean {
-  return attributes.has(`${name}.0.role`) || attributes.has(`${name}.0.message.role`)
+  return FIRST_PARTS.get(name)?.some((part) => attributes.has(part)) ?? false
 }
 
 const MAX_LIST = 10_000

@@ -19,10 +19,12 @@ export type Encoding = 'json' | 'protobuf'
 export function decodeRequest(bytes: Uint8Array, encoding: Encoding): TraceRequest {
   if (encoding === 'json') return jsonRequest(bytes)
   try {
-    const left = { values: MAX_REQUEST_VALUES }
-    countValues(Reader.create(bytes), bytes.byteLength, MESSAGES, left, 0)
-    const reader = Reader.create(bytes)
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    countValues(Reader.create(buffer), buffer.length, MESSAGES, { values: MAX_REQUEST_VALUES }, 0)
+    const reader = Reader.create(buffer)
     reader.discardUnknown = true
+    // Native code, which takes a fifth of the time. It replaces what is not UTF-8 instead of refusing it.
+    reader.stringVerify = reader.string
     return request.decode(reader)
   } catch (error) {
     if (error instanceof AppError) throw error

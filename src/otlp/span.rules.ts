@@ -33,15 +33,16 @@ export function readSpan(span: SentSpan, resource: Attributes): KeptSpan | Refus
   if (start === null || end === null) return { refused: `span ${id} has no valid start and end` }
   const attributes = attributesOf(span.attributes)
   const parent = idOf(span.parentSpanId, 8)
+  const kind = kindOf(attributes, parent === null)
   const kept: KeptSpan = compact({
     traceId,
     id,
     parent: parent ?? undefined,
-    kind: kindOf(attributes, parent === null),
+    kind,
     start,
     end: Math.max(start, end),
     ...whoAndWhere(attributes, resource),
-    ...(saysNothing(attributes, parent === null) ? {} : saidIn(span, attributes)),
+    ...(kind === 'other' ? {} : saidIn(span, attributes)),
     feedback: feedbackOf(span, end),
   })
   const wrong = whyRefused(kept)
@@ -59,8 +60,6 @@ function isNeeded({ parent, kind, session, feedback, user }: KeptSpan): boolean 
     user !== undefined
   )
 }
-
-const saysNothing = (attributes: Attributes, isRoot: boolean) => kindOf(attributes, isRoot) === 'other'
 
 function whoAndWhere(attributes: Attributes, resource: Attributes) {
   const userId = textOf(attributes, 'userId')

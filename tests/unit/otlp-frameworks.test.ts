@@ -13,7 +13,7 @@ describe('a conversation of ten turns', () => {
       new Set(['conversation-7']),
     )
     const session = joined(sessions)
-    expect(session.events.map(({ content }) => content)).toEqual(CONVERSATION)
+    expect(session.events.map(({ content }) => content)).toEqual([...CONVERSATION])
     expect(session.events.map(({ type }) => type)).toEqual(
       CONVERSATION.map((_, index) => (index % 2 === 0 ? 'user_message' : 'assistant_message')),
     )
