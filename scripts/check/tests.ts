@@ -69,8 +69,6 @@ export async function runTests(
 function runnerOptions(report: string, timings: string): readonly string[] {
   return [
     `--parallel=${TOGETHER}`,
-    // Files of one process share the modules, which take longer to load than most files to run.
-    '--no-isolate',
     `--timings=${timings}`,
     '--update-timings',
     '--no-orphans',

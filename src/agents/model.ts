@@ -293,7 +293,8 @@ export const AppendEvent = named(
       ),
     },
     {
-      description: 'One message or other happening of a conversation. The service gives it its sequence and its revision.',
+      description:
+        'One message or other happening of a conversation. The service gives it its sequence and its revision.',
       documented: { oneOf: FEEDBACK_OR_NOT, anyOf: [SAYS_SOMETHING] },
     },
   ),
@@ -372,9 +373,12 @@ const responseMembers = {
   deduplicatedEventCount: count('Events that were stored already.'),
   revisedEventCount: count('Events of which a newer revision was stored.'),
   processingStatus: ProcessingStatusWord,
-  nextSequence: count('The lowest sequence behind all events of the session: the next new event may have it.', {
-    maximum: Number.MAX_SAFE_INTEGER,
-  }),
+  nextSequence: count(
+    'The lowest sequence behind all events of the session: the next new event may have it.',
+    {
+      maximum: Number.MAX_SAFE_INTEGER,
+    },
+  ),
 }
 
 export const IngestResponse = named('AgentIngestResponse', Type.Object(responseMembers))

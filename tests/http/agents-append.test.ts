@@ -40,8 +40,12 @@ async function append(agent: Agent, events: readonly unknown[], members?: Member
   return answer.body
 }
 
-const refuse = (agent: Agent, code: Parameters<typeof refused>[1], events: readonly unknown[], members?: Members) =>
-  refused(server, code, () => send(agent, events, members), APPEND)
+const refuse = (
+  agent: Agent,
+  code: Parameters<typeof refused>[1],
+  events: readonly unknown[],
+  members?: Members,
+) => refused(server, code, () => send(agent, events, members), APPEND)
 
 const counts = (accepted: number, deduplicated: number, revised: number) => ({
   acceptedEventCount: accepted,
@@ -198,7 +202,8 @@ describe('errors', () => {
       )
     const { agentKey } = other
     await refuse(agent, 'agent_application_not_found', [user('Hi')], { agentKey })
-    await server.database.sql`update organization set agent_chats_enabled = false where id = ${agent.organizationId}`
+    await server.database
+      .sql`update organization set agent_chats_enabled = false where id = ${agent.organizationId}`
     await refuse(agent, 'agent_chats_disabled', [user('Hi')])
   })
 
@@ -248,7 +253,8 @@ describe('errors', () => {
 describe('nextSequence of ingest', () => {
   test('follows the highest sequence on every way to store', async () => {
     const agent = await openAgent(server)
-    const next = async (...events: Parameters<Agent['accept']>[0]) => (await agent.accept(events)).nextSequence
+    const next = async (...events: Parameters<Agent['accept']>[0]) =>
+      (await agent.accept(events)).nextSequence
     expect(await next(userMessage(0))).toBe(1)
     // Remembered.
     expect(await next(userMessage(7), assistantMessage(5))).toBe(8)

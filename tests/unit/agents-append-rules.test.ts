@@ -57,7 +57,11 @@ describe('derived ids', () => {
   })
 
   test('are given to events without an id only', () => {
-    const request = { agentKey: 'k', externalSessionId: 's', events: [{ ...user('a'), externalEventId: 'm1' }, user('a')] }
+    const request = {
+      agentKey: 'k',
+      externalSessionId: 's',
+      events: [{ ...user('a'), externalEventId: 'm1' }, user('a')],
+    }
     const ids = withIds(request).events.map((event) => event.externalEventId)
     expect(ids).toEqual(['m1', ...idsOf([user('a')])])
   })
@@ -67,13 +71,31 @@ const EARLY = '2026-01-02T09:00:00Z'
 const LATE = '2026-03-04T05:06:07Z'
 
 /** An event before it is numbered. */
-function prepared(externalEventId: string, content: string, occurredAt = '1970-01-01T00:00:00Z'): PreparedEvent {
+function prepared(
+  externalEventId: string,
+  content: string,
+  occurredAt = '1970-01-01T00:00:00Z',
+): PreparedEvent {
   const type = 'user_message'
-  return prepareEvent({ externalEventId, sequence: 0, revision: 1, type, final: true, occurredAt, body: { content } })
+  return prepareEvent({
+    externalEventId,
+    sequence: 0,
+    revision: 1,
+    type,
+    final: true,
+    occurredAt,
+    body: { content },
+  })
 }
 
 /** A revision as it is stored. */
-function stored(id: string, content: string, sequence: number, revision = 1, settingsVersion = 1): KnownRevision {
+function stored(
+  id: string,
+  content: string,
+  sequence: number,
+  revision = 1,
+  settingsVersion = 1,
+): KnownRevision {
   const { event } = prepared(id, content, EARLY)
   const { fingerprint } = prepareEvent({ ...event, sequence })
   return { sequence, revision, occurredAt: EARLY, fingerprint, settingsVersion }
@@ -121,7 +143,11 @@ describe('numbers', () => {
   test('a duplicate keeps time and fingerprint; a new event gets the time of the service', () => {
     const one = stored('a', 'x', 7)
     const known = new Map([['a', [one]]])
-    const { events } = number([prepared('a', 'x', LATE), prepared('b', 'y')], { known, timed: [true, false], highest: 7 })
+    const { events } = number([prepared('a', 'x', LATE), prepared('b', 'y')], {
+      known,
+      timed: [true, false],
+      highest: 7,
+    })
     expect(events?.[0]).toMatchObject({ event: { occurredAt: EARLY }, fingerprint: one.fingerprint })
     expect(events?.[1]).toMatchObject({ event: { occurredAt: LATE } })
   })
