@@ -6,7 +6,7 @@ import {
   MAX_EVENTS_PER_REQUEST,
   type Participant,
 } from '../../src/agents/model.ts'
-import { IngestRequest } from '../../src/agents/request.model.ts'
+import { IngestRequest } from '../../src/agents/request-model.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { validate } from '../../src/platform/validation/json.ts'
 

@@ -14,7 +14,7 @@ import {
   type Rating,
   saysNothing,
 } from '../model.ts'
-import type { IngestRequest } from '../request.model.ts'
+import type { IngestRequest } from '../request-model.ts'
 import type { AgentSettings } from '../settings.ts'
 import { REDACTED, type Redactor } from './redaction.ts'
 import { isVisible } from './visibility.ts'

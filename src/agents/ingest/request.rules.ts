@@ -20,7 +20,7 @@ import {
   type Participant,
   saysNothing,
 } from '../model.ts'
-import { AppendRequest, IngestRequest } from '../request.model.ts'
+import { AppendRequest, IngestRequest } from '../request-model.ts'
 import type { AgentSettings } from '../settings.ts'
 
 /** Most findings that one error reports. */

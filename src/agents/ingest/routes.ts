@@ -2,7 +2,7 @@
 import { type Operation, ok, operation } from '../../http/operation.ts'
 import { MAX_VALUES } from '../../http/parse-body.ts'
 import { MAX_EVENT_BYTES, MAX_EVENTS_PER_REQUEST, MAX_REQUEST_BYTES } from '../model.ts'
-import { AppendRequest, AppendResponse, IngestRequest, IngestResponse } from '../request.model.ts'
+import { AppendRequest, AppendResponse, IngestRequest, IngestResponse } from '../request-model.ts'
 import { COMPARED_REVISIONS } from './append.rules.ts'
 import type { Ingest } from './service.ts'
 

@@ -25,7 +25,7 @@ import {
   SIGNAL_KINDS,
   SIGNAL_SOURCES,
 } from '../model.ts'
-import { ProcessingStatusWord } from '../request.model.ts'
+import { ProcessingStatusWord } from '../request-model.ts'
 
 const SignalKindWord = named(
   'SignalKind',
