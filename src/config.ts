@@ -13,8 +13,9 @@ import { isHeaderAddress } from './platform/validation/email-address.ts'
 import { SETTINGS } from './settings.ts'
 import { type OpenIdConfig, openIdConfig } from './settings-openid.ts'
 import { ConfigError, type Environment, fail, reader } from './settings-reader.ts'
+import { type S3Config, s3Config } from './settings-s3.ts'
 
-export { ConfigError }
+export { ConfigError, type S3Config }
 
 export type Role = 'all' | 'api' | 'worker'
 
@@ -49,6 +50,8 @@ export interface Config {
   /** The OpenID Connect provider that people sign in with; null: none. */
   readonly openId: OpenIdConfig['signIn']
   /** OpenAI-compatible chat server for qualitative signals; null: the built-in local analyser. */
+  /** Of the analysis server, for one organization. 0: any number. */
+  readonly analyzeTokensPerDay: number
   readonly analyze: { readonly url: string; readonly model: string; readonly apiKey: string | null } | null
   /** Turns speech into text. null: nothing is transcribed; a recording keeps the transcript that came with it. */
   readonly transcribe: TranscribeConfig | null
@@ -140,21 +143,6 @@ export interface MeetingsConfig {
   readonly deletesCopies: boolean
 }
 
-export interface S3Config {
-  readonly bucket: string
-  /** null: Amazon's endpoint of the region. */
-  readonly endpoint: string | null
-  readonly region: string
-  /** Puts the bucket into the path of URLs instead of the host name. */
-  readonly forcePathStyle: boolean
-  /** null: the AWS SDK finds them, such as in a profile or the role of the machine. */
-  readonly credentials: {
-    readonly accessKeyId: string
-    readonly secretAccessKey: string
-    readonly sessionToken?: string
-  } | null
-}
-
 /**
  * Reads and checks every variable.
  * @throws ConfigError with one line: variable, value, what is allowed.
@@ -185,6 +173,7 @@ export function loadConfig(env: Environment): Config {
       analyzeUrl === null
         ? null
         : analyzer(analyzeUrl, read.text('ANALYZE_MODEL'), read.text('ANALYZE_API_KEY')),
+    analyzeTokensPerDay: read.integer('ANALYZE_TOKENS_PER_DAY'),
     recorder: recorder(read),
     meetings: {
       pollSeconds: read.integer('RECORDER_POLL'),
@@ -195,7 +184,7 @@ export function loadConfig(env: Environment): Config {
       processingSeconds: read.integer('MEETING_PROCESSING_TIMEOUT'),
       deletesCopies: read.oneOf('RECORDER_DELETE', SETTINGS.RECORDER_DELETE.default) === 'true',
     },
-    s3: s3(read),
+    s3: s3Config(read),
     ffprobePath: read.text('FFPROBE_PATH'),
     ffmpegPath: read.text('FFMPEG_PATH'),
     mail: mail(read.url('SMTP_URL'), read.text('MAIL_FROM'), read.text('TEAM_EMAIL')),
@@ -296,32 +285,6 @@ function recorder(read: ReturnType<typeof reader>): RecorderConfig | null {
       'RECORDER_API_KEY is not set, but must be the key for the recorder when RECORDER is set',
     )
   return { name, url, apiKey, webhookSecret }
-}
-
-/** Without Amazon the bucket stands in the path by default: every S3 server understands that. */
-function s3(read: ReturnType<typeof reader>): S3Config | null {
-  const bucket = read.text('S3_BUCKET')
-  if (bucket === null) return null
-  const endpoint = read.url('S3_ENDPOINT')
-  const region = read.text('S3_REGION') ?? read.text('AWS_REGION') ?? read.text('AWS_DEFAULT_REGION')
-  const pathStyle = read.oneOf('S3_FORCE_PATH_STYLE', endpoint === null ? 'false' : 'true')
-  return {
-    bucket,
-    endpoint,
-    region: region ?? 'us-east-1',
-    forcePathStyle: pathStyle === 'true',
-    credentials: s3Credentials(read),
-  }
-}
-
-function s3Credentials(read: ReturnType<typeof reader>): S3Config['credentials'] {
-  const accessKeyId = read.text('AWS_ACCESS_KEY_ID')
-  if (accessKeyId === null) return null
-  const secretAccessKey = read.text('AWS_SECRET_ACCESS_KEY')
-  if (secretAccessKey === null)
-    throw new ConfigError('AWS_SECRET_ACCESS_KEY is not set, but must be the secret of AWS_ACCESS_KEY_ID')
-  const sessionToken = read.text('AWS_SESSION_TOKEN')
-  return { accessKeyId, secretAccessKey, ...(sessionToken === null ? {} : { sessionToken }) }
 }
 
 const SENDER = /^(?:([^<>"\p{Cc}]*)<([^<>]*)>|([^<>]*))$/u

@@ -7,6 +7,7 @@ import { createNotifier } from './actors/notifier.ts'
 import type { Notifier } from './actors/types.ts'
 import { createTextProcesses, type TextProcesses } from './analyze/text-process.ts'
 import type { TextWork } from './analyze/text-work.ts'
+import { createTokenBudget, type TokenBudget } from './analyze/token-budget.ts'
 import type { Config } from './config.ts'
 import { ERRORS } from './error-catalogue.ts'
 import type { Recorder } from './meetings/recorder.ts'
@@ -43,6 +44,7 @@ export interface Deps {
   /** Joins meetings. Every request fails where none is configured. */
   readonly recorder: Recorder
   readonly textWork: TextWork
+  readonly tokenBudget: TokenBudget
   readonly requestWork: RequestWork
   readonly clock: Clock
   readonly newId: NewId
@@ -107,6 +109,7 @@ export function createContainer(
       deadlineMs: config.meetings.callSeconds * 1_000,
     }),
     textWork,
+    tokenBudget: createTokenBudget(sql, config),
     requestWork,
     clock: systemClock,
     newId,

@@ -96,6 +96,7 @@ import { createSearch } from './search/service.ts'
 import { signInActor } from './sign-in/actor.ts'
 import { sessionOperations } from './sign-in/routes.ts'
 import { createSignIn, type SignIn, signInMaintenance } from './sign-in/service.ts'
+import { signInStatusOperation } from './sign-in/status-routes.ts'
 import { themesActor } from './themes/actor.ts'
 import { themeMaintenance } from './themes/feed.ts'
 import { themeOperations } from './themes/routes.ts'
@@ -165,7 +166,7 @@ export function createFeatures(deps: Deps): Features {
   const verdicts = createVerdicts({
     ...deps,
     conversations,
-    analyzer: createAnalyzer(deps.config, deps.textWork),
+    analyzer: createAnalyzer(deps),
   })
   const search = createSearch({ ...deps, folders, conversations })
   const insight = createInsight({ ...deps, folders, conversations })
@@ -202,6 +203,7 @@ export function createFeatures(deps: Deps): Features {
       ...administrationOperations(deps, identity),
       ...auditOperations({ reads: deps.reads, days: deps.config.auditDays }),
       ...sessionOperations(identity, deps.config),
+      signInStatusOperation(deps.config),
       ...metadataOperations(metadata),
       ...folderOperations(folders),
       ...selfOperations(members, weeklyMails),

@@ -161,6 +161,12 @@ export const SETTING_GROUPS = {
     ),
     ANALYZE_MODEL: text('name', 'none', 'The model. Required with `ANALYZE_URL`.'),
     ANALYZE_API_KEY: text('text', 'none', 'The key for that server, if it asks for one.'),
+    ANALYZE_TOKENS_PER_DAY: integer(
+      10_000_000,
+      0,
+      1_000_000_000_000,
+      'Tokens of that server that findings of one organization may cost in a day (UTC); 0: any number. A short conversation costs about 1,500. Beyond it the built-in analyser reads, and the server reads again on a later day. Summaries, titles of themes and the assistant do not count.',
+    ),
   },
   Meetings: {
     RECORDER: {

@@ -3,6 +3,7 @@
  * list with the SQL. Exceptions stand below, each with its reason.
  */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  analyze: ['analysis_tokens'],
   audit: ['audit_entry'],
   actors: ['actor_dead_letter', 'actor_mailbox', 'actor_message', 'maintenance', 'worker'],
   agents: [
@@ -69,6 +70,11 @@ export const EXCEPTIONS: readonly Exception[] = [
     folder: 'themes',
     reason: 'Items of themes are quotations of findings, with who said them, that the caller may see.',
   })),
+  {
+    table: 'organization',
+    folder: 'analyze',
+    reason: 'An organization that was deleted meanwhile uses no tokens.',
+  },
   {
     table: 'organization',
     folder: 'themes',

@@ -4,7 +4,7 @@
  */
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
-import { patternsWork } from '../src/agents/events/redaction.ts'
+import { patternsWork, previewWork } from '../src/agents/events/redaction.ts'
 import { createIngestWork } from '../src/agents/ingest/work.ts'
 import { createReadWork } from '../src/coding-sessions/read.ts'
 import { parseBodyWork } from '../src/http/parse-body.ts'
@@ -24,6 +24,7 @@ serveWork(parentPort, [
   fingerprints,
   bodies,
   patternsWork,
+  previewWork,
   readOutputWork,
   createTraceWork(),
   ...Object.values(createReadWork()),

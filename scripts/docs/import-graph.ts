@@ -10,7 +10,7 @@ const LAYERS = [
   { name: 'cli', files: /^src\/cli(?:\/|\.ts$)/, label: 'src/cli<br>commands' },
   {
     name: 'settings',
-    files: /^src\/(?:config|settings[a-z-]*)\.ts$/,
+    files: /^src\/(?:config|settings[a-z0-9-]*)\.ts$/,
     label: 'src/config.ts, settings.ts<br>settings',
   },
   {

@@ -27,7 +27,8 @@ import { listSignals, listSignalsOfSession } from './reads/signals.store.ts'
 import { sessionActor } from './sessions/actor.ts'
 import { DEFAULT_SETTINGS } from './settings.ts'
 
-export interface WarmUpDeps extends Pick<Deps, 'sql' | 'reads' | 'newId' | 'config' | 'textWork' | 'log'> {
+export interface WarmUpDeps
+  extends Pick<Deps, 'sql' | 'reads' | 'newId' | 'config' | 'textWork' | 'tokenBudget' | 'log'> {
   /** Makes an organization in the caller's transaction. */
   createOrganization(name: string, query: Query): Promise<{ readonly id: string }>
 }
@@ -60,7 +61,7 @@ export function createWarmUp(deps: WarmUpDeps): WarmUp {
       await practise(deps, (tx, sessionId) => takeTurns(deps, tx, sessionId))
       // The built-in analyser starts its process and loads its model. A configured analysis server gets no practice requests.
       if (deps.config.analyze === null)
-        await createAnalyzer(deps.config, deps.textWork).analyze([SUBJECT], new AbortController().signal)
+        await createAnalyzer(deps).analyze([SUBJECT], new AbortController().signal)
     },
   }
 }

@@ -22,6 +22,8 @@ export interface Question<S extends TSchema> {
   /** Data of the question. The same data always makes the same request. */
   readonly data: unknown
   readonly answer: S
+  /** Gets the tokens of question and answer, if the server counts them. */
+  readonly onTokens?: (tokens: number) => void
 }
 
 const TIMEOUT = 120_000
@@ -30,6 +32,8 @@ const MAX_ANSWER_BYTES = 1024 * 1024
 const Completion = Type.Object({
   choices: Type.Array(Type.Object({ message: Type.Object({ content: Type.String() }) }), { minItems: 1 }),
 })
+
+const Counted = Type.Object({ usage: Type.Object({ total_tokens: Type.Integer({ minimum: 0 }) }) })
 
 /**
  * @param signal ends the request when aborted; the promise then rejects with its reason
@@ -43,6 +47,7 @@ export async function askChat<S extends TSchema>(
   maxTokens?: number,
 ): Promise<Static<S>> {
   const completion = parse(await post(options, bodyOf(options.model, question, maxTokens), signal))
+  if (Value.Check(Counted, completion)) question.onTokens?.(completion.usage.total_tokens)
   if (!Value.Check(Completion, completion)) throw unusable('no choice')
   const answer = parse(completion.choices[0]!.message.content)
   if (!Value.Check(question.answer, answer)) throw unusable('content that does not match the schema')

@@ -8,10 +8,22 @@ import type { Summarizer } from './summarizer.ts'
 import { createLocalSummarizer } from './summarizer-local.ts'
 import { createOpenAiSummarizer } from './summarizer-openai.ts'
 import type { TextWork } from './text-work.ts'
+import type { TokenBudget } from './token-budget.ts'
 
-/** The configured server, or the built-in analyser. */
-export function createAnalyzer(config: Pick<Config, 'analyze'>, textWork: TextWork): Analyzer {
-  return config.analyze === null ? createBuiltInAnalyzer(textWork) : createModelServerAnalyzer(config.analyze)
+export interface AnalyzerDeps {
+  readonly config: Pick<Config, 'analyze'>
+  readonly textWork: TextWork
+  readonly tokenBudget: TokenBudget
+}
+
+/** Part of an organization's tokens of a day that work in the background may reach, so that it leaves the rest to what arrives. */
+export const BACKGROUND_SHARE = 0.5
+
+/** The configured server, or the built-in analyser. The latter also reads in place of the server beyond the token budget. */
+export function createAnalyzer({ config, textWork, tokenBudget }: AnalyzerDeps): Analyzer {
+  const builtIn = createBuiltInAnalyzer(textWork)
+  if (config.analyze === null) return builtIn
+  return createModelServerAnalyzer(config.analyze, { budget: tokenBudget, share: 1, otherwise: builtIn })
 }
 
 /** The name and the version of the configured analyser. */
@@ -22,10 +34,11 @@ export function analyzerVersion(config: Pick<Config, 'analyze'>): Pick<Analyzer,
 }
 
 /** The same for work that nobody waits for. The built-in analyser then has a text process of its own, at a low priority. */
-export function createBackgroundAnalyzer(config: Pick<Config, 'analyze'>, textWork: TextWork): Analyzer {
-  return config.analyze === null
-    ? createBuiltInAnalyzer(textWork, 'all', 'insight_again')
-    : createModelServerAnalyzer(config.analyze)
+export function createBackgroundAnalyzer({ config, textWork, tokenBudget }: AnalyzerDeps): Analyzer {
+  const builtIn = createBuiltInAnalyzer(textWork, 'all', 'insight_again')
+  if (config.analyze === null) return builtIn
+  const limits = { budget: tokenBudget, share: BACKGROUND_SHARE, otherwise: builtIn }
+  return createModelServerAnalyzer(config.analyze, limits)
 }
 
 /** The configured server, or the built-in summariser. */

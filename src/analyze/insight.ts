@@ -59,6 +59,8 @@ export interface Found {
 }
 
 export interface Insight {
+  /** Who read the subject. Absent: the analyser that was asked. */
+  readonly analyzer?: Pick<Analyzer, 'name' | 'version'>
   /** ISO 639-1 code of the customer's language. Null if it cannot be told. */
   readonly language: string | null
   /** False if the analyser does not know this language. Then nothing was looked for. */

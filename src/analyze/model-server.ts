@@ -21,6 +21,7 @@ import {
 } from './insight.ts'
 import { type Part, partsOf } from './parts.rules.ts'
 import { findQuotation } from './quotation.rules.ts'
+import type { TokenBudget } from './token-budget.ts'
 
 /** Least confidence of a finding that counts. */
 const MIN_CONFIDENCE = 0.6
@@ -71,24 +72,73 @@ At most one finding of a kind, at most ${MAX_FINDINGS}. An empty list is a good 
 outcome: resolved (the matter is visibly settled), unresolved (it visibly stands open or failed), unclear (otherwise).
 sentiment: of the customer at the end. Politeness alone is neutral; sarcasm is negative. Repeat the nonce.`
 
-export function createModelServerAnalyzer(options: ChatOptions): Analyzer {
+/** What bounds the cost. */
+export interface ModelServerLimits {
+  readonly budget: TokenBudget
+  /** Part of an organization's tokens of a day that this analyser may reach, from 0 to 1. */
+  readonly share: number
+  /** Reads in place of the server when the budget is used up. */
+  readonly otherwise: Analyzer
+}
+
+/** @param limits absent: any number of tokens */
+export function createModelServerAnalyzer(options: ChatOptions, limits?: ModelServerLimits): Analyzer {
   return {
     name: options.model,
     version: VERSION,
-    async analyze(subjects, signal) {
+    async analyze(subjects, signal, organization) {
       const insights: Insight[] = []
-      for (const subject of subjects) insights.push(await analyzeSubject(options, subject, signal))
+      for (const subject of subjects) {
+        const within = limits === undefined || organization === undefined ? null : { ...limits, organization }
+        insights.push(await analyzeWithin(options, within, subject, signal))
+      }
       return insights
     },
   }
 }
 
-async function analyzeSubject(options: ChatOptions, subject: Subject, signal: AbortSignal): Promise<Insight> {
+async function analyzeWithin(
+  options: ChatOptions,
+  limits: (ModelServerLimits & { readonly organization: string }) | null,
+  subject: Subject,
+  signal: AbortSignal,
+): Promise<Insight> {
   const parts = partsOf(subject)
+  if (limits === null || parts.length === 0) return analyzeParts(options, subject, parts, signal)
+  const { budget, share, organization, otherwise } = limits
+  const taken = parts.reduce((sum, part) => sum + estimateTokens(part), 0)
+  if (!(await budget.take(organization, taken, share))) {
+    const [insight] = await otherwise.analyze([subject], signal, organization)
+    const { name, version } = otherwise
+    return { ...insight!, analyzer: { name, version } }
+  }
+  let used = 0
+  // A failed subject keeps what was taken for it: nobody knows what the server has spent.
+  const insight = await analyzeParts(options, subject, parts, signal, (tokens) => {
+    used += tokens
+  })
+  if (used > 0) await budget.correct(organization, taken, used)
+  return insight
+}
+
+/** About the tokens of a request and of an answer of the greatest length. A token has three bytes or more. */
+function estimateTokens({ texts }: Part): number {
+  const bytes =
+    Buffer.byteLength(INSTRUCTIONS) + texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 40, 0)
+  return Math.ceil(bytes / 3) + MAX_ANSWER_TOKENS
+}
+
+async function analyzeParts(
+  options: ChatOptions,
+  subject: Subject,
+  parts: readonly Part[],
+  signal: AbortSignal,
+  onTokens?: (tokens: number) => void,
+): Promise<Insight> {
   let newest: Answer | null = null
   const findings = new Map<Kind, Found>()
   for (const part of parts) {
-    newest = await ask(options, subject, part, signal)
+    newest = await ask(options, subject, part, signal, onTokens)
     for (const found of findingsOf(subject, part, newest)) {
       const known = findings.get(found.kind)
       if (known === undefined || known.confidence < found.confidence) findings.set(found.kind, found)
@@ -104,14 +154,26 @@ async function analyzeSubject(options: ChatOptions, subject: Subject, signal: Ab
   }
 }
 
-async function ask(options: ChatOptions, { channel, said }: Subject, part: Part, signal: AbortSignal) {
+async function ask(
+  options: ChatOptions,
+  { channel, said }: Subject,
+  part: Part,
+  signal: AbortSignal,
+  onTokens: ((tokens: number) => void) | undefined,
+) {
   const nonce = crypto.randomUUID()
   const messages = part.texts.map((text, n) => {
     const number = part.from + n
     return { number, by: said[number]?.own === true ? 'company' : 'customer', text }
   })
   const data = { nonce, channel, messages }
-  const question = { name: 'insight', instructions: INSTRUCTIONS, data, answer: Answer }
+  const question = {
+    name: 'insight',
+    instructions: INSTRUCTIONS,
+    data,
+    answer: Answer,
+    ...(onTokens ? { onTokens } : {}),
+  }
   const answer = await askChat(options, question, signal, MAX_ANSWER_TOKENS)
   if (answer.nonce !== nonce) throw new AnalyzerError('The analysis server answered another request', true)
   return answer

@@ -15,13 +15,10 @@ import { markRead } from './findings.store.ts'
 import { readSources } from './read.ts'
 import type { Source } from './source.ts'
 
-type InsightDeps = Pick<Deps, 'config' | 'newId' | 'textWork'>
+type InsightDeps = Pick<Deps, 'config' | 'newId' | 'textWork' | 'tokenBudget'>
 
 /** A model server takes one subject at a time, so each then has its own turn. */
-export function insightActor(
-  deps: InsightDeps,
-  analyzer: Analyzer = createAnalyzer(deps.config, deps.textWork),
-): ActorDefinition {
+export function insightActor(deps: InsightDeps, analyzer: Analyzer = createAnalyzer(deps)): ActorDefinition {
   const handler = handlerOf(deps, analyzer)
   return defineActor(insightMessages, {
     maxAttempts: 8,
@@ -39,7 +36,7 @@ export function insightActor(
 /** Analyses what an older analyser has read, or none. Nobody waits for it. */
 export function insightAgainActor(
   deps: InsightDeps,
-  analyzer: Analyzer = createBackgroundAnalyzer(deps.config, deps.textWork),
+  analyzer: Analyzer = createBackgroundAnalyzer(deps),
 ): ActorDefinition {
   const handler = handlerOf(deps, analyzer)
   return defineActor(insightAgainMessages, {

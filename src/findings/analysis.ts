@@ -67,7 +67,7 @@ function readingOf(analyzer: Version, { source, insight, isFailed = false }: Ana
   const result = insight === null ? null : resultOfSource(insight, source, analyzer)
   return {
     subject: { channel, id, organizationId, occurredAt },
-    analyzer,
+    analyzer: result?.analyzer ?? analyzer,
     state: isFailed ? 'failed' : (result?.state ?? 'analyzed'),
     language: result?.language ?? null,
     outcome: result?.outcome ?? null,

@@ -59,7 +59,7 @@ const MAX_QUOTE = 300
 export function resultOf(
   insight: Insight,
   texts: readonly string[],
-  { name, version }: Version,
+  asked: Version,
   endOf: (index: number, from: number) => number = () => Number.POSITIVE_INFINITY,
 ): Result {
   const findings = insight.findings.flatMap(({ from, to, index, kind, rating, tier, confidence }) => {
@@ -71,9 +71,15 @@ export function resultOf(
     language: insight.language,
     outcome: insight.outcome,
     sentiment: insight.supported ? insight.sentiment : null,
-    analyzer: { name, version },
+    analyzer: versionOf(insight, asked),
     findings,
   }
+}
+
+/** Who read the subject: the analyser that was asked, or another one in its place. */
+export function versionOf({ analyzer }: Pick<Insight, 'analyzer'>, asked: Version): Version {
+  const { name, version } = analyzer ?? asked
+  return { name, version }
 }
 
 /** The slice without white space around it. A cut does not divide a surrogate pair. */

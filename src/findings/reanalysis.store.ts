@@ -55,8 +55,15 @@ export interface DueSubject {
 /**
  * Subjects that another analyser has read, or none: `share` of each organization, and `limit` in total. Organizations take turns. Of what
  * one analyser has read the newest come first. Each organization costs two look-ups in an index.
+ * @param without organizations that have to wait
  */
-export function findDue(tx: Query, { name, version }: Version, share: number, limit: number) {
+export function findDue(
+  tx: Query,
+  { name, version }: Version,
+  without: readonly string[],
+  share: number,
+  limit: number,
+) {
   const some = (isOther: ReturnType<typeof tx>) => tx`
     (
       select i.*
@@ -77,6 +84,7 @@ export function findDue(tx: Query, { name, version }: Version, share: number, li
         union all
         ${some(tx`(i.analyzer_name, i.analyzer_version) > (${name}, ${version})`)}
       ) i
+      where o.id <> all(${without as string[]}::text[]::uuid[])
     ) d
     where d.place <= ${share}
     order by d.place, random()

@@ -6,7 +6,7 @@
  */
 import { transactionWithOutbox } from '../actors/mailbox.ts'
 import type { MaintenanceTask, NewMessage } from '../actors/types.ts'
-import { analyzerVersion } from '../analyze/create.ts'
+import { analyzerVersion, BACKGROUND_SHARE } from '../analyze/create.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../container.ts'
 import { toReread } from '../messages/analysis.ts'
@@ -20,7 +20,7 @@ const SHARE = 40
 const ROUND = 200
 const EVERY_SECONDS = 15
 
-type ReanalysisDeps = Pick<Deps, 'sql' | 'notifier' | 'config'>
+type ReanalysisDeps = Pick<Deps, 'sql' | 'notifier' | 'config' | 'tokenBudget'>
 
 export function reanalysisMaintenance(deps: ReanalysisDeps): readonly MaintenanceTask[] {
   const run = () => sendDue(deps, analyzerVersion(deps.config))
@@ -29,12 +29,14 @@ export function reanalysisMaintenance(deps: ReanalysisDeps): readonly Maintenanc
 
 /** One round. */
 export async function sendDue(
-  deps: Pick<Deps, 'sql' | 'notifier'>,
+  deps: Pick<Deps, 'sql' | 'notifier' | 'tokenBudget'>,
   analyzer: Version,
   { share = SHARE, round = ROUND } = {},
 ): Promise<void> {
+  // Without tokens the built-in analyser would read the same subjects again and again.
+  const spent = await deps.tokenBudget.spent(BACKGROUND_SHARE)
   await transactionWithOutbox(deps, async (tx, outbox) => {
-    await outbox.sendUnlessWaiting((await findDue(tx, analyzer, share, round)).map(messageOf))
+    await outbox.sendUnlessWaiting((await findDue(tx, analyzer, spent, share, round)).map(messageOf))
   })
 }
 

@@ -84,3 +84,31 @@ export const UserSessionList = named(
     ),
   }),
 )
+
+export const SignInStatus = named(
+  'SignInStatus',
+  Type.Object({
+    mail: Type.Union([Type.Literal('smtp'), Type.Literal('folder'), Type.Null()], {
+      description:
+        'How links are mailed: by SMTP, or into the folder `mail` of `DATA_DIR`; `null`: no links by mail, because ' +
+        '`PUBLIC_BASE_URL` is not set and the service is not at the requester’s machine.',
+    }),
+    openId: Type.Union(
+      [
+        Type.Object({
+          issuer: Type.String({ description: 'The OpenID Connect provider that people sign in with' }),
+          newUserDomains: Type.Array(Type.String(), {
+            description:
+              'Unknown people with a verified e-mail address in one of these domains join the organization as viewers',
+          }),
+        }),
+        Type.Null(),
+      ],
+      { description: 'Sign-in with OpenID Connect; `null`: not configured' },
+    ),
+    tokenIssuer: orNull(
+      Type.String(),
+      'The issuer whose access tokens the API accepts; `null`: the service makes tokens itself',
+    ),
+  }),
+)

@@ -175,7 +175,10 @@ export const WebhookDeliveryWithAttempts = named(
       {
         type: Type.String({ description: 'Type of the event.' }),
         timestamp: moment('When it happened, in UTC.'),
-        data: Type.Object({}, { additionalProperties: true, description: 'Data of the event.' }),
+        data: orNull(
+          Type.Object({}, { additionalProperties: true }),
+          'Data of the event; null for users, whose access to objects is ruled one by one.',
+        ),
       },
       { description: 'The body of each attempt.' },
     ),

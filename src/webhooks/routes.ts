@@ -57,7 +57,7 @@ const DELIVERY_EXAMPLE = {
   ],
 }
 
-const common = { tag: 'Webhooks', access: 'organization' } as const
+const common = { tag: 'Webhooks', access: 'organizationOrUser', role: 'administrator' } as const
 const ofWebhook = { ...common, params: { webhookId: uuidOf('webhook') } }
 const ofDelivery = { ...common, params: { ...ofWebhook.params, deliveryId: uuidOf('delivery') } }
 
@@ -249,7 +249,8 @@ const deliveries = (webhooks: Webhooks) => [
     path: DELIVERY,
     summary: 'Read a delivery',
     description:
-      'With its event and every attempt: time, status, headers and the beginning of the body of the answer.',
+      'With its event and every attempt: time, status, headers and the beginning of the body of the answer. The data of the event is ' +
+      'for keys only: users get null, because they read objects by the rules of access.',
     query: Type.Object({}),
     success: {
       status: 200,
@@ -263,7 +264,8 @@ const deliveries = (webhooks: Webhooks) => [
       const deliveryId = id('deliveryId', 'webhook_delivery_not_found')
       const { event, log, ...row } = await webhooks.delivery(principal.organizationId, webhookId, deliveryId)
       query()
-      return ok({ ...delivery(row), event, log })
+      const data = principal.kind === 'user' ? null : event.data
+      return ok({ ...delivery(row), event: { ...event, data }, log })
     },
   }),
   operation({

@@ -8,6 +8,7 @@ import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
 import type { Analyzer, Subject } from '../../src/analyze/insight.ts'
 import { createTextDoers, type TextWork, TextWorkError } from '../../src/analyze/text-work.ts'
+import { NO_TOKEN_LIMIT } from '../../src/analyze/token-budget.ts'
 import { loadConfig } from '../../src/config.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -52,7 +53,7 @@ const textWork = {
   },
 } as unknown as TextWork
 
-const deps = { newId, config: loadConfig({}), textWork }
+const deps = { newId, config: loadConfig({}), textWork, tokenBudget: NO_TOKEN_LIMIT }
 
 beforeAll(async () => {
   database = await createTestDatabase()

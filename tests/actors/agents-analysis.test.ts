@@ -6,6 +6,7 @@ import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
 import { AnalyzerError } from '../../src/analyze/analyzer-error.ts'
 import type { Analyzer, Subject } from '../../src/analyze/insight.ts'
+import { NO_TOKEN_LIMIT } from '../../src/analyze/token-budget.ts'
 import { loadConfig } from '../../src/config.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -32,7 +33,7 @@ import { textWorkHere } from '../support/text-work.ts'
 
 let database: TestDatabase
 let application: TestApplication
-const deps = { newId, config: loadConfig({}), textWork: textWorkHere }
+const deps = { newId, config: loadConfig({}), textWork: textWorkHere, tokenBudget: NO_TOKEN_LIMIT }
 const ofSessions = sessionActor(deps)
 const local = analysisActor(deps)
 

@@ -5,6 +5,7 @@ import { analysisActor } from '../../src/agents/analysis/actor.ts'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import { deleteSessions } from '../../src/agents/sessions/deletion.store.ts'
 import { agentMaintenance } from '../../src/agents/sessions/maintenance.ts'
+import { NO_TOKEN_LIMIT } from '../../src/analyze/token-budget.ts'
 import { loadConfig } from '../../src/config.ts'
 import { transaction } from '../../src/platform/db/transaction.ts'
 import { newId } from '../../src/platform/ids.ts'
@@ -26,7 +27,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { textWorkHere } from '../support/text-work.ts'
 
 let database: TestDatabase
-const deps = { newId, config: loadConfig({}), textWork: textWorkHere }
+const deps = { newId, config: loadConfig({}), textWork: textWorkHere, tokenBudget: NO_TOKEN_LIMIT }
 const ofSessions = sessionActor(deps)
 
 beforeAll(async () => {

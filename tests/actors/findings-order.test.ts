@@ -5,6 +5,7 @@ import { analysisActor } from '../../src/agents/analysis/actor.ts'
 import { rereadingActor } from '../../src/agents/analysis/rereading.ts'
 import { sessionActor } from '../../src/agents/sessions/actor.ts'
 import type { Analyzer, Found, Kind } from '../../src/analyze/insight.ts'
+import { NO_TOKEN_LIMIT } from '../../src/analyze/token-budget.ts'
 import { loadConfig } from '../../src/config.ts'
 import { newId } from '../../src/platform/ids.ts'
 import {
@@ -27,7 +28,7 @@ const LIKELY = new Set<Kind>(['question', 'confusion'])
 
 let database: TestDatabase
 let application: TestApplication
-const deps = { newId, config: loadConfig({}), textWork: textWorkHere }
+const deps = { newId, config: loadConfig({}), textWork: textWorkHere, tokenBudget: NO_TOKEN_LIMIT }
 const ofSessions = sessionActor(deps)
 
 beforeAll(async () => {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type LongTurn, type NewMessage, NO_ORGANIZATION } from '../../src/actors/types.ts'
 import type { Analyzer, Found, Kind, Subject } from '../../src/analyze/insight.ts'
+import { NO_TOKEN_LIMIT } from '../../src/analyze/token-budget.ts'
 import { loadConfig } from '../../src/config.ts'
 import { insightActor } from '../../src/findings/actor.ts'
 import { forgetFindings, outdateRecording } from '../../src/findings/save.ts'
@@ -14,7 +15,7 @@ import { textWorkHere } from '../support/text-work.ts'
 
 let database: TestDatabase
 const organizationId = crypto.randomUUID()
-const deps = { newId, config: loadConfig({}), textWork: textWorkHere }
+const deps = { newId, config: loadConfig({}), textWork: textWorkHere, tokenBudget: NO_TOKEN_LIMIT }
 
 beforeAll(async () => {
   database = await createTestDatabase()

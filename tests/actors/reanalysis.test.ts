@@ -5,6 +5,7 @@ import { rereadingActor } from '../../src/agents/analysis/rereading.ts'
 import { AnalyzerError } from '../../src/analyze/analyzer-error.ts'
 import { VERSION } from '../../src/analyze/builtin/version.ts'
 import type { Analyzer } from '../../src/analyze/insight.ts'
+import { NO_TOKEN_LIMIT } from '../../src/analyze/token-budget.ts'
 import { loadConfig } from '../../src/config.ts'
 import { insightAgainActor } from '../../src/findings/actor.ts'
 import { INSIGHT_CHANGES } from '../../src/findings/backfill.ts'
@@ -21,7 +22,7 @@ import { textWorkHere } from '../support/text-work.ts'
 
 let database: TestDatabase
 const workers: TestWorker[] = []
-const deps = { newId, config: loadConfig({}), textWork: textWorkHere }
+const deps = { newId, config: loadConfig({}), textWork: textWorkHere, tokenBudget: NO_TOKEN_LIMIT }
 
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -80,7 +81,7 @@ async function enterAll(): Promise<void> {
 
 const SILENT = { notify() {} } as unknown as Notifier
 const round = (analyzer: Analyzer, limits: { share?: number; round?: number } = {}) =>
-  sendDue({ sql: database.sql, notifier: SILENT }, analyzer, limits)
+  sendDue({ sql: database.sql, notifier: SILENT, tokenBudget: NO_TOKEN_LIMIT }, analyzer, limits)
 
 async function start(analyzer: Analyzer): Promise<TestWorker> {
   const actors = [rereadingActor(deps, analyzer), insightAgainActor(deps, analyzer)]

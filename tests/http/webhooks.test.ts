@@ -95,9 +95,21 @@ describe('webhooks', () => {
     expect(refused).toMatchObject({ status: 409, body: { code: 'too_many_webhooks' } })
   })
 
-  test('are for keys of the organization only', async () => {
-    const { userToken } = await server.createTenant()
-    expect((await server.as({ userToken }).get(WEBHOOKS)).status).toBe(401)
+  test('are for keys and administrators only', async () => {
+    const { organizationId, apiKey, userToken } = await server.createTenant()
+    const administrator = server.as({ userToken })
+    const { id } = await createWebhook(administrator, { url: URL })
+    expect((await server.as({ apiKey }).get(`${WEBHOOKS}/${id}`)).body).toMatchObject({ id, url: URL })
+    const { body } = await administrator.get('/v3/rest/audit?action=webhook.created')
+    expect(body.data).toMatchObject([{ object: { id }, principal: { kind: 'user' } }])
+    for (const role of ['analyst', 'viewer'] as const) {
+      const user = server.as({ userToken: (await server.createUser(organizationId, role)).userToken })
+      const refused = { status: 403, body: { code: 'role_required', requiredRole: 'administrator' } }
+      expect(await user.get(WEBHOOKS)).toMatchObject(refused)
+      expect(await user.post(WEBHOOKS, { url: URL, types: ['*'] })).toMatchObject(refused)
+    }
+    const stranger = server.as({ userToken: (await server.createTenant()).userToken })
+    expect((await stranger.get(`${WEBHOOKS}/${id}`)).status).toBe(404)
     expect((await server.as('nobody').get(WEBHOOKS)).status).toBe(401)
   })
 
@@ -152,6 +164,16 @@ describe('deliveries', () => {
         body: { code: 'webhook_delivery_under_way' },
       })
     }
+  })
+
+  test('show the data of their event to keys, and to no user', async () => {
+    const { apiKey, userToken } = await server.createTenant()
+    const own = server.as({ apiKey })
+    const { id } = await createWebhook(own, { url: URL })
+    const path = `${WEBHOOKS}/${id}/deliveries/${await insertDelivery(id, 'failed', 'signal.created')}`
+    expect((await own.get(path)).body.event).toMatchObject({ type: 'signal.created', data: {} })
+    const user = await server.as({ userToken }).get(path)
+    expect(user).toMatchObject({ status: 200, body: { event: { type: 'signal.created', data: null } } })
   })
 
   test('of another webhook are not found', async () => {

@@ -172,6 +172,7 @@ export async function runLongTurn(
   definition: ActorDefinition,
   id: string,
   type: string,
+  organization: string = NO_ORGANIZATION,
 ): Promise<{ readonly sent: readonly NewMessage[] }> {
   const handler = definition.pool === 'short' ? undefined : definition.handlers[type]
   if (handler === undefined) throw new Error('not a long turn')
@@ -181,7 +182,7 @@ export async function runLongTurn(
     transaction(sql, (tx) => work(tx, async (some) => void sent.push(...some)))
   await alone({
     message: message(`${definition.kind}:${id}`, type),
-    organization: NO_ORGANIZATION,
+    organization,
     signal: new AbortController().signal,
     log: createLog('silent', 'test'),
     read: (work) => transaction(sql, work, 'read only'),

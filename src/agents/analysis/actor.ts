@@ -36,7 +36,7 @@ const PAGE = 50
 /** Responses of all sessions of a turn. It bounds the memory of a turn with many long sessions. */
 const PAGE_TOGETHER = 128
 
-type AnalysisDeps = Pick<Deps, 'config' | 'newId' | 'textWork'>
+type AnalysisDeps = Pick<Deps, 'config' | 'newId' | 'textWork' | 'tokenBudget'>
 
 /** A page of a session's responses, and what was said in the session. */
 interface Page {
@@ -65,9 +65,9 @@ export interface Readings {
   readonly together: boolean
 }
 
-function readingsOf({ config, textWork }: AnalysisDeps): Readings {
-  if (config.analyze !== null)
-    return { first: createAnalyzer(config, textWork), isComplete: true, together: false }
+function readingsOf(deps: AnalysisDeps): Readings {
+  const { config, textWork } = deps
+  if (config.analyze !== null) return { first: createAnalyzer(deps), isComplete: true, together: false }
   return { first: createBuiltInAnalyzer(textWork, 'rules'), isComplete: false, together: true }
 }
 

@@ -81,7 +81,7 @@ export async function saveSessions(
     const { organizationId, applicationId, sessionId: id, createdAt: occurredAt } = scope
     return {
       subject: { channel: 'conversation' as const, id, organizationId, applicationId, occurredAt },
-      analyzer: { name: analyzer.name, version: analyzer.version },
+      analyzer: result?.analyzer ?? { name: analyzer.name, version: analyzer.version },
       state: result?.state ?? ('failed' as const),
       language: result?.language ?? null,
       outcome: result?.outcome ?? null,

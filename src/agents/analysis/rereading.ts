@@ -19,7 +19,7 @@ import { readConversations } from './conversation.store.ts'
 import { readPresent, resultsOf, saveSessions, storedOf } from './readings.ts'
 import { readVersions, type SessionVersion } from './rereading.store.ts'
 
-type RereadingDeps = Pick<Deps, 'config' | 'newId' | 'textWork'>
+type RereadingDeps = Pick<Deps, 'config' | 'newId' | 'textWork' | 'tokenBudget'>
 
 /** Time until a session that changed while it was read is read once more. */
 const CHANGED_DELAY_MS = 5_000
@@ -27,7 +27,7 @@ const CHANGED_DELAY_MS = 5_000
 /** @param analyzer absent: as configured */
 export function rereadingActor(
   deps: RereadingDeps,
-  analyzer: Analyzer = createBackgroundAnalyzer(deps.config, deps.textWork),
+  analyzer: Analyzer = createBackgroundAnalyzer(deps),
 ): ActorDefinition {
   const together = (turn: GroupTurn) => reread(deps, analyzer, turn)
   const alone: LongHandler = (turn) => together(asGroup(turn))

@@ -9,6 +9,7 @@ import {
   named,
   oneOf,
   orNull,
+  text,
   trimmedText,
   updatedAt,
   uuid,
@@ -171,4 +172,26 @@ export const Usage = named(
       { description: 'Every day (UTC) that the period touches, also those without usage.' },
     ),
   }),
+)
+
+/** In code points. */
+const MAX_PREVIEW = 20_000
+
+export const PreviewRedaction = Type.Object(
+  {
+    redactedFields: Type.Optional(settingsMembers.redactedFields),
+    redactedPatterns: Type.Optional(settingsMembers.redactedPatterns),
+    text: text(
+      `A text as a customer or an agent could write it, or JSON: at most ${MAX_PREVIEW} characters.`,
+      {
+        maxLength: MAX_PREVIEW,
+      },
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export const RedactionPreview = named(
+  'RedactionPreview',
+  Type.Object({ text: Type.String({ description: 'The text as it would be stored.' }) }),
 )

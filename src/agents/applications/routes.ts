@@ -16,6 +16,7 @@ import {
   Usage,
   UsageQuery,
 } from './model.ts'
+import { redactionOperation } from './redaction-routes.ts'
 import type { Applications } from './service.ts'
 import type { ApplicationRow } from './store.ts'
 
@@ -34,6 +35,7 @@ export function applicationOperations(applications: Applications): readonly Oper
     deleteOperation(applications),
     ...secretOperations(applications),
     usageOperation(applications),
+    redactionOperation(applications),
   ]
 }
 

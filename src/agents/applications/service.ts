@@ -17,7 +17,13 @@ import { transaction } from '../../platform/db/transaction.ts'
 import { AppError, type ErrorDetail } from '../../platform/errors.ts'
 import type { NewId } from '../../platform/ids.ts'
 import type { Log } from '../../platform/observability/log.ts'
-import { patternsWork, patternUnits } from '../events/redaction.ts'
+import {
+  patternsWork,
+  patternUnits,
+  previewUnits,
+  previewWork,
+  type RedactionRules,
+} from '../events/redaction.ts'
 import type { Period } from '../model.ts'
 import { type AgentSettings, DEFAULT_SETTINGS } from '../settings.ts'
 import {
@@ -85,6 +91,12 @@ export function createApplications(deps: ApplicationsDeps) {
       })
       for (const secret of revoked) deps.identity.forgetSecret(secret.id)
       deps.log.info({ organizationId, applicationId: id }, 'agent application deleted')
+    },
+
+    /** The text as ingestion with these rules would store it. Stores nothing. @throws AppError 400 */
+    previewRedaction(organizationId: string, text: string, rules: RedactionRules): Promise<string> {
+      const load = { caller: organizationId, bytes: text.length, units: previewUnits(rules, text) }
+      return deps.requestWork.run(previewWork, { text, ...rules }, load)
     },
 
     ...secrets(deps),

@@ -8,7 +8,7 @@
  */
 import { RE2JS, RE2JSException } from 're2js'
 import type { Spend, Work } from '../../platform/concurrency/work.ts'
-import type { ErrorDetail } from '../../platform/errors.ts'
+import { AppError, type ErrorDetail } from '../../platform/errors.ts'
 import { createMatches, type Matches, type Range } from '../../platform/regex/matches.ts'
 import { redactNamesInText } from './redaction-json.ts'
 
@@ -123,6 +123,27 @@ export const patternsWork: Work<readonly string[], ErrorDetail[]> = {
     return invalidPatterns(patterns)
   },
 }
+
+export interface RedactionRules {
+  readonly redactedFields: readonly string[]
+  readonly redactedPatterns: readonly string[]
+}
+
+/** Redacts one text by rules that need not be stored. @throws AppError 400 `validation_failed` for an invalid pattern */
+export const previewWork: Work<RedactionRules & { readonly text: string }, string> = {
+  name: 'redaction-preview',
+  run({ text, ...rules }, spend) {
+    // Compiled once to be judged, and once more to be used.
+    spend(2 * patternUnits(rules.redactedPatterns))
+    const details = invalidPatterns(rules.redactedPatterns)
+    if (details.length > 0) throw new AppError('validation_failed', 'A pattern is not valid.', { details })
+    return compileRedaction(rules).within(spend).text(text)
+  },
+}
+
+/** Estimated units of `previewWork`. */
+export const previewUnits = ({ redactedPatterns }: RedactionRules, text: string): number =>
+  3 * patternUnits(redactedPatterns) + (redactedPatterns.length + 1) * (text.length + TEXT_UNITS)
 
 /** One finding for each pattern that is not valid RE2 or is too complex. Paths have the form `redactedPatterns[3]`. */
 export function invalidPatterns(patterns: readonly string[]): ErrorDetail[] {

@@ -7,7 +7,8 @@
  */
 import { canonicalJson, fingerprintOf, type PreparedEvent, sameFingerprint } from '../events/fingerprint.ts'
 import type { SanitizedEvent } from '../events/sanitize.ts'
-import type { AppendEvent, AppendedEvent, AppendRequest, IngestRequest } from '../model.ts'
+import type { AppendEvent } from '../model.ts'
+import type { AppendedEvent, AppendRequest, IngestRequest } from '../request-model.ts'
 import type { StoredFingerprint } from './event.rules.ts'
 import { eventError } from './request.rules.ts'
 

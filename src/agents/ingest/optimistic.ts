@@ -44,10 +44,7 @@ interface Draft extends Pick<RememberedSession, 'highest'> {
 }
 
 /** Stores `jobs`, which must be for different sessions. @returns the outcomes in the order of the jobs */
-export async function storeBatch(
-  deps: BatchDeps,
-  jobs: readonly Job[],
-): Promise<readonly Outcome<Stored>[]> {
+export async function storeBatch(deps: BatchDeps, jobs: readonly Job[]): Promise<readonly Outcome<Stored>[]> {
   const outcomes: Outcomes = []
   const appends = [...jobs.keys()].filter((index) => isAppend(jobs[index] as Job))
   const remembered = await recall(deps, jobs)

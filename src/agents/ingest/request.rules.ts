@@ -14,14 +14,13 @@ import {
 } from '../../platform/errors.ts'
 import { validate } from '../../platform/validation/json.ts'
 import {
-  AppendRequest,
   type Event,
-  IngestRequest,
   MAX_EVENT_BYTES,
   MAX_EVENTS_PER_REQUEST,
   type Participant,
   saysNothing,
 } from '../model.ts'
+import { AppendRequest, IngestRequest } from '../request-model.ts'
 import type { AgentSettings } from '../settings.ts'
 
 /** Most findings that one error reports. */

@@ -1,15 +1,8 @@
 /** `POST /v3/rest/agent-conversations/ingest` (specification, "Agent conversation ingestion") and `…/append`. */
 import { type Operation, ok, operation } from '../../http/operation.ts'
 import { MAX_VALUES } from '../../http/parse-body.ts'
-import {
-  AppendRequest,
-  AppendResponse,
-  IngestRequest,
-  IngestResponse,
-  MAX_EVENT_BYTES,
-  MAX_EVENTS_PER_REQUEST,
-  MAX_REQUEST_BYTES,
-} from '../model.ts'
+import { MAX_EVENT_BYTES, MAX_EVENTS_PER_REQUEST, MAX_REQUEST_BYTES } from '../model.ts'
+import { AppendRequest, AppendResponse, IngestRequest, IngestResponse } from '../request-model.ts'
 import { COMPARED_REVISIONS } from './append.rules.ts'
 import type { Ingest } from './service.ts'
 

@@ -5,7 +5,7 @@
 import { parseBounded } from '../../http/parse-body.ts'
 import { dataOfError, type ErrorData, type Spend, type Work } from '../../platform/concurrency/work.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { IngestRequest } from '../model.ts'
+import type { IngestRequest } from '../request-model.ts'
 import { type Bodies, withIds } from './append.rules.ts'
 import {
   bodiesOf,

@@ -1,0 +1,44 @@
+/**
+ * How many tokens of the model server an organization may use in a day (UTC), so that one organization's conversations cannot cost the
+ * operator without limit. All processes share the count.
+ *
+ * Tokens are taken before a request, by an estimate, and corrected by what the server reports. So organizations stay below their limit
+ * however many requests run at once, except for what estimates are too low.
+ */
+import type { Config } from '../config.ts'
+import type { Query } from '../platform/db/pool.ts'
+import * as store from './token-budget.store.ts'
+
+export interface TokenBudget {
+  /**
+   * Takes tokens of today.
+   * @param share part of the day's tokens that this work may reach, from 0 to 1
+   * @returns false if the day's tokens do not suffice; then none are taken
+   */
+  take(organization: string, tokens: number, share?: number): Promise<boolean>
+  /** Corrects what was taken today. */
+  correct(organization: string, taken: number, used: number): Promise<void>
+  /** Organizations that have used at least this share of today's tokens. */
+  spent(share: number): Promise<readonly string[]>
+}
+
+/** Each organization may use any number of tokens. */
+export const NO_TOKEN_LIMIT: TokenBudget = {
+  take: async () => true,
+  correct: async () => {},
+  spent: async () => [],
+}
+
+/** The budget of the settings. */
+export function createTokenBudget(sql: Query, config: Pick<Config, 'analyzeTokensPerDay'>): TokenBudget {
+  const limit = config.analyzeTokensPerDay
+  if (limit === 0) return NO_TOKEN_LIMIT
+  return {
+    take: (organization, tokens, share = 1) =>
+      store.take(sql, organization, tokens, Math.floor(limit * share)),
+    async correct(organization, taken, used) {
+      if (used !== taken) await store.change(sql, organization, used - taken)
+    },
+    spent: (share) => store.findSpent(sql, Math.floor(limit * share)),
+  }
+}
