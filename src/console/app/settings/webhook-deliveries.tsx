@@ -106,7 +106,7 @@ function Delivery(props: {
           <button
             type="button"
             disabled={isBusy}
-            aria-label={`Send ${type} again`}
+            aria-label={`Send again: ${type}`}
             onClick={() =>
               void act(() => contentOf(api.POST(`${DELIVERY}/redeliver`, { params }))).then(
                 (isDone) => isDone && props.onSent(),
