@@ -8,6 +8,7 @@ import { patternsWork, previewWork } from '../src/agents/events/redaction.ts'
 import { createIngestWork } from '../src/agents/ingest/work.ts'
 import { createReadWork } from '../src/coding-sessions/read.ts'
 import { parseBodyWork } from '../src/http/parse-body.ts'
+import { createTraceWork } from '../src/otlp/work.ts'
 import { serveWork } from '../src/platform/concurrency/work-thread.ts'
 import { readOutputWork } from '../src/transcribe/read-output.ts'
 
@@ -16,13 +17,15 @@ if (parentPort === null) throw new Error('this file is the entry of a thread')
 // Gives the HTTP thread priority. Only Linux has priorities for threads; elsewhere this would slow the whole process.
 if (process.platform === 'linux') setPriority(0, 10)
 
-const { judge, fingerprints } = createIngestWork()
+const { judge, fingerprints, bodies } = createIngestWork()
 serveWork(parentPort, [
   parseBodyWork,
   judge,
   fingerprints,
+  bodies,
   patternsWork,
   previewWork,
   readOutputWork,
+  createTraceWork(),
   ...Object.values(createReadWork()),
 ])
