@@ -6,7 +6,9 @@ import { useLive } from '../live.ts'
 import { useLoaded } from '../load.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Tag, Time } from '../parts/small.tsx'
-import { Confirmed, CopyText, Failure, LastUsed, Row, useAct } from './parts.tsx'
+import { Failure, useAct } from '../parts/act.tsx'
+import { Confirmed, CopyText } from '../parts/dialogs.tsx'
+import { LastUsed, Row } from './parts.tsx'
 
 type Agent = Schemas['AgentApplication']
 

@@ -9,7 +9,8 @@ import { Title } from '../parts/small.tsx'
 import { number } from '../words.ts'
 import { Secrets } from './agent-secrets.tsx'
 import { AgentSettings } from './agent-settings.tsx'
-import { Confirmed, Field, FormDialog, Opens } from './parts.tsx'
+import { Confirmed, FormDialog, Opens } from '../parts/dialogs.tsx'
+import { Field } from './parts.tsx'
 
 const AGENT = '/v3/rest/agent-applications/{applicationId}'
 

@@ -5,7 +5,8 @@ import { api, contentOf } from '../api.ts'
 import { usePages } from '../load.ts'
 import { List } from '../parts/list.tsx'
 import { Time, Title } from '../parts/small.tsx'
-import { Field, FormDialog, Opens, slice } from './parts.tsx'
+import { FormDialog, Opens } from '../parts/dialogs.tsx'
+import { Field, slice } from './parts.tsx'
 
 export function Agents() {
   const pages = usePages('agents', (cursor, signal) =>

@@ -5,7 +5,8 @@ import { useLoaded, usePages } from '../load.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Time, Title } from '../parts/small.tsx'
 import { number } from '../words.ts'
-import { Field, FormDialog, Opens, Row, Rows, slice } from './parts.tsx'
+import { FormDialog, Opens } from '../parts/dialogs.tsx'
+import { Field, Row, Rows, slice } from './parts.tsx'
 
 const CREDITS = '/v3/rest/credits'
 

@@ -5,7 +5,7 @@ import { api, contentOf, type Schemas } from '../api.ts'
 import { useLoaded } from '../load.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Time, Title } from '../parts/small.tsx'
-import { Failure, useAct } from './parts.tsx'
+import { Failure, useAct } from '../parts/act.tsx'
 
 type Switch = 'agentChatsEnabled' | 'recordingAllowed'
 

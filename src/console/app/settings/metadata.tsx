@@ -6,7 +6,8 @@ import { type ListPage, useLoaded, usePages } from '../load.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Title } from '../parts/small.tsx'
 import { labelOf } from '../words.ts'
-import { Field, FormDialog, Opens, Row, Rows } from './parts.tsx'
+import { FormDialog, Opens } from '../parts/dialogs.tsx'
+import { Field, Row, Rows } from './parts.tsx'
 
 type Source = Schemas['MetadataSource']
 type FieldType = Schemas['MetadataFieldType']

@@ -6,7 +6,9 @@ import { useLoaded } from '../load.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Title } from '../parts/small.tsx'
 import { linesOf } from './agent-settings.tsx'
-import { Failure, Field, fieldsOf, useAct } from './parts.tsx'
+import { Failure, useAct } from '../parts/act.tsx'
+import { fieldsOf } from '../parts/dialogs.tsx'
+import { Field } from './parts.tsx'
 
 type Agent = Schemas['AgentApplication']
 
