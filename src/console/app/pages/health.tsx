@@ -3,10 +3,10 @@ import { useState } from 'preact/hooks'
 import { api, contentOf, type Problem } from '../api.ts'
 import { useSession } from '../context.ts'
 import { type Pages, usePages } from '../load.ts'
-import { ErrorNote, Loading } from '../parts/notes.tsx'
-import { Time, Title } from '../parts/small.tsx'
 import { Failure, useAct } from '../parts/act.tsx'
 import { Confirmed } from '../parts/dialogs.tsx'
+import { ErrorNote, Loading } from '../parts/notes.tsx'
+import { Time, Title } from '../parts/small.tsx'
 
 export function Health() {
   const { membership } = useSession()

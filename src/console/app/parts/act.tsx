@@ -46,4 +46,3 @@ export function Failure({ problem }: { readonly problem: Problem | null }) {
     </div>
   )
 }
-

@@ -174,4 +174,3 @@ export function Confirmed(props: {
     />
   )
 }
-

@@ -2,10 +2,10 @@
 import { useState } from 'preact/hooks'
 import { pageOf } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
-import { ErrorNote, Loading } from '../parts/notes.tsx'
-import { nameOf, useAllMembers } from './all-members.ts'
 import { Failure, useAct } from '../parts/act.tsx'
 import { type Fields, fieldsOf } from '../parts/dialogs.tsx'
+import { ErrorNote, Loading } from '../parts/notes.tsx'
+import { nameOf, useAllMembers } from './all-members.ts'
 import { Check, Field } from './parts.tsx'
 
 type Agent = Schemas['AgentApplication']

@@ -2,8 +2,8 @@
 import { useState } from 'preact/hooks'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { usePages } from '../load.ts'
-import { Tag, Time, Title } from '../parts/small.tsx'
 import { Confirmed, FormDialog, Opens, SecretDialog } from '../parts/dialogs.tsx'
+import { Tag, Time, Title } from '../parts/small.tsx'
 import { Field, LastUsed, Row, Rows, slice } from './parts.tsx'
 
 const KEYS = '/v3/rest/api-keys'

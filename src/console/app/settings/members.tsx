@@ -4,11 +4,11 @@ import { useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { useSession } from '../context.ts'
 import { usePages } from '../load.ts'
+import { Failure, useAct } from '../parts/act.tsx'
+import { Confirmed, FormDialog, Opens } from '../parts/dialogs.tsx'
 import { Time, Title } from '../parts/small.tsx'
 import { labelOf } from '../words.ts'
 import { nameOf, useAllMembers } from './all-members.ts'
-import { Failure, useAct } from '../parts/act.tsx'
-import { Confirmed, FormDialog, Opens } from '../parts/dialogs.tsx'
 import { Field, Row, Rows, slice } from './parts.tsx'
 
 type Member = Schemas['Member']

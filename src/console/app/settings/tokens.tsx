@@ -2,10 +2,10 @@
 import { useState } from 'preact/hooks'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { usePages } from '../load.ts'
+import { Confirmed, FormDialog, Opens, SecretDialog } from '../parts/dialogs.tsx'
 import { ErrorNote } from '../parts/notes.tsx'
 import { Tag, Time, Title } from '../parts/small.tsx'
 import { nameOf, useAllMembers } from './all-members.ts'
-import { Confirmed, FormDialog, Opens, SecretDialog } from '../parts/dialogs.tsx'
 import { Field, LastUsed, Row, Rows, slice } from './parts.tsx'
 
 type Member = Schemas['Member']
