@@ -2,9 +2,12 @@
 export const IDENTITY_ERRORS = {
   codes: {
     invalid_agent_secret: 401,
+    invalid_publishable_key: 401,
+    page_not_allowed: 403,
     role_required: 403,
     agent_secret_not_found: 404,
     api_key_not_found: 404,
+    publishable_key_not_found: 404,
     member_not_found: 404,
     user_token_not_found: 404,
     user_session_not_found: 404,
