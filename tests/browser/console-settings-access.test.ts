@@ -1,5 +1,6 @@
 /** Who and what may use the organization, in a real browser: members, keys, tokens, credits, fields, the audit log, sign-in. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { newId } from '../../src/platform/ids.ts'
 import { type ConsolePage, openConsole } from '../support/console-page.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
@@ -240,6 +241,27 @@ test('fields of metadata are added and renamed; a name that is taken is refused'
   ])
   expect(sources[1]).toMatchObject({ externalEntityName: 'accounts' })
   writes.length = 0
+}, 60_000)
+
+test('a dead letter is retried, or skipped after a question', async () => {
+  const { page, writes } = browser
+  const { sql } = server.database
+  const keys = [newId(), newId()].map((id) => `session:${id}`)
+  for (const key of keys) {
+    await sql`insert into actor_mailbox (key, organization_id, last_seq) values (${key}, ${tenant.organizationId}, 1)`
+    await sql`
+      insert into actor_dead_letter (key, seq, type, payload, attempts) values (${key}, 1, 'advance', '{}', 3)`
+  }
+  const [first = '', second = ''] = keys
+  await browser.open('/health')
+  await page.getByRole('button', { name: `Skip advance of ${first}` }).click()
+  await browser.expectAccessible()
+  await submit('Skip')
+  await page.getByText(first).waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: `Retry advance of ${second}` }).click()
+  await page.getByText('Nothing has failed for good.').waitFor()
+  expect(writes.splice(0)).toHaveLength(2)
+  expect((await tenant.key.get('/v3/rest/actors/dead-letters')).body.data).toEqual([])
 }, 60_000)
 
 test('the audit log shows what was changed and by whom, and is filtered by its address', async () => {
