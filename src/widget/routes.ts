@@ -16,6 +16,15 @@ const COMMON = {
   access: 'organizationOrUser',
   role: 'administrator',
 } as const
+const EXAMPLE = {
+  id: '0199a7c2-5d1e-7b3c-9f60-2f1d0c8e4b11',
+  name: 'Help centre',
+  key: `epk_${'7Hq2'.repeat(10)}a9Z`,
+  origins: ['https://www.example.com'],
+  createdAt: '2026-01-02T09:00:00.000Z',
+  lastUsedAt: null,
+  revokedAt: null,
+}
 const NOT_FOUND = 'agent_application_not_found'
 
 type Keys = Pick<Identity, 'createPublishableKey' | 'listPublishableKeys' | 'revokePublishableKey'>
@@ -37,7 +46,7 @@ export function publishableKeyOperations(
         `of the website. At most ${MAX_PUBLISHABLE_KEYS} live keys an application; one more is 400.`,
       body: CreatePublishableKey,
       example: { name: 'Help centre', origins: ['https://www.example.com'] },
-      success: { status: 201, description: 'The key', schema: PublishableKey },
+      success: { status: 201, description: 'The key', schema: PublishableKey, example: EXAMPLE },
       errors: [NOT_FOUND, 'unknown_member'],
       async handler(call) {
         const { organizationId } = call.principal
@@ -66,7 +75,12 @@ export function publishableKeyOperations(
       summary: 'List the publishable keys of an application',
       description: 'Oldest first, revoked ones too. The keys are shown, because they are no secrets.',
       query: Type.Object({}),
-      success: { status: 200, description: 'The keys', schema: PublishableKeyList },
+      success: {
+        status: 200,
+        description: 'The keys',
+        schema: PublishableKeyList,
+        example: { data: [EXAMPLE] },
+      },
       errors: [NOT_FOUND],
       async handler({ principal: { organizationId }, id, query }) {
         const { id: applicationId } = await applications.get(organizationId, id('applicationId', NOT_FOUND))

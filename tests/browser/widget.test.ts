@@ -104,13 +104,13 @@ describe('feedback', () => {
   test('below an answer that the page adds later, in the words of the page', async () => {
     const sessionId = await answered('later')
     await show('<p id="chat"></p>')
-    await page.evaluate(() => {
+    await page.evaluate(`{
       const element = document.createElement('earshot-feedback')
       element.setAttribute('session', 'later')
       element.setAttribute('message', 'a2')
       element.setAttribute('text-yes', 'Hilfreich')
-      document.querySelector('main')?.append(element)
-    })
+      document.querySelector('main').append(element)
+    }`)
     await page.getByRole('button', { name: 'Hilfreich' }).click()
     await eventually(async () => (await storedFeedback(sessionId))[0]?.rating === 'positive')
     expect(complaints).toEqual([])
@@ -147,13 +147,17 @@ describe('forms', () => {
       }
       expect([...required].filter((field) => !names.some(([one]) => one === field))).toEqual([])
       const email = `${crypto.randomUUID()}@example.com`
-      for (const [field] of names) await page.locator(`[name=${field}]`).fill(field === 'email' ? email : 'Ada')
+      for (const [field] of names)
+        await page.locator(`[name=${field}]`).fill(field === 'email' ? email : 'Ada')
       await page.getByRole('button', { name: 'Send' }).press('Enter')
       await said('Thank you')
       const rows = await server.database.sql<{ fields: object }[]>`
         select fields from form_submission where form = ${name} and email = ${email}`
       expect(rows.map(({ fields }) => Object.keys(fields).sort())).toEqual([
-        names.map(([field]) => field).filter((field) => field !== 'email').sort(),
+        names
+          .map(([field]) => field)
+          .filter((field) => field !== 'email')
+          .sort(),
       ])
       expect(complaints).toEqual([])
     },

@@ -182,6 +182,9 @@ describe('the key', () => {
     const admin = server.as({ apiKey: agent.tenant.apiKey })
     expect((await admin.delete(`${keysPath(agent.applicationId)}/${keyId}`)).status).toBe(204)
     expect((await feedback(body)).status).toBe(401)
+    // The key of another application is none of this one.
+    const foreign = await admin.delete(`${keysPath(agent.applicationId)}/${page.keyId}`)
+    expect([foreign.status, foreign.body.code]).toEqual([404, 'publishable_key_not_found'])
     const { data } = (await admin.get(keysPath(agent.applicationId))).body
     expect(data).toMatchObject([{ id: keyId, origins: [ORIGIN], revokedAt: expect.any(String) }])
   })
