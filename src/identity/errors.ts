@@ -11,6 +11,7 @@ export const IDENTITY_ERRORS = {
     member_not_found: 404,
     user_token_not_found: 404,
     user_session_not_found: 404,
+    too_many_publishable_keys: 409,
     external_token_issuer: 409,
     member_exists: 409,
     last_administrator: 409,

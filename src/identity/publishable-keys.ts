@@ -23,7 +23,7 @@ export interface NewPublishableKey {
 }
 
 export interface PublishableKeys {
-  /** @throws AppError 400; 404 `agent_application_not_found` */
+  /** @throws AppError 400; 404 `agent_application_not_found`; 409 `too_many_publishable_keys` */
   createPublishableKey(
     organizationId: string,
     applicationId: string,
@@ -61,7 +61,7 @@ export function createPublishableKeys(
         const present = await store.selectPublishableKeys(tx, organizationId, applicationId)
         if (present.filter(({ revokedAt }) => revokedAt === null).length >= MAX_PUBLISHABLE_KEYS)
           throw new AppError(
-            'validation_failed',
+            'too_many_publishable_keys',
             `The application has ${MAX_PUBLISHABLE_KEYS} publishable keys. Delete one that is no longer used first.`,
           )
         const key = createKey('epk').secret

@@ -43,11 +43,11 @@ export function publishableKeyOperations(
       summary: 'Create a publishable key for web pages',
       description:
         'The key stands in pages that load `/widget/earshot.js`. It can only send feedback on responses of this application, and the forms ' +
-        `of the website. At most ${MAX_PUBLISHABLE_KEYS} live keys an application; one more is 400.`,
+        `of the website. At most ${MAX_PUBLISHABLE_KEYS} live keys an application; one more is 409.`,
       body: CreatePublishableKey,
       example: { name: 'Help centre', origins: ['https://www.example.com'] },
       success: { status: 201, description: 'The key', schema: PublishableKey, example: EXAMPLE },
-      errors: [NOT_FOUND, 'unknown_member'],
+      errors: [NOT_FOUND, 'unknown_member', 'too_many_publishable_keys'],
       async handler(call) {
         const { organizationId } = call.principal
         const { id: applicationId } = await applications.get(
