@@ -297,7 +297,7 @@ const AGENT_ROOMS = {
 
 /** Null for files outside of `src/agents` and for files that no room is known for. */
 function agentRoomOf(path: string): keyof typeof AGENT_ROOMS | null {
-  if (/^src\/agents\/(?:errors|model|settings)\.ts$/.test(path)) return 'shared'
+  if (/^src\/agents\/(?:errors|model|request-model|settings)\.ts$/.test(path)) return 'shared'
   const room = /^src\/agents\/([a-z-]+)(?:\/|\.ts$)/.exec(path)?.[1] ?? ''
   return room !== 'shared' && Object.hasOwn(AGENT_ROOMS, room) ? (room as keyof typeof AGENT_ROOMS) : null
 }

@@ -16,11 +16,12 @@ if (parentPort === null) throw new Error('this file is the entry of a thread')
 // Gives the HTTP thread priority. Only Linux has priorities for threads; elsewhere this would slow the whole process.
 if (process.platform === 'linux') setPriority(0, 10)
 
-const { judge, fingerprints } = createIngestWork()
+const { judge, fingerprints, bodies } = createIngestWork()
 serveWork(parentPort, [
   parseBodyWork,
   judge,
   fingerprints,
+  bodies,
   patternsWork,
   previewWork,
   readOutputWork,

@@ -5,7 +5,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { KINDS } from '../analyze/insight.ts'
 import {
-  count,
   described,
   moment,
   named,
@@ -69,9 +68,9 @@ const Identifier = Type.String({
   documented: { pattern: STORABLE_NOT_BLANK },
 })
 const SafeInteger = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
-const label = (description: string) =>
+export const label = (description: string) =>
   text(`${description} 1 to ${MAX_NAME} characters.`, { minLength: 1, maxLength: MAX_NAME })
-const identifier = (description: string) =>
+export const identifier = (description: string) =>
   described(Identifier, `${description} 1 to ${MAX_NAME} characters.`)
 const place = (description: string) => text(`${description} At most 2048 characters.`, { maxLength: 2048 })
 const tokens = (description: string) => Type.Number({ minimum: 0, description })
@@ -232,39 +231,36 @@ const eventMembers = {
   ),
 }
 
-const SAYS_SOMETHING = {
-  title: 'With a rating, labels or a comment',
-  properties: {
-    feedback: {
-      properties: { targetEventExternalId: {}, rating: {}, labels: {}, comment: {} },
-      anyOf: [
-        { required: ['rating'], properties: { rating: {} } },
-        { required: ['labels'], properties: { labels: { minItems: 1 } } },
-        { required: ['comment'], properties: { comment: { pattern: '[^\\s\\u0000]' } } },
-      ],
-    },
-  },
+const ON_A_RESPONSE = {
+  title: 'Feedback on a response',
+  required: ['type', 'feedback'],
+  properties: { type: { const: 'feedback' }, feedback: {} },
 }
+const ANY_OTHER = {
+  title: 'Any other event',
+  required: ['type'],
+  properties: { type: { not: { const: 'feedback' } }, feedback: false },
+}
+
+/** The feedback has a rating, labels or a comment. */
+const SAYS_SOMETHING = {
+  properties: { targetEventExternalId: {}, rating: {}, labels: {}, comment: {} },
+  anyOf: [
+    { required: ['rating'], properties: { rating: {} } },
+    { required: ['labels'], properties: { labels: { minItems: 1 } } },
+    { required: ['comment'], properties: { comment: { pattern: '[^\\s\\u0000]' } } },
+  ],
+}
+const SAYING_SOMETHING = { ...ON_A_RESPONSE.properties, feedback: SAYS_SOMETHING }
 
 export const Event = named(
   'AgentEvent',
   Type.Object(eventMembers, {
     description: 'One message or other happening of a conversation.',
     documented: {
-      oneOf: [
-        {
-          title: 'Feedback on a response',
-          required: ['type', 'feedback'],
-          properties: { type: { const: 'feedback' }, feedback: {} },
-        },
-        {
-          title: 'Any other event',
-          required: ['type'],
-          properties: { type: { not: { const: 'feedback' } }, feedback: false },
-        },
-      ],
+      oneOf: [ON_A_RESPONSE, ANY_OTHER],
       anyOf: [
-        SAYS_SOMETHING,
+        { title: 'With a rating, labels or a comment', properties: { feedback: SAYS_SOMETHING } },
         { title: 'A revision, which may retract feedback', properties: { revision: { minimum: 2 } } },
       ],
     },
@@ -272,61 +268,29 @@ export const Event = named(
 )
 export type Event = Static<typeof Event>
 
-/** The rules bound the number and the size of events, not this schema, so that violations get their own stable error codes. */
-export const IngestRequest = named(
-  'AgentIngestRequest',
-  Type.Object({
-    agentKey: identifier('Key of the application.'),
-    externalSessionId: identifier('The caller’s id of the session, unique in its application.'),
-    status: Type.Optional(
-      oneOf(
-        SESSION_STATUSES,
-        'Unless given, a new session is `open` and a known one stays as it is. `ended` and `abandoned` are final.',
-      ),
-    ),
-    agentVersion: Type.Optional(label('Version of the agent.')),
-    source: Type.Optional(
-      Type.Object(
-        {
-          sdk: Type.Optional(label('Name of the library.')),
-          version: Type.Optional(label('Version of the library.')),
-        },
-        { description: 'What sends the events.' },
-      ),
-    ),
-    context: Type.Optional(described(Context, 'Where in the product the session takes place.')),
-    participants: Type.Optional(
-      Type.Array(Participant, {
-        maxItems: MAX_PARTICIPANTS_PER_REQUEST,
-        description: `At most ${MAX_PARTICIPANTS_PER_REQUEST}, added to those of the session, which has at most ${MAX_PARTICIPANTS_PER_SESSION} of them.`,
-      }),
-    ),
-    events: Type.Array(Event, {
-      minItems: 1,
-      description: `1 to ${MAX_EVENTS_PER_REQUEST} events, in any order.`,
-      documented: { maxItems: MAX_EVENTS_PER_REQUEST },
-    }),
-  }),
-)
-export type IngestRequest = Static<typeof IngestRequest>
+const { sequence: _sequence, revision: _revision, ...unnumbered } = eventMembers
 
-export const ProcessingStatusWord = named(
-  'AgentProcessingStatus',
-  oneOf(
-    PROCESSING_STATUSES,
-    'Where the session stands. `pending`: to be processed; `processing`, `completed`, `failed`; `billing_blocked`: it waits for ' +
-      'credits; `capture_disabled`: content is not kept.',
+/** An event that the service numbers. */
+export const AppendEvent = named(
+  'AgentAppendEvent',
+  Type.Object(
+    {
+      ...unnumbered,
+      externalEventId: Type.Optional(
+        identifier(
+          'The caller’s id of the event, unique in its session. Unless given, the service derives it from `type`, `content` and how ' +
+            'often the request has had both before, so a caller without ids sends the whole history each time.',
+        ),
+      ),
+      occurredAt: Type.Optional(
+        moment('When it happened, RFC 3339 with offset. Unless given, when the service stores the event.'),
+      ),
+    },
+    {
+      description:
+        'One message or other happening of a conversation. The service gives it its sequence and its revision.',
+      documented: { oneOf: [{ ...ON_A_RESPONSE, properties: SAYING_SOMETHING }, ANY_OTHER] },
+    },
   ),
 )
-
-export const IngestResponse = named(
-  'AgentIngestResponse',
-  Type.Object({
-    sessionId: uuid('Id of the session.'),
-    acceptedEventCount: count('New events that were stored.'),
-    deduplicatedEventCount: count('Events that were stored already.'),
-    revisedEventCount: count('Events of which a newer revision was stored.'),
-    processingStatus: ProcessingStatusWord,
-  }),
-)
-export type IngestResponse = Static<typeof IngestResponse>
+export type AppendEvent = Static<typeof AppendEvent>

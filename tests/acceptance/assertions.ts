@@ -119,6 +119,7 @@ export function describeService(title: string, start: () => Promise<Target>): vo
         deduplicatedEventCount: 0,
         revisedEventCount: 0,
         processingStatus: 'pending',
+        nextSequence: 4,
       })
     })
 

@@ -118,6 +118,7 @@ describe('OpenAPI document', () => {
     expect(calls).toEqual(
       expect.arrayContaining([
         'POST /v3/rest/agent-conversations/ingest',
+        'POST /v3/rest/agent-conversations/append',
         'GET /v3/rest/metadata/sources',
         'POST /v3/rest/metadata/sources',
         'GET /v3/rest/metadata/sources/{sourceId}',

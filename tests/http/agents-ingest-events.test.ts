@@ -38,13 +38,14 @@ async function withConversation(): Promise<{ agent: Agent; sessionId: string }> 
 }
 
 describe('new events', () => {
-  test('the answer has the session id, the three counts and the processing status, and nothing else', async () => {
+  test('the answer has the session id, the three counts, the processing status and the next sequence, and nothing else', async () => {
     const agent = await openAgent(server)
     const body = await agent.accept([userMessage(1), assistantMessage(2)])
     expect(body).toEqual({
       sessionId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/),
       ...counts(2, 0, 0),
       processingStatus: 'pending',
+      nextSequence: 3,
     })
   })
 

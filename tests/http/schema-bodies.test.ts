@@ -46,6 +46,16 @@ const ARRANGE: Readonly<Record<string, (body: Json) => void>> = {
       if (event.feedback !== undefined) event.feedback.targetEventExternalId = 'target'
     }
   },
+  appendAgentConversation(body) {
+    body.agentKey = 'demo'
+    body.externalSessionId = crypto.randomUUID()
+    delete body.participants
+    body.events = [{ externalEventId: 'target', type: 'assistant_message' }, ...body.events]
+    for (const [index, event] of body.events.entries()) {
+      if (index > 0) event.externalEventId = `e${index}`
+      if (event.feedback !== undefined) event.feedback.targetEventExternalId = 'target'
+    }
+  },
   createRecording(body) {
     // `completedAt` is not before `startedAt`; `name` is another name of `displayName`.
     delete body.completedAt

@@ -11,6 +11,7 @@ import type { ErrorCode } from '../../src/platform/errors.ts'
 import type { Answer, Client, TestApplication, TestServer, TestTenant } from './server.ts'
 
 export const INGEST = '/v3/rest/agent-conversations/ingest'
+export const APPEND = '/v3/rest/agent-conversations/append'
 
 /** Any JSON value that a client may send. */
 export type Members = Readonly<Record<string, unknown>>
@@ -126,6 +127,7 @@ export async function refused(
   server: TestServer,
   code: ErrorCode,
   attempt: () => Promise<Answer>,
+  path = INGEST,
 ): Promise<Answer> {
   const before = await conversationRows(server.database.sql)
   const answer = await attempt()
@@ -134,7 +136,7 @@ export async function refused(
   // A copy, because the matcher writes its wildcards into the object that it compares.
   expect({ ...answer.body }).toMatchObject({
     timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-    path: INGEST,
+    path,
     error: expect.any(String),
     message: expect.any(String),
     requestId: answer.headers.get('x-request-id'),

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { compileRedaction } from '../../src/agents/events/redaction.ts'
 import { sanitizeEvent, sanitizeParticipants, sanitizeSession } from '../../src/agents/events/sanitize.ts'
-import type { Event, IngestRequest } from '../../src/agents/model.ts'
+import type { Event } from '../../src/agents/model.ts'
+import type { IngestRequest } from '../../src/agents/request-model.ts'
 import { DEFAULT_SETTINGS } from '../../src/agents/settings.ts'
 
 const sanitize = (event: Partial<Event>, settings: Partial<typeof DEFAULT_SETTINGS> = {}) => {

@@ -802,11 +802,14 @@ const NO_TEXT: Readonly<Record<string, readonly string[]>> = {
   'agents/applications/rules.ts': ['changeSettings', 'checkName', 'strangers', 'usagePeriod'],
   'agents/sessions/erasure.rules.ts': ['aliasOf', 'eraseBody', 'eraseParticipant', 'idsOf', 'isPerson'],
   'agents/sessions/people.rules.ts': ['claimsOf'],
+  // `judge` and the locked way hand the texts on to it.
+  'agents/ingest/append.rules.ts': ['idsOf', 'numberEvents', 'placesOf', 'withIds'],
   'agents/ingest/event.rules.ts': ['decide', 'idsToLoad', 'revisionKey'],
   'agents/ingest/request.rules.ts': [
     'checkRequest',
     'environmentRefusal',
     'eventError',
+    'parseAppendRequest',
     'parseRequest',
     'resolveEnvironment',
   ],

@@ -17,10 +17,20 @@ export interface PreparedEvent {
 /** Serialises and hashes one sanitised event. */
 export function prepareEvent(event: SanitizedEvent): PreparedEvent {
   const body = canonicalJson(event.body)
-  const { externalEventId, sequence, type, final, occurredAt } = event
+  return { event, body, fingerprint: fingerprintOf(event, body) }
+}
+
+/** The members of an event that its fingerprint covers beside the body. */
+export type EventHead = Pick<SanitizedEvent, 'externalEventId' | 'sequence' | 'type' | 'final' | 'occurredAt'>
+
+/** The fingerprint of an event with this head and the canonical text `body`. */
+export function fingerprintOf(
+  { externalEventId, sequence, type, final, occurredAt }: EventHead,
+  body: string,
+): Uint8Array {
   const head = JSON.stringify([externalEventId, sequence, type, final, occurredAt])
   // JSON text escapes line breaks, so the line break separates head and body unambiguously.
-  return { event, body, fingerprint: sha256(`${head}\n${body}`) }
+  return sha256(`${head}\n${body}`)
 }
 
 /** The fingerprint of an event that is compared but not stored. */

@@ -10,11 +10,11 @@ import {
   type Context,
   type Event,
   type Feedback,
-  type IngestRequest,
   type Participant,
   type Rating,
   saysNothing,
 } from '../model.ts'
+import type { IngestRequest } from '../request-model.ts'
 import type { AgentSettings } from '../settings.ts'
 import { REDACTED, type Redactor } from './redaction.ts'
 import { isVisible } from './visibility.ts'

@@ -4,6 +4,7 @@
  * source text. Under READ COMMITTED each statement has its own snapshot, so a statement after the lock sees everything that was
  * committed before the lock was granted.
  */
+import { asMoment } from '../../platform/db/keyset.ts'
 import type { Query } from '../../platform/db/pool.ts'
 import type {
   EventLookup,
@@ -31,13 +32,32 @@ import {
 /** A row of one of several requests. `n` is the position of the request in the arguments, from 1. */
 type Numbered<T> = T & { readonly n: number }
 
-/** The application of each request, by position. A deleted application is absent. */
+/** The state of the application, and the end of the session. */
+export interface LockedApplication extends SeenApplication {
+  /** The highest stored sequence of the session; -1: no event is stored. True until the transaction ends where the session is locked. */
+  readonly highest: number
+}
+
+/** The application of each request, by position. A deleted application is absent. Must run after `lockSessionsByKey`. */
 export async function readApplications(
   tx: Query,
   keys: readonly SessionKey[],
-): Promise<ReadonlyMap<number, SeenApplication>> {
-  const rows = await tx<Numbered<SeenApplication>[]>`
-    select k.n::int, ${applicationColumns(tx)}
+): Promise<ReadonlyMap<number, LockedApplication>> {
+  const rows = await tx<Numbered<LockedApplication>[]>`
+    select
+      k.n::int, ${applicationColumns(tx)},
+      coalesce(
+        (
+          select e.sequence
+          from agent_session s
+          join agent_event e on e.organization_id = s.organization_id and e.session_id = s.id
+          where s.organization_id = k.organization_id and s.application_id = k.application_id
+            and s.external_session_id = k.external_session_id
+          order by e.sequence desc
+          limit 1
+        ),
+        -1
+      ) as highest
     from ${keyTable(tx, keys)}
     ${applicationOfKey(tx)}`
   return new Map(rows.map((row) => [row.n - 1, row]))
@@ -101,6 +121,43 @@ export async function readRevisions(
     where organization_id = ${organizationId}
       and session_id = ${sessionId}
       and external_event_id = any(${ids as string[]}::text[])`
+}
+
+/** A stored revision with the text of its time, because a `Date` has no microseconds. */
+export interface KnownRevisionRow extends RevisionRow {
+  readonly sequence: number
+  readonly occurredAt: string
+}
+
+/** The present and at most `superseded` superseded revisions of each of the given events, the highest first. */
+export async function readKnownRevisions(
+  tx: Query,
+  organizationId: string,
+  sessionId: string,
+  ids: readonly string[],
+  superseded: number,
+): Promise<readonly KnownRevisionRow[]> {
+  return tx<KnownRevisionRow[]>`
+    select
+      e.external_event_id as "externalEventId", e.sequence, r.revision, r.fingerprint,
+      r.settings_version as "settingsVersion", ${asMoment(tx, 'r.occurred_at')} as "occurredAt"
+    from agent_event e
+    cross join lateral (
+      select e.revision, e.fingerprint, e.settings_version, e.occurred_at
+      union all
+      (
+        select o.revision, o.fingerprint, o.settings_version, o.occurred_at
+        from agent_event_revision o
+        where o.organization_id = e.organization_id and o.session_id = e.session_id
+          and o.external_event_id = e.external_event_id and e.revision > 1
+        order by o.revision desc
+        limit ${superseded}
+      )
+    ) r
+    where e.organization_id = ${organizationId}
+      and e.session_id = ${sessionId}
+      and e.external_event_id = any(${ids as string[]}::text[])
+    order by r.revision desc`
 }
 
 /** @returns the ids that were created. Another transaction created the other sessions in the meantime. */

@@ -4,18 +4,22 @@
  */
 
 import type { Outbox } from '../../actors/mailbox.ts'
+import type { Deps } from '../../container.ts'
 import { sessionMessages } from '../../messages/session.ts'
 import type { Outcome } from '../../platform/concurrency/group-commit.ts'
 import type { Tx } from '../../platform/db/pool.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { IngestResponse } from '../model.ts'
+import { toUtc } from '../../platform/validation/rfc3339.ts'
+import type { AppendedEvent, IngestResponse } from '../request-model.ts'
+import { type Bodies, COMPARED_REVISIONS, numberEvents, placesOf } from './append.rules.ts'
 import * as store from './locked.store.ts'
-import type { EventWrite, SessionWrite } from './model.ts'
+import type { EventWrite, SessionRow, SessionWrite, StoredEventRow } from './model.ts'
 import {
   assertAsJudged,
   type Job,
   lateEvents,
   lookupOf,
+  OlderSettings,
   type Plan,
   type PlanDeps,
   planJob,
@@ -26,20 +30,25 @@ import {
 /** The type of the message that makes a session's actor advance. */
 export const EVENTS_STORED = 'events_stored'
 
+/** The answer to a stored request. An append tells where its events are. */
+export type Stored = IngestResponse & { readonly events?: AppendedEvent[] }
+
+export interface LockedDeps extends PlanDeps, Pick<Deps, 'clock'> {}
+
 /** Decides and stores `jobs`, which are for different sessions. Outcomes in their order. */
 export async function storeJobs(
-  deps: PlanDeps,
+  deps: LockedDeps,
   jobs: readonly Job[],
   tx: Tx,
   outbox: Outbox,
-): Promise<readonly Outcome<IngestResponse>[]> {
+): Promise<readonly Outcome<Stored>[]> {
   const keys = jobs.map((job) => job.key)
   const [sessions, applications, stored] = await Promise.all([
     store.lockSessionsByKey(tx, keys),
     store.readApplications(tx, keys),
     store.readStoredEvents(tx, keys, jobs.map(lookupOf)),
   ])
-  const outcomes: Outcome<IngestResponse>[] = []
+  const outcomes: Outcome<Stored>[] = []
   const plans: Plan[] = []
   for (const [index, job] of jobs.entries()) {
     try {
@@ -50,9 +59,11 @@ export async function storeJobs(
       const application = applications.get(index)
       assertAsJudged(job, application)
       const { creditsExhausted } = application
-      const plan = await planJob(deps, tx, index, { ...job, creditsExhausted }, session, events)
+      const highest = session === null ? -1 : application.highest
+      const numbered = await numberJob(deps, tx, job, session, events, highest)
+      const plan = await planJob(deps, tx, index, { ...numbered, creditsExhausted }, session, events)
       plans.push(plan)
-      outcomes[index] = { kind: 'done', result: responseOf(plan) }
+      outcomes[index] = { kind: 'done', result: storedOf(plan, highest) }
     } catch (error) {
       if (!(error instanceof AppError || error instanceof StaleApplication)) throw error
       outcomes[index] = { kind: 'failed', error }
@@ -61,6 +72,47 @@ export async function storeJobs(
   const delayOf = (plan: Plan) => sessions.get(plan.index)?.turnDelayMs ?? 0
   for (const plan of await writePlans(tx, outbox, plans, delayOf)) outcomes[plan.index] = { kind: 'again' }
   return outcomes
+}
+
+function storedOf(plan: Plan, highest: number): Stored {
+  const response = responseOf(plan, highest)
+  const { timed, events } = plan.job.prepared
+  return timed === null ? response : { ...response, events: placesOf(events) }
+}
+
+const NO_BODIES: ReadonlyMap<number, Bodies> = new Map()
+
+/** Numbers the events of an append behind the locked session's last. Other jobs stay as they are. @throws OlderSettings */
+async function numberJob(
+  { clock }: LockedDeps,
+  tx: Tx,
+  job: Job,
+  session: SessionRow | null,
+  stored: readonly StoredEventRow[],
+  highest: number,
+): Promise<Job> {
+  const { key, prepared, current, bodies = NO_BODIES } = job
+  const { events, timed } = prepared
+  if (timed === null) return job
+  const ids = stored.map((row) => row.externalEventId)
+  const rows =
+    session === null || ids.length === 0
+      ? []
+      : await store.readKnownRevisions(tx, key.organizationId, session.id, ids, COMPARED_REVISIONS)
+  const known = rows.map((row) => ({ ...row, occurredAt: toUtc(row.occurredAt) ?? row.occurredAt }))
+  const now = clock.now().toISOString()
+  const numbered = numberEvents({
+    events,
+    timed,
+    now: toUtc(now) ?? now,
+    highest,
+    settingsVersion: current.version,
+    known: Map.groupBy(known, (row) => row.externalEventId),
+    bodies,
+    redactsFields: current.settings.redactedFields.length > 0,
+  })
+  if (numbered.missing !== null) throw new OlderSettings(numbered.missing)
+  return { ...job, prepared: { ...prepared, events: numbered.events } }
 }
 
 /**

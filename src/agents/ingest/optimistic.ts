@@ -5,17 +5,18 @@
  * Where a remembered session is outdated, the batch reads it and decides again (remembered-sessions.ts). Other requests are stored
  * under locks, in a separate transaction (locked.ts): requests with revised or late events, and requests whose session changed
  * between the read and the write. So a client that sends partial events and finalizes them later takes the locked way each time.
+ * Appends always take it, because the service numbers their events from the locked state.
  */
 import { transactionWithOutbox } from '../../actors/mailbox.ts'
 import type { Deps } from '../../container.ts'
 import type { Outcome } from '../../platform/concurrency/group-commit.ts'
 import { isForeignKeyViolation, isRetryable, isUniqueViolation } from '../../platform/db/sqlstate.ts'
 import { AppError } from '../../platform/errors.ts'
-import type { IngestResponse } from '../model.ts'
 import { readSessions, type Written, writeGuarded } from './guarded.store.ts'
-import { EVENTS_STORED, sessionWrite, storeJobs } from './locked.ts'
+import { EVENTS_STORED, type Stored, sessionWrite, storeJobs } from './locked.ts'
 import {
   assertAsJudged,
+  highestAfter,
   type Job,
   lateEvents,
   lookupOf,
@@ -27,12 +28,12 @@ import {
 } from './plan.ts'
 import type { RememberedSession, RememberedSessions } from './remembered-sessions.ts'
 
-export interface BatchDeps extends PlanDeps, Pick<Deps, 'sql' | 'notifier'> {
+export interface BatchDeps extends PlanDeps, Pick<Deps, 'sql' | 'notifier' | 'clock'> {
   readonly known: RememberedSessions
 }
 
 /** Outcomes by the position of their job in the batch. */
-type Outcomes = Outcome<IngestResponse>[]
+type Outcomes = Outcome<Stored>[]
 
 interface Draft extends Pick<RememberedSession, 'highest'> {
   readonly plan: Plan
@@ -43,14 +44,12 @@ interface Draft extends Pick<RememberedSession, 'highest'> {
 }
 
 /** Stores `jobs`, which must be for different sessions. @returns the outcomes in the order of the jobs */
-export async function storeBatch(
-  deps: BatchDeps,
-  jobs: readonly Job[],
-): Promise<readonly Outcome<IngestResponse>[]> {
+export async function storeBatch(deps: BatchDeps, jobs: readonly Job[]): Promise<readonly Outcome<Stored>[]> {
   const outcomes: Outcomes = []
+  const appends = [...jobs.keys()].filter((index) => isAppend(jobs[index] as Job))
   const remembered = await recall(deps, jobs)
   const recalled = new Set(remembered.map(({ plan }) => plan.index))
-  const others = [...jobs.keys()].filter((index) => !recalled.has(index))
+  const others = [...jobs.keys()].filter((index) => !recalled.has(index) && !isAppend(jobs[index] as Job))
   const drafts = [...remembered, ...(await read(deps, jobs, others, outcomes))]
   const left = await store(deps, drafts, outcomes)
   // Some requests of the batch may be stored by now, so a failure from here on concerns only the requests it happens to.
@@ -59,16 +58,19 @@ export async function storeBatch(
     ...left.filter((draft) => !draft.remembered),
     ...(await storeAgain(deps, jobs, stale, outcomes)),
   ]
-  await storeLocked(deps, jobs.length, unsettled, outcomes)
+  await storeLocked(deps, jobs, [...unsettled.map(({ plan }) => plan.index), ...appends], outcomes)
   return outcomes
 }
+
+/** True where the service numbers the events. */
+const isAppend = ({ prepared }: Job) => prepared.timed !== null
 
 /** Decides requests by remembered sessions where all their events are beyond the stored ones. Refuses no request. */
 async function recall(deps: BatchDeps, jobs: readonly Job[]): Promise<readonly Draft[]> {
   const drafts: Draft[] = []
   for (const [index, job] of jobs.entries()) {
     const known = deps.known.get(job.key)
-    if (known === null || !isBeyond(job, known.highest)) continue
+    if (known === null || isAppend(job) || !isBeyond(job, known.highest)) continue
     const { session, version, highest, creditsExhausted } = known
     try {
       const plan = await planJob(deps, deps.sql, index, { ...job, creditsExhausted }, session, [])
@@ -140,7 +142,8 @@ async function store(
   }
   const lost = new Set(writes.filter((_, n) => !done.has(n)))
   const stored = easy.filter((draft) => !lost.has(draft))
-  for (const { plan } of stored) outcomes[plan.index] = { kind: 'done', result: responseOf(plan) }
+  for (const { plan, highest } of stored)
+    outcomes[plan.index] = { kind: 'done', result: responseOf(plan, highest) }
   return drafts.filter(({ plan }) => outcomes[plan.index] === undefined)
 }
 
@@ -161,26 +164,26 @@ async function storeAgain(
   }
 }
 
-/** Stores the drafts under locks. Does not reject. `batchSize` is the number of jobs of the batch. */
+/** Stores the jobs at `positions` of the batch under locks. Does not reject. */
 async function storeLocked(
   deps: BatchDeps,
-  batchSize: number,
-  drafts: readonly Draft[],
+  batch: readonly Job[],
+  positions: readonly number[],
   outcomes: Outcomes,
 ): Promise<void> {
-  if (drafts.length === 0) return
-  const jobs: readonly Job[] = drafts.map(({ plan }) => plan.job)
+  if (positions.length === 0) return
+  const jobs = positions.map((position) => batch[position] as Job)
   for (const { key } of jobs) deps.known.invalidate(key)
   const settled = await transactionWithOutbox(deps, (tx, outbox) => storeJobs(deps, jobs, tx, outbox)).catch(
-    (error: unknown) => jobs.map(() => failure(batchSize, error)),
+    (error: unknown) => jobs.map(() => failure(batch.length, error)),
   )
-  for (const [n, { plan }] of drafts.entries()) outcomes[plan.index] = settled[n] as Outcome<IngestResponse>
+  for (const [n, position] of positions.entries()) outcomes[position] = settled[n] as Outcome<Stored>
 }
 
 /** True where the application of a new session was deleted between the read and the write. */
 const isOrphaned = (error: unknown) => isForeignKeyViolation(error, 'agent_session_application_id_fkey')
 
-function failure(batchSize: number, error: unknown): Outcome<IngestResponse> {
+function failure(batchSize: number, error: unknown): Outcome<Stored> {
   if (isOrphaned(error) && batchSize === 1) return { kind: 'failed', error: new StaleApplication() }
   return batchSize === 1 ? { kind: 'failed', error } : { kind: 'alone' }
 }
@@ -214,13 +217,12 @@ function guarded({ plan, version }: Draft) {
 }
 
 function remember({ known }: BatchDeps, { plan, highest, version: before }: Draft, version: number): void {
-  const { job, id, values, watermark, erased, decision } = plan
-  const sequences = decision.inserts.map(({ event }) => event.sequence)
+  const { job, id, values, watermark, erased } = plan
   const session = { id, ...values, watermark, erased }
   const { creditsExhausted } = job
   known.remember(
     job.key,
-    { session, version, highest: Math.max(highest, ...sequences), creditsExhausted },
+    { session, version, highest: highestAfter(plan, highest), creditsExhausted },
     before,
   )
 }

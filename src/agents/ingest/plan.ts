@@ -7,8 +7,9 @@ import type { Query } from '../../platform/db/pool.ts'
 import type { NewId } from '../../platform/ids.ts'
 import { sameFingerprint } from '../events/fingerprint.ts'
 import type { SanitizedSession } from '../events/sanitize.ts'
-import type { IngestResponse } from '../model.ts'
+import type { IngestResponse } from '../request-model.ts'
 import { mergeParticipants, nextStatus, processingStatusFor } from '../sessions/session.rules.ts'
+import type { Bodies } from './append.rules.ts'
 import { type Decision, decide, idsToLoad, revisionKey } from './event.rules.ts'
 import * as store from './locked.store.ts'
 import type {
@@ -30,6 +31,8 @@ export interface Job {
   readonly current: SettingsVersion
   /** Fingerprints of the request's events by settings version; empty for a version that does not exist. */
   readonly older: ReadonlyMap<number, Fingerprints>
+  /** For an append: the bodies of its events by settings version, in place of `older`; empty for a version that does not exist. */
+  readonly bodies?: ReadonlyMap<number, Bodies>
   /** Size of the body as sent. */
   readonly bytes: number
 }
@@ -78,8 +81,10 @@ export interface Plan {
 
 /** The look-up of the stored events that concern the request. */
 export function lookupOf(job: Job): EventLookup {
-  const { events } = job.prepared
-  return { ids: idsToLoad(events), sequences: events.map(({ event }) => event.sequence) }
+  const { events, timed } = job.prepared
+  // The sequences of an append are placeholders.
+  const sequences = timed === null ? events.map(({ event }) => event.sequence) : []
+  return { ids: idsToLoad(events), sequences }
 }
 
 /** @param application the present state; undefined where the application was deleted. @throws StaleApplication */
@@ -245,12 +250,20 @@ function isSameSession(session: SessionRow, next: SessionValues): boolean {
   )
 }
 
-export function responseOf({ id, decision, values }: Plan): IngestResponse {
+/** The highest sequence of the session after the plan; -1: it has no event. @param before the highest sequence before */
+export function highestAfter({ decision }: Plan, before: number): number {
+  return decision.inserts.reduce((highest, { event }) => Math.max(highest, event.sequence), before)
+}
+
+/** @param highest the highest sequence of the session before the plan; -1: it had no event */
+export function responseOf(plan: Plan, highest: number): IngestResponse {
+  const { id, decision, values } = plan
   return {
     sessionId: id,
     acceptedEventCount: decision.acceptedEventCount,
     deduplicatedEventCount: decision.deduplicatedEventCount,
     revisedEventCount: decision.revisedEventCount,
     processingStatus: values.processingStatus,
+    nextSequence: Math.min(highestAfter(plan, highest) + 1, Number.MAX_SAFE_INTEGER),
   }
 }

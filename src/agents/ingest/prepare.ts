@@ -4,8 +4,10 @@ import type { Spend } from '../../platform/concurrency/work.ts'
 import { type PreparedEvent, prepareEvent } from '../events/fingerprint.ts'
 import { compileRedaction, type Redactor } from '../events/redaction.ts'
 import { type EventBody, type SanitizedSession, sanitizeEvent, sanitizeSession } from '../events/sanitize.ts'
-import type { Event, IngestRequest } from '../model.ts'
+import type { Event } from '../model.ts'
+import type { IngestRequest } from '../request-model.ts'
 import type { AgentSettings } from '../settings.ts'
+import type { Bodies } from './append.rules.ts'
 import type { EnvironmentSource } from './request.rules.ts'
 
 /** One immutable version of an application's settings. */
@@ -22,6 +24,11 @@ export interface PreparedRequest {
   readonly session: SanitizedSession
   /** In request order. `event.body` has only the members that decide about the event; `body` is the whole text to store. */
   readonly events: readonly PreparedEvent[]
+  /**
+   * For an append, whether each event said when it occurred; null for a request that numbered its events. The events of an append
+   * have placeholders for sequence, revision and absent times, and their fingerprints mean nothing until `numberEvents`.
+   */
+  readonly timed: readonly boolean[] | null
 }
 
 /** Sanitises, serialises and hashes a request that passed `checkRequest`. @throws what `spend` throws */
@@ -30,6 +37,7 @@ export function prepare(
   settings: AgentSettings,
   redactor: Redactor,
   spend: Spend,
+  timed: readonly boolean[] | null = null,
 ): PreparedRequest {
   const within = redactor.within(spend)
   return {
@@ -44,6 +52,7 @@ export function prepare(
     },
     session: sanitizeSession(request, settings, within),
     events: request.events.map((event) => prepareOne(event, settings, within, spend)),
+    timed,
   }
 }
 
@@ -63,6 +72,19 @@ export function fingerprintsOf(
 ): Fingerprints {
   const by = (one: Redactor) =>
     request.events.map((event) => prepareOne(event, settings, one, spend).fingerprint)
+  const within = redactor.within(spend)
+  const former = within.former()
+  return { present: by(within), former: former && by(former) }
+}
+
+/** The bodies of the events under one settings version. An append is compared by them, because it has no fingerprints yet. */
+export function bodiesOf(
+  request: IngestRequest,
+  settings: AgentSettings,
+  redactor: Redactor,
+  spend: Spend,
+): Bodies {
+  const by = (one: Redactor) => request.events.map((event) => prepareOne(event, settings, one, spend).body)
   const within = redactor.within(spend)
   const former = within.former()
   return { present: by(within), former: former && by(former) }

@@ -15,12 +15,12 @@ import {
 import { validate } from '../../platform/validation/json.ts'
 import {
   type Event,
-  IngestRequest,
   MAX_EVENT_BYTES,
   MAX_EVENTS_PER_REQUEST,
   type Participant,
   saysNothing,
 } from '../model.ts'
+import { AppendRequest, IngestRequest } from '../request-model.ts'
 import type { AgentSettings } from '../settings.ts'
 
 /** Most findings that one error reports. */
@@ -34,8 +34,17 @@ const MAX_NAMED_ID = 1024
  * @throws AppError 400 `validation_failed` where it does not fit the schema
  */
 export function parseRequest(body: unknown): IngestRequest {
+  return parse(body, () => validate(IngestRequest, body))
+}
+
+/** As `parseRequest`, for a request whose events the service numbers. */
+export function parseAppendRequest(body: unknown): AppendRequest {
+  return parse(body, () => validate(AppendRequest, body))
+}
+
+function parse<R>(body: unknown, read: () => R): R {
   try {
-    return validate(IngestRequest, body)
+    return read()
   } catch (error) {
     if (error instanceof AppError) throwFindings(body, error.details)
     throw error
@@ -45,9 +54,14 @@ export function parseRequest(body: unknown): IngestRequest {
 /**
  * Checks sizes, times, participants and feedback of a request that passed the schema.
  * @param bodyBytes size of the request as sent. In a body within the size limit of one event, no event has to be measured.
+ * @param sent the events as sent, where `request` has them with further members
  * @throws AppError 400 `too_many_events`, `event_too_large`, `validation_failed`, `invalid_feedback_target`
  */
-export function checkRequest(request: IngestRequest, bodyBytes: number): void {
+export function checkRequest(
+  request: IngestRequest,
+  bodyBytes: number,
+  sent: readonly object[] = request.events,
+): void {
   const { events } = request
   if (events.length > MAX_EVENTS_PER_REQUEST) {
     throw new AppError(
@@ -56,7 +70,7 @@ export function checkRequest(request: IngestRequest, bodyBytes: number): void {
       { extra: { limit: MAX_EVENTS_PER_REQUEST, actual: events.length } },
     )
   }
-  if (bodyBytes > MAX_EVENT_BYTES) checkEventSizes(events)
+  if (bodyBytes > MAX_EVENT_BYTES) checkEventSizes(events, sent)
   throwFindings(request, [
     ...participantFindings(request.participants ?? []),
     ...events.flatMap((event, index) => eventFindings(event, `events[${index}]`)),
@@ -120,9 +134,9 @@ export function environmentRefusal(
 }
 
 /** Measures the JSON of each event in UTF-8 without white space between members. */
-function checkEventSizes(events: readonly Event[]): void {
+function checkEventSizes(events: readonly Event[], sent: readonly object[]): void {
   for (const [index, event] of events.entries()) {
-    const bytes = Buffer.byteLength(JSON.stringify(event))
+    const bytes = Buffer.byteLength(JSON.stringify(sent[index]))
     if (bytes <= MAX_EVENT_BYTES) continue
     throw eventError('event_too_large', event, index, '', `has more than ${MAX_EVENT_BYTES} bytes`, {
       limitBytes: MAX_EVENT_BYTES,

@@ -16,7 +16,10 @@ import { AppError } from '../../platform/errors.ts'
 import { counterOf } from '../../platform/observability/metrics.ts'
 import type { Applications } from '../applications/service.ts'
 import { hasAgentKey, type IngestApplication, selectSettings } from '../applications/store.ts'
-import { type IngestResponse, MAX_EVENTS_PER_REQUEST } from '../model.ts'
+import { MAX_EVENTS_PER_REQUEST } from '../model.ts'
+import type { AppendResponse, IngestResponse } from '../request-model.ts'
+import type { Bodies } from './append.rules.ts'
+import type { Stored } from './locked.ts'
 import { storeBatch } from './optimistic.ts'
 import { type Job, OlderSettings, StaleApplication } from './plan.ts'
 import type { Fingerprints } from './prepare.ts'
@@ -25,13 +28,17 @@ import { createRememberedSessions } from './remembered-sessions.ts'
 import { createIngestWork, type IngestWork } from './work.ts'
 
 type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
-type IngestDeps = Pick<Deps, 'sql' | 'notifier' | 'newId' | 'metrics' | 'requestWork'>
+type IngestDeps = Pick<Deps, 'sql' | 'notifier' | 'newId' | 'metrics' | 'requestWork' | 'clock'>
 
-/** Stores one request. @throws AppError as the specification's agent-ingestion column lists them */
-export type Ingest = (
-  principal: AgentPrincipal,
-  readBody: () => Promise<Uint8Array>,
-) => Promise<IngestResponse>
+type ReadBody = () => Promise<Uint8Array>
+
+/** Both store one request. @throws AppError as the specification's agent-ingestion column lists them */
+export interface Ingest {
+  /** Stores events that the caller has numbered. */
+  ingest(principal: AgentPrincipal, readBody: ReadBody): Promise<IngestResponse>
+  /** Numbers events behind the session's last, and stores them (append.rules.ts). */
+  append(principal: AgentPrincipal, readBody: ReadBody): Promise<AppendResponse>
+}
 
 /** Most concurrent transactions of ingestion in one process. Requests that arrive in the meantime share the next one. */
 const MAX_TRANSACTIONS = 2
@@ -57,26 +64,31 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
   /** Judges by the remembered application. Where that refuses the request, judges again by the stored application. */
   async function judgeUnderKnown(
     principal: AgentPrincipal,
-    readBody: () => Promise<Uint8Array>,
+    readBody: ReadBody,
+    appends: boolean,
   ): Promise<Judged> {
     const { organizationId, applicationId } = principal
     const { application, remembered } = await known.get(organizationId, applicationId)
     try {
-      return await judge(deps, work, principal, application, readBody)
+      return await judge(deps, work, principal, application, readBody, appends)
     } catch (error) {
       if (!remembered) throw error
       known.invalidate(applicationId)
-      return judgeUnderKnown(principal, readBody)
+      return judgeUnderKnown(principal, readBody, appends)
     }
   }
 
-  return async (principal, readBody) => {
+  async function storeRequest(
+    principal: AgentPrincipal,
+    readBody: ReadBody,
+    appends: boolean,
+  ): Promise<Stored> {
     let body: Promise<Uint8Array> | null = null
     const readOnce = () => {
       body ??= readBody()
       return body
     }
-    let judged = await judgeUnderKnown(principal, readOnce)
+    let judged = await judgeUnderKnown(principal, readOnce, appends)
     for (let attempt = 1; ; attempt++) {
       try {
         const response = await store(judged.job)
@@ -89,10 +101,18 @@ export function createIngest(deps: IngestDeps, applications: Pick<Applications, 
           judged = await judgeUnderOlder(deps, work, judged, error.versions)
         } else {
           known.invalidate(principal.applicationId)
-          judged = await judgeUnderKnown(principal, readOnce)
+          judged = await judgeUnderKnown(principal, readOnce, appends)
         }
       }
     }
+  }
+
+  return {
+    ingest: (principal, readBody) => storeRequest(principal, readBody, false),
+    async append(principal, readBody) {
+      const { events = [], ...response } = await storeRequest(principal, readBody, true)
+      return { ...response, events }
+    },
   }
 }
 
@@ -108,7 +128,8 @@ async function judge(
   work: IngestWork,
   principal: AgentPrincipal,
   application: IngestApplication,
-  readBody: () => Promise<Uint8Array>,
+  readBody: ReadBody,
+  appends: boolean,
 ): Promise<Judged> {
   const { organizationId, applicationId } = principal
   if (!application.chatsEnabled) {
@@ -117,7 +138,7 @@ async function judge(
   const body = await readBody()
   const { settings, settingsVersion: version } = application
   const load = jsonLoad(organizationId, body)
-  const input = { bytes: body, applicationId, version, settings }
+  const input = { bytes: body, applicationId, version, settings, appends }
   const { agentKey, outcome } = await deps.requestWork.run(work.judge, input, load)
   await checkAgentKey(deps, principal, application, agentKey)
   if ('refusal' in outcome) throw errorOfData(outcome.refusal)
@@ -129,8 +150,9 @@ async function judge(
 
 /** The fingerprints under a settings version that does not exist. */
 const NO_FINGERPRINTS: Fingerprints = { present: [], former: null }
+const NO_BODIES: Bodies = { present: [], former: null }
 
-/** Adds the fingerprints under other settings versions to a judged request. */
+/** Adds the fingerprints, or the bodies of an append, under other settings versions to a judged request. */
 async function judgeUnderOlder(
   { sql, requestWork }: IngestDeps,
   work: IngestWork,
@@ -139,12 +161,19 @@ async function judgeUnderOlder(
 ): Promise<Judged> {
   const { organizationId, applicationId } = job.key
   const load = jsonLoad(organizationId, body)
-  const older = new Map([...job.older, ...versions.map((version) => [version, NO_FINGERPRINTS] as const)])
-  for (const { version, settings } of await selectSettings(sql, organizationId, applicationId, versions)) {
-    const input = { bytes: body, applicationId, version, settings }
-    older.set(version, await requestWork.run(work.fingerprints, input, load))
+  const appends = job.prepared.timed !== null
+  const older = new Map(job.older)
+  const bodies = new Map(job.bodies)
+  for (const version of versions) {
+    if (appends) bodies.set(version, NO_BODIES)
+    else older.set(version, NO_FINGERPRINTS)
   }
-  return { body, job: { ...job, older } }
+  for (const { version, settings } of await selectSettings(sql, organizationId, applicationId, versions)) {
+    const input = { bytes: body, applicationId, version, settings, appends }
+    if (appends) bodies.set(version, await requestWork.run(work.bodies, input, load))
+    else older.set(version, await requestWork.run(work.fingerprints, input, load))
+  }
+  return { body, job: { ...job, older, bodies } }
 }
 
 function unavailable(message: string): AppError {
@@ -152,9 +181,9 @@ function unavailable(message: string): AppError {
 }
 
 /** Stores one request, in a transaction that it may share with others. */
-function createStore(deps: IngestDeps): (job: Job) => Promise<IngestResponse> {
+function createStore(deps: IngestDeps): (job: Job) => Promise<Stored> {
   const batchDeps = { ...deps, known: createRememberedSessions() }
-  return createGroupCommit<Job, IngestResponse>({
+  return createGroupCommit<Job, Stored>({
     keyOf: ({ key }) => `${key.applicationId} ${key.externalSessionId}`,
     weightOf: ({ prepared }) => prepared.events.length,
     sizeOf: ({ bytes }) => bytes,

@@ -5,7 +5,10 @@
 import { parseBounded } from '../../http/parse-body.ts'
 import { dataOfError, type ErrorData, type Spend, type Work } from '../../platform/concurrency/work.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { IngestRequest } from '../request-model.ts'
+import { type Bodies, withIds } from './append.rules.ts'
 import {
+  bodiesOf,
   createRedactors,
   type Fingerprints,
   fingerprintsOf,
@@ -13,12 +16,14 @@ import {
   prepare,
   type SettingsVersion,
 } from './prepare.ts'
-import { checkRequest, parseRequest } from './request.rules.ts'
+import { checkRequest, parseAppendRequest, parseRequest } from './request.rules.ts'
 
 export interface IngestInput extends SettingsVersion {
   /** The body as sent. */
   readonly bytes: Uint8Array
   readonly applicationId: string
+  /** True where the service numbers the events of the request. */
+  readonly appends: boolean
 }
 
 export interface JudgedRequest {
@@ -32,6 +37,8 @@ export interface IngestWork {
   readonly judge: Work<IngestInput, JudgedRequest>
   /** The fingerprints of an accepted request's events under another settings version. */
   readonly fingerprints: Work<IngestInput, Fingerprints>
+  /** The bodies of an accepted append's events under another settings version. */
+  readonly bodies: Work<IngestInput, Bodies>
 }
 
 export function createIngestWork(): IngestWork {
@@ -39,10 +46,10 @@ export function createIngestWork(): IngestWork {
 
   function outcomeOf(input: IngestInput, value: unknown, spend: Spend): JudgedRequest['outcome'] {
     try {
-      const request = parseRequest(value)
-      checkRequest(request, input.bytes.byteLength)
+      const { request, sent, timed } = read(input, value)
+      checkRequest(request, input.bytes.byteLength, sent)
       const redactor = redactors.get(input.applicationId, input)
-      return { prepared: prepare(request, input.settings, redactor, spend) }
+      return { prepared: prepare(request, input.settings, redactor, spend, timed) }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       return { refusal: dataOfError(error) }
@@ -64,7 +71,31 @@ export function createIngestWork(): IngestWork {
         return fingerprintsOf(request, input.settings, redactors.get(input.applicationId, input), spend)
       },
     },
+    bodies: {
+      name: 'ingest-bodies',
+      run(input, spend) {
+        const { request } = read(input, parseBounded(input.bytes))
+        return bodiesOf(request, input.settings, redactors.get(input.applicationId, input), spend)
+      },
+    },
   }
+}
+
+interface ReadRequest {
+  readonly request: IngestRequest
+  /** The events as sent. */
+  readonly sent: readonly object[]
+  readonly timed: readonly boolean[] | null
+}
+
+function read({ appends }: IngestInput, value: unknown): ReadRequest {
+  if (!appends) {
+    const request = parseRequest(value)
+    return { request, sent: request.events, timed: null }
+  }
+  const sent = parseAppendRequest(value)
+  const timed = sent.events.map(({ occurredAt }) => occurredAt !== undefined)
+  return { request: withIds(sent), sent: sent.events, timed }
 }
 
 function agentKeyOf(value: unknown): string | null {

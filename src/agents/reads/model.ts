@@ -20,12 +20,12 @@ import {
   Event,
   Feedback,
   Participant,
-  ProcessingStatusWord,
   RATINGS,
   SESSION_STATUSES,
   SIGNAL_KINDS,
   SIGNAL_SOURCES,
 } from '../model.ts'
+import { ProcessingStatusWord } from '../request-model.ts'
 
 const SignalKindWord = named(
   'SignalKind',

@@ -7,6 +7,11 @@ export type Schemas = components['schemas']
 /** The path of `PUBLIC_BASE_URL`, without a trailing slash. */
 export const PREFIX = document.documentElement.dataset.prefix ?? ''
 
+export interface ProblemDetail {
+  readonly path: string
+  readonly message: string
+}
+
 /** Why a request failed, in words for a person. */
 export class Problem extends Error {
   override readonly name = 'Problem'
@@ -14,6 +19,8 @@ export class Problem extends Error {
     readonly status: number,
     readonly code: string,
     message: string,
+    /** What is wrong with single members of the request. */
+    readonly details: readonly ProblemDetail[] = [],
   ) {
     super(message)
   }
@@ -51,19 +58,19 @@ export async function contentOf<T>(asked: Promise<Answer<T>>): Promise<T> {
   })
   if (response.ok) return data as T
   if (response.status === 401) signIn()
-  const { code = 'unknown', message = `The service answered ${response.status}.` } = detailOf(error)
-  throw new Problem(response.status, code, message)
+  const { code, message, details } = refusalOf(error)
+  throw new Problem(
+    response.status,
+    code ?? 'unknown',
+    message ?? `The service answered ${response.status}.`,
+    details,
+  )
 }
 
-function detailOf(error: unknown): { readonly code?: string; readonly message?: string } {
-  if (typeof error !== 'object' || error === null || !('error' in error)) return {}
-  const detail = error.error
-  if (typeof detail === 'string') return { message: detail }
-  if (typeof detail !== 'object' || detail === null) return {}
-  return {
-    ...('code' in detail && typeof detail.code === 'string' ? { code: detail.code } : {}),
-    ...('message' in detail && typeof detail.message === 'string' ? { message: detail.message } : {}),
-  }
+/** The members of an error of the API. A proxy in between may answer with something else. */
+function refusalOf(error: unknown): Partial<Pick<Schemas['Error'], 'code' | 'message' | 'details'>> {
+  const isRefusal = typeof error === 'object' && error !== null && 'code' in error && 'message' in error
+  return isRefusal ? (error as Schemas['Error']) : {}
 }
 
 /** Leaves for the sign-in page, which leads back here. */

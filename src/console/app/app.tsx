@@ -29,6 +29,9 @@ const FeedbackImport = lazy(() =>
   import('./pages/feedback-import.tsx').then(({ FeedbackImport }) => FeedbackImport),
 )
 
+/** Only administrators open the settings. */
+const Settings = lazy(() => import('./pages/settings.tsx').then(({ Settings }) => Settings))
+
 const BASE = `${PREFIX}/console`
 
 export function App() {
@@ -59,6 +62,9 @@ export function App() {
             <Route path={`${BASE}/themes/:id`} component={Theme} />
             <Route path={`${BASE}/search`} component={Search} />
             <Route path={`${BASE}/health`} component={Health} />
+            <Route path={`${BASE}/settings`} component={Settings} />
+            <Route path={`${BASE}/settings/:section`} component={Settings} />
+            <Route path={`${BASE}/settings/:section/:id`} component={Settings} />
             <Route default component={NotFound} />
           </Router>
         </Frame>

@@ -8,19 +8,28 @@ import { useSession } from '../context.ts'
 import { onKeys } from '../keys.ts'
 import { chooseOrganization, signOut } from '../session.ts'
 
-const PAGES = [
-  ['', 'Overview'],
-  ['/themes', 'Themes'],
-  ['/findings', 'Findings'],
-  ['/conversations', 'Conversations'],
-  ['/calls', 'Calls'],
-  ['/feedback', 'Feedback'],
-  ['/people', 'People'],
-  ['/health', 'Health'],
-] as const
+interface Page {
+  readonly path: string
+  readonly title: string
+  /** Who sees the link; absent: everybody. */
+  readonly role?: 'administrator'
+}
+
+const PAGES: readonly Page[] = [
+  { path: '', title: 'Overview' },
+  { path: '/themes', title: 'Themes' },
+  { path: '/findings', title: 'Findings' },
+  { path: '/conversations', title: 'Conversations' },
+  { path: '/calls', title: 'Calls' },
+  { path: '/feedback', title: 'Feedback' },
+  { path: '/people', title: 'People' },
+  { path: '/health', title: 'Health' },
+  { path: '/settings', title: 'Settings', role: 'administrator' },
+]
 
 export function Frame({ children }: { readonly children: ComponentChildren }) {
   const { path, route } = useLocation()
+  const { membership } = useSession()
   const field = useRef<HTMLInputElement>(null)
   const help = useRef<HTMLDialogElement>(null)
   useEffect(() => onKeys({ '/': () => field.current?.focus(), '?': () => help.current?.showModal() }), [])
@@ -57,14 +66,14 @@ export function Frame({ children }: { readonly children: ComponentChildren }) {
           </form>
         </search>
         <nav aria-label="Pages">
-          {PAGES.map(([page, title]) => (
+          {PAGES.filter(({ role }) => role === undefined || role === membership?.role).map((page) => (
             <a
               class="page-link"
-              key={page}
-              href={pageOf(page)}
-              aria-current={isCurrent(page) ? 'page' : undefined}
+              key={page.path}
+              href={pageOf(page.path)}
+              aria-current={isCurrent(page.path) ? 'page' : undefined}
             >
-              {title}
+              {page.title}
             </a>
           ))}
         </nav>

@@ -1,0 +1,82 @@
+/** The console in a real browser, with somebody signed in. */
+import { expect } from 'bun:test'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { startChromium } from './chromium.ts'
+import type { TestServer } from './server.ts'
+
+export interface ConsolePage {
+  readonly page: Page
+  /** What the browser complains of. Expected complaints are removed by the test. */
+  readonly complaints: string[]
+  /** Methods and paths of requests that change something, in order. */
+  readonly writes: string[]
+  /** Opens a page of the console. */
+  open(path: string): Promise<unknown>
+  /** Rules of WCAG 2.1, levels A and AA, in both colours, at 390 pixels, to which the page fits. */
+  expectAccessible(): Promise<void>
+  /** Everything that the page shows and that the browser keeps for it. */
+  kept(): Promise<string>
+  stop(): Promise<void>
+}
+
+/** Colours have changed: a frame was drawn, and no transition runs. */
+const SETTLED = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+  .then(() => Promise.allSettled(document.getAnimations().map((one) => one.finished)))`
+
+const AXE = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })`
+
+const KEPT = `(async () => JSON.stringify({
+  local: { ...localStorage },
+  session: { ...sessionStorage },
+  databases: await indexedDB.databases(),
+  caches: await caches.keys(),
+  cookies: document.cookie,
+  history: history.state,
+  address: location.href,
+  fields: [...document.querySelectorAll('input, textarea')].map((field) => field.value),
+  page: document.documentElement.outerHTML,
+}))()`
+
+export async function openConsole(server: TestServer, userId: string): Promise<ConsolePage> {
+  const chromium = await startChromium()
+  const page = await chromium.context.newPage()
+  page.setDefaultTimeout(20_000)
+  const complaints: string[] = []
+  const writes: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('request', (request) => {
+    if (request.method() !== 'GET') writes.push(`${request.method()} ${new URL(request.url()).pathname}`)
+  })
+  const token = await server.features.identity.createLink(userId)
+  await page.goto(`${server.baseUrl}/sign-in/link?token=${token}&to=${encodeURIComponent('/console')}`)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  writes.length = 0
+  return {
+    page,
+    complaints,
+    writes,
+    open: (path) => page.goto(`${server.baseUrl}/console${path}`),
+    expectAccessible: () => expectAccessible(page),
+    kept: () => page.evaluate<string>(KEPT),
+    stop: () => chromium.stop(),
+  }
+}
+
+async function expectAccessible(page: Page): Promise<void> {
+  const before = page.viewportSize()
+  await page.setViewportSize({ width: 390, height: 800 })
+  await page.evaluate(axe.source)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.evaluate(SETTLED)
+    const { violations } = await page.evaluate<axe.AxeResults>(AXE)
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
+  }
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+  if (before !== null) await page.setViewportSize(before)
+}
