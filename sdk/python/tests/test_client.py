@@ -10,6 +10,7 @@ import sys
 import threading
 import unittest
 from typing import Any
+from unittest import mock
 
 from earshot import AsyncEarshot, Earshot
 
@@ -67,6 +68,19 @@ class Sending(unittest.TestCase):
             self.assertEqual(len(service.events()), len({event["externalEventId"] for event in service.events()}))
             self.assertEqual(service.requests[0]["body"]["participants"], [{"externalId": "p1", "displayName": "Ada"}])
 
+    def test_feedback_on_a_message_without_an_id(self) -> None:
+        errors: list[Exception] = []
+        with FakeService() as service, Earshot(**service.options(on_error=errors.append)) as earshot:
+            session = earshot.session("s1")
+            history = [user("a"), assistant("Yes."), user("b"), assistant("Yes.")]
+            session.sync(history)
+            session.feedback(history[3], "positive")
+            session.feedback(assistant("never said"), "positive")
+            earshot.flush(10)
+            events = service.events()
+            self.assertEqual(events[-1]["feedback"]["targetEventExternalId"], events[3]["externalEventId"])
+            self.assertEqual(len(errors), 1)
+
     def test_the_end_alone_repeats_the_last_event_or_sends_a_marker(self) -> None:
         with FakeService() as service, Earshot(**service.options()) as earshot:
             session = earshot.session("s1")
@@ -118,7 +132,8 @@ class Failing(unittest.TestCase):
         def reply(request: dict[str, Any]) -> Reply:
             return replies.pop(0) if replies else stored(request)
 
-        with FakeService(reply) as service, Earshot(**service.options()) as earshot:
+        short = mock.patch("earshot._retry.FIRST_PAUSE", 0.02)
+        with short, FakeService(reply) as service, Earshot(**service.options()) as earshot:
             earshot.session("s1").sync([user("Hello")])
             eventually(lambda: len(service.requests) >= 1)
             earshot.session("s1").sync([user("Hello"), assistant("Hi")])
@@ -241,7 +256,7 @@ earshot = Earshot(url=sys.argv[1], agent_key="demo", secret="s", spool=sys.argv[
 
 class Processes(unittest.TestCase):
     def run_app(self, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", APP + code, *arguments]
+        command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", APP + code, *arguments]
         return subprocess.run(command, env=environment(), timeout=30, capture_output=True, text=True)
 
     def test_the_end_of_the_process_sends_what_is_queued(self) -> None:

@@ -39,15 +39,24 @@ class Session:
     def sync(self, messages: Iterable[Any]) -> None:
         """Takes the whole history, and sends what is new or changed. Returns at once.
 
-        A message is `{"role": "user" | "assistant" | "system" | "tool", "content": …, "id"?: …, "occurred_at"?: …}`, or a
+        A message is `{"role": "user" | "assistant", "content": …, "id"?: …, "occurred_at"?: …}`, or a
         message of OpenAI, Anthropic, LangChain or the Vercel AI SDK. Without ids, pass the history from its beginning: the ids
         are derived from the texts and how often they have occurred. A changed text under the same id corrects the message.
         """
         self._put("sync", messages)
 
-    def feedback(self, message_id: str, rating: Rating | None = None, comment: str | None = None, labels: Any = None) -> None:
-        """What the person thought of an answer. `message_id`: the id that the message has in `sync`. Returns at once."""
-        self._put("feedback", (message_id, rating, comment, labels))
+    def feedback(
+        self,
+        message: Any,
+        rating: Rating | None = None,
+        comment: str | None = None,
+        labels: Iterable[str] | None = None,
+    ) -> None:
+        """What the person thought of an answer. Returns at once.
+
+        `message`: the id that the answer has in `sync`, or the message itself, which means the newest with its text.
+        """
+        self._put("feedback", (message, rating, comment, labels))
 
     def end(self, status: EndStatus = "ended") -> None:
         """Marks the conversation as over. Returns at once."""
@@ -114,6 +123,7 @@ class _Client:
         self._inbox: queue.SimpleQueue[Call | None] = queue.SimpleQueue()
         self._starting = threading.Lock()
         self._started = False
+        self._thread: threading.Thread | None = None
         self._lost = 0
         self._outbox = Outbox(*self._limits, self._report)
         head = {"agentKey": self._agent_key, "source": {"sdk": "earshot-python", "version": VERSION}}
@@ -174,7 +184,9 @@ class _Client:
                 return
             self._started = True
             try:
-                threading.Thread(target=self._run, name="earshot-prepare", daemon=True).start()
+                thread = threading.Thread(target=self._run, name="earshot-prepare", daemon=True)
+                thread.start()
+                self._thread = thread
             except RuntimeError:
                 return  # The interpreter is ending: `flush` does the work in its own thread.
             _flush_at_the_end_of_child()
@@ -223,7 +235,7 @@ class _Client:
             return True
         prepared = threading.Event()
         self._inbox.put(Call("flush", "", None, None, None, prepared, 0.0))
-        if not any(thread.name == "earshot-prepare" for thread in threading.enumerate()):
+        if self._thread is None or not self._thread.is_alive():
             self._flush_inline(deadline)
         prepared.wait(max(0.0, deadline - time.monotonic()))
         return prepared.is_set() and self._outbox.wait_until_empty(deadline)

@@ -9,16 +9,12 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import Any, Callable
 
+#: Instructions and tools are no part of the conversation.
 TYPES = {
     "user": "user_message",
     "human": "user_message",
     "assistant": "assistant_message",
     "ai": "assistant_message",
-    "model": "assistant_message",
-    "system": "system_message",
-    "developer": "system_message",
-    "tool": "tool_message",
-    "function": "tool_message",
 }
 
 #: The parts that hold what was said. Reasoning, tool calls, images and files are no text.
@@ -28,7 +24,7 @@ TEXT_PARTS = ("text", "input_text", "output_text")
 def event_of(message: Any) -> dict[str, Any] | None:
     """The event of one message: `type`, `content`, and `externalEventId` and `occurredAt` if the message has them.
 
-    None: the message has no text or no known role, such as a message that only calls tools.
+    None: an instruction, a tool, or a message without text, such as one that only calls tools.
     """
     role = _member(message, "role") or _member(message, "type")
     kind = TYPES.get(role.lower()) if isinstance(role, str) else None
@@ -49,14 +45,14 @@ def event_of(message: Any) -> dict[str, Any] | None:
 
 
 def text_of(content: Any) -> str:
-    """The text of a message's content: the content itself, or its text parts one after the other."""
+    """The text of a message's content: the content itself, or its text parts, joined by empty lines."""
     if isinstance(content, str):
         return content
     if isinstance(content, dict):
         content = [content]
     if not isinstance(content, (list, tuple)):
         return ""
-    return "".join(_part(part) for part in content)
+    return "\n\n".join(text for text in map(_part, content) if text != "")
 
 
 def _part(part: Any) -> str:

@@ -50,7 +50,7 @@ class Preparer:
         if call.kind == "end":
             last = known.last or _end_marker()
             return [Item(call.session, head, [last], status=call.value)]
-        events = self._feedback(call) if call.kind == "feedback" else self._new(call, known, report)
+        events = self._feedback(call, known) if call.kind == "feedback" else self._new(call, known, report)
         items: list[Item] = []
         for event in events:
             if author is not None and event["type"] in ("user_message", "feedback"):
@@ -88,7 +88,7 @@ class Preparer:
         events = self._events(call.value, report)
         found: list[dict[str, Any]] = []
         for event, id in zip(events, derived_ids(events)):
-            text = hashlib.blake2b(f"{event['type']} {event['content']}".encode(), digest_size=8).digest()
+            text = _hash(event)
             if known.texts.get(id) != text:
                 known.texts[id] = text
                 found.append({"externalEventId": id, **event})
@@ -111,9 +111,9 @@ class Preparer:
         storable = _messages.storable(text)
         return storable if self._redact is None else _messages.storable(self._redact(storable))
 
-    def _feedback(self, call: Call) -> list[dict[str, Any]]:
-        target, rating, comment, labels = call.value
-        feedback: dict[str, Any] = {"targetEventExternalId": str(target)}
+    def _feedback(self, call: Call, known: Known) -> list[dict[str, Any]]:
+        message, rating, comment, labels = call.value
+        feedback: dict[str, Any] = {"targetEventExternalId": self._target(message, known)}
         if rating is not None:
             feedback["rating"] = rating
         if labels:
@@ -122,6 +122,27 @@ class Preparer:
             feedback["comment"] = self._text(comment)
         event: dict[str, Any] = {"type": "feedback", "feedback": feedback}
         return [{"externalEventId": derived_ids([event])[0], **event}]
+
+
+    def _target(self, message: Any, known: Known) -> str:
+        """@raises ValueError where the message is unknown"""
+        if isinstance(message, (str, int)):
+            return str(message)
+        event = _messages.event_of(message) or {}
+        own = event.get("externalEventId")
+        if own is not None:
+            return str(own)
+        if event:
+            event["content"] = self._text(event["content"])
+            text = _hash(event)
+            for id, said in reversed(known.texts.items()):
+                if said == text:
+                    return id
+        raise ValueError("feedback needs the id of a message, or a message that was passed to sync")
+
+
+def _hash(event: dict[str, Any]) -> bytes:
+    return hashlib.blake2b(f"{event['type']} {event['content']}".encode(), digest_size=8).digest()
 
 
 def _end_marker() -> bytes:

@@ -8,14 +8,14 @@ from email.utils import parsedate_to_datetime
 
 #: The first pause and the longest one, in seconds.
 FIRST_PAUSE = 0.5
-LONGEST_PAUSE = 30.0
+LONGEST_PAUSE = 60.0
 #: A longer `Retry-After` counts as this many seconds.
-LONGEST_RETRY_AFTER = 3600.0
+LONGEST_RETRY_AFTER = 600.0
 
 
 def is_transient(status: int) -> bool:
     """Whether a request with this HTTP status is sent again."""
-    return status in (408, 429) or status >= 500
+    return status in (408, 425, 429) or status >= 500
 
 
 def retry_after(value: str | None, now: float) -> float | None:

@@ -67,12 +67,12 @@ class Spool:
 
     def restart(self, batches: list[Spooled]) -> list[int]:
         """Writes the batches that were taken over, and deletes the files of others. Returns their numbers."""
-        fresh = f"{self._path}.new-{os.getpid()}"
+        own = self._path if self._number == 0 else f"{self._path}.{self._number}"
+        fresh = f"{own}.new"
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             for index, batch in enumerate(batches):
                 file.write(_line(index + 1, batch))
         # Writing in place would lose batches if the process died meanwhile.
-        own = self._path if self._number == 0 else f"{self._path}.{self._number}"
         taken = _lock(fresh, create=False)
         os.replace(fresh, own)
         os.close(self._file)
