@@ -3,6 +3,7 @@ import { benchActors } from './actors.ts'
 import { benchCounts } from './counts.ts'
 import { benchHttp } from './http.ts'
 import { benchIngest } from './ingest.ts'
+import { benchOtlp } from './otlp.ts'
 import { benchReads } from './reads.ts'
 import { benchRecordingsList } from './recordings-list.ts'
 import { benchScale } from './scale.ts'
@@ -22,6 +23,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   reads: benchReads,
   counts: benchCounts,
   ingest: benchIngest,
+  otlp: benchOtlp,
   async recordings() {
     await benchTranscripts()
     await benchRecordingsList()

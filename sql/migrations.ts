@@ -55,6 +55,7 @@ import foundKind from './migrations/0065_found_kind.sql' with { type: 'text' }
 import placeOfFeedback from './migrations/0066_place_of_feedback.sql' with { type: 'text' }
 import demoOrganization from './migrations/0069_demo_organization.sql' with { type: 'text' }
 import feedbackImports from './migrations/0071_feedback_imports.sql' with { type: 'text' }
+import otlp from './migrations/0073_otlp.sql' with { type: 'text' }
 import analysisTokens from './migrations/0076_analysis_tokens.sql' with { type: 'text' }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -111,5 +112,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 66, name: 'place_of_feedback', source: placeOfFeedback },
   { number: 69, name: 'demo_organization', source: demoOrganization },
   { number: 71, name: 'feedback_imports', source: feedbackImports },
+  { number: 73, name: 'otlp', source: otlp },
   { number: 76, name: 'analysis_tokens', source: analysisTokens },
 ]

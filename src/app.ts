@@ -15,6 +15,7 @@ import { mountWebsite, type WebsiteOptions } from './http/website-mount.ts'
 import { toolEndpoint } from './mcp/http/endpoint.ts'
 import { protectedResourceMetadata } from './mcp/http/metadata.ts'
 import { recorderHooks } from './meetings/hooks.ts'
+import { traceEndpoint } from './otlp/endpoint.ts'
 import { healthRoutes } from './platform/observability/health.ts'
 import { oauthPages } from './sign-in/oauth/web.ts'
 import { signInPages } from './sign-in/web.ts'
@@ -42,6 +43,7 @@ export function createApp(
     .use(recorderHooks({ ...deps, bodies }))
     .use(protectedResourceMetadata(config))
     .use(toolEndpoint({ ...deps, ...features, bodies }))
+    .use(traceEndpoint({ ...deps, ...features, bodies }))
     .use(signInPages({ ...deps, ...features, bodies }))
     .use(unsubscribePages({ config, weeklyMails: features.weeklyMails }))
     .use(oauthPages({ ...deps, ...features, bodies }))

@@ -16,6 +16,7 @@ import { MCP_ERRORS } from './mcp/errors.ts'
 import { MEDIA_ERRORS } from './media/errors.ts'
 import { MEETING_ERRORS } from './meetings/errors.ts'
 import { METADATA_ERRORS } from './metadata/errors.ts'
+import { OTLP_ERRORS } from './otlp/errors.ts'
 import { PEOPLE_ERRORS } from './people/errors.ts'
 import {
   type DeclaredErrors,
@@ -48,6 +49,7 @@ const DECLARED: DeclaredErrors = {
   media: MEDIA_ERRORS,
   meetings: MEETING_ERRORS,
   metadata: METADATA_ERRORS,
+  otlp: OTLP_ERRORS,
   people: PEOPLE_ERRORS,
   projects: PROJECT_ERRORS,
   recordings: RECORDING_ERRORS,

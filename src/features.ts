@@ -74,6 +74,9 @@ import { valueErasure } from './metadata/erasure.ts'
 import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
 import { organizationOperations } from './organizations/routes.ts'
+import { traceActor } from './otlp/actor.ts'
+import { traceMaintenance } from './otlp/maintenance.ts'
+import { createTraces, type Traces } from './otlp/service.ts'
 import { createDirectory } from './people/directory.ts'
 import { erasureActor } from './people/erasure-actor.ts'
 import { personMergeActor } from './people/merge.ts'
@@ -134,6 +137,8 @@ export interface Features {
   /** Reads of users for the audit log. Close it after the HTTP server. */
   readonly readLog: ReadLog
   readonly operations: readonly Operation[]
+  /** Receives OpenTelemetry spans. */
+  readonly traces: Traces
   /** What coding agents may call. */
   readonly tools: Tools
   readonly content: Content
@@ -146,6 +151,7 @@ export interface Features {
 export function createFeatures(deps: Deps): Features {
   const identity = createIdentity(deps)
   const applications = createApplications({ ...deps, identity })
+  const ingest = createIngest(deps, applications)
   const metadata = createMetadata(deps)
   const folders = createFolders(deps)
   const content = createContent(deps)
@@ -186,9 +192,10 @@ export function createFeatures(deps: Deps): Features {
     playback,
     eventStream,
     readLog: createReadLog(deps),
+    traces: createTraces(deps, applications),
     tools: createTools({ ...deps, projects, codingSessions, sessionUploads, insight, search, timeline }),
     operations: [
-      ...ingestOperations(createIngest(deps, applications)),
+      ...ingestOperations(ingest),
       ...conversationOperations(conversations),
       ...verdictOperations(verdicts),
       ...applicationOperations(applications),
@@ -236,6 +243,7 @@ export function createFeatures(deps: Deps): Features {
       meetingActor(deps),
       formActor(deps),
       codingSessionActor({ ...deps, ...reading }),
+      traceActor({ append: ingest.append, applications }),
       feedbackImportActor({ ...deps, people: createPeople(deps) }),
       ...webhookActors(deps),
       signInActor({ ...deps, identity }),
@@ -267,6 +275,7 @@ export function createFeatures(deps: Deps): Features {
       ...meetingMaintenance(deps),
       ...uploadMaintenance(deps),
       ...feedbackImportMaintenance(deps),
+      ...traceMaintenance(deps),
       ...webhookMaintenance(deps),
       ...themeMaintenance(deps),
       ...eventStreamMaintenance(deps),

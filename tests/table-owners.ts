@@ -41,6 +41,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   media: ['media_garbage'],
   meetings: ['meeting_join'],
   metadata: ['metadata_field', 'metadata_record', 'metadata_source', 'metadata_value'],
+  otlp: ['otlp_piece', 'otlp_trace'],
   people: ['company', 'person', 'person_alias', 'person_erasure'],
   platform: ['data_change', 'schema_migration'],
   mcp: ['mcp_question', 'mcp_session'],

@@ -8,6 +8,7 @@ import { patternsWork, previewWork } from '../src/agents/events/redaction.ts'
 import { createIngestWork } from '../src/agents/ingest/work.ts'
 import { createReadWork } from '../src/coding-sessions/read.ts'
 import { parseBodyWork } from '../src/http/parse-body.ts'
+import { createTraceWork } from '../src/otlp/work.ts'
 import { serveWork } from '../src/platform/concurrency/work-thread.ts'
 import { readOutputWork } from '../src/transcribe/read-output.ts'
 
@@ -25,5 +26,6 @@ serveWork(parentPort, [
   patternsWork,
   previewWork,
   readOutputWork,
+  createTraceWork(),
   ...Object.values(createReadWork()),
 ])

@@ -14,6 +14,7 @@ import { recordingMessages } from './recording.ts'
 import { sessionMessages } from './session.ts'
 import { signInMessages } from './sign-in.ts'
 import { themesMessages } from './themes.ts'
+import { traceMessages } from './trace.ts'
 import { transcriptionMessages } from './transcription.ts'
 import {
   webhookDeliveryMessages,
@@ -46,4 +47,5 @@ export const ACTOR_KINDS = kindsOf([
   weeklyMailMessages,
   codingSessionMessages,
   feedbackImportMessages,
+  traceMessages,
 ])

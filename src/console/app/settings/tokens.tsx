@@ -1,10 +1,12 @@
 /** Access tokens with which a program acts as a member. */
 import { useState } from 'preact/hooks'
 import { api, contentOf, type Schemas } from '../api.ts'
-import { useLoaded, usePages } from '../load.ts'
+import { usePages } from '../load.ts'
+import { Confirmed, FormDialog, Opens, SecretDialog } from '../parts/dialogs.tsx'
 import { ErrorNote } from '../parts/notes.tsx'
 import { Tag, Time, Title } from '../parts/small.tsx'
-import { Confirmed, Field, FormDialog, LastUsed, Opens, Row, Rows, SecretDialog, slice } from './parts.tsx'
+import { nameOf, useAllMembers } from './all-members.ts'
+import { Field, LastUsed, Row, Rows, slice } from './parts.tsx'
 
 type Member = Schemas['Member']
 
@@ -22,13 +24,11 @@ export function Tokens() {
   const [round, setRound] = useState(0)
   const [created, setCreated] = useState<string | null>(null)
   const reload = () => setRound((before) => before + 1)
-  const members = useLoaded('members for tokens', (signal) =>
-    contentOf(api.GET('/v3/rest/members', { params: { query: { limit: 100 } }, signal })),
-  )
+  const members = useAllMembers('tokens')
   const pages = usePages(`user tokens ${round}`, (cursor, signal) =>
     contentOf(api.GET(TOKENS, { params: { query: slice(cursor) }, signal })),
   )
-  const known = members.data?.data ?? []
+  const known = members.data ?? []
   return (
     <>
       <Title text="User tokens">
@@ -88,9 +88,9 @@ function NewToken(props: {
       <p>Whoever has the token acts as this member. The audit log shows it.</p>
       <Field label="Member">
         <select name="userId" required>
-          {props.members.map(({ id, name, email }) => (
-            <option key={id} value={id}>
-              {name === email ? email : `${name}, ${email}`}
+          {props.members.map((member) => (
+            <option key={member.id} value={member.id}>
+              {nameOf(member)}
             </option>
           ))}
         </select>

@@ -3,9 +3,10 @@ import { useEffect, useState } from 'preact/hooks'
 import { useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { useLoaded, usePages } from '../load.ts'
+import { Failure, useAct } from '../parts/act.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Select, Tag, Time } from '../parts/small.tsx'
-import { Failure, Row, Rows, slice, useAct } from './parts.tsx'
+import { Row, Rows, slice } from './parts.tsx'
 
 const DELIVERIES = '/v3/rest/webhooks/{webhookId}/deliveries'
 const DELIVERY = '/v3/rest/webhooks/{webhookId}/deliveries/{deliveryId}'
@@ -106,7 +107,7 @@ function Delivery(props: {
           <button
             type="button"
             disabled={isBusy}
-            aria-label={`Send ${type} again`}
+            aria-label={`Send again: ${type}`}
             onClick={() =>
               void act(() => contentOf(api.POST(`${DELIVERY}/redeliver`, { params }))).then(
                 (isDone) => isDone && props.onSent(),

@@ -1,5 +1,5 @@
 /** Stable error codes of the API as sentences that say what to do. Pure. */
-import type { Problem } from '../api.ts'
+import type { Problem } from './api.ts'
 
 const SENTENCES: Readonly<Record<string, string>> = {
   unreachable: 'The service cannot be reached. Nothing was changed; try again.',

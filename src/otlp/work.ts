@@ -1,0 +1,134 @@
+/**
+ * The part of receiving traces that needs CPU time and no database: decoding, reading and redacting. It runs on the HTTP thread or on
+ * another thread (platform/concurrency).
+ */
+
+import { REDACTED, type Redactor } from '../agents/events/redaction.ts'
+import { createRedactors, type SettingsVersion } from '../agents/ingest/prepare.ts'
+import { jsonUnits } from '../http/json-cost.ts'
+import type { Load, Spend, Work } from '../platform/concurrency/work.ts'
+import { decodeRequest, type Encoding } from './decode.ts'
+import type { KeptSpan, SpanFeedback, TraceRequest } from './model.ts'
+import { attributesOf, compact, objectsOf, readSpan } from './span.rules.ts'
+
+export interface TraceInput extends SettingsVersion {
+  readonly bytes: Uint8Array
+  readonly encoding: Encoding
+  readonly applicationId: string
+}
+
+/** The spans of one trace in one request. */
+export interface Piece {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string
+  readonly hasRoot: boolean
+  /** Microseconds since 1970. */
+  readonly start: number
+  /** The spans as JSON text. */
+  readonly spans: string
+  readonly count: number
+}
+
+export interface ReadTraces {
+  readonly pieces: readonly Piece[]
+  /** All spans of the request. */
+  readonly spans: number
+  readonly rejected: number
+  /** Why the first rejected span was refused. */
+  readonly reason: string | null
+}
+
+/** Units of about 10 ns, measured with recorded traces (bench/otlp.ts). */
+const UNITS_PER_BYTE = { json: 0.5, protobuf: 3 } as const
+const UNITS_PER_SPAN = 500
+
+/** The load of a request. Attributes hold JSON that is parsed once more. */
+export function traceLoad(caller: string, { bytes, encoding }: Pick<TraceInput, 'bytes' | 'encoding'>): Load {
+  const own = bytes.byteLength * UNITS_PER_BYTE[encoding]
+  return { caller, bytes: bytes.byteLength, units: encoding === 'json' ? own + jsonUnits(bytes) : own }
+}
+
+/** @throws AppError 400 where the request cannot be decoded */
+export function createTraceWork(): Work<TraceInput, ReadTraces> {
+  const redactors = createRedactors()
+  return {
+    name: 'read-traces',
+    run(input, spend) {
+      const request = decodeRequest(input.bytes, input.encoding)
+      const redactor = redactors.get(input.applicationId, input).within(spend)
+      return readRequest(request, input.settings, redactor, spend)
+    },
+  }
+}
+
+function readRequest(
+  request: TraceRequest,
+  settings: TraceInput['settings'],
+  redactor: Redactor,
+  spend: Spend,
+): ReadTraces {
+  const kept: KeptSpan[] = []
+  let spans = 0
+  let rejected = 0
+  let reason: string | null = null
+  const refuse = (why: string) => {
+    rejected++
+    reason ??= why
+  }
+  for (const { resource, scopeSpans } of objectsOf(request.resourceSpans)) {
+    const of = attributesOf(resource?.attributes)
+    for (const sent of objectsOf(scopeSpans).flatMap((scope) => objectsOf(scope.spans))) {
+      spans++
+      spend(UNITS_PER_SPAN)
+      const span = readSpan(sent, of)
+      if (span === null) continue
+      if ('refused' in span) refuse(span.refused)
+      else if (isBlocked(span, settings.allowedEnvironments))
+        refuse(`the environment ${span.environment ?? '(none)'} is not allowed for this application`)
+      else kept.push(redacted(span, settings.captureContent, redactor))
+    }
+  }
+  const pieces = [...Map.groupBy(kept, ({ traceId }) => traceId)].map(([traceId, of]) => pieceOf(traceId, of))
+  return { pieces, spans, rejected, reason }
+}
+
+/** Settings with environments refuse all others, as ingestion does. */
+function isBlocked({ environment }: KeptSpan, allowed: readonly string[]): boolean {
+  return allowed.length > 0 && (environment === undefined || !allowed.includes(environment))
+}
+
+function pieceOf(traceId: string, spans: readonly KeptSpan[]): Piece {
+  return {
+    traceId,
+    hasRoot: spans.some(({ parent }) => parent === undefined),
+    start: Math.min(...spans.map(({ start }) => start)),
+    spans: JSON.stringify(spans),
+    count: spans.length,
+  }
+}
+
+/**
+ * Redacted before anything is stored. The append redacts again under the settings of its time. Content that is not captured becomes
+ * empty: there was a message, but not what it said.
+ */
+function redacted(span: KeptSpan, captures: boolean, redactor: Redactor): KeptSpan {
+  if (captures && redactor.isIdentity) return span
+  const text = (member: string, value: string | undefined): string | undefined => {
+    if (value === undefined) return undefined
+    if (!captures) return ''
+    return redactor.hides(member) ? REDACTED : redactor.text(value)
+  }
+  const name = (member: string, value: string | undefined) =>
+    captures && value !== undefined && !redactor.hides(member) ? redactor.text(value) : undefined
+  const judged = (one: SpanFeedback) => compact({ ...one, comment: name('comment', one.comment) })
+  return compact({
+    ...span,
+    question: text('content', span.question),
+    answer: text('content', span.answer),
+    user: span.user && {
+      ...compact({ name: name('displayName', span.user.name), email: name('email', span.user.email) }),
+      id: span.user.id,
+    },
+    feedback: span.feedback?.map(judged),
+  })
+}
