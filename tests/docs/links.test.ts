@@ -79,7 +79,7 @@ describe('Markdown', () => {
       return names.includes(words) || names.includes(first) || (second === undefined && groups.has(first))
     }
     const unknown = problems(({ text }) =>
-      [...text.matchAll(/\bearshot ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)/g)].flatMap(([, words = '']) =>
+      [...text.matchAll(/(?<!from )\bearshot ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)/g)].flatMap(([, words = '']) =>
         isKnown(words) || INVENTED.has(words) ? [] : [words],
       ),
     )
