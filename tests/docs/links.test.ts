@@ -79,8 +79,8 @@ describe('Markdown', () => {
       return names.includes(words) || names.includes(first) || (second === undefined && groups.has(first))
     }
     const unknown = problems(({ text }) =>
-      [...text.matchAll(/(?<!from )\bearshot ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)/g)].flatMap(([, words = '']) =>
-        isKnown(words) || INVENTED.has(words) ? [] : [words],
+      [...text.matchAll(/(?<!from )\bearshot ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)/g)].flatMap(
+        ([, words = '']) => (isKnown(words) || INVENTED.has(words) ? [] : [words]),
       ),
     )
     expect(unknown).toEqual([])
