@@ -42,6 +42,12 @@ const OTHERS: readonly Place[] = [
   { name: 'person', path: '/people?email=marcus@bellandsons.example', follow: '.list a' },
   { name: 'search', path: '/search?q=photos' },
   { name: 'health', path: '/health' },
+  { name: 'settings', path: '/settings' },
+  { name: 'settings-agent', path: '/settings/agents', follow: '.list a' },
+  { name: 'settings-redaction', path: '/settings/redaction' },
+  { name: 'settings-members', path: '/settings/members' },
+  { name: 'settings-webhooks', path: '/settings/webhooks' },
+  { name: 'settings-audit', path: '/settings/audit' },
 ]
 
 interface Job {

@@ -1,5 +1,6 @@
 /** Who and what may use the organization, in a real browser: members, keys, tokens, credits, fields, the audit log, sign-in. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { newId } from '../../src/platform/ids.ts'
 import { type ConsolePage, openConsole } from '../support/console-page.ts'
 import { createTenant, type Tenant } from '../support/metadata.ts'
 import { startTestServer, type TestServer } from '../support/server.ts'
@@ -183,6 +184,29 @@ test('a token of a member is created, shown once, and revoked', async () => {
   expect((await server.as({ userToken }).get('/v3/rest/members')).status).toBe(401)
 }, 60_000)
 
+test('tokens that a provider makes are not made here', async () => {
+  const company = await startTestServer({
+    beside: server,
+    env: {
+      OIDC_ISSUER: 'https://login.example.com',
+      OIDC_AUDIENCE: 'earshot',
+      OIDC_JWKS_URL: 'https://login.example.com/keys',
+    },
+  })
+  const other = await openConsole(company, tenant.userId)
+  try {
+    await other.open('/settings/tokens')
+    await other.page.getByText('https://login.example.com makes the tokens', { exact: false }).waitFor()
+    expect(await other.page.getByRole('button', { name: 'New token' }).count()).toBe(0)
+    await other.expectAccessible()
+    await other.open('/settings/sign-in')
+    await other.page.getByText('https://login.example.com makes them.').waitFor()
+  } finally {
+    await other.stop()
+    await company.stop()
+  }
+}, 60_000)
+
 test('credits are added and set once each, with their reason', async () => {
   const { page, writes } = browser
   await browser.open('/settings/credits')
@@ -240,6 +264,27 @@ test('fields of metadata are added and renamed; a name that is taken is refused'
   ])
   expect(sources[1]).toMatchObject({ externalEntityName: 'accounts' })
   writes.length = 0
+}, 60_000)
+
+test('a dead letter is retried, or skipped after a question', async () => {
+  const { page, writes } = browser
+  const { sql } = server.database
+  const keys = [newId(), newId()].map((id) => `session:${id}`)
+  for (const key of keys) {
+    await sql`insert into actor_mailbox (key, organization_id, last_seq) values (${key}, ${tenant.organizationId}, 1)`
+    await sql`
+      insert into actor_dead_letter (key, seq, type, payload, attempts) values (${key}, 1, 'advance', '{}', 3)`
+  }
+  const [first = '', second = ''] = keys
+  await browser.open('/health')
+  await page.getByRole('button', { name: `Skip advance of ${first}` }).click()
+  await browser.expectAccessible()
+  await submit('Skip')
+  await page.getByText(first).waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: `Retry advance of ${second}` }).click()
+  await page.getByText('Nothing has failed for good.').waitFor()
+  expect(writes.splice(0)).toHaveLength(2)
+  expect((await tenant.key.get('/v3/rest/actors/dead-letters')).body.data).toEqual([])
 }, 60_000)
 
 test('the audit log shows what was changed and by whom, and is filtered by its address', async () => {

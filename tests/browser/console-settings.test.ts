@@ -80,15 +80,18 @@ describe('an agent', () => {
     expect(secrets.map((one: { revokedAt: string | null }) => one.revokedAt === null)).toEqual([false])
 
     await page.getByLabel('Delete conversations after days').fill('90')
-    await page.getByLabel('Environments that may send').fill('production\n\n staging ')
     await page.getByLabel('Who may read the conversations').selectOption('restricted')
-    await page.getByLabel('Ids of the users').fill('nobody')
+    const account = (await tenant.user.get('/v3/rest/session')).body.user
+    const user = page.getByRole('group', { name: 'Users' }).getByLabel(account.email)
+    await user.check()
+    await page.getByLabel('Environments that may send').fill('x'.repeat(513))
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('alert').getByText('settings.conversationAccess.userIds[0]').waitFor()
+    await page.getByRole('alert').getByText('settings.allowedEnvironments[0]').waitFor()
     await browser.expectAccessible()
     expect(browser.complaints.splice(0)).toHaveLength(1)
     writes.length = 0
-    await page.getByLabel('Ids of the users').fill(tenant.userId)
+    await page.getByLabel('Environments that may send').fill('production\n\n staging ')
+    expect(await user.isChecked()).toBe(true)
     await page.getByRole('button', { name: 'Save' }).dblclick()
     await page.getByText('Version 2 is in force.').waitFor()
     expect(writes.splice(0)).toEqual([`PATCH ${APPLICATIONS}/${agent.id}`])

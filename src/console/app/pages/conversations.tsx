@@ -78,7 +78,11 @@ export function Conversations() {
         )}
         empty={
           <Empty title="No conversation yet" command={command()}>
-            <p>Send the first one. The secret of the demo agent is in .data/credentials.json.</p>
+            <p>
+              Send the first one with the secret of an agent. Administrators{' '}
+              <a href={pageOf('/settings/agents')}>create agents and secrets</a>; the secret of the demo agent
+              is in .data/credentials.json.
+            </p>
             <DemoHint />
           </Empty>
         }

@@ -78,7 +78,7 @@ export function Findings() {
         <Empty title="No finding">
           <p>
             Kinds that the built-in analyser does not find reliably enough are hidden. Connect a model server
-            to see them (ANALYZER_URL).
+            to see them (ANALYZE_URL).
           </p>
         </Empty>
       ) : null}

@@ -2,7 +2,9 @@
 import { useState } from 'preact/hooks'
 import { api, contentOf, type Problem } from '../api.ts'
 import { useSession } from '../context.ts'
-import { problemOf, usePages } from '../load.ts'
+import { type Pages, usePages } from '../load.ts'
+import { Failure, useAct } from '../parts/act.tsx'
+import { Confirmed } from '../parts/dialogs.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Time, Title } from '../parts/small.tsx'
 
@@ -26,7 +28,6 @@ export function Health() {
 
 function DeadLetters() {
   const [round, setRound] = useState(0)
-  const [problem, setProblem] = useState<Problem | null>(null)
   const pages = usePages(`dead letters ${round}`, (cursor, signal) =>
     contentOf(
       api.GET('/v3/rest/actors/dead-letters', {
@@ -35,21 +36,17 @@ function DeadLetters() {
       }),
     ),
   )
-  const act = async (step: 'retry' | 'skip', actorKey: string, messageNumber: number) => {
+  const { problem, isBusy, act } = useAct()
+  const change = async (step: 'retry' | 'skip', actorKey: string, messageNumber: number) => {
     const path = { actorKey, messageNumber: String(messageNumber) }
     const address = `/v3/rest/actors/{actorKey}/messages/{messageNumber}/${step}` as const
-    try {
-      await contentOf(api.POST(address, { params: { path } }))
-      setProblem(null)
-      setRound(round + 1)
-    } catch (error) {
-      setProblem(problemOf(error))
-    }
+    await contentOf(api.POST(address, { params: { path } }))
+    setRound((before) => before + 1)
   }
   return (
     <section aria-labelledby="dead">
       <h2 id="dead">Failed for good</h2>
-      {problem === null ? null : <ErrorNote problem={problem} />}
+      <Failure problem={problem} />
       {pages.rows.length === 0 ? (
         <Nothing state={pages.state} problem={pages.problem} text="Nothing has failed for good." />
       ) : (
@@ -73,18 +70,29 @@ function DeadLetters() {
                   <Time at={deadSince} />
                 </td>
                 <td class="row">
-                  <button type="button" onClick={() => void act('retry', actor, number)}>
+                  <button
+                    type="button"
+                    disabled={isBusy}
+                    aria-label={`Retry ${type} of ${actor}`}
+                    onClick={() => void act(() => change('retry', actor, number))}
+                  >
                     Retry
                   </button>
-                  <button type="button" onClick={() => void act('skip', actor, number)}>
-                    Skip
-                  </button>
+                  <Confirmed
+                    label="Skip"
+                    name={`Skip ${type} of ${actor}`}
+                    title="Skip this message for good?"
+                    act={() => change('skip', actor, number)}
+                  >
+                    <p>It is dropped and never runs. Its actor goes on with the next message.</p>
+                  </Confirmed>
                 </td>
               </tr>
             ))}
           </tbody>
         </table>
       )}
+      <More pages={pages} />
     </section>
   )
 }
@@ -127,6 +135,7 @@ function Waiting() {
           </tbody>
         </table>
       )}
+      <More pages={pages} />
     </section>
   )
 }
@@ -142,4 +151,12 @@ function Nothing({
 }) {
   if (problem !== null) return <ErrorNote problem={problem} />
   return state === 'loading' ? <Loading /> : <p>{text}</p>
+}
+
+function More({ pages: { more } }: { readonly pages: Pages<unknown> }) {
+  return more === null ? null : (
+    <button type="button" class="more" onClick={more}>
+      Show more
+    </button>
+  )
 }

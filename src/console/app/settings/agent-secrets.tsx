@@ -4,9 +4,11 @@ import { pageOf } from '../address.ts'
 import { api, contentOf, PREFIX, type Schemas } from '../api.ts'
 import { useLive } from '../live.ts'
 import { useLoaded } from '../load.ts'
+import { Failure, useAct } from '../parts/act.tsx'
+import { Confirmed, CopyText } from '../parts/dialogs.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Tag, Time } from '../parts/small.tsx'
-import { Confirmed, CopyText, Failure, LastUsed, Row, useAct } from './parts.tsx'
+import { LastUsed, Row } from './parts.tsx'
 
 type Agent = Schemas['AgentApplication']
 
@@ -127,18 +129,9 @@ function commandOf(agentKey: string, secret: string, conversation: string): stri
     agentKey,
     externalSessionId: conversation,
     status: 'open',
-    events: [
-      {
-        externalEventId: 'm1',
-        sequence: 1,
-        revision: 1,
-        occurredAt: new Date().toISOString(),
-        type: 'user_message',
-        content: 'Where do I find my invoice?',
-      },
-    ],
+    events: [{ type: 'user_message', content: 'Where do I find my invoice?' }],
   }
-  return `curl -s ${location.origin}${PREFIX}/v3/rest/agent-conversations/ingest \\
+  return `curl -s ${location.origin}${PREFIX}/v3/rest/agent-conversations/append \\
   -H 'X-Service-Agent-Key: ${secret}' \\
   -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`
 }

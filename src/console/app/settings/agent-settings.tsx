@@ -2,7 +2,11 @@
 import { useState } from 'preact/hooks'
 import { pageOf } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
-import { Check, Failure, Field, type Fields, fieldsOf, useAct } from './parts.tsx'
+import { Failure, useAct } from '../parts/act.tsx'
+import { type Fields, fieldsOf } from '../parts/dialogs.tsx'
+import { ErrorNote, Loading } from '../parts/notes.tsx'
+import { nameOf, useAllMembers } from './all-members.ts'
+import { Check, Field } from './parts.tsx'
 
 type Agent = Schemas['AgentApplication']
 type Change = Schemas['AgentSettingsChange']
@@ -77,17 +81,11 @@ export function AgentSettings({ agent, onChanged }: Props) {
           </select>
         </Field>
         {access === 'restricted' ? (
-          <Field label="Ids of the users" hint="One in each line. The page of the members shows the ids.">
-            <textarea
-              name="userIds"
-              rows={3}
-              defaultValue={
-                settings.conversationAccess.type === 'restricted'
-                  ? settings.conversationAccess.userIds.join('\n')
-                  : ''
-              }
-            />
-          </Field>
+          <Users
+            chosen={
+              settings.conversationAccess.type === 'restricted' ? settings.conversationAccess.userIds : []
+            }
+          />
         ) : null}
         <Failure problem={problem} />
         <div class="row">
@@ -104,6 +102,31 @@ export function AgentSettings({ agent, onChanged }: Props) {
   )
 }
 
+function Users({ chosen }: { readonly chosen: readonly string[] }) {
+  const members = useAllMembers('access')
+  if (members.data === null)
+    return members.state === 'failed' ? <ErrorNote problem={members.problem} /> : <Loading />
+  const known = members.data
+  const others = chosen.filter((id) => !known.some((member) => member.id === id))
+  return (
+    <fieldset class="choices">
+      <legend>Users</legend>
+      {known.map((member) => (
+        <Check
+          key={member.id}
+          name="userId"
+          value={member.id}
+          label={nameOf(member)}
+          isChecked={chosen.includes(member.id)}
+        />
+      ))}
+      {others.map((id) => (
+        <Check key={id} name="userId" value={id} label={id} isChecked />
+      ))}
+    </fieldset>
+  )
+}
+
 /** The lines of a text that are not empty. */
 export const linesOf = (text: string): string[] =>
   text
@@ -111,7 +134,7 @@ export const linesOf = (text: string): string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== '')
 
-function changeOf({ text, isChecked }: Fields): Change {
+function changeOf({ text, all, isChecked }: Fields): Change {
   const days = text('retentionDays')
   return {
     captureContent: isChecked('captureContent'),
@@ -120,7 +143,7 @@ function changeOf({ text, isChecked }: Fields): Change {
     gapTimeoutSeconds: Number(text('gapTimeoutSeconds')),
     conversationAccess:
       text('access') === 'restricted'
-        ? { type: 'restricted', userIds: linesOf(text('userIds')) }
+        ? { type: 'restricted', userIds: [...all('userId')] }
         : { type: 'workspace' },
   }
 }

@@ -3,9 +3,10 @@ import { useLocation } from 'preact-iso'
 import { pageOf } from '../address.ts'
 import { api, contentOf } from '../api.ts'
 import { usePages } from '../load.ts'
+import { FormDialog, Opens } from '../parts/dialogs.tsx'
 import { List } from '../parts/list.tsx'
 import { Time, Title } from '../parts/small.tsx'
-import { Field, FormDialog, Opens, slice } from './parts.tsx'
+import { Field, slice } from './parts.tsx'
 
 export function Agents() {
   const pages = usePages('agents', (cursor, signal) =>

@@ -2,8 +2,9 @@
 import { useState } from 'preact/hooks'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { usePages } from '../load.ts'
+import { Confirmed, FormDialog, Opens, SecretDialog } from '../parts/dialogs.tsx'
 import { Tag, Time, Title } from '../parts/small.tsx'
-import { Confirmed, Field, FormDialog, LastUsed, Opens, Row, Rows, SecretDialog, slice } from './parts.tsx'
+import { Field, LastUsed, Row, Rows, slice } from './parts.tsx'
 
 const KEYS = '/v3/rest/api-keys'
 const KEY = '/v3/rest/api-keys/{apiKeyId}'

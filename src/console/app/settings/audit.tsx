@@ -1,8 +1,9 @@
 /** Who read or changed what. */
 import { useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
-import { useLoaded, usePages } from '../load.ts'
+import { usePages } from '../load.ts'
 import { Time, Title } from '../parts/small.tsx'
+import { useAllMembers } from './all-members.ts'
 import { Row, Rows, slice } from './parts.tsx'
 
 type Entry = Schemas['AuditEntry']
@@ -12,10 +13,7 @@ const DETAILS_SHOWN = 300
 export function Audit() {
   const filters = useFilters()
   const [objectId, since, principalId] = ['object', 'since', 'by'].map(filters.get)
-  const members = useLoaded('members for audit', (signal) =>
-    contentOf(api.GET('/v3/rest/members', { params: { query: { limit: 100 } }, signal })),
-  )
-  const known = members.data?.data ?? []
+  const known = useAllMembers('audit').data ?? []
   const pages = usePages(filters.key, (cursor, signal) =>
     contentOf(
       api.GET('/v3/rest/audit', {

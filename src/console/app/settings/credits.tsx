@@ -2,10 +2,11 @@
 import { useState } from 'preact/hooks'
 import { api, contentOf } from '../api.ts'
 import { useLoaded, usePages } from '../load.ts'
+import { FormDialog, Opens } from '../parts/dialogs.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Time, Title } from '../parts/small.tsx'
 import { number } from '../words.ts'
-import { Field, FormDialog, Opens, Row, Rows, slice } from './parts.tsx'
+import { Field, Row, Rows, slice } from './parts.tsx'
 
 const CREDITS = '/v3/rest/credits'
 

@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks'
 import { pageOf } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { useLoaded } from '../load.ts'
+import { Failure, useAct } from '../parts/act.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Time, Title } from '../parts/small.tsx'
-import { Failure, useAct } from './parts.tsx'
 
 type Switch = 'agentChatsEnabled' | 'recordingAllowed'
 

@@ -4,9 +4,12 @@ import { useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { useSession } from '../context.ts'
 import { usePages } from '../load.ts'
+import { Failure, useAct } from '../parts/act.tsx'
+import { Confirmed, FormDialog, Opens } from '../parts/dialogs.tsx'
 import { Time, Title } from '../parts/small.tsx'
 import { labelOf } from '../words.ts'
-import { Confirmed, Failure, Field, FormDialog, Opens, Row, Rows, slice, useAct } from './parts.tsx'
+import { nameOf, useAllMembers } from './all-members.ts'
+import { Field, Row, Rows, slice } from './parts.tsx'
 
 type Member = Schemas['Member']
 type Role = NonNullable<Member['role']>
@@ -183,14 +186,34 @@ const Remove = ({ id, email, onChanged }: RemoveProps) => (
     label="Remove"
     name={`Remove ${email}`}
     title={`Remove ${email}?`}
-    act={async () => {
-      await contentOf(api.DELETE(MEMBER, { params: { path: { memberId: id } } }))
+    act={async ({ text }) => {
+      const heir = text('transferTo')
+      const params = { path: { memberId: id }, query: heir === '' ? {} : { transferTo: heir } }
+      await contentOf(api.DELETE(MEMBER, { params }))
       onChanged()
     }}
   >
     <p>
-      The organization refuses this person at once. Nothing is deleted: recordings stay, and private folders
-      are hidden until the person is added again.
+      The organization refuses this person at once. Nothing is deleted: recordings and shared folders stay.
     </p>
+    <Heir without={id} />
   </Confirmed>
 )
+
+function Heir({ without }: { readonly without: string }) {
+  const members = useAllMembers('heirs')
+  return (
+    <Field label="Private folders go to" hint="Hidden folders are found again if the person is added again.">
+      <select name="transferTo">
+        <option value="">Nobody: they are hidden</option>
+        {(members.data ?? [])
+          .filter(({ id }) => id !== without)
+          .map((member) => (
+            <option key={member.id} value={member.id}>
+              {nameOf(member)}
+            </option>
+          ))}
+      </select>
+    </Field>
+  )
+}

@@ -3,10 +3,11 @@ import { useState } from 'preact/hooks'
 import { useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { type ListPage, useLoaded, usePages } from '../load.ts'
+import { FormDialog, Opens } from '../parts/dialogs.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Title } from '../parts/small.tsx'
 import { labelOf } from '../words.ts'
-import { Field, FormDialog, Opens, Row, Rows } from './parts.tsx'
+import { Field, Row, Rows } from './parts.tsx'
 
 type Source = Schemas['MetadataSource']
 type FieldType = Schemas['MetadataFieldType']

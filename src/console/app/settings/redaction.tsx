@@ -3,10 +3,12 @@ import { useState } from 'preact/hooks'
 import { pageOf, useFilters } from '../address.ts'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { useLoaded } from '../load.ts'
+import { Failure, useAct } from '../parts/act.tsx'
+import { fieldsOf } from '../parts/dialogs.tsx'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Title } from '../parts/small.tsx'
 import { linesOf } from './agent-settings.tsx'
-import { Failure, Field, fieldsOf, useAct } from './parts.tsx'
+import { Field } from './parts.tsx'
 
 type Agent = Schemas['AgentApplication']
 

@@ -2,9 +2,11 @@
 import { useState } from 'preact/hooks'
 import { api, contentOf, type Schemas } from '../api.ts'
 import { useLoaded, usePages } from '../load.ts'
+import { Confirmed, FormDialog, Opens, SecretDialog } from '../parts/dialogs.tsx'
 import { ErrorNote } from '../parts/notes.tsx'
 import { Tag, Time, Title } from '../parts/small.tsx'
-import { Confirmed, Field, FormDialog, LastUsed, Opens, Row, Rows, SecretDialog, slice } from './parts.tsx'
+import { nameOf, useAllMembers } from './all-members.ts'
+import { Field, LastUsed, Row, Rows, slice } from './parts.tsx'
 
 type Member = Schemas['Member']
 
@@ -22,30 +24,35 @@ export function Tokens() {
   const [round, setRound] = useState(0)
   const [created, setCreated] = useState<string | null>(null)
   const reload = () => setRound((before) => before + 1)
-  const members = useLoaded('members for tokens', (signal) =>
-    contentOf(api.GET('/v3/rest/members', { params: { query: { limit: 100 } }, signal })),
-  )
+  const members = useAllMembers('tokens')
   const pages = usePages(`user tokens ${round}`, (cursor, signal) =>
     contentOf(api.GET(TOKENS, { params: { query: slice(cursor) }, signal })),
   )
-  const known = members.data?.data ?? []
+  const known = members.data ?? []
+  const signIn = useLoaded('issuer of tokens', (signal) => contentOf(api.GET('/v3/rest/sign-in', { signal })))
+  const issuer = signIn.data?.tokenIssuer ?? null
   return (
     <>
       <Title text="User tokens">
-        <Opens
-          label="New token"
-          dialog={(close) => (
-            <NewToken
-              members={known}
-              onClose={close}
-              onCreated={(token) => {
-                setCreated(token)
-                reload()
-              }}
-            />
-          )}
-        />
+        {issuer !== null ? null : (
+          <Opens
+            label="New token"
+            dialog={(close) => (
+              <NewToken
+                members={known}
+                onClose={close}
+                onCreated={(token) => {
+                  setCreated(token)
+                  reload()
+                }}
+              />
+            )}
+          />
+        )}
       </Title>
+      {issuer === null ? null : (
+        <p>{issuer} makes the tokens of this service. Get one there; it is not listed here.</p>
+      )}
       {members.state === 'failed' ? <ErrorNote problem={members.problem} /> : null}
       {created === null ? null : (
         <SecretDialog title="The new token" secret={created} onClose={() => setCreated(null)}>
@@ -88,9 +95,9 @@ function NewToken(props: {
       <p>Whoever has the token acts as this member. The audit log shows it.</p>
       <Field label="Member">
         <select name="userId" required>
-          {props.members.map(({ id, name, email }) => (
-            <option key={id} value={id}>
-              {name === email ? email : `${name}, ${email}`}
+          {props.members.map((member) => (
+            <option key={member.id} value={member.id}>
+              {nameOf(member)}
             </option>
           ))}
         </select>

@@ -1,7 +1,8 @@
 /** The form of a webhook, new or changed. */
 import { useState } from 'preact/hooks'
 import type { Schemas } from '../api.ts'
-import { Check, Field, FormDialog } from './parts.tsx'
+import { FormDialog } from '../parts/dialogs.tsx'
+import { Check, Field } from './parts.tsx'
 
 type Body = Schemas['CreateWebhookRequest']
 type Type = Body['types'][number]

@@ -1,0 +1,308 @@
+/**
+ * The sending client. Its methods return at once and never throw: what goes wrong reaches `onError` and the counters.
+ */
+import {
+  type AppendEvent,
+  createIdSource,
+  feedbackId,
+  type Message,
+  type Rating,
+  type Spoken,
+  spokenOf,
+  timeOf,
+} from './messages.rules.ts'
+import type { EndStatus, SessionMembers } from './queue.ts'
+import { EarshotError, Sender, type Stats } from './sender.ts'
+import { openSpool, type Spool } from './spool.ts'
+
+export interface EarshotOptions {
+  /** Address of the service. Default: `EARSHOT_URL`. */
+  readonly url?: string
+  /** Key of the application. Default: `EARSHOT_AGENT_KEY`. */
+  readonly agentKey?: string
+  /** Secret of the application (`eas_…`). Default: `EARSHOT_SECRET`. */
+  readonly secret?: string
+  /** Changes every text before it is queued, such as to remove names. Events whose text it fails on are dropped. */
+  readonly redact?: (text: string) => string
+  /** Gets what goes wrong. The application need not do anything. */
+  readonly onError?: (error: EarshotError) => void
+  /** Keeps a serverless function alive until the promise settles, such as `context.waitUntil`. */
+  readonly waitUntil?: (work: Promise<unknown>) => void
+  /** Path of a file that keeps unsent events when the process is killed (Node, Bun, Deno). One process a file. */
+  readonly spool?: string
+  /** Most events that wait. Default: 10,000. */
+  readonly maxEvents?: number
+  /** Most bytes that wait. Default: 16 MiB. */
+  readonly maxBytes?: number
+  /** Sessions that send at the same time. Default: 4. */
+  readonly concurrency?: number
+  /** Milliseconds in which more events join a request. Default: 20. */
+  readonly delayMs?: number
+  /** Milliseconds for one request. Default: 30,000. */
+  readonly timeoutMs?: number
+  /** Milliseconds that an ending process waits for the queue. Default: 5,000. */
+  readonly exitMs?: number
+  /** In place of the global one. */
+  readonly fetch?: typeof fetch
+}
+
+/** Who speaks with the agent. */
+export interface Person {
+  /** The application's id of the person. */
+  readonly externalId: string
+  readonly displayName?: string
+  readonly username?: string
+  readonly email?: string
+  readonly companyExternalId?: string
+}
+
+export interface SessionOptions {
+  readonly person?: Person
+  /** Where in the product the conversation takes place: `productArea`, `surface`, `release`, … */
+  readonly context?: Readonly<Record<string, unknown>>
+  readonly agentVersion?: string
+}
+
+/** One conversation. */
+export interface Session {
+  /**
+   * Hands over the whole history; call it whenever a turn is complete. Only what is new is sent. A message with an `id` and another text
+   * is a revision.
+   */
+  sync(messages: readonly Message[]): void
+  /**
+   * Feedback on an answer of the agent.
+   * @param answer the `id` of the message, or the message itself out of the history that was handed over
+   */
+  feedback(answer: string | Message, rating: Rating, comment?: string): void
+  /** The conversation is over. A later message would be refused. */
+  end(status?: EndStatus): void
+}
+
+/** Sessions whose sent messages are remembered. Of older ones the whole history is sent again, which changes nothing. */
+const REMEMBERED = 1_000
+
+export class Earshot {
+  readonly #options: EarshotOptions
+  readonly #agentKey: string
+  readonly #sender: Sender
+  readonly #spool: Spool | null
+  readonly #known = new Map<string, Known>()
+  readonly #atExit: (() => void) | null
+
+  /** @throws Error if an option is missing: the only method that throws, at the start of the application */
+  constructor(options: EarshotOptions = {}) {
+    const { url, agentKey, secret } = withDefaults(options)
+    this.#options = options
+    this.#agentKey = agentKey
+    this.#spool =
+      options.spool === undefined ? null : openSpool(options.spool, (reason) => this.#fail(reason, 'spool'))
+    this.#sender = new Sender({
+      url,
+      secret,
+      fetch: options.fetch ?? (((...request: Parameters<typeof fetch>) => fetch(...request)) as typeof fetch),
+      timeoutMs: options.timeoutMs ?? 30_000,
+      concurrency: options.concurrency ?? 4,
+      delayMs: options.delayMs ?? 20,
+      maxEvents: options.maxEvents ?? 10_000,
+      maxBytes: options.maxBytes ?? 16 * 1024 * 1024,
+      spool: this.#spool,
+      onError: (error) => options.onError?.(error),
+    })
+    this.#restore()
+    this.#atExit = onExit(() => this.flush({ timeoutMs: options.exitMs ?? 5_000 }))
+  }
+
+  /** @param id the application's id of the conversation, the same in every process */
+  session(id: string, options: SessionOptions = {}): Session {
+    const members = membersOf(this.#agentKey, id, options)
+    const participant = options.person?.externalId
+    return {
+      sync: (messages) => this.#safely(() => this.#sync(members, participant, messages)),
+      feedback: (answer, rating, comment) =>
+        this.#safely(() => this.#feedback(members, participant, answer, rating, comment)),
+      end: (status = 'ended') => this.#safely(() => this.#end(members, status)),
+    }
+  }
+
+  /** Resolves with true when everything is sent, with false after the time. Never rejects. */
+  async flush({ timeoutMs = 30_000 }: { readonly timeoutMs?: number } = {}): Promise<boolean> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), timeoutMs)
+    })
+    const done = await Promise.race([this.#sender.idle().then(() => true), late])
+    clearTimeout(timer)
+    return done
+  }
+
+  stats(): Stats {
+    return this.#sender.stats()
+  }
+
+  /** Sends what waits and ends. */
+  async close(options?: { readonly timeoutMs?: number }): Promise<boolean> {
+    this.#atExit?.()
+    return this.flush(options)
+  }
+
+  #sync(members: SessionMembers, participant: string | undefined, messages: readonly Message[]): void {
+    const known = this.#knownOf(members.externalSessionId)
+    const ids = createIdSource()
+    const now = new Date()
+    const lane = this.#sender.queue.laneOf(members)
+    for (const message of messages) {
+      const spoken = this.#redacted(spokenOf(message))
+      if (spoken === null) continue
+      const id = ids.idOf(spoken)
+      known.ids.set(message, id)
+      if (known.texts.get(id) === spoken.text) continue
+      known.texts.set(id, spoken.text)
+      this.#add(lane, members, {
+        externalEventId: id,
+        type: spoken.type,
+        occurredAt: timeOf(message, now),
+        ...(spoken.type === 'user_message' && participant !== undefined
+          ? { participantExternalId: participant }
+          : {}),
+        content: spoken.text,
+      })
+    }
+    this.#wake()
+  }
+
+  #feedback(
+    members: SessionMembers,
+    participant: string | undefined,
+    answer: string | Message,
+    rating: Rating,
+    comment: string | undefined,
+  ): void {
+    const known = this.#knownOf(members.externalSessionId)
+    const target = typeof answer === 'string' ? answer : (known.ids.get(answer) ?? answer.id)
+    if (typeof target !== 'string' || target === '')
+      throw new Error('feedback needs the id of a message, or a message that was handed over')
+    const text = comment === undefined ? undefined : (this.#options.redact?.(comment) ?? comment)
+    this.#add(this.#sender.queue.laneOf(members), members, {
+      externalEventId: feedbackId(target),
+      type: 'feedback',
+      occurredAt: new Date().toISOString(),
+      ...(participant === undefined ? {} : { participantExternalId: participant }),
+      feedback: { targetEventExternalId: target, rating, ...(text ? { comment: text } : {}) },
+    })
+    this.#wake()
+  }
+
+  #end(members: SessionMembers, status: EndStatus): void {
+    const lane = this.#sender.queue.laneOf(members)
+    lane.last ??= this.#knownOf(members.externalSessionId).last
+    lane.end = status
+    this.#wake()
+  }
+
+  #add(lane: ReturnType<Sender['queue']['laneOf']>, members: SessionMembers, event: AppendEvent): void {
+    const waiting = this.#sender.queue.add(lane, event)
+    this.#knownOf(members.externalSessionId).last = waiting.json
+    this.#spool?.add(members, waiting)
+  }
+
+  #redacted(spoken: Spoken | null): Spoken | null {
+    const { redact } = this.#options
+    if (spoken === null || redact === undefined) return spoken
+    try {
+      const text = redact(spoken.text)
+      return text.trim() === '' ? null : { ...spoken, text }
+    } catch {
+      this.#fail('the redaction failed, so its message is left out', 'invalid_message')
+      return null
+    }
+  }
+
+  #knownOf(id: string): Known {
+    const known = this.#known.get(id) ?? { texts: new Map(), ids: new WeakMap(), last: null }
+    // The least recently used session is the first.
+    this.#known.delete(id)
+    this.#known.set(id, known)
+    if (this.#known.size > REMEMBERED) this.#known.delete(this.#known.keys().next().value as string)
+    return known
+  }
+
+  #wake(): void {
+    this.#sender.wake()
+    this.#options.waitUntil?.(this.flush())
+  }
+
+  #restore(): void {
+    for (const { members, number, json } of this.#spool?.read() ?? [])
+      this.#sender.queue.restore(this.#sender.queue.laneOf(members), { number, json, bytes: json.length })
+    if (this.#sender.queue.events > 0) this.#sender.wake()
+  }
+
+  #safely(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#fail(error instanceof Error ? error.message : 'unknown', 'invalid_message')
+    }
+  }
+
+  #fail(reason: string, code: string): void {
+    try {
+      this.#options.onError?.(new EarshotError(reason, code))
+    } catch {
+      // An error of the handler must not reach the application.
+    }
+  }
+}
+
+/** What was handed over of a session. */
+interface Known {
+  /** The last text of each event. */
+  readonly texts: Map<string, string>
+  readonly ids: WeakMap<Message, string>
+  last: string | null
+}
+
+function membersOf(
+  agentKey: string,
+  id: string,
+  { person, context, agentVersion }: SessionOptions,
+): SessionMembers {
+  return {
+    agentKey,
+    externalSessionId: id,
+    ...(agentVersion === undefined ? {} : { agentVersion }),
+    ...(context === undefined ? {} : { context: { ...context } }),
+    ...(person === undefined ? {} : { participants: [{ ...person }] }),
+  }
+}
+
+function withDefaults({ url, agentKey, secret }: EarshotOptions) {
+  const { process } = globalThis as { process?: { env?: Readonly<Record<string, string | undefined>> } }
+  const env = process?.env ?? {}
+  const found = {
+    url: url ?? env.EARSHOT_URL,
+    agentKey: agentKey ?? env.EARSHOT_AGENT_KEY,
+    secret: secret ?? env.EARSHOT_SECRET,
+  }
+  for (const [name, value] of Object.entries(found))
+    if (!value) throw new Error(`Earshot needs the option "${name}" or its environment variable`)
+  return {
+    ...(found as { url: string; agentKey: string; secret: string }),
+    url: (found.url as string).replace(/\/+$/, ''),
+  }
+}
+
+/** Calls `work` when the process has nothing else to do (Node, Bun, Deno). @returns a function that takes it back */
+function onExit(work: () => Promise<unknown>): (() => void) | null {
+  const { process } = globalThis as {
+    process?: {
+      once?: (name: string, work: () => void) => void
+      off?: (name: string, work: () => void) => void
+    }
+  }
+  if (typeof process?.once !== 'function') return null
+  const listener = () => void work()
+  process.once('beforeExit', listener)
+  return () => process.off?.('beforeExit', listener)
+}

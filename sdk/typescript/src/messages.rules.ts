@@ -1,0 +1,120 @@
+/**
+ * From messages of an application or a framework to events of the service. Pure.
+ *
+ * Each event has an id that depends only on what was said and where: its own, or else the id that the service would derive (operation
+ * `append`). So processes that share nothing give the same message the same id.
+ */
+import { sha256 } from './sha256.ts'
+
+/** A part of a message, as most frameworks have it. Parts without `text` are left out, and what a model thinks before it answers. */
+export interface MessagePart {
+  readonly type?: string
+  readonly text?: unknown
+}
+
+/**
+ * A message of a conversation. Other forms are understood, too: `parts` instead of `content` (Vercel AI SDK), and LangChain's messages,
+ * which have `getType()` instead of `role`.
+ */
+export interface Message {
+  readonly id?: string | null | undefined
+  readonly role?: string
+  readonly content?: unknown
+  readonly parts?: readonly MessagePart[]
+  /** When it was said; else the time when it was first handed over. */
+  readonly createdAt?: Date | string
+  getType?(): string
+}
+
+export type Rating = 'positive' | 'negative'
+
+/** An event of the operation `append`. */
+export interface AppendEvent {
+  readonly externalEventId: string
+  readonly type: string
+  readonly occurredAt: string
+  readonly participantExternalId?: string
+  readonly content?: string
+  readonly model?: { readonly provider?: string; readonly name?: string }
+  readonly usage?: {
+    readonly inputTokens?: number
+    readonly outputTokens?: number
+    readonly latencyMs?: number
+  }
+  readonly feedback?: {
+    readonly targetEventExternalId: string
+    readonly rating?: Rating
+    readonly comment?: string
+  }
+}
+
+/** What a message says, before it has an id and a time. */
+export interface Spoken {
+  /** Null: none of its own. */
+  readonly id: string | null
+  readonly type: 'user_message' | 'assistant_message'
+  readonly text: string
+}
+
+const TYPES: Readonly<Record<string, Spoken['type']>> = {
+  user: 'user_message',
+  human: 'user_message',
+  assistant: 'assistant_message',
+  ai: 'assistant_message',
+}
+
+/** Null for what is not part of the conversation: instructions, tools, and messages without text. */
+export function spokenOf(message: Message): Spoken | null {
+  const type = TYPES[message.role ?? message.getType?.() ?? '']
+  const text = textOf(message)
+  if (type === undefined || text.trim() === '') return null
+  const { id } = message
+  return { id: typeof id === 'string' && id.trim() !== '' ? id : null, type, text }
+}
+
+/** The texts of a message, joined by empty lines. */
+function textOf({ content, parts }: Message): string {
+  if (typeof content === 'string') return content
+  const some = Array.isArray(content) ? content : Array.isArray(parts) ? parts : []
+  return (some as readonly unknown[])
+    .map((part) => (typeof part === 'string' ? part : saidIn(part as MessagePart | null)))
+    .filter((text): text is string => typeof text === 'string' && text !== '')
+    .join('\n\n')
+}
+
+/** `thought`: as Gemini marks it. */
+function saidIn(part: (MessagePart & { readonly thought?: unknown }) | null): unknown {
+  const isSaid = part !== null && part.thought !== true && SAID.has(part.type)
+  return isSaid ? part.text : null
+}
+
+const SAID: ReadonlySet<string | undefined> = new Set([undefined, 'text', 'input_text', 'output_text'])
+
+/** Gives ids to the messages of one history, in its order. */
+export interface IdSource {
+  idOf(spoken: Spoken): string
+}
+
+export function createIdSource(): IdSource {
+  const counts = new Map<string, number>()
+  return {
+    idOf({ id, type, text }) {
+      if (id !== null) return id
+      const said = sha256(JSON.stringify([type, text, null]))
+      const position = (counts.get(said) ?? 0) + 1
+      counts.set(said, position)
+      return sha256(`${said} ${position}`)
+    },
+  }
+}
+
+/** The id of feedback on a message: another rating of the same message is a revision. */
+export function feedbackId(target: string): string {
+  return sha256(`${sha256(JSON.stringify(['feedback', null, target]))} 1`)
+}
+
+/** RFC 3339. */
+export function timeOf({ createdAt }: Pick<Message, 'createdAt'>, now: Date): string {
+  const time = createdAt === undefined ? now : new Date(createdAt)
+  return (Number.isNaN(time.getTime()) ? now : time).toISOString()
+}

@@ -1,0 +1,111 @@
+/** Reads what the service has: lists as async iterators that ask for one page after another. */
+import { isRetryable, waitMs } from './retry.rules.ts'
+import { EarshotError } from './sender.ts'
+
+export interface ReaderOptions {
+  readonly url: string
+  /** Key of the organization (`esk_…`), for servers. */
+  readonly apiKey?: string
+  /** Token of a user, in place of the key. */
+  readonly userToken?: string
+  /** Attempts for a request that may succeed later. Default: 5. */
+  readonly attempts?: number
+  readonly fetch?: typeof fetch
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>
+
+/** An object of a list, as `/openapi.json` describes it. */
+export type Item = Readonly<Record<string, unknown>>
+
+interface Page {
+  readonly data: readonly Item[]
+  readonly has_more: boolean
+  readonly next_cursor: string | null
+}
+
+export class EarshotReader {
+  constructor(private readonly options: ReaderOptions) {}
+
+  conversations(query?: Query): AsyncGenerator<Item, void> {
+    return this.list('agent-conversations/sessions', query)
+  }
+
+  /** Findings of the analyser, and feedback of users on answers. */
+  signals(query?: Query): AsyncGenerator<Item, void> {
+    return this.list('signals', query)
+  }
+
+  recordings(query?: Query): AsyncGenerator<Item, void> {
+    return this.list('recordings', query)
+  }
+
+  feedbackRecords(sourceId: string, query?: Query): AsyncGenerator<Item, void> {
+    return this.list(`feedback-sources/${encodeURIComponent(sourceId)}/records`, query)
+  }
+
+  people(query?: Query): AsyncGenerator<Item, void> {
+    return this.list('people', query)
+  }
+
+  themes(query?: Query): AsyncGenerator<Item, void> {
+    return this.list('themes', query)
+  }
+
+  /** Passages that match, the best first. */
+  search(q: string, query?: Query): AsyncGenerator<Item, void> {
+    return this.list('search', { ...query, q })
+  }
+
+  /**
+   * Every object of a list.
+   * @param path below `/v3/rest/`
+   * @throws EarshotError if the service refuses the request
+   */
+  async *list(path: string, query: Query = {}): AsyncGenerator<Item, void> {
+    let cursor: string | null = null
+    do {
+      const page = (await this.get(path, cursor === null ? query : { ...query, cursor })) as Page
+      yield* page.data
+      cursor = page.has_more ? page.next_cursor : null
+    } while (cursor !== null)
+  }
+
+  /** @param path below `/v3/rest/` @returns the JSON value @throws EarshotError */
+  async get(path: string, query: Query = {}): Promise<unknown> {
+    const { url, apiKey, userToken, attempts = 5 } = this.options
+    const address = new URL(`${url.replace(/\/+$/, '')}/v3/rest/${path}`)
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) address.searchParams.set(name, String(value))
+    const headers: Record<string, string> = userToken
+      ? { authorization: `Bearer ${userToken}` }
+      : { 'x-service-api-key': apiKey ?? '' }
+    for (let attempt = 1; ; attempt++) {
+      const { value, error, retryAfter } = await this.#ask(address, headers)
+      if (error === null) return value
+      if (attempt >= attempts || !isRetryable(error.status)) throw error
+      await new Promise((resolve) =>
+        setTimeout(resolve, waitMs(attempt, retryAfter, Date.now(), Math.random())),
+      )
+    }
+  }
+
+  async #ask(address: URL, headers: Readonly<Record<string, string>>) {
+    const ask = this.options.fetch ?? fetch
+    try {
+      const response = await ask(address, { headers, redirect: 'error', signal: AbortSignal.timeout(30_000) })
+      const value = (await response.json()) as { code?: string; message?: string }
+      const retryAfter = response.headers.get('retry-after')
+      if (response.ok) return { value: value as unknown, error: null, retryAfter }
+      const error = new EarshotError(
+        value.message ?? `the service answered ${response.status}`,
+        value.code ?? 'unexpected_answer',
+        response.status,
+      )
+      return { value: null, error, retryAfter }
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : 'unknown'
+      return { value: null, error: new EarshotError(`no answer: ${reason}`, 'network'), retryAfter: null }
+    }
+  }
+}
