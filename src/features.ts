@@ -76,6 +76,7 @@ import { metadataOperations } from './metadata/routes.ts'
 import { createMetadata, type Metadata } from './metadata/service.ts'
 import { organizationOperations } from './organizations/routes.ts'
 import { traceActor } from './otlp/actor.ts'
+import { traceErasure } from './otlp/erasure.ts'
 import { traceMaintenance } from './otlp/maintenance.ts'
 import { createTraces, type Traces } from './otlp/service.ts'
 import { createDirectory } from './people/directory.ts'
@@ -267,6 +268,7 @@ export function createFeatures(deps: Deps): Features {
         fileNameErasure,
         codingSessionErasure,
         feedbackImportErasure,
+        traceErasure,
         webhookErasure,
         recorderErasure,
       ]),
