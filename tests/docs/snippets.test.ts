@@ -32,6 +32,7 @@ const COUNTS = {
   'docs/people.md': { run: 2, notRun: 0 },
   'docs/privacy.md': { run: 1, notRun: 0 },
   'docs/recorders.md': { run: 0, notRun: 1 },
+  'docs/sdk-python.md': { run: 0, notRun: 2 },
   'docs/search.md': { run: 1, notRun: 0 },
   'docs/self-hosting.md': { run: 1, notRun: 4 },
   'docs/sign-in.md': { run: 2, notRun: 1 },
@@ -42,6 +43,7 @@ const COUNTS = {
   'docs/users-and-tokens.md': { run: 1, notRun: 0 },
   'docs/webhooks.md': { run: 0, notRun: 3 },
   'docs/website-forms.md': { run: 2, notRun: 0 },
+  'docs/widget.md': { run: 1, notRun: 1 },
 }
 
 const pages = PAGES.map((path) => ({ path, blocks: codeBlocksOf(readFileSync(join(ROOT, path), 'utf8')) }))
